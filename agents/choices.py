@@ -30,7 +30,7 @@ class RunKind(models.TextChoices):
     TOOL_CALL = "tool_call", "Tool call"
 
 
-class Home(models.TextChoices):
+class Placement(models.TextChoices):
     """Who may execute a run: the worker fleet, or one local process (and its heirs)."""
 
     FLEET = "fleet", "Fleet"
@@ -101,7 +101,7 @@ class Verdict(models.TextChoices):
     DENIED = "denied", "Denied"
 
 
-class Outcome(models.TextChoices):
+class CallResolution(models.TextChoices):
     """What a person says about a call whose effect is unknown."""
 
     RETRIED = "retried", "Make it again"
@@ -110,11 +110,11 @@ class Outcome(models.TextChoices):
 
 
 #: After which a call runs.
-ALLOWING = (Verdict.APPROVED, Verdict.EDITED, Verdict.ANSWERED)
-VERDICTS = [*Verdict.values, *Outcome.values]
+ALLOWING_VERDICTS = (Verdict.APPROVED, Verdict.EDITED, Verdict.ANSWERED)
+VERDICTS = [*Verdict.values, *CallResolution.values]
 
 
-class SecondMessage(models.TextChoices):
+class BusyPolicy(models.TextChoices):
     """What becomes of a message to a conversation whose last one is still worked on."""
 
     REJECT = "reject", "Refuse it"

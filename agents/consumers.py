@@ -36,7 +36,7 @@ class RunConsumer(MemberConsumer):
         """Find the run, and wait for the page to ask."""
         wanted = self.scope["url_route"]["kwargs"]["run"]
         try:
-            run = await orm.in_thread(lambda: find_run(self.access.workspace, wanted))
+            run = await orm.run_in_thread(lambda: find_run(self.access.workspace, wanted))
         except RunNotFoundError:
             return ABSENT
         self._root_id = run.root_id
@@ -136,7 +136,7 @@ class AdminConsumer(MemberConsumer):
     def _still(self) -> int | None:
         user: Any = self.scope["user"]
         user_id: int = user.pk
-        if not sessions.lasts(self.scope["session"].session_key, user_id):
+        if not sessions.is_session_valid(self.scope["session"].session_key, user_id):
             return UNKNOWN
         now = _reach_of(user_id)
         if now != self._reach:

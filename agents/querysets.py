@@ -104,7 +104,7 @@ def calls_waiting(workspace: Workspace | None = None) -> QuerySet[ToolCall]:
     )
 
 
-def calls_in_doubt(workspace: Workspace | None = None) -> QuerySet[ToolCall]:
+def uncertain_calls(workspace: Workspace | None = None) -> QuerySet[ToolCall]:
     """The tool calls of unknown outcome that a person is asked about, the oldest first.
 
     Args:

@@ -15,7 +15,7 @@ from agents.actions.deliver_results import deliver_results as deliver_due_result
 from agents.actions.deliver_webhooks import deliver_webhooks as deliver
 from agents.actions.poll_mailboxes import poll_mailboxes as poll
 from agents.actions.tell_of_quotas import tell_of_quotas as tell
-from agents.housekeeping.run_housekeeping import keep_house
+from agents.housekeeping.run_housekeeping import run_housekeeping
 from agents.runtime import worker
 from heartbit_site.base import aio, queues
 
@@ -44,7 +44,7 @@ def announce_escalation(wait_id: str) -> int:
 def housekeeping() -> int:
     """Beat's internal job: archive what is over, drop what only served the moment."""
     deadline = time.monotonic() + ARCHIVE_SECONDS
-    return keep_house(goes_on=lambda: time.monotonic() < deadline and not _leaving())
+    return run_housekeeping(goes_on=lambda: time.monotonic() < deadline and not _leaving())
 
 
 @shared_task(name=queues.CHECK_ACCOUNTS)

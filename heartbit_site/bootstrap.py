@@ -32,7 +32,7 @@ def start_services(*, model: bool = False) -> None:
         client.ensure(wanted, environment.state)
 
 
-def enter(*, model: bool = False) -> None:
+def attach(*, model: bool = False) -> None:
     """Make this process ready for an installation that is.
 
     Raises:
@@ -57,7 +57,7 @@ def prepare(*, model: bool = False) -> Admin | None:
         EmbeddedError: A service cannot be started; the sentence says why.
         ConfigurationError: The environment is wrong, or the database cannot be reached.
     """
-    enter(model=model)
+    attach(model=model)
     from heartbit_site.first_start import migrate_and_seed  # noqa: PLC0415  needs the app registry
 
     return migrate_and_seed()

@@ -21,7 +21,7 @@ from uuid import uuid4
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.cli.errors import CommandError, report
 from heartbit_site.cli.output import note
-from heartbit_site.cli.startup import Starting, begin
+from heartbit_site.cli.startup import Starting, ensure_ready
 from heartbit_site.embedded.errors import EmbeddedError
 from heartbit_site.environment import read
 
@@ -47,7 +47,7 @@ def main() -> None:
 
 def _demo(question: str) -> int:
     Starting(read(), ["model"]).wait()
-    begin("heartbit_site.cli.check_demo")
+    ensure_ready("heartbit_site.cli.check_demo")
     from heartbit_site.cli import check_demo as check  # noqa: PLC0415  needs Django set up
 
     key = f"demo-{uuid4()}"

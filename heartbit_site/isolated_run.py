@@ -1,4 +1,4 @@
-"""One run in a process of its own: ``python -m heartbit_site.isolated_run RUN`` (agents.runtime.isolated_runs)."""
+"""One run in a process of its own: ``python -m heartbit_site.isolated_run RUN``."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from django.conf import settings
 
 from heartbit_site.base import aio
 from heartbit_site.base.log_output import log_to_stderr
-from heartbit_site.bootstrap import enter
+from heartbit_site.bootstrap import attach
 
 
 def main(run_id: UUID) -> None:
     """Work one slice of the run, then leave; SIGTERM hands it back."""
     log_to_stderr(logging.INFO, "%(asctime)s %(levelname)-7s alone: %(message)s", force=True)
-    enter()  # the worker that starts this one has prepared the installation
+    attach()  # the worker that starts this one has prepared the installation
     from agents.runtime import worker  # noqa: PLC0415  needs Django set up
 
     worker.start(queues=(), slots=1)

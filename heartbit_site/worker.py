@@ -12,7 +12,7 @@ from typing import Any
 from celery import bootsteps
 from celery.signals import worker_shutting_down
 
-from agents.housekeeping.scheduler_thread import Clock
+from agents.housekeeping.scheduler_thread import SchedulerThread
 from agents.runtime import worker
 from heartbit_site.base.queues import SYSTEM
 from scheduling.actions.fire_due import fire_due
@@ -45,7 +45,7 @@ class RunHost(bootsteps.StartStopStep):
         worker_shutting_down.connect(_drain, weak=False)
         worker.start(queues=names, slots=parent.pool.limit)
         worker.host().process.control.on_wanted = _obey
-        self._clock = Clock(fire_due)
+        self._clock = SchedulerThread(fire_due)
         self._clock.start()
 
     def stop(self, parent: Any) -> None:

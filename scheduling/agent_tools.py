@@ -15,7 +15,7 @@ from agents.errors import MessageLimitReachedError, SubAgentError
 from agents.messaging.guard import hops_to, is_delegated
 from agents.models import Delivery, Run
 from heartbit_site.base.audit import Actor
-from heartbit_site.base.local_times import NoSuchTimeError, moment_there
+from heartbit_site.base.local_times import NoSuchTimeError, localize
 from heartbit_site.base.models import AuditEntry, Workspace
 from heartbit_site.base.moments import TooFarError, to_utc
 from heartbit_site.base.toolspec import Effect, ToolContext, tool
@@ -26,7 +26,7 @@ from scheduling.choices import Kind, TaskType
 from scheduling.errors import ScheduleError
 from scheduling.models import Schedule
 from scheduling.querysets import database_now
-from scheduling.recurrence import rhythm_of, spoken, time_zone
+from scheduling.recurrence import build_recurrence, format_time, time_zone
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -117,7 +117,7 @@ def schedule(
         planned.task_type, planned.conversation_id = TaskType.MESSAGE, conversation.pk
         planned.deliver = _replies(run)
     save_schedule(planned, by=_actor(context.agent))
-    return f"Planned {planned.name!r}: {rhythm_of(planned).words}. {_next(planned)}"
+    return f"Planned {planned.name!r}: {build_recurrence(planned).words}. {_next(planned)}"
 
 
 @tool(effect=Effect.PURE, tags=("schedule",))
@@ -127,7 +127,12 @@ def list_schedules(context: ToolContext) -> list[dict[str, str]]:
     In a conversation that is what you planned in it.
     """
     return [
-        {"name": one.name, "when": rhythm_of(one).words, "task": one.task, "next": _next(one)}
+        {
+            "name": one.name,
+            "when": build_recurrence(one).words,
+            "task": one.task,
+            "next": _next(one),
+        }
         for one in _own(context)
     ]
 
@@ -216,7 +221,7 @@ def _made_today(workspace: Workspace, agent: str) -> int:
 
 def _refuse_too_often(planned: Schedule) -> None:
     """What every_seconds may not do, a cron expression may not do either."""
-    rhythm_of(planned)  # it is one
+    build_recurrence(planned)  # it is one
     # In UTC, where no slots come closer because clocks are changed.
     slots = rhythm.Cron(planned.cron, ZoneInfo("UTC")).after(database_now())
     for slot, following in itertools.pairwise(itertools.islice(slots, _LOOKED_AT)):
@@ -236,7 +241,7 @@ def _moment(in_seconds: int | None, at: str | None, zone: str) -> datetime:
         try:
             if moment.tzinfo is not None:
                 return to_utc(moment)
-            return to_utc(moment_there(moment, time_zone(zone)))
+            return to_utc(localize(moment, time_zone(zone)))
         except (NoSuchTimeError, TooFarError) as error:
             raise ScheduleError(str(error)) from None
     return database_now().replace(microsecond=0) + timedelta(seconds=in_seconds or 0)
@@ -245,7 +250,7 @@ def _moment(in_seconds: int | None, at: str | None, zone: str) -> datetime:
 def _next(planned: Schedule) -> str:
     if planned.next_slot is None:
         return "It is over."
-    return f"Next: {spoken(planned.next_slot, time_zone(planned.time_zone))}."
+    return f"Next: {format_time(planned.next_slot, time_zone(planned.time_zone))}."
 
 
 def _actor(agent: str) -> Actor:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 SECONDS = 60.0
 
 
-class Aside:
+class FailureBackoff:
     """One process's. Another process finds out by itself."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

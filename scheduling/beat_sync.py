@@ -35,7 +35,7 @@ _ONLY_OURS = re.compile(r"#|\blw?\b|\dl")
 _LONGEST_FIELD = 64  # of Beat's columns
 
 
-def project(schedule: Schedule) -> PeriodicTask | None:
+def sync_to_beat(schedule: Schedule) -> PeriodicTask | None:
     """Write what Beat rings at, in the caller's transaction.
 
     Returns:
@@ -44,7 +44,7 @@ def project(schedule: Schedule) -> PeriodicTask | None:
     comes = schedule.enabled and schedule.next_slot is not None
     rhythm = _rhythm(schedule) if comes else None  # which may be none that Beat can read
     if rhythm is None:
-        unproject(schedule)
+        remove_from_beat(schedule)
         return None
     fields = {"crontab": None, "interval": None, "clocked": None} | rhythm
     task, _ = PeriodicTask.objects.update_or_create(
@@ -66,7 +66,7 @@ def project(schedule: Schedule) -> PeriodicTask | None:
     return task
 
 
-def unproject(schedule: Schedule) -> None:
+def remove_from_beat(schedule: Schedule) -> None:
     """Let Beat forget a schedule, in the caller's transaction."""
     # One by one: only a row's own deletion tells Beat that something changed.
     for task in PeriodicTask.objects.filter(name=f"{_PREFIX}{schedule.pk}"):

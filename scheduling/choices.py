@@ -46,7 +46,7 @@ class FiringStatus(models.TextChoices):
     FAILED = "failed", "Failed"  # no run could be started
 
 
-class Cause(models.TextChoices):
+class Trigger(models.TextChoices):
     """Why there is a firing."""
 
     SCHEDULE = "schedule", "Schedule"

@@ -18,7 +18,7 @@ from agents.errors import (
     QuotaExceededError,
 )
 from agents.models import Agent
-from scheduling.choices import CatchUp, Cause, FiringStatus, Overlap
+from scheduling.choices import CatchUp, FiringStatus, Overlap, Trigger
 from scheduling.models import Firing
 from scheduling.occurrences import MOST
 from scheduling.querysets import database_now
@@ -41,7 +41,7 @@ _BEHIND = "It waits for the slots before it, which could not start yet."
 _REPLACED = "It could not start before the next slot came: "
 
 
-def will_pass(error: HeartbitError, schedule: Schedule) -> bool:
+def is_transient(error: HeartbitError, schedule: Schedule) -> bool:
     """Whether what kept a run from starting is nothing that the schedule's owner has to mend."""
     if isinstance(error, AgentNotFoundError):
         # Where it is there it is stopped, or was published this very moment.
@@ -49,7 +49,7 @@ def will_pass(error: HeartbitError, schedule: Schedule) -> bool:
     return isinstance(error, HaltedError | QuotaExceededError | ConversationBusyError)
 
 
-def refuse(firing: Firing, error: HeartbitError, *, for_now: bool) -> None:
+def defer_or_fail(firing: Firing, error: HeartbitError, *, for_now: bool) -> None:
     """Set what becomes of a slot whose run could not start: it waits, or it has failed.
 
     Args:
@@ -66,18 +66,18 @@ def refuse(firing: Firing, error: HeartbitError, *, for_now: bool) -> None:
     firing.status, firing.note = FiringStatus.DEFERRED, f"{_AGAIN}{error}"[:_NOTE]
     firing.refused_at = since
     firing.try_at = now + min(max(now - since, SHORTEST), LONGEST)
-    behind = line(firing.schedule).exclude(pk=firing.pk)
+    behind = deferred_firings(firing.schedule).exclude(pk=firing.pk)
     behind.update(refused_at=Coalesce("refused_at", now), try_at=firing.try_at)
 
 
-def clear(schedule: Schedule) -> None:
+def clear_deferrals(schedule: Schedule) -> None:
     """A run has started: nothing is in the way of the others any more."""
-    line(schedule).filter(try_at__isnull=False).update(refused_at=None, try_at=None)
+    deferred_firings(schedule).filter(try_at__isnull=False).update(refused_at=None, try_at=None)
 
 
-def wait_behind(schedule: Schedule, slot: datetime) -> bool:
+def defer_behind_first(schedule: Schedule, slot: datetime) -> bool:
     """Let a slot wait if others of its schedule do; whether it does."""
-    first = line(schedule).first()
+    first = deferred_firings(schedule).first()
     if first is None:
         return False
     row = Firing(schedule=schedule, slot=slot, status=FiringStatus.DEFERRED, note=_BEHIND)
@@ -87,7 +87,7 @@ def wait_behind(schedule: Schedule, slot: datetime) -> bool:
     return True
 
 
-def give_way(schedule: Schedule) -> None:
+def skip_superseded(schedule: Schedule) -> None:
     """The next slot has come: what waits has been missed, and the policy for that decides.
 
     What was asked for afterwards goes on waiting; so does everything where slots queue.
@@ -96,7 +96,9 @@ def give_way(schedule: Schedule) -> None:
         return
     kept = MOST - 1 if schedule.catch_up == CatchUp.ALL else 0
     waiting = (
-        line(schedule).filter(cause=Cause.SCHEDULE, refused_at__isnull=False).order_by("-slot")
+        deferred_firings(schedule)
+        .filter(cause=Trigger.SCHEDULE, refused_at__isnull=False)
+        .order_by("-slot")
     )
     for firing in waiting[kept:]:
         firing.status = FiringStatus.SKIPPED
@@ -105,6 +107,6 @@ def give_way(schedule: Schedule) -> None:
         firing.save()
 
 
-def line(schedule: Schedule) -> QuerySet[Firing]:
+def deferred_firings(schedule: Schedule) -> QuerySet[Firing]:
     """The slots that wait, the first in line first."""
     return Firing.objects.filter(schedule=schedule, status=FiringStatus.DEFERRED).order_by("slot")

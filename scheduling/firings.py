@@ -12,16 +12,16 @@ from agents.actions.order_deliveries import order_deliveries
 from agents.actions.post_message import post_message, start_conversation
 from agents.actions.start_run import start_run
 from agents.actions.start_tool_call import start_tool_call
-from agents.choices import SecondMessage
+from agents.choices import BusyPolicy
 from agents.delivery.targets import read_targets
 from agents.models import Conversation, Run
 from agents.runs.keys import OwnKey
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.errors import HeartbitError
-from scheduling.choices import Cause, FiringStatus, TaskType
-from scheduling.deferral import clear, refuse, will_pass
+from scheduling.choices import FiringStatus, TaskType, Trigger
+from scheduling.deferral import clear_deferrals, defer_or_fail, is_transient
 from scheduling.models import Firing
-from scheduling.recurrence import spoken, time_zone
+from scheduling.recurrence import format_time, time_zone
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _NOTE = 300
 
 
-def at_work(schedule: Schedule) -> bool:
+def has_running_run(schedule: Schedule) -> bool:
     """Whether a run of the schedule has not ended; the schedule's row is locked."""
     rows = Firing.objects.filter(schedule=schedule, status=FiringStatus.STARTED, over=False)
     live = Run.objects.filter(pk=OuterRef("run_id"), finished_at__isnull=True)
@@ -40,7 +40,7 @@ def at_work(schedule: Schedule) -> bool:
     return rows.exists()
 
 
-def note(schedule: Schedule, slot: datetime, status: FiringStatus, why: str) -> None:
+def record_firing(schedule: Schedule, slot: datetime, status: FiringStatus, why: str) -> None:
     """Write down what became of a slot that nobody has dealt with."""
     Firing.objects.bulk_create(
         [Firing(schedule=schedule, slot=slot, status=status, note=why[:_NOTE])],
@@ -49,7 +49,7 @@ def note(schedule: Schedule, slot: datetime, status: FiringStatus, why: str) -> 
 
 
 def start_firing(
-    schedule: Schedule, slot: datetime, cause: Cause, *, key: str | None = None
+    schedule: Schedule, slot: datetime, cause: Trigger, *, key: str | None = None
 ) -> Firing:
     """Start the run of a slot, in the caller's transaction; the schedule's row is locked.
 
@@ -74,9 +74,11 @@ def start_firing(
             firing.run_id = _start(schedule, slot, key)
         firing.status, firing.note = FiringStatus.STARTED, ""
         firing.refused_at = firing.try_at = None
-        clear(schedule)
+        clear_deferrals(schedule)
     except HeartbitError as error:
-        refuse(firing, error, for_now=cause is not Cause.MANUAL and will_pass(error, schedule))
+        defer_or_fail(
+            firing, error, for_now=cause is not Trigger.MANUAL and is_transient(error, schedule)
+        )
     firing.save()
     return firing
 
@@ -132,7 +134,7 @@ def _post(schedule: Schedule, text: str, key: str | OwnKey, by: Actor) -> UUID:
         by=by,
         idempotency_key=key,
         # A run of its own: one that is only told would deliver to its own addressees.
-        second_message=SecondMessage.QUEUE,
+        second_message=BusyPolicy.QUEUE,
         approve=schedule.require_approval,
         hops=schedule.hops,
     )
@@ -141,5 +143,5 @@ def _post(schedule: Schedule, text: str, key: str | OwnKey, by: Actor) -> UUID:
 
 def _task(schedule: Schedule, slot: datetime) -> str:
     """What the agent reads: a model does not know what day it is."""
-    when = spoken(slot, time_zone(schedule.time_zone))
+    when = format_time(slot, time_zone(schedule.time_zone))
     return f"{schedule.task}\n\n(Scheduled for {when}.)"

@@ -18,7 +18,7 @@ SILENCE_SECONDS = 3600.0
 MOST = 1000  # sentences that are remembered; of one whose sentence is always another, no more
 
 
-class Complaints:
+class LogThrottle:
     """One process's. Another process complains for itself."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

@@ -10,13 +10,13 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from scheduling.choices import CatchUp
-from scheduling.recurrence import rhythm_of
+from scheduling.recurrence import build_recurrence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scheduling.models import Schedule
-    from scheduling.recurrence import Rhythm
+    from scheduling.recurrence import Recurrence
 
 #: A slot that nobody fired for so long was missed; the policy for missed ones decides about it.
 LATE = timedelta(minutes=5)
@@ -26,7 +26,7 @@ _EARLIEST = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class DueOccurrences:
     """What a look at a schedule found.
 
     Attributes:
@@ -40,7 +40,7 @@ class Due:
     next_slot: datetime | None
 
 
-def due(schedule: Schedule, now: datetime) -> Due:
+def due(schedule: Schedule, now: datetime) -> DueOccurrences:
     """Sort the slots that have come since the schedule was last looked at.
 
     Args:
@@ -52,8 +52,8 @@ def due(schedule: Schedule, now: datetime) -> Due:
     """
     first = schedule.next_slot
     if first is None:
-        return Due((), (), None)
-    rhythm = rhythm_of(schedule)
+        return DueOccurrences((), (), None)
+    rhythm = build_recurrence(schedule)
     come = _come(schedule, rhythm, now)
     # With jitter a slot may have come and not be due: it waits, and so do those after it.
     times = list(itertools.accumulate((fires_at(schedule, slot) for slot in come), max))
@@ -71,10 +71,10 @@ def due(schedule: Schedule, now: datetime) -> Due:
             made_up = late[-1:]
         case _:
             made_up = []
-    return Due((*made_up, *on_time), tuple(late[: len(late) - len(made_up)]), following)
+    return DueOccurrences((*made_up, *on_time), tuple(late[: len(late) - len(made_up)]), following)
 
 
-def come_slots(schedule: Schedule, now: datetime) -> list[datetime]:
+def elapsed_occurrences(schedule: Schedule, now: datetime) -> list[datetime]:
     """The slots since the schedule was last looked at, due or not, the earliest first.
 
     Of those that were missed, whatever their jitter, the latest: after a year there are too many.
@@ -83,10 +83,10 @@ def come_slots(schedule: Schedule, now: datetime) -> list[datetime]:
     Raises:
         ScheduleError: Its rhythm is none.
     """
-    return _come(schedule, rhythm_of(schedule), now)
+    return _come(schedule, build_recurrence(schedule), now)
 
 
-def _come(schedule: Schedule, rhythm: Rhythm, now: datetime) -> list[datetime]:
+def _come(schedule: Schedule, rhythm: Recurrence, now: datetime) -> list[datetime]:
     first = schedule.next_slot
     if first is None:
         return []
@@ -110,16 +110,16 @@ def first_slot(schedule: Schedule, now: datetime) -> datetime | None:
     Raises:
         ScheduleError: Its rhythm is none.
     """
-    return _first(schedule, rhythm_of(schedule), now)
+    return _first(schedule, build_recurrence(schedule), now)
 
 
-def next_slots(schedule: Schedule, now: datetime, count: int) -> list[datetime]:
+def upcoming_occurrences(schedule: Schedule, now: datetime, count: int) -> list[datetime]:
     """The slots to come, without jitter; fewer if there are no more.
 
     Raises:
         ScheduleError: Its rhythm is none.
     """
-    return list(itertools.islice(_later(schedule, rhythm_of(schedule), now), count))
+    return list(itertools.islice(_later(schedule, build_recurrence(schedule), now), count))
 
 
 def slots_between(schedule: Schedule, begin: datetime, end: datetime, most: int) -> list[datetime]:
@@ -128,7 +128,7 @@ def slots_between(schedule: Schedule, begin: datetime, end: datetime, most: int)
     Raises:
         ScheduleError: Its rhythm is none.
     """
-    later = _later(schedule, rhythm_of(schedule), begin - _EARLIEST)
+    later = _later(schedule, build_recurrence(schedule), begin - _EARLIEST)
     return list(itertools.islice(itertools.takewhile(lambda slot: slot <= end, later), most))
 
 
@@ -141,11 +141,11 @@ def fires_at(schedule: Schedule, slot: datetime) -> datetime:
     return slot + timedelta(seconds=share * schedule.jitter_seconds)
 
 
-def _first(schedule: Schedule, rhythm: Rhythm, moment: datetime) -> datetime | None:
+def _first(schedule: Schedule, rhythm: Recurrence, moment: datetime) -> datetime | None:
     return next(_later(schedule, rhythm, moment), None)
 
 
-def _later(schedule: Schedule, rhythm: Rhythm, moment: datetime) -> Iterator[datetime]:
+def _later(schedule: Schedule, rhythm: Recurrence, moment: datetime) -> Iterator[datetime]:
     """The slots after a moment, between the schedule's begin and end."""
     begin = max(moment, schedule.begins_at - _EARLIEST)
     for slot in rhythm.after(begin):

@@ -33,7 +33,7 @@ _FIELDS = 5
 _LONGEST_LEAP = timedelta(hours=3)
 
 
-class Rhythm(Protocol):
+class Recurrence(Protocol):
     """Points in time, all in UTC and whole seconds."""
 
     def after(self, moment: datetime) -> Iterator[datetime]:
@@ -58,14 +58,14 @@ class Cron:
     zone: ZoneInfo
 
     def after(self, moment: datetime) -> Iterator[datetime]:
-        """See ``Rhythm``."""
+        """See ``Recurrence``."""
         for slot in CronSim(self.expression, moment.astimezone(self.zone)):
             # Within an hour that comes twice, cronsim may name one of its first coming.
             if slot > moment:
                 yield slot.astimezone(UTC)
 
     def before(self, moment: datetime) -> Iterator[datetime]:
-        """See ``Rhythm``."""
+        """See ``Recurrence``."""
         # It begins before the moment it is given, which may itself be a slot; and in the second
         # coming of an hour it would leave out what is later by the clock and came in the first.
         later = (moment + _LONGEST_LEAP).astimezone(self.zone)
@@ -75,7 +75,7 @@ class Cron:
 
     @property
     def words(self) -> str:
-        """See ``Rhythm``."""
+        """See ``Recurrence``."""
         said: str = CronSim(self.expression, datetime.now(UTC)).explain()
         return f"{said} ({self.zone.key})"
 
@@ -88,13 +88,13 @@ class Interval:
     begins: datetime
 
     def after(self, moment: datetime) -> Iterator[datetime]:
-        """See ``Rhythm``."""
+        """See ``Recurrence``."""
         gone = max(moment - self.begins, timedelta(seconds=-1)) // timedelta(seconds=self.seconds)
         for number in itertools.count(gone + 1):
             yield self._slot(number)
 
     def before(self, moment: datetime) -> Iterator[datetime]:
-        """See ``Rhythm``."""
+        """See ``Recurrence``."""
         for number in range((moment - self.begins) // timedelta(seconds=self.seconds), -1, -1):
             yield self._slot(number)
 
@@ -103,7 +103,7 @@ class Interval:
 
     @property
     def words(self) -> str:
-        """See ``Rhythm``."""
+        """See ``Recurrence``."""
         for name, size in (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1)):
             count, rest = divmod(self.seconds, size)
             if not rest:
@@ -119,20 +119,20 @@ class Once:
     zone: ZoneInfo
 
     def after(self, moment: datetime) -> Iterator[datetime]:
-        """See ``Rhythm``."""
+        """See ``Recurrence``."""
         return iter([self.at.astimezone(UTC)] if self.at > moment else [])
 
     def before(self, moment: datetime) -> Iterator[datetime]:
-        """See ``Rhythm``."""
+        """See ``Recurrence``."""
         return iter([self.at.astimezone(UTC)] if self.at <= moment else [])
 
     @property
     def words(self) -> str:
-        """See ``Rhythm``."""
-        return f"Once, {spoken(self.at, self.zone)}"
+        """See ``Recurrence``."""
+        return f"Once, {format_time(self.at, self.zone)}"
 
 
-def rhythm_of(schedule: Schedule) -> Rhythm:
+def build_recurrence(schedule: Schedule) -> Recurrence:
     """What a row follows.
 
     Raises:
@@ -175,7 +175,7 @@ def _names() -> frozenset[str]:
     return frozenset(available_timezones() - {"localtime", "Factory"})
 
 
-def spoken(moment: datetime, zone: ZoneInfo) -> str:
+def format_time(moment: datetime, zone: ZoneInfo) -> str:
     """A point in time for people: Mon 23 Nov 2026, 09:00 (Europe/Berlin)."""
     return f"{moment.astimezone(zone):%a %-d %b %Y, %H:%M} ({zone.key})"
 

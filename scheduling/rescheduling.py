@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from scheduling.choices import FiringStatus
 from scheduling.errors import ScheduleError
-from scheduling.firings import note
-from scheduling.occurrences import come_slots
+from scheduling.firings import record_firing
+from scheduling.occurrences import elapsed_occurrences
 from scheduling.spec import RhythmSpec
 
 if TYPE_CHECKING:
@@ -22,7 +22,9 @@ _CHANGED = "The schedule's rhythm was changed before this slot was looked at."
 _PAUSED = "The schedule was paused before this slot was looked at."
 
 
-def counts_anew(before: Schedule, after: Schedule, changed: Collection[str], now: datetime) -> bool:
+def changes_next_occurrence(
+    before: Schedule, after: Schedule, changed: Collection[str], now: datetime
+) -> bool:
     """Whether the slot that is due next is another one.
 
     Args:
@@ -44,15 +46,15 @@ def _only_ends_later_or_earlier(before: Schedule, after: Schedule, now: datetime
     return slot is not None and all(end > now and end >= slot for end in ends)
 
 
-def let_pass(before: Schedule, after: Schedule, now: datetime) -> None:
+def skip_unprocessed(before: Schedule, after: Schedule, now: datetime) -> None:
     """Note the slots that came by the stored row and that nobody has looked at.
 
     They may be many, where no worker was there for long, or wait for their jitter to be over. It
     is better to say that they are skipped than to start what somebody has just taken back.
     """
     try:
-        come = come_slots(before, now)
+        come = elapsed_occurrences(before, now)
     except ScheduleError:  # it could not be read, and that is what is mended now
         return
     for slot in come:
-        note(after, slot, FiringStatus.SKIPPED, _CHANGED if after.enabled else _PAUSED)
+        record_firing(after, slot, FiringStatus.SKIPPED, _CHANGED if after.enabled else _PAUSED)

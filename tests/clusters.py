@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from django.core.management import call_command
 from django.db import connection, connections
 
-from heartbit_site.bootstrap import enter
+from heartbit_site.bootstrap import attach
 from heartbit_site.embedded import client, identity, layout
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _set(value: str) -> None:
 
 
 def _make(state: StateDirectory, kept: Path) -> None:
-    enter()
+    attach()
     call_command("migrate", verbosity=0, interactive=False)
     _set("off")
     connections.close_all()

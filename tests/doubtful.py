@@ -9,7 +9,7 @@ from django.db import connection
 from django.db.models.functions import Now
 
 from agents.actions.start_run import start_run
-from agents.choices import Home
+from agents.choices import Placement
 from agents.journal.events import Event, ModelAnswered, OutcomeAsked, ToolStarted, encode
 from agents.llm.messages import AssistantMessage, Usage
 from agents.llm.messages import ToolCall as Asked
@@ -30,7 +30,7 @@ def in_doubt(
     task: str = "[[text: Done.]]",
     *,
     arguments: dict[str, Any] | None = None,
-    home: Home = Home.LOCAL,
+    home: Placement = Placement.LOCAL,
     asked: bool = True,
 ) -> ToolCall:
     """The call 1.0 of a run that nobody works on; nobody has to be asked about it yet."""
@@ -58,7 +58,7 @@ def _worker(run_id: UUID) -> str:
     return f"dead:{run_id.hex[-8:]}"
 
 
-def _claim(run_id: UUID, home: Home) -> tuple[Any, ...]:
+def _claim(run_id: UUID, home: Placement) -> tuple[Any, ...]:
     name = _worker(run_id)
     row = WorkerHeartbeat.objects.create(name=name, home=home, lease_seconds=3600)
     return _sql(

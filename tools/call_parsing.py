@@ -28,7 +28,7 @@ MAX_ARGUMENT_BYTES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ParsedCall:
     """A call that is understood.
 
     Attributes:
@@ -49,7 +49,7 @@ def read(
     arguments: str,
     max_output_bytes: int = MAX_OUTPUT_BYTES,
     answered: bool = False,
-) -> Read | Done:
+) -> ParsedCall | Done:
     """What a call means: the tool, and arguments that fit it; ``Done`` (invalid) when it has none.
 
     Also what a person writes in place of a model goes through here; of a question that includes
@@ -78,7 +78,7 @@ def read(
     if isolation.error is not None:  # a type of the function that its schema cannot express
         return answer(_invalid(spec, [isolation.message]), "invalid", max_output_bytes)
     keywords |= {name: Answer(value) for name, value in word.items()}
-    return Read(spec, {**_own_defaults(spec), **given, **word}, keywords)
+    return ParsedCall(spec, {**_own_defaults(spec), **given, **word}, keywords)
 
 
 def _word(spec: ToolSpec, values: dict[str, Any]) -> dict[str, Any]:

@@ -52,26 +52,26 @@ CANCEL_GRACE_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class RequireApproval:
     """A policy's answer: a person decides first, for this reason."""
 
     reason: str
 
 
-Policy = Callable[[ToolSpec, Mapping[str, Any]], str | Ask | None]
+Policy = Callable[[ToolSpec, Mapping[str, Any]], str | RequireApproval | None]
 
 _abandoned: set[asyncio.Future[Any]] = set()  # a task nobody refers to may be collected half-way
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class SuspendedCall:
     """The tool cannot answer before these waits are resolved; then ``resume`` it."""
 
     suspension: Suspension
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedCall:
     """A call that may be executed: resolved, parsed, valid and not refused.
 
     Attributes:
@@ -90,7 +90,7 @@ class Prepared:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class PendingApprovalCall:
     """A valid call that a person has to approve first.
 
     Attributes:
@@ -115,7 +115,7 @@ async def invoke(
     policy: Policy | None = None,
     max_output_bytes: int = MAX_OUTPUT_BYTES,
     timeout_seconds: float | None = None,
-) -> Done | Waiting | Held:
+) -> Done | SuspendedCall | PendingApprovalCall:
     """Serve one call from the model's text to its result.
 
     Args:
@@ -141,7 +141,7 @@ async def invoke(
         max_output_bytes=max_output_bytes,
         timeout_seconds=timeout_seconds,
     )
-    if not isinstance(prepared, Prepared):
+    if not isinstance(prepared, PreparedCall):
         return prepared
     return await execute(prepared, executor=executor, intent=intent)
 
@@ -156,7 +156,7 @@ def prepare(
     max_output_bytes: int = MAX_OUTPUT_BYTES,
     timeout_seconds: float | None = None,
     answered: bool = False,
-) -> Prepared | Held | Done:
+) -> PreparedCall | PendingApprovalCall | Done:
     """Everything before execution; ``Done`` when that already answers the call. See ``invoke``.
 
     ``answered``: a person has written the arguments, as in ``read``. Without that a question is
@@ -171,24 +171,24 @@ def prepare(
     match policy(spec, values) if policy is not None else None:
         case str(refusal):
             return answer(refusal, "refused", max_output_bytes)
-        case Ask(reason) if spec.answer_parameter is None:
-            return Held(spec, values, reason)
+        case RequireApproval(reason) if spec.answer_parameter is None:
+            return PendingApprovalCall(spec, values, reason)
     if spec.answer_parameter is not None and not answered:
-        return Held(spec, values, questions.REASON)
+        return PendingApprovalCall(spec, values, questions.REASON)
     if spec.context_parameter is not None:
         keywords[spec.context_parameter] = context
     limits = (spec.timeout_seconds, timeout_seconds)
     seconds = min(limit for limit in limits if limit is not None)
-    return Prepared(spec, values, keywords, max_output_bytes, seconds)
+    return PreparedCall(spec, values, keywords, max_output_bytes, seconds)
 
 
 async def execute(
-    prepared: Prepared,
+    prepared: PreparedCall,
     *,
     executor: Executor,
     intent: Intent,
     stop: asyncio.Future[str] | None = None,
-) -> Done | Waiting:
+) -> Done | SuspendedCall:
     """Run a prepared call: async functions on this loop, others in a thread of the executor.
 
     A thread cannot be stopped: after a timeout it works on, and its result is dropped. The time
@@ -215,7 +215,7 @@ async def execute(
     return await _limited(prepared, asyncio.wrap_future(future), thread=future)
 
 
-def _in_thread(prepared: Prepared, stop: asyncio.Future[str] | None) -> Done | Waiting:
+def _in_thread(prepared: PreparedCall, stop: asyncio.Future[str] | None) -> Done | SuspendedCall:
     """The call, unless it was stopped while every thread was busy."""
     if stop is not None and stop.done():
         return answer(stop.result(), "refused", prepared.max_output_bytes)
@@ -223,10 +223,10 @@ def _in_thread(prepared: Prepared, stop: asyncio.Future[str] | None) -> Done | W
 
 
 def execute_here(
-    prepared: Prepared,
+    prepared: PreparedCall,
     *,
     around: Callable[[], AbstractContextManager[object]] = nullcontext,
-) -> Done | Waiting:
+) -> Done | SuspendedCall:
     """Run a prepared call of a plain function in this thread, without a time limit.
 
     Args:
@@ -234,7 +234,7 @@ def execute_here(
         around: Entered around the function and the rendering of its result, and left with the
             exception of either: a savepoint there undoes what a failing tool wrote.
     """
-    outcome: Done | Waiting | None = None
+    outcome: Done | SuspendedCall | None = None
     with Isolation() as isolation, around():
         outcome = _rendered(prepared, prepared.spec.function(**prepared.keywords))
     return (
@@ -259,8 +259,8 @@ def resume(
     return done if done is not None else _failed(spec, max_output_bytes, isolation)
 
 
-async def _on_loop(prepared: Prepared) -> Done | Waiting:
-    outcome: Done | Waiting | None = None
+async def _on_loop(prepared: PreparedCall) -> Done | SuspendedCall:
+    outcome: Done | SuspendedCall | None = None
     with Isolation() as isolation:
         outcome = _rendered(prepared, await prepared.spec.function(**prepared.keywords))
     return (
@@ -271,12 +271,12 @@ async def _on_loop(prepared: Prepared) -> Done | Waiting:
 
 
 async def _limited(
-    prepared: Prepared,
-    running: asyncio.Future[Done | Waiting],
+    prepared: PreparedCall,
+    running: asyncio.Future[Done | SuspendedCall],
     *,
-    thread: ThreadFuture[Done | Waiting] | None = None,
+    thread: ThreadFuture[Done | SuspendedCall] | None = None,
     stop: asyncio.Future[str] | None = None,
-) -> Done | Waiting:
+) -> Done | SuspendedCall:
     """Await a running call for as long as it may take."""
     ends: set[asyncio.Future[Any]] = {running} if stop is None else {running, stop}
     try:
@@ -310,11 +310,11 @@ async def _stop(running: asyncio.Future[Any]) -> None:
             running.add_done_callback(_abandoned.discard)
 
 
-def _rendered(prepared: Prepared, value: object) -> Done | Waiting:
+def _rendered(prepared: PreparedCall, value: object) -> Done | SuspendedCall:
     if isinstance(value, Suspension):
         if prepared.spec.resume is None:
             raise TypeError(f"the tool {prepared.spec.name} suspends but cannot resume")
-        return Waiting(value)
+        return SuspendedCall(value)
     return answer(_as_text(value), "ok", prepared.max_output_bytes)
 
 
@@ -336,14 +336,14 @@ def _failed(spec: ToolSpec, max_bytes: int, isolation: Isolation) -> Done:
     return answer(isolation.message, "error", max_bytes)
 
 
-def _ended(prepared: Prepared, why: str) -> Done:
+def _ended(prepared: PreparedCall, why: str) -> Done:
     text = f"{why} The call was ended half-way."
     if prepared.spec.effect is not Effect.PURE:
         text += " It may still have had its effect."
     return answer(text, "error", prepared.max_output_bytes)
 
 
-def _late(prepared: Prepared, *, never_ran: bool) -> Done:
+def _late(prepared: PreparedCall, *, never_ran: bool) -> Done:
     spec, seconds = prepared.spec, prepared.timeout_seconds
     if never_ran:
         text = f"{spec.name} did not start within {seconds:g} s: every worker thread was busy."

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from agents.actions.order_deliveries import order_deliveries
 from agents.actions.post_message import post_message, start_conversation
-from agents.choices import InboundStatus, SecondMessage
+from agents.choices import BusyPolicy, InboundStatus
 from agents.delivery.targets import read_targets
 from agents.errors import ChannelClosedError, MessageTooLongError, TooManyMessagesError
 from agents.inbound.threads import conversation_of
@@ -82,7 +82,7 @@ def accept_message(channel: Channel, message: Inbound) -> Accepted:
         conversation,
         message.text,
         by=Actor(f"channel {channel.name}", "api"),
-        second_message=SecondMessage.QUEUE,
+        second_message=BusyPolicy.QUEUE,
         approve=channel.approve,
     )
     targets = read_targets(channel.deliver)

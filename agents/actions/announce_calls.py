@@ -11,7 +11,7 @@ from django.contrib.auth import get_user_model
 from django.core.mail import EmailMessage, get_connection
 
 from agents.approvals.links import token_of
-from agents.approvals.questions import asked_form
+from agents.approvals.questions import answer_schema
 from agents.journal.waits import kind_of
 from agents.models import Run, Wait
 from agents.querysets import calls_waiting, shown_tool, waits_for_answers
@@ -109,7 +109,7 @@ def _deciders(run: Run, group: str) -> list[User]:
 def _mail(call: ToolCall, person: User, *, more: str = "") -> EmailMessage:
     root = settings.HEARTBIT_PUBLIC_URL
     agent, tool = call.run.agent, _line(shown_tool(call))
-    is_question = asked_form(call) is not None
+    is_question = answer_schema(call) is not None
     text = (_QUESTION if is_question else _TEXT).format(
         agent=agent,
         tool=tool,

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 
-from agents.actions.wake_run import ring_run
+from agents.actions.wake_run import wake_run
 from agents.errors import CallClosedError, InvalidEditError
 from agents.journal.waits import kind_of
 from agents.live.changes import notify_on_commit
-from agents.runs.sql_functions import ask
+from agents.runs.sql_functions import call_function
 from heartbit_site.base import audit
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.jsonschema import validate
@@ -41,7 +41,7 @@ def answer_wait(wait: Wait, answer: Any, *, by: Decider) -> None:
     if problems:
         raise InvalidEditError(f"The answer does not fit: {'; '.join(problems)}.")
     query = "SELECT heartbit_answer(%s, %s, %s, %s)"
-    ring = ask(query, (wait.run_id, wait.key, json.dumps(answer), by.name))
+    ring = call_function(query, (wait.run_id, wait.key, json.dumps(answer), by.name))
     audit.record(
         Actor(by.name, by.via, by.user_id),
         "wait.answer",
@@ -50,5 +50,5 @@ def answer_wait(wait: Wait, answer: Any, *, by: Decider) -> None:
         label=kind.label,
         details={"wait": wait.key, "call": wait.call_id},
     )
-    ring_run(ring)
+    wake_run(ring)
     notify_on_commit(wait.run.workspace_id, "runs", "calls")

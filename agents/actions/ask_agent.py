@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 from django.utils import timezone
 
-from agents.messaging.addresses import Recipient, address_of, one_agent
+from agents.messaging.addresses import Recipient, address_of, resolve_agent
 from agents.messaging.guard import hops_of, refuse_sub_agent
-from agents.messaging.storage import Draft, begin, checked_text, keep
+from agents.messaging.storage import Draft, checked_text, lock_sender, save_message
 from agents.messaging.texts import as_question
 from agents.models import MessageKind
 from agents.reads.agents import find_agent
@@ -47,8 +47,8 @@ def ask_agent(
     """
     words = checked_text(question)
     refuse_sub_agent(sender)
-    agent = one_agent(sender, to)
-    request = begin(sender, key)
+    agent = resolve_agent(sender, to)
+    request = lock_sender(sender, key)
     if request is None:
         find_agent(sender.workspace, agent.name, origin=sender.origin)  # raises if it is stopped
         draft = Draft(
@@ -59,6 +59,6 @@ def ask_agent(
             run_id=new_id(),
             expires_at=timezone.now() + timedelta(seconds=timeout_seconds),
         )
-        request = keep(draft, sender=sender, key=key)
+        request = save_message(draft, sender=sender, key=key)
     child = ChildTask(agent.name, as_question(request), run_id=request.run_id)
     return Suspension((child,), timeout_seconds)

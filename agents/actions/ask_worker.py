@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from django.db import transaction
 
-from agents.choices import Home
+from agents.choices import Placement
 from agents.live.changes import EVERYWHERE, notify_on_commit
 from agents.models import WorkerHeartbeat
 from agents.runs.notices import notify_workers
@@ -33,7 +33,7 @@ def ask_worker(worker_id: int, wanted: WorkerRequest, *, by: Actor = SYSTEM) -> 
         WorkerNotFoundError: No such worker is there (any more).
     """
     workers = WorkerHeartbeat.objects.filter(pk=worker_id)
-    if not workers.filter(home=Home.FLEET, gone_at=None).update(wanted=wanted):
+    if not workers.filter(home=Placement.FLEET, gone_at=None).update(wanted=wanted):
         raise WorkerNotFoundError(
             f"There is no worker {worker_id} (any more): `heartbit fleet` lists them."
         )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from django.db import connection, transaction
 
-from agents.actions.wake_run import ring_run
+from agents.actions.wake_run import wake_run
 from agents.errors import RunNotFoundError
 from agents.live.changes import notify_on_commit
 from agents.models import Run
@@ -45,7 +45,7 @@ def cancel_run(workspace: Workspace, run_id: UUID, *, reason: str, by: Actor = S
         ring: UUID | None = cursor.fetchone()[0]
     if stops:
         record_of_run(by, "cancel", run, reason=reason)
-    ring_run(ring)
+    wake_run(ring)
     notify_on_commit(workspace.pk, "runs", "calls")
 
 

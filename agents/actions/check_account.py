@@ -11,7 +11,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from agents.llm.client import create_client
-from agents.llm.health import MAX_BYTES, Health, Subject, check
+from agents.llm.health import MAX_BYTES, Health, HealthTarget, check
 from agents.models import Agent
 from heartbit_site.base import aio, secrets
 from heartbit_site.base.errors import HeartbitError
@@ -46,13 +46,13 @@ def _check(accounts: Sequence[ProviderAccount]) -> list[Health]:
     return found
 
 
-def _subject(account: ProviderAccount) -> Subject | Health:
+def _subject(account: ProviderAccount) -> HealthTarget | Health:
     """What to ask; already the answer when the key cannot be read."""
     try:
         key = secrets.reveal(account, "secret")
     except HeartbitError as error:
         return Health(ok=False, message=str(error))
-    return Subject(account.provider, key, account.base_url, _models(account))
+    return HealthTarget(account.provider, key, account.base_url, _models(account))
 
 
 def _models(account: ProviderAccount) -> tuple[str, ...]:
@@ -65,7 +65,7 @@ def _models(account: ProviderAccount) -> tuple[str, ...]:
     return tuple(sorted(model.removeprefix(prefix) for model in models))
 
 
-async def _ask_all(subjects: Sequence[Subject | Health]) -> list[Health]:
+async def _ask_all(subjects: Sequence[HealthTarget | Health]) -> list[Health]:
     slots = asyncio.Semaphore(AT_ONCE)
     async with AsyncExitStack() as stack:
         own = await stack.enter_async_context(create_client())
@@ -75,7 +75,7 @@ async def _ask_all(subjects: Sequence[Subject | Health]) -> list[Health]:
             )
         )
 
-        async def ask(subject: Subject | Health) -> Health:
+        async def ask(subject: HealthTarget | Health) -> Health:
             if isinstance(subject, Health):
                 return subject
             async with slots:
@@ -85,18 +85,18 @@ async def _ask_all(subjects: Sequence[Subject | Health]) -> list[Health]:
 
 
 def _client(
-    subject: Subject, own: httpx.AsyncClient, guarded: httpx.AsyncClient
+    subject: HealthTarget, own: httpx.AsyncClient, guarded: httpx.AsyncClient
 ) -> httpx.AsyncClient:
     """Somebody typed an account's own base URL, so it may not lead into the private network."""
     return guarded if subject.base_url else own
 
 
-def _placed(subject: Subject) -> Subject:
+def _placed(subject: HealthTarget) -> HealthTarget:
     """An account without a place of its own uses the installation's, as its runs do."""
     if subject.base_url:
         return subject
     place = os.environ.get(f"{subject.provider.upper()}_BASE_URL", "").strip()
-    return Subject(subject.provider, subject.key, place, subject.models)
+    return HealthTarget(subject.provider, subject.key, place, subject.models)
 
 
 def _store(account: ProviderAccount, health: Health) -> None:

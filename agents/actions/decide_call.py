@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from django.db import transaction
 
-from agents.actions.wake_run import ring_run
+from agents.actions.wake_run import wake_run
 from agents.choices import Verdict
 from agents.definitions import snapshot
 from agents.errors import CallClosedError, InvalidEditError
@@ -21,8 +21,8 @@ from agents.live.changes import notify_on_commit
 from agents.models import Grant, Run, Vote
 from agents.querysets import approval_of, calls_waiting, shown_tool
 from agents.reads.pinned_tools import in_tool_order
-from agents.runs.sql_functions import ask
-from agents.runtime.toolbox import offer_of
+from agents.runs.sql_functions import call_function
+from agents.runtime.toolbox import offered_tools
 from heartbit_site.base import audit
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.jsonschema import validate
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from agents.models import ToolCall
-    from agents.runtime.toolbox import Offer
+    from agents.runtime.toolbox import OfferedTools
 
 #: What a request calls the verdicts, and the audit.
 VERDICTS: Final[dict[str, Verdict]] = {
@@ -189,7 +189,7 @@ def answer_call(call: ToolCall, *, digest: str, by: Decider, answer: Any) -> Non
     _decide_with(call, digest, by, offer, verdict=Verdict.ANSWERED, arguments=arguments)
 
 
-def _answer_parameter(call: ToolCall, offer: Offer) -> str | None:
+def _answer_parameter(call: ToolCall, offer: OfferedTools) -> str | None:
     spec = offer.specs.get(shown_tool(call))
     return None if spec is None else spec.answer_parameter
 
@@ -210,14 +210,16 @@ def deny_call(call: ToolCall, *, digest: str, by: Decider, reason: str) -> None:
     _decide(call, digest, by, verdict=Verdict.DENIED, reason=clean_text(reason).strip())
 
 
-def _offer(run: Run) -> Offer:
+def _offer(run: Run) -> OfferedTools:
     version = run.version
     agent = version.agent
     definition = snapshot.read(version.pk, agent.pk, agent.name, version.snapshot)
-    return offer_of(definition, catalogue(run.workspace_id), is_child=run.parent_id is not None)
+    return offered_tools(
+        definition, catalogue(run.workspace_id), is_child=run.parent_id is not None
+    )
 
 
-def _grant(call: ToolCall, offer: Offer, by: Decider, always: Always) -> Grant:
+def _grant(call: ToolCall, offer: OfferedTools, by: Decider, always: Always) -> Grant:
     tool = shown_tool(call)
     if tool not in offer.hashes:
         raise CallClosedError(
@@ -275,7 +277,7 @@ def _decide_with(
     call: ToolCall,
     digest: str,
     by: Decider,
-    offer: Offer,
+    offer: OfferedTools,
     *,
     verdict: Verdict,
     arguments: str,
@@ -318,7 +320,9 @@ def _decide(
         by.via,
         grant.pk if grant is not None else None,
     )
-    ring = ask("SELECT heartbit_decide(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)", parameters)
+    ring = call_function(
+        "SELECT heartbit_decide(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)", parameters
+    )
     audit.record(
         Actor(by.name, by.via, by.user_id),
         f"approval.{_ACTIONS[verdict]}",
@@ -333,5 +337,5 @@ def _decide(
             **({"grant": grant.pk} if grant is not None else {}),
         },
     )
-    ring_run(ring)
+    wake_run(ring)
     notify_on_commit(call.run.workspace_id, "runs", "calls")

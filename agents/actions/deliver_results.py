@@ -17,8 +17,8 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from agents.choices import TERMINAL, DeliveryStatus
-from agents.delivery.due import MAIL, WITHIN, claim, due, follow_webhooks
-from agents.delivery.mail import letter_of, mail_server, send_copy
+from agents.delivery.due import MAIL, WITHIN, claim, due, sync_webhook_deliveries
+from agents.delivery.mail import build_email, mail_server, send_copy
 from agents.delivery.report import report_of
 from agents.delivery.targets import ArtifactTarget, EmailTarget, WebhookTarget, target_of
 from agents.delivery.webhook_payload import RUN_DELIVERED, data_of
@@ -30,7 +30,7 @@ from agents.reads.artifacts import find_artifact
 if TYPE_CHECKING:
     from django.db.models import QuerySet
 
-    from agents.delivery.mail import Letter
+    from agents.delivery.mail import ResultEmail
 
 logger = logging.getLogger(__name__)
 
@@ -64,7 +64,7 @@ def deliver_results() -> int:
 
     Any number may run at once, in any number of processes.
     """
-    arrived = follow_webhooks()
+    arrived = sync_webhook_deliveries()
     ends = time.monotonic() + LOOK_SECONDS
     for kinds in (WITHIN, MAIL):
         for candidate in due(kinds, limit=MOST_AT_ONCE):
@@ -122,7 +122,7 @@ def _keep(target: ArtifactTarget, run: Run) -> _Outcome:
 
 
 def _hand_over(delivery: Delivery, target: WebhookTarget, run: Run) -> _Outcome | None:
-    """Make it a message to the webhook; ``follow_webhooks`` tells what comes of it."""
+    """Make it a message to the webhook; ``sync_webhook_deliveries`` tells what comes of it."""
     with transaction.atomic():
         endpoints = WebhookEndpoint.objects.filter(workspace=delivery.workspace_id)
         # It cannot be removed before the message is there.
@@ -148,7 +148,7 @@ def _mail(delivery: Delivery, target: EmailTarget, run: Run) -> _Outcome | None:
     if target.outside and (report.problem or not report.answer):
         return _Outcome("The run has no answer, so nobody outside is told.", final=True)
     try:
-        letter = letter_of(target, report, delivery.message_id)
+        letter = build_email(target, report, delivery.message_id)
         return _send(delivery, target, letter)
     except MailServerError as error:
         return _Outcome(str(error), away=True)
@@ -156,7 +156,7 @@ def _mail(delivery: Delivery, target: EmailTarget, run: Run) -> _Outcome | None:
         return _Outcome(f"No mail can be made of it: {error}", final=True)
 
 
-def _send(delivery: Delivery, target: EmailTarget, letter: Letter) -> _Outcome | None:
+def _send(delivery: Delivery, target: EmailTarget, letter: ResultEmail) -> _Outcome | None:
     """A copy to each address that is not settled yet; None: the lease is lost."""
     settled = dict(delivery.settled)
     later = ""

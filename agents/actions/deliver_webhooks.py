@@ -17,7 +17,7 @@ from django.utils import timezone
 from agents.choices import DeliveryStatus
 from agents.delivery.webhooks import body_of, headers_of, retry_after
 from agents.models import WebhookDelivery, WebhookEndpoint
-from agents.runs.webhook_events import look_for
+from agents.runs.webhook_events import create_webhook_deliveries
 from heartbit_site.base import aio
 from heartbit_site.base.audit import SYSTEM, record
 from heartbit_site.base.errors import HeartbitError
@@ -80,7 +80,7 @@ def deliver_webhooks() -> int:
     Any number may run at once, in any number of processes.
     """
     for endpoint in WebhookEndpoint.objects.filter(enabled=True).order_by("pk"):
-        look_for(endpoint)
+        create_webhook_deliveries(endpoint)
     claimed = _claim()
     if not claimed:
         return 0

@@ -8,7 +8,7 @@ from django.db import transaction
 
 from agents.live.changes import notify_on_commit
 from agents.runs.run_audit import record_of_run
-from agents.runs.sql_functions import ask
+from agents.runs.sql_functions import call_function
 
 if TYPE_CHECKING:
     from agents.models import Run
@@ -22,6 +22,6 @@ def discard_run(run: Run, *, by: Actor) -> None:
     Raises:
         CallClosedError: It is not in quarantine (any more).
     """
-    ask("SELECT heartbit_discard(%s, %s)", [run.pk, by.name])
+    call_function("SELECT heartbit_discard(%s, %s)", [run.pk, by.name])
     record_of_run(by, "discard", run)
     notify_on_commit(run.workspace_id, "runs")

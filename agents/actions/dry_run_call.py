@@ -15,13 +15,13 @@ from agents.dry_runs.rollback_run import rehearse
 from agents.errors import CallClosedError, DryRunUnavailableError, InvalidEditError
 from agents.limits.pauses import stopped_tools
 from agents.querysets import calls_waiting, shown_tool
-from agents.runtime.toolbox import context_factory, offer_of
+from agents.runtime.toolbox import context_factory, offered_tools
 from heartbit_site.base import audit
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.toolspec import Effect
 from tools import pipeline
 from tools.approval import digest as digest_of
-from tools.pipeline import Prepared
+from tools.pipeline import PreparedCall
 from tools.registry import registry
 from tools.result import Done
 
@@ -96,13 +96,13 @@ def _check_asked(call: ToolCall, by: Decider, *, is_edited: bool) -> None:
         )
 
 
-def _prepared(call: ToolCall, arguments: str | None) -> tuple[Prepared, str]:
+def _prepared(call: ToolCall, arguments: str | None) -> tuple[PreparedCall, str]:
     """What would run, and its digest."""
     run = call.run
     version = run.version
     agent = version.agent
     definition = snapshot.read(version.pk, agent.pk, agent.name, version.snapshot)
-    offer = offer_of(definition, registry, is_child=run.parent_id is not None)
+    offer = offered_tools(definition, registry, is_child=run.parent_id is not None)
     tool = shown_tool(call)
     spec = offer.specs.get(tool)
     if spec is None:
@@ -128,7 +128,7 @@ def _prepared(call: ToolCall, arguments: str | None) -> tuple[Prepared, str]:
     )
     if isinstance(found, Done):
         raise InvalidEditError(" ".join(found.content.split()))
-    if not isinstance(found, Prepared):
+    if not isinstance(found, PreparedCall):
         raise TypeError("without a policy a call is prepared or answered")
     digest = digest_of(
         call.run_id,

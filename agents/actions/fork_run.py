@@ -13,21 +13,21 @@ from typing import TYPE_CHECKING, Any
 from django.db import connection, transaction
 
 from agents.actions.start_tool_call import describe_call
-from agents.actions.wake_run import ring_queue
-from agents.choices import Home, RunKind
+from agents.actions.wake_run import wake_queue
+from agents.choices import Placement, RunKind
 from agents.errors import InvalidEditError, RunStateError
 from agents.journal.events import RunForked, RunSteered, encode
-from agents.limits.quotas import refuse_if_spent
+from agents.limits.quotas import raise_if_exceeded
 from agents.live.changes import notify_on_commit
-from agents.loop.history import boundary, find_turn, is_final
+from agents.loop.history import find_turn, is_final, last_seq_of_turn
 from agents.output import respond
 from agents.reads.agents import find_agent
 from agents.reads.turns import definition_of
 from agents.reads.versions import find_version
-from agents.runs.history import past_of
+from agents.runs.history import load_history
 from agents.runs.keys import stored_key
 from agents.runs.run_audit import record_of_run
-from agents.runtime.toolbox import offer_of
+from agents.runtime.toolbox import offered_tools
 from heartbit_site.base.audit import NOBODY, Actor
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.ids import new_id
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from agents.journal.events import Event
     from agents.loop.history import Turn
     from agents.models import AgentVersion, Run
-    from agents.runs.history import Past
+    from agents.runs.history import RunHistory
 
 
 class ForkRefusedError(HeartbitError):
@@ -94,7 +94,7 @@ def fork_run(
     *,
     edits: Edits = NO_EDITS,
     by: Actor = NOBODY,
-    home: Home = Home.FLEET,
+    home: Placement = Placement.FLEET,
     idempotency_key: str | None = None,
 ) -> UUID:
     """Accept a run that goes on from the end of a turn of another, whatever state that is in.
@@ -135,13 +135,13 @@ def accept_fork(
     *,
     edits: Edits = NO_EDITS,
     by: Actor = NOBODY,
-    home: Home = Home.FLEET,
+    home: Placement = Placement.FLEET,
     idempotency_key: str | None = None,
 ) -> tuple[UUID, bool]:
     """The same for a verb that says in the audit itself what it does; also whether it is new."""
     edits = _cleaned(edits)
     version = find_version(source.version.agent, edits.version) if edits.version else None
-    past = past_of(source)
+    past = load_history(source)
     plan = _plan(source, past, turn, edits, version or source.version)
     if edits.task:
         plan.changed[1] = {**past.payloads[1], "task": edits.task}
@@ -173,11 +173,11 @@ def accept_fork(
     if row is None:
         agent = source.version.agent
         # Both raise: the agent or the workspace is stopped, or a quota is spent.
-        refuse_if_spent(find_agent(source.workspace, agent.name, origin=agent.origin))
+        raise_if_exceeded(find_agent(source.workspace, agent.name, origin=agent.origin))
         raise RunStateError(f"Run {source.pk} is gone.")
     accepted, queue, is_new = row
-    if home is Home.FLEET and is_new:
-        ring_queue(accepted, queue)
+    if home is Placement.FLEET and is_new:
+        wake_queue(accepted, queue)
     if is_new:
         notify_on_commit(source.workspace_id, "runs")
     return accepted, is_new
@@ -205,7 +205,7 @@ def _cleaned(edits: Edits) -> Edits:
     )
 
 
-def _plan(source: Run, past: Past, number: int, edits: Edits, version: AgentVersion) -> _Plan:
+def _plan(source: Run, past: RunHistory, number: int, edits: Edits, version: AgentVersion) -> _Plan:
     if source.kind != RunKind.AGENT:
         return _once_more(source, past, number, edits, version)
     if edits.call:
@@ -219,17 +219,19 @@ def _plan(source: Run, past: Past, number: int, edits: Edits, version: AgentVers
             return _other_arguments(
                 past, turn, edits, version, is_child=source.parent_id is not None
             )
-        boundary(past.journal, number)  # refuses an open turn
+        last_seq_of_turn(past.journal, number)  # refuses an open turn
         return _other_result(past, turn, edits)
     if is_final(past.journal, number) and not edits.message:
         raise ForkRefusedError(
             f"Turn {number} ended the run: say something with a message, "
             f"or fork from turn {number - 1}."
         )
-    return _Plan(boundary(past.journal, number))
+    return _Plan(last_seq_of_turn(past.journal, number))
 
 
-def _once_more(source: Run, past: Past, number: int, edits: Edits, version: AgentVersion) -> _Plan:
+def _once_more(
+    source: Run, past: RunHistory, number: int, edits: Edits, version: AgentVersion
+) -> _Plan:
     """Plan a run of a kind without turns from its beginning, perhaps with other input."""
     if number:
         find_turn(past.journal, number)  # refuses every number
@@ -251,14 +253,14 @@ def _once_more(source: Run, past: Past, number: int, edits: Edits, version: Agen
 
 def _check_arguments(name: str, arguments: str, version: AgentVersion, *, is_child: bool) -> None:
     known = catalogue(version.agent.workspace_id)
-    offer = offer_of(definition_of(version), known, is_child=is_child)
+    offer = offered_tools(definition_of(version), known, is_child=is_child)
     found = reading.read(offer.specs, name=name, arguments=arguments)
     if isinstance(found, Done):
         raise InvalidEditError(" ".join(found.content.split()))
 
 
 def _other_arguments(
-    past: Past, turn: Turn, edits: Edits, version: AgentVersion, *, is_child: bool
+    past: RunHistory, turn: Turn, edits: Edits, version: AgentVersion, *, is_child: bool
 ) -> _Plan:
     """Cut right after the answer, so that all its calls run again, one with other arguments."""
     index = turn.call_ids.index(edits.call)
@@ -270,7 +272,7 @@ def _other_arguments(
     return _Plan(turn.seq, {turn.seq: payload})
 
 
-def _other_result(past: Past, turn: Turn, edits: Edits) -> _Plan:
+def _other_result(past: RunHistory, turn: Turn, edits: Edits) -> _Plan:
     """Cut where the results were in: what was summarised afterwards knew the other one."""
     seq = turn.results[edits.call].seq
     payload = {**past.payloads[seq], "status": "ok", "content": edits.result}

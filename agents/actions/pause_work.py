@@ -18,13 +18,13 @@ from agents.runs.notices import notify_workers
 from heartbit_site.base.audit import record
 
 if TYPE_CHECKING:
-    from agents.limits.pauses import Held
+    from agents.limits.pauses import PauseTarget
     from heartbit_site.base.audit import Actor
 
 _REASON = 500
 
 
-def pause_work(held: Held, *, by: Actor, reason: str = "", by_operator: bool = True) -> bool:
+def pause_work(held: PauseTarget, *, by: Actor, reason: str = "", by_operator: bool = True) -> bool:
     """Do it, tell the workers at once, and write it into the audit.
 
     Args:

@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from agents.actions.receive_mail import receive_mail, refuse_mail
 from agents.errors import MailboxError, UnreadableMailError
-from agents.inbound.imap import MOST_BYTES, Account, Mailbox, open_mailbox
-from agents.inbound.mailboxes import rested
+from agents.inbound.imap import MOST_BYTES, MailAccount, Mailbox, open_mailbox
+from agents.inbound.mailboxes import due_for_polling
 from agents.models import Channel
 from heartbit_site.base import secrets
 from heartbit_site.base.errors import HeartbitError
@@ -36,7 +36,7 @@ def poll_mailboxes() -> int:
     Any number may look at once: a mail is taken once, whoever has seen it.
     """
     found, ends = 0, time.monotonic() + LOOK_SECONDS
-    for channel in rested(timezone.now()):
+    for channel in due_for_polling(timezone.now()):
         if time.monotonic() > ends:
             break
         unseen = Channel.objects.filter(pk=channel.pk, enabled=True, looked_at=channel.looked_at)
@@ -70,8 +70,8 @@ def _visit(channel: Channel) -> int:
     return found
 
 
-def _account(channel: Channel) -> Account:
-    return Account(
+def _account(channel: Channel) -> MailAccount:
+    return MailAccount(
         host=channel.imap_host,
         port=channel.imap_port,
         security=cast("Security", channel.imap_security),

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Literal
 from django.db import connection, transaction
 
 from agents.actions.start_run import task_text
-from agents.actions.wake_run import ring_queue
-from agents.choices import Home, SecondMessage
+from agents.actions.wake_run import wake_queue
+from agents.choices import BusyPolicy, Placement
 from agents.errors import ConversationBusyError
 from agents.journal.events import RunSteered
-from agents.limits.quotas import refuse_if_spent
+from agents.limits.quotas import raise_if_exceeded
 from agents.live.changes import notify_on_commit
 from agents.models import Conversation, Run, RunEvent
 from agents.reads.agents import find_agent
@@ -53,7 +53,7 @@ def start_conversation(
     *,
     agent: str,
     title: str = "",
-    second_message: SecondMessage = SecondMessage.QUEUE,
+    second_message: BusyPolicy = BusyPolicy.QUEUE,
     origin: str = "",
 ) -> Conversation:
     """Begin a thread with an agent; for ``origin`` see ``start_run``.
@@ -78,9 +78,9 @@ def post_message(
     *,
     by: Actor = NOBODY,
     model: str = "",
-    home: Home = Home.FLEET,
+    home: Placement = Placement.FLEET,
     idempotency_key: str | OwnKey | None = None,
-    second_message: SecondMessage | None = None,
+    second_message: BusyPolicy | None = None,
     approve: bool = False,
     hops: int = 0,
 ) -> Posted:
@@ -106,7 +106,7 @@ def post_message(
         ConversationBusyError: The policy is to refuse it, and a run is under way.
         QuotaExceededError: The workspace, or the agent, has been given as many runs as it may.
     """
-    policy = SecondMessage(second_message or conversation.second_message)
+    policy = BusyPolicy(second_message or conversation.second_message)
     key = stored_key(idempotency_key)
     reached = _under_way(conversation, policy, key)
     run_id = new_id()
@@ -133,7 +133,7 @@ def post_message(
         row: tuple[UUID, str, bool, str] | None = cursor.fetchone()
     if row is None:
         agent = find_agent(conversation.workspace, conversation.agent, origin=conversation.origin)
-        refuse_if_spent(agent)
+        raise_if_exceeded(agent)
         raise ConversationBusyError("The agent was published this very moment: try again.")
     accepted, queue, is_new, outcome = row
     if outcome == "refused":
@@ -143,10 +143,10 @@ def post_message(
     for run in reached:
         if outcome == "steered" and run.pk == accepted:
             record_of_run(by, "steer", run)
-        elif is_new and policy is SecondMessage.INTERRUPT:
+        elif is_new and policy is BusyPolicy.INTERRUPT:
             record_of_run(by, "cancel", run, reason="interrupted by a new message")
-    if home is Home.FLEET and is_new:
-        ring_queue(accepted, queue)
+    if home is Placement.FLEET and is_new:
+        wake_queue(accepted, queue)
     # An interruption ends another run, and with it what waits there.
     notify_on_commit(conversation.workspace_id, "runs", "calls")
     match outcome:
@@ -158,12 +158,12 @@ def post_message(
             return Posted(accepted, "started")
 
 
-def _under_way(conversation: Conversation, policy: SecondMessage, key: str | None) -> list[Run]:
+def _under_way(conversation: Conversation, policy: BusyPolicy, key: str | None) -> list[Run]:
     """The runs that the message interrupts, or one of which it is told to; none if it came before.
 
     Their conversation is locked, which is what the function does first.
     """
-    if policy not in (SecondMessage.INTERRUPT, SecondMessage.STEER):
+    if policy not in (BusyPolicy.INTERRUPT, BusyPolicy.STEER):
         return []
     Conversation.objects.select_for_update(no_key=True).filter(pk=conversation.pk).first()
     runs = Run.objects.filter(conversation=conversation)

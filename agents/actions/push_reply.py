@@ -8,9 +8,9 @@ from django.db import transaction
 from django.utils import timezone
 
 from agents.errors import CallClosedError
-from agents.messaging.texts import as_word
+from agents.messaging.texts import as_steering_text
 from agents.models import InboxEntry, Message
-from agents.runs.sql_functions import ask
+from agents.runs.sql_functions import call_function
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -41,9 +41,9 @@ def _push(reply_id: UUID) -> bool:
     if answered is None or answered.source_run_id is None:
         return False
     source = "person" if reply.source_run_id is None else "agent"  # who gives the run no new turns
-    ask(
+    call_function(
         "SELECT heartbit_steer(%s, %s, %s, p_source => %s)",
-        [answered.source_run_id, as_word(reply), reply.sender, source],
+        [answered.source_run_id, as_steering_text(reply), reply.sender, source],
     )
     InboxEntry.objects.filter(pk=entry.pk).update(
         read_at=timezone.now(), run_id=answered.source_run_id

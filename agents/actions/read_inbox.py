@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from django.db import transaction
 from django.utils import timezone
 
-from agents.messaging.texts import as_entry
+from agents.messaging.texts import as_inbox_entry
 from agents.models import InboxEntry
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def read_inbox(run: Run, *, limit: int) -> Read:
     taken: list[InboxEntry] = []
     messages: list[dict[str, Any]] = []
     for entry in entries[:limit]:
-        message = as_entry(entry.message)
+        message = as_inbox_entry(entry.message)
         room -= len(json.dumps(message, ensure_ascii=False).encode())
         if messages and room < 0:
             break  # the first alone is too long only where the agent's limit is less than usual

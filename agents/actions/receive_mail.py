@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from agents.actions.accept_message import HOUR, Accepted, accept_message
 from agents.choices import InboundStatus
-from agents.inbound.mail_intake import inbound_of, why_not
+from agents.inbound.mail_intake import refusal_reason, to_inbound
 from agents.inbound.mime import read_mail
 from agents.models import InboundMessage
 
@@ -36,10 +36,10 @@ def receive_mail(channel: Channel, raw: bytes) -> Accepted:
         QuotaExceededError: As for ``accept_message``.
     """
     mail = read_mail(raw)
-    reason = why_not(channel, mail)
+    reason = refusal_reason(channel, mail)
     if reason:
         return refuse_mail(channel, _name(raw), reason, sender=mail.sender, title=mail.subject)
-    message = inbound_of(channel, mail)
+    message = to_inbound(channel, mail)
     taken = InboundMessage.objects.filter(channel=channel, external_id=message.external_id)
     if not taken.exists():
         reason = _too_many(channel, message.sender)

@@ -12,7 +12,7 @@ from agents.actions.push_reply import push_reply
 from agents.errors import RecipientError, UnknownMessageError
 from agents.messaging.addresses import AGENT, Recipient, inbox_of
 from agents.messaging.guard import hops_of
-from agents.messaging.storage import Draft, begin, checked_entry, keep
+from agents.messaging.storage import Draft, checked_entry, lock_sender, save_message
 from agents.models import Agent, Message, MessageKind
 
 if TYPE_CHECKING:
@@ -44,12 +44,12 @@ def reply_to_message(
     answered = _find(sender, message_id)
     if answered.sender == sender.address:
         raise RecipientError("You wrote that message yourself: answer what others write.")
-    earlier = begin(sender, key)
+    earlier = lock_sender(sender, key)
     if earlier is not None:
         return earlier
     hops = hops_of(sender, answered)
     draft = Draft(MessageKind.REPLY, words, _writer(answered), hops, answered=answered)
-    reply = keep(draft, sender=sender, key=key)
+    reply = save_message(draft, sender=sender, key=key)
     if answered.source_run_id is not None:
 
         def push() -> None:  # Django logs what goes wrong by its name: no partial has one

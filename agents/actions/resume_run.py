@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agents.choices import TERMINAL, Home
+from agents.choices import TERMINAL, Placement
 from agents.errors import RunStateError
 from agents.runtime.executor import executor_of
 
@@ -45,7 +45,7 @@ def resume_run(run: Run) -> Resumption:
             f"Run {root.pk} {past}{root.status} already: `heartbit result {root.pk}` shows how; "
             "start the task again to repeat it."
         )
-    if root.home == Home.FLEET:
+    if root.home == Placement.FLEET:
         return Resumption(root.pk, takes_over=False)
     executor = executor_of(root.pk)
     return Resumption(root.pk, takes_over=executor is None, executor=executor or "")

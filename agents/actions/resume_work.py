@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from django.db import connection, transaction
 
-from agents.actions.wake_run import ring_queue
+from agents.actions.wake_run import wake_queue
 from agents.errors import StoppedByOperatorError
-from agents.limits.pauses import of_operator, rows_of
+from agents.limits.pauses import find_pauses, of_operator
 from agents.live.changes import EVERYWHERE, notify_on_commit
 from agents.runs.notices import notify_workers
 from heartbit_site.base.audit import record
@@ -16,13 +16,13 @@ from heartbit_site.base.audit import record
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from agents.limits.pauses import Held
+    from agents.limits.pauses import PauseTarget
     from heartbit_site.base.audit import Actor
 
 RING = 200  # runs that are rung at once; the sweepers ring the others as slots become free
 
 
-def resume_work(held: Held, *, by: Actor, by_operator: bool = True) -> bool:
+def resume_work(held: PauseTarget, *, by: Actor, by_operator: bool = True) -> bool:
     """Do it, ring the runs that may start, and write it into the audit.
 
     What is held back for another reason as well (a stopped agent, everything) stays so. An operator
@@ -41,7 +41,7 @@ def resume_work(held: Held, *, by: Actor, by_operator: bool = True) -> bool:
         StoppedByOperatorError: There is nothing but an operator's stop, which they cannot end.
     """
     with transaction.atomic():
-        pauses = rows_of(held)
+        pauses = find_pauses(held)
         lifted, _ = (pauses if by_operator else pauses.filter(by_operator=False)).delete()
         kept = pauses.order_by("-by_operator").first()
         if not lifted:
@@ -61,7 +61,7 @@ def resume_work(held: Held, *, by: Actor, by_operator: bool = True) -> bool:
     return True
 
 
-def _tell(held: Held) -> None:
+def _tell(held: PauseTarget) -> None:
     if held.tool:  # no run was held back by it
         notify_workers("agent")
         return
@@ -73,4 +73,4 @@ def _tell(held: Held) -> None:
         )
         runs: list[tuple[UUID, str]] = cursor.fetchall()
     for run_id, queue in runs:
-        ring_queue(run_id, queue)
+        wake_queue(run_id, queue)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 
 from agents.actions.fork_run import accept_fork
-from agents.choices import TERMINAL, Home, RunStatus
+from agents.choices import TERMINAL, Placement, RunStatus
 from agents.errors import RunStateError
 from agents.runs.run_audit import record_of_run
-from agents.runs.sql_functions import ask
+from agents.runs.sql_functions import call_function
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from heartbit_site.base.audit import Actor
 
 
-def retry_run(run: Run, *, by: Actor, home: Home = Home.FLEET) -> UUID:
+def retry_run(run: Run, *, by: Actor, home: Placement = Placement.FLEET) -> UUID:
     """Accept a new run with the same task, on the same version; it says whose task it repeats.
 
     A quarantined run is discarded with it: that question is settled.
@@ -41,7 +41,7 @@ def retry_run(run: Run, *, by: Actor, home: Home = Home.FLEET) -> UUID:
     discarded = run.status == RunStatus.QUARANTINED
     with transaction.atomic():
         if discarded:
-            ask("SELECT heartbit_discard(%s, %s)", [run.pk, by.name])
+            call_function("SELECT heartbit_discard(%s, %s)", [run.pk, by.name])
         accepted, _ = accept_fork(run, 0, by=by, home=home)
         record_of_run(by, "retry", run, run=str(accepted), discarded=discarded)
     return accepted

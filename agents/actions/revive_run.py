@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from django.db import transaction
 
-from agents.actions.wake_run import ring_run
+from agents.actions.wake_run import wake_run
 from agents.live.changes import notify_on_commit
 from agents.runs.run_audit import record_of_run
-from agents.runs.sql_functions import ask
+from agents.runs.sql_functions import call_function
 
 if TYPE_CHECKING:
     from agents.models import Run
@@ -23,7 +23,7 @@ def revive_run(run: Run, *, by: Actor) -> None:
     Raises:
         CallClosedError: It is not in quarantine (any more), or who waited for it has gone on.
     """
-    ring = ask("SELECT heartbit_revive(%s, %s)", [run.pk, by.name])
+    ring = call_function("SELECT heartbit_revive(%s, %s)", [run.pk, by.name])
     record_of_run(by, "resume", run)
-    ring_run(ring)
+    wake_run(ring)
     notify_on_commit(run.workspace_id, "runs")

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from django.db import transaction
 
-from agents.messaging.addresses import recipient
+from agents.messaging.addresses import resolve_recipient
 from agents.messaging.guard import hops_of
-from agents.messaging.storage import Draft, begin, checked_entry, checked_thread, keep
+from agents.messaging.storage import Draft, checked_entry, checked_thread, lock_sender, save_message
 from agents.models import Message, MessageKind
 
 if TYPE_CHECKING:
@@ -35,9 +35,11 @@ def send_message(
         MessageLimitReachedError: Too many messages in a row, or in a minute.
     """
     words, about = checked_entry(text), checked_thread(thread)
-    earlier = begin(sender, key)
+    earlier = lock_sender(sender, key)
     if earlier is not None:
         return earlier
     hops = hops_of(sender)
-    draft = Draft(MessageKind.NOTIFICATION, words, recipient(sender, to), hops, thread=about)
-    return keep(draft, sender=sender, key=key)
+    draft = Draft(
+        MessageKind.NOTIFICATION, words, resolve_recipient(sender, to), hops, thread=about
+    )
+    return save_message(draft, sender=sender, key=key)

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from django.db import transaction
 
-from agents.actions.wake_run import ring_run
-from agents.choices import Outcome
+from agents.actions.wake_run import wake_run
+from agents.choices import CallResolution
 from agents.live.changes import notify_on_commit
 from agents.querysets import shown_tool
-from agents.runs.sql_functions import ask
+from agents.runs.sql_functions import call_function
 from heartbit_site.base import audit
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.untrusted import clean_text
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @transaction.atomic
-def settle_call(call: ToolCall, outcome: Outcome, *, by: Decider, result: str = "") -> None:
+def settle_call(call: ToolCall, outcome: CallResolution, *, by: Decider, result: str = "") -> None:
     """Let the run go on.
 
     Args:
@@ -34,12 +34,12 @@ def settle_call(call: ToolCall, outcome: Outcome, *, by: Decider, result: str = 
     Raises:
         CallClosedError: Somebody was quicker, or the run has ended.
     """
-    text = clean_text(result).strip() if outcome is Outcome.DONE else ""
+    text = clean_text(result).strip() if outcome is CallResolution.DONE else ""
     parameters = (
         *(call.run_id, call.call_id, outcome.value, text or None),
         *(by.user_id, by.name, by.via),
     )
-    ring = ask("SELECT heartbit_settle(%s, %s, %s, %s, %s, %s, %s)", parameters)
+    ring = call_function("SELECT heartbit_settle(%s, %s, %s, %s, %s, %s, %s)", parameters)
     audit.record(
         Actor(by.name, by.via, by.user_id),
         "approval.settle",
@@ -48,5 +48,5 @@ def settle_call(call: ToolCall, outcome: Outcome, *, by: Decider, result: str = 
         label=shown_tool(call),
         details={"call": call.call_id, "outcome": outcome.value},
     )
-    ring_run(ring)
+    wake_run(ring)
     notify_on_commit(call.run.workspace_id, "runs", "calls")

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 
 from agents.actions.start_run import start_run
-from agents.messaging.addresses import Recipient, address_of, one_agent
+from agents.messaging.addresses import Recipient, address_of, resolve_agent
 from agents.messaging.guard import hops_of, refuse_local, refuse_sub_agent
-from agents.messaging.storage import Draft, begin, checked_text, keep
+from agents.messaging.storage import Draft, checked_text, lock_sender, save_message
 from agents.messaging.texts import as_task
 from agents.models import Message, MessageKind
 from heartbit_site.base.audit import Actor
@@ -45,8 +45,8 @@ def start_agent(sender: Sender, to: str, task: str, *, key: str | None = None) -
     words = checked_text(task)
     refuse_sub_agent(sender)
     refuse_local(sender)
-    agent = one_agent(sender, to)
-    earlier = begin(sender, key)
+    agent = resolve_agent(sender, to)
+    earlier = lock_sender(sender, key)
     if earlier is not None:
         return earlier
     message_id, hops, run = new_id(), hops_of(sender), sender.run
@@ -63,4 +63,4 @@ def start_agent(sender: Sender, to: str, task: str, *, key: str | None = None) -
     draft = Draft(
         MessageKind.TASK, words, Recipient(address_of(agent)), hops, run_id=run_id, id=message_id
     )
-    return keep(draft, sender=sender, key=key)
+    return save_message(draft, sender=sender, key=key)

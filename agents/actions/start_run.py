@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from django.db import connection
 
 from agents.actions.create_default_team import ORCHESTRATOR
-from agents.actions.wake_run import ring_queue
-from agents.choices import Home
+from agents.actions.wake_run import wake_queue
+from agents.choices import Placement
 from agents.errors import AgentNotFoundError, EmptyTaskError
-from agents.limits.quotas import refuse_if_spent
+from agents.limits.quotas import raise_if_exceeded
 from agents.live.changes import notify_on_commit
 from agents.output.payload import render
 from agents.reads.agents import find_agent
@@ -42,7 +42,7 @@ def start_run(
     *,
     agent: str = ORCHESTRATOR,
     model: str = "",
-    home: Home = Home.FLEET,
+    home: Placement = Placement.FLEET,
     priority: int = 0,
     idempotency_key: str | OwnKey | None = None,
     origin: str = "",
@@ -104,11 +104,11 @@ def start_run(
         row: tuple[UUID, str, bool] | None = cursor.fetchone()
     if row is None:
         # Both raise, and say why: the one names the agents there are, the other the quota.
-        refuse_if_spent(find_agent(workspace, agent, origin=origin))
+        raise_if_exceeded(find_agent(workspace, agent, origin=origin))
         raise AgentNotFoundError(f"The agent {agent!r} was published this very moment: try again.")
     accepted, queue, is_new = row
-    if home is Home.FLEET and is_new:
-        ring_queue(accepted, queue)
+    if home is Placement.FLEET and is_new:
+        wake_queue(accepted, queue)
     if is_new:
         notify_on_commit(workspace.pk, "runs")
     return accepted

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from agents.actions.start_run import start_run
-from agents.choices import Home
+from agents.choices import Placement
 from agents.llm.messages import ToolCall
 from heartbit_site.base.audit import NOBODY, Actor
 
@@ -24,7 +24,7 @@ def start_tool_call(
     arguments: Mapping[str, object],
     *,
     agent: str,
-    home: Home = Home.FLEET,
+    home: Placement = Placement.FLEET,
     idempotency_key: str | OwnKey | None = None,
     approve: bool = False,
     by: Actor = NOBODY,

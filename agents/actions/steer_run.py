@@ -9,7 +9,7 @@ from django.db import transaction
 from agents.choices import RunKind
 from agents.errors import EmptyTaskError, RunStateError
 from agents.runs.run_audit import record_of_run
-from agents.runs.sql_functions import ask
+from agents.runs.sql_functions import call_function
 from heartbit_site.base.audit import NOBODY, Actor
 from heartbit_site.base.untrusted import clean_text
 
@@ -33,5 +33,5 @@ def steer_run(run: Run, text: str, *, by: Actor = NOBODY) -> None:
         raise RunStateError(
             f"The kind of run {run.pk} is {run.kind}: only an agent's run can be steered."
         )
-    ask("SELECT heartbit_steer(%s, %s, %s)", [run.pk, words, by.name])
+    call_function("SELECT heartbit_steer(%s, %s, %s)", [run.pk, words, by.name])
     record_of_run(by, "steer", run)

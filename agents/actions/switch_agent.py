@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from django.db import connection, transaction
 
-from agents.actions.wake_run import ring_queue
+from agents.actions.wake_run import wake_queue
 from agents.models import Agent
 from agents.runs.notices import notify_workers
 
@@ -56,4 +56,4 @@ def _start(agent: Agent) -> None:
         )
         runs: list[tuple[UUID, str]] = cursor.fetchall()
     for run_id, queue in runs:
-        ring_queue(run_id, queue)
+        wake_queue(run_id, queue)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from django.db import transaction
 
-from agents.choices import Home
+from agents.choices import Placement
 from agents.models import Run
 from agents.runs import dispatch
 
@@ -15,17 +15,19 @@ if TYPE_CHECKING:
     from uuid import UUID
 
 
-def ring_run(run_id: UUID | None) -> None:
+def wake_run(run_id: UUID | None) -> None:
     """Ring what a function of the journal's returned to be rung; None is nothing.
 
     A local run's own process hears of it by NOTIFY.
     """
     if run_id is None:
         return
-    for queue in Run.objects.filter(pk=run_id, home=Home.FLEET).values_list("queue", flat=True):
-        ring_queue(run_id, queue)
+    for queue in Run.objects.filter(pk=run_id, home=Placement.FLEET).values_list(
+        "queue", flat=True
+    ):
+        wake_queue(run_id, queue)
 
 
-def ring_queue(run_id: UUID, queue: str) -> None:
+def wake_queue(run_id: UUID, queue: str) -> None:
     """Tell the queue's workers after the commit to look at a run of the fleet."""
-    transaction.on_commit(partial(dispatch.ring, run_id, queue=queue))
+    transaction.on_commit(partial(dispatch.wake_run, run_id, queue=queue))

@@ -9,9 +9,9 @@ from django.utils import timezone
 
 from agents.admin import formatting as words
 from agents.admin.hidden_text import parts
-from agents.approvals.questions import asked_form
-from agents.approvals.uncertain_calls import made_with
-from agents.choices import CallStatus, Outcome
+from agents.approvals.questions import answer_schema
+from agents.approvals.uncertain_calls import executed_arguments
+from agents.choices import CallResolution, CallStatus
 from agents.querysets import shown_tool
 from agents.reads.pinned_tools import in_tool_order
 from heartbit_site.base import amounts
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from agents.models import Decision, ToolCall
 
 _SETTLED: dict[str, str] = {
-    Outcome.RETRIED: "Sent again",
-    Outcome.DONE: "Confirmed",
-    Outcome.SKIPPED: "Left as it is",
+    CallResolution.RETRIED: "Sent again",
+    CallResolution.DONE: "Confirmed",
+    CallResolution.SKIPPED: "Left as it is",
 }
 
 
@@ -71,7 +71,7 @@ def card(call: ToolCall) -> Card:
     reason = UNCERTAIN_CALL if in_doubt else str((call.shown or {}).get("reason", ""))
     tool = shown_tool(call)
     values = in_tool_order(call, asked_about(call))
-    is_question = not in_doubt and asked_form(call) is not None
+    is_question = not in_doubt and answer_schema(call) is not None
     if is_question:
         values = without_form(values)
     arguments = [_argument(name, value) for name, value in values.items()]
@@ -97,7 +97,7 @@ def is_in_doubt(call: ToolCall) -> bool:
 def asked_about(call: ToolCall) -> dict[str, Any]:
     """The arguments of a call of ``queries.waiting_calls``."""
     if is_in_doubt(call):
-        return made_with(call, getattr(call, "edited", None))
+        return executed_arguments(call, getattr(call, "edited", None))
     return (call.shown or {}).get("arguments") or {}
 
 

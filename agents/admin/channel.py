@@ -111,12 +111,12 @@ class ChannelAdmin(ModelAdmin[Channel]):
     @admin.display(description="former secret is good until")
     def both_until(self, channel: Channel) -> str:
         """While a secret is being exchanged."""
-        return words.moment(channel.former_until) if channel.former_until else "-"
+        return words.format_datetime(channel.former_until) if channel.former_until else "-"
 
     @admin.display(description="mailbox read")
     def looked(self, channel: Channel) -> str:
         """When it was last looked into."""
-        return words.moment(channel.looked_at) if channel.looked_at else "Not yet"
+        return words.format_datetime(channel.looked_at) if channel.looked_at else "Not yet"
 
     def has_rotate_permission(self, request: HttpRequest, object_id: object = None) -> bool:
         """Who may manage the workspace."""

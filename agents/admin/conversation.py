@@ -48,13 +48,13 @@ class MessageInline(ReadOnlyInline[Run, Conversation]):
         return format_html(
             '<a class="hb-link" href="{}"><span class="hb-text" dir="auto">{}</span></a>',
             url,
-            words.beginning(run.task, _PREVIEW),
+            words.truncate(run.task, _PREVIEW),
         )
 
     @admin.display(description="answer")
     def answer(self, run: Run) -> SafeString:
         """What came back."""
-        text = words.beginning(run.output or "-", _PREVIEW)
+        text = words.truncate(run.output or "-", _PREVIEW)
         return format_html('<span class="hb-text" dir="auto">{}</span>', text)
 
     @admin.display(description="status")

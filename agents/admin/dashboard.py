@@ -17,7 +17,7 @@ from agents.admin.links import run_url
 from agents.choices import RunStatus
 from agents.reads.fleet import Fleet, QueueNow, WorkerNow, read_fleet
 from heartbit_site.base import amounts
-from heartbit_site.base.admin.permissions import reach_of
+from heartbit_site.base.admin.permissions import permissions_for
 from heartbit_site.base.admin.themed import Tone, pill
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class Dashboard:
 
 def context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     """Unfold's callback: add the dashboard for those who may see runs."""
-    reach = reach_of(request)
+    reach = permissions_for(request)
     if reach.allows("runs:read"):
         context["dashboard"] = read(request.user, sees_fleet=reach.everywhere)
     return context
@@ -171,7 +171,7 @@ def read(user: Any, *, sees_fleet: bool) -> Dashboard:
 
 
 def _row(run: Run) -> Row:
-    status, lasted = RunStatus(run.status), words.lasted(run)
+    status, lasted = RunStatus(run.status), words.run_duration(run)
     return Row(
         run=run,
         tone=words.RUN_TONES[status] or "none",

@@ -11,7 +11,7 @@ from unfold.contrib.filters.admin import ChoicesCheckboxFilter
 
 from agents.admin import formatting as words
 from agents.admin.links import run_link
-from agents.choices import Outcome, Verdict
+from agents.choices import CallResolution, Verdict
 from agents.models import Decision, ToolCall
 from heartbit_site.base.admin.themed import ReadOnlyAdmin, pill
 from heartbit_site.base.visible_text import visible
@@ -28,9 +28,9 @@ TONES: dict[str, Tone] = {
     Verdict.EDITED: "info",
     Verdict.ANSWERED: "success",
     Verdict.DENIED: "warning",
-    Outcome.RETRIED: "info",
-    Outcome.DONE: "success",
-    Outcome.SKIPPED: "warning",
+    CallResolution.RETRIED: "info",
+    CallResolution.DONE: "success",
+    CallResolution.SKIPPED: "warning",
 }
 
 
@@ -65,7 +65,7 @@ class DecisionAdmin(ReadOnlyAdmin[Decision]):
             '<span class="hb-two"><b>{}</b><span class="hb-clip">call {} of run …{}</span></span>',
             decision.run.agent,
             decision.call_id,
-            words.short(decision.run_id),
+            words.short_id(decision.run_id),
         )
 
     @admin.display(description="verdict", ordering="verdict")

@@ -13,7 +13,7 @@ from agents.actions.send_delivery_again import send_delivery_again
 from agents.admin import formatting as words
 from agents.admin.links import kept_run_link
 from agents.choices import DeliveryKind, DeliveryStatus
-from agents.delivery.targets import whom
+from agents.delivery.targets import describe_target
 from agents.models import Delivery, WebhookDelivery
 from heartbit_site.base.admin.audit_mixin import actor_of
 from heartbit_site.base.admin.themed import DialogForm, ReadOnlyAdmin, dialog, json_block
@@ -60,7 +60,7 @@ class DeliveryAdmin(ReadOnlyAdmin[Delivery]):
         """Whom it goes to, and how."""
         return format_html(
             '<span class="hb-two"><b>{}</b><span class="hb-clip">{}</span></span>',
-            *(delivery.get_kind_display(), whom(delivery.target)),
+            *(delivery.get_kind_display(), describe_target(delivery.target)),
         )
 
     @admin.display(description="run")
@@ -99,7 +99,7 @@ class DeliveryAdmin(ReadOnlyAdmin[Delivery]):
     def next_try(self, delivery: Delivery) -> str:
         """When, if there is one."""
         pending = delivery.status == DeliveryStatus.PENDING
-        return words.moment(delivery.next_at) if pending else "-"
+        return words.format_datetime(delivery.next_at) if pending else "-"
 
     @admin.display(description="as it was ordered")
     def asked(self, delivery: Delivery) -> SafeString:

@@ -61,17 +61,17 @@ def figure(count: int) -> str:
     return "" if count == 0 else str(count) if count < 100 else "99+"
 
 
-def beginning(text: str, most: int) -> str:
+def truncate(text: str, most: int) -> str:
     """The text, cut after so many characters."""
     return text if len(text) <= most else f"{text[:most]} …"
 
 
-def short(run_id: UUID) -> str:
+def short_id(run_id: UUID) -> str:
     """The end of a run's id: ids of one second begin alike."""
     return str(run_id)[-8:]
 
 
-def lasted(run: Run) -> str:
+def run_duration(run: Run) -> str:
     """How long a run took, or has taken so far; waiting in the queue counts."""
     return duration((run.finished_at or timezone.now()) - run.created_at)
 
@@ -83,7 +83,7 @@ def clock(at: datetime) -> str:
     return local.strftime("%H:%M:%S" if same_day else "%d %b %Y, %H:%M")
 
 
-def moment(at: datetime) -> str:
+def format_datetime(at: datetime) -> str:
     """A time to the second, with its zone."""
     return timezone.localtime(at).strftime("%d %b %Y, %H:%M:%S %Z")
 

@@ -82,14 +82,14 @@ class GrantAdmin(ReadOnlyAdmin[Grant]):
         """One run's tree, or every run of the agent."""
         if grant.root is None:
             return "every run"
-        text = f"…{words.short(grant.root.pk)}"
+        text = f"…{words.short_id(grant.root.pk)}"
         return format_html("run {}", run_link(grant.workspace, grant.root.pk, text))
 
     @admin.display(description="until", ordering="expires_at")
     def until(self, grant: Grant) -> str:
         """When it ends by itself."""
         if grant.expires_at is not None:
-            return words.moment(grant.expires_at)
+            return words.format_datetime(grant.expires_at)
         return "it is revoked" if grant.root is None else "the run ends"
 
     @admin.display(description="given", ordering="created_at")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from heartbit_site.base.visible_text import pieces
+from heartbit_site.base.visible_text import split_hidden
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,5 +17,5 @@ class Part:
 
 def parts(text: str) -> list[Part]:
     """The text in pieces, each hidden character as its JSON escape in a piece of its own."""
-    found = enumerate(pieces(text))
+    found = enumerate(split_hidden(text))
     return [Part(piece, escaped=bool(index % 2)) for index, piece in found if piece]

@@ -80,7 +80,7 @@ class MessageAdmin(ReadOnlyAdmin[Message]):
     @admin.display(description="message")
     def what(self, message: Message) -> SafeString:
         """How it begins."""
-        text = words.beginning(message.body, _PREVIEW)
+        text = words.truncate(message.body, _PREVIEW)
         return format_html('<span class="hb-clip" dir="auto">{}</span>', text)
 
     @admin.display(description="kind")

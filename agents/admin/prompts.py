@@ -13,7 +13,7 @@ from agents.admin.links import run_url
 from agents.choices import CallStatus
 from agents.models import Decision, Vote, Wait
 from agents.querysets import approval_of
-from heartbit_site.base.admin.permissions import reach_of
+from heartbit_site.base.admin.permissions import permissions_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -95,7 +95,9 @@ def _waits(request: HttpRequest) -> QuerySet[Any]:
         asks_person=True,
         resolved_at__isnull=True,
     )
-    reached = reach_of(request).rows(queries.waiting_calls(), "run__workspace", "approvals:decide")
+    reached = permissions_for(request).rows(
+        queries.waiting_calls(), "run__workspace", "approvals:decide"
+    )
     asked = Func(
         F("shown"),
         Value(request.user.pk),
@@ -130,7 +132,7 @@ def _over(request: HttpRequest, pks: Sequence[int]) -> list[tuple[int, str]]:
     if not pks:
         return []
     rows = queries.calls_of(pks)
-    reached = reach_of(request).rows(rows, "run__workspace", "approvals:decide")
+    reached = permissions_for(request).rows(rows, "run__workspace", "approvals:decide")
     return [(call.pk, _what_became_of(call)) for call in reached]
 
 

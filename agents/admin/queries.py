@@ -19,7 +19,7 @@ from agents.models import (
     Wait,
     WorkerHeartbeat,
 )
-from agents.querysets import calls_in_doubt, calls_waiting
+from agents.querysets import calls_waiting, uncertain_calls
 from heartbit_site.base.models import UsageEntry
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def waiting_calls() -> QuerySet[ToolCall]:
         resolved_at__isnull=True,
     )
     # A union, not an "or": each half finds its few rows among all calls by an index.
-    found = [calls.order_by().values("pk") for calls in (calls_waiting(), calls_in_doubt())]
+    found = [calls.order_by().values("pk") for calls in (calls_waiting(), uncertain_calls())]
     waiting = ToolCall.objects.filter(pk__in=found[0].union(found[1])).annotate(
         asked_at=Subquery(asked.values("created_at")[:1]), edited=written_arguments()
     )

@@ -142,7 +142,7 @@ class RunAdmin(ReadOnlyAdmin[Run]):
     @admin.display(description="duration")
     def lasted(self, run: Run) -> str:
         """From acceptance to the end, or until now."""
-        return words.lasted(run)
+        return words.run_duration(run)
 
     @admin.display(description="accepted", ordering="id")
     def accepted(self, run: Run) -> str:

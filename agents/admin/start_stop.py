@@ -126,7 +126,7 @@ class AgentSwitches:
 def _lines(found: AgentStatus) -> list[str]:
     queue, metrics, tools = found.queue, found.overview.metrics, found.tools
     waits = "" if queue.oldest_seconds is None else f", the oldest for {queue.oldest_seconds:.0f} s"
-    active = words.moment(metrics.last_activity) if metrics.last_activity else "never"
+    active = words.format_datetime(metrics.last_activity) if metrics.last_activity else "never"
     wrong = [
         *(f"{name}: its definition has changed" for name in tools.changed),
         *(f"{name}: unknown here" for name in tools.unknown),

@@ -81,4 +81,4 @@ class UsageAdmin(ReadOnlyAdmin[UsageEntry]):
     @admin.display(description="run")
     def run(self, entry: UsageEntry) -> SafeString:
         """Whose call it was; the ledger outlives runs."""
-        return run_link(entry.workspace, entry.run_id, f"…{words.short(entry.run_id)}")
+        return run_link(entry.workspace, entry.run_id, f"…{words.short_id(entry.run_id)}")

@@ -113,7 +113,7 @@ class WebhookAdmin(ModelAdmin[WebhookEndpoint]):
     @admin.display(description="former secret signs until")
     def both_until(self, endpoint: WebhookEndpoint) -> str:
         """While a secret is being exchanged."""
-        return words.moment(endpoint.former_until) if endpoint.former_until else "-"
+        return words.format_datetime(endpoint.former_until) if endpoint.former_until else "-"
 
     def has_rotate_permission(self, request: HttpRequest, object_id: object = None) -> bool:
         """Who may manage the workspace."""

@@ -62,7 +62,7 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin[WebhookDelivery]):
     def next_try(self, delivery: WebhookDelivery) -> str:
         """When, if there is one."""
         pending = delivery.status == DeliveryStatus.PENDING
-        return words.moment(delivery.next_at) if pending else "-"
+        return words.format_datetime(delivery.next_at) if pending else "-"
 
     @admin.display(description="posted")
     def posted(self, delivery: WebhookDelivery) -> SafeString:

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from agents.actions.ask_worker import WorkerNotFoundError, WorkerRequest, ask_worker
 from agents.admin import queries
-from agents.choices import Home
+from agents.choices import Placement
 from agents.models import WorkerHeartbeat
 from heartbit_site.base import amounts
 from heartbit_site.base.admin.themed import DialogForm, ReadOnlyAdmin, dialog, pill
@@ -51,7 +51,7 @@ class WorkerHeartbeatAdmin(ReadOnlyAdmin[WorkerHeartbeat]):
         """A worker of the fleet can be asked as long as it is there."""
         offered: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
         worker = self.get_object(request, object_id)
-        there = worker is not None and worker.gone_at is None and worker.home == Home.FLEET
+        there = worker is not None and worker.gone_at is None and worker.home == Placement.FLEET
         return offered if there and worker is not None and worker.queues else []
 
     @dialog(

@@ -49,7 +49,7 @@ def send_message(
     """Put a message into another agent's inbox. It starts nothing; it is read when they read."""
     sender = sender_of_call(context)
     message = sending.send_message(sender, to, text, thread=thread, key=context.idempotency_key)
-    return reach.told(message)
+    return reach.describe_receipt(message)
 
 
 @tool(effect=Effect.TRANSACTIONAL, tags=("messages",))
@@ -61,7 +61,7 @@ def reply_to_message(
     """Answer a message that you were sent. A run that wrote it and is at work sees it at once."""
     sender = sender_of_call(context)
     reply = replying.reply_to_message(sender, message, text, key=context.idempotency_key)
-    return reach.told(reply)
+    return reach.describe_receipt(reply)
 
 
 @tool(effect=Effect.IDEMPOTENT, tags=("messages",), resume=results)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from agents.reads.pinned_tools import pinned_tool
 from agents.reads.turns import definition_of
-from agents.runtime.toolbox import offer_of
+from agents.runtime.toolbox import offered_tools
 from heartbit_site.base.errors import ConfigurationError
 from tools import questions
 from tools.catalogue import catalogue
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from agents.models import ToolCall
 
 
-def asked_form(call: ToolCall) -> dict[str, Any] | None:
+def answer_schema(call: ToolCall) -> dict[str, Any] | None:
     """The JSON Schema of the answer that a waiting call asks a person for; None: it asks nothing.
 
     Args:
@@ -30,7 +30,9 @@ def asked_form(call: ToolCall) -> dict[str, Any] | None:
     except ConfigurationError:
         return None  # a newer Heartbit wrote it, and knows how it is decided
     # A tool that has changed since it was published is not offered, and no answer would do.
-    offer = offer_of(definition, catalogue(run.workspace_id), is_child=run.parent_id is not None)
+    offer = offered_tools(
+        definition, catalogue(run.workspace_id), is_child=run.parent_id is not None
+    )
     if known.name not in offer.specs:
         return None
     return questions.form_of((call.shown or {}).get("arguments", {}))

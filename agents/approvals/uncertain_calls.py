@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models import OuterRef, Q, Subquery
 
-from agents.choices import ALLOWING, CallStatus, Home, RunStatus, UncertainCalls
+from agents.choices import ALLOWING_VERDICTS, CallStatus, Placement, RunStatus, UncertainCalls
 from agents.journal.waits import OUTCOME
 from agents.models import Decision, ToolCall, Wait
-from agents.querysets import calls_in_doubt
+from agents.querysets import uncertain_calls
 from agents.runtime.executor import executor_of
 from heartbit_site.base.toolspec import Effect
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
+class UncertainCall:
     """A call in doubt.
 
     Attributes:
@@ -41,7 +41,7 @@ class Doubt:
     arguments: dict[str, Any]
 
 
-def doubts(workspace: Workspace, run: Run | None = None) -> list[Doubt]:
+def list_uncertain_calls(workspace: Workspace, run: Run | None = None) -> list[UncertainCall]:
     """The calls in doubt, the oldest first.
 
     Args:
@@ -49,10 +49,10 @@ def doubts(workspace: Workspace, run: Run | None = None) -> list[Doubt]:
         run: Only its own calls and its sub-agents'.
     """
     rows = asked_about(workspace).filter(Q() if run is None else Q(run=run) | Q(run__root=run))
-    return [doubt_of(row) for row in rows]
+    return [to_uncertain_call(row) for row in rows]
 
 
-def unasked(workspace: Workspace, run: Run | None = None) -> list[Doubt]:
+def unasked(workspace: Workspace, run: Run | None = None) -> list[UncertainCall]:
     """The calls of local runs whose process died while they ran, the oldest first.
 
     Nobody is asked about them yet, so they have no question and began to wait when they were made:
@@ -66,7 +66,7 @@ def unasked(workspace: Workspace, run: Run | None = None) -> list[Doubt]:
         ToolCall.objects.filter(
             Q() if run is None else Q(run=run) | Q(run__root=run),
             run__workspace=workspace,
-            run__home=Home.LOCAL,
+            run__home=Placement.LOCAL,
             run__status__in=[RunStatus.RUNNING, RunStatus.QUEUED],
             status=CallStatus.STARTED,
             effect=Effect.AT_MOST_ONCE,
@@ -78,7 +78,7 @@ def unasked(workspace: Workspace, run: Run | None = None) -> list[Doubt]:
     found = [row for row in rows if _asks(row.run.version.snapshot)]
     dead = {root for root in {row.run.root_id for row in found} if executor_of(root) is None}
     return [
-        Doubt(row, "", row.started_at, made_with(row, row.edited))
+        UncertainCall(row, "", row.started_at, executed_arguments(row, row.edited))
         for row in found
         if row.run.root_id in dead and row.started_at is not None
     ]
@@ -89,23 +89,23 @@ def _asks(snapshot: dict[str, Any]) -> bool:
 
 
 def asked_about(workspace: Workspace) -> QuerySet[Any]:
-    """The calls in doubt with what ``doubt_of`` reads of them."""
+    """The calls in doubt with what ``to_uncertain_call`` reads of them."""
     asked = Wait.objects.filter(
         run=OuterRef("run"),
         call_id=OuterRef("call_id"),
         kind=OUTCOME.name,
         resolved_at__isnull=True,
     )
-    return calls_in_doubt(workspace).annotate(
+    return uncertain_calls(workspace).annotate(
         question=Subquery(asked.values("key")[:1]),
         asked_at=Subquery(asked.values("created_at")[:1]),
         edited=written_arguments(),
     )
 
 
-def doubt_of(row: Any) -> Doubt:
+def to_uncertain_call(row: Any) -> UncertainCall:
     """One of ``asked_about``."""
-    return Doubt(row, row.question, row.asked_at, made_with(row, row.edited))
+    return UncertainCall(row, row.question, row.asked_at, executed_arguments(row, row.edited))
 
 
 def written_arguments() -> Subquery:
@@ -113,12 +113,12 @@ def written_arguments() -> Subquery:
     allowed = Decision.objects.filter(
         run=OuterRef("run"),
         call_id=OuterRef("call_id"),
-        verdict__in=ALLOWING,
+        verdict__in=ALLOWING_VERDICTS,
     ).order_by("-id")  # an earlier one may have lapsed
     return Subquery(allowed.values("arguments")[:1])
 
 
-def made_with(call: ToolCall, edited: str | None) -> dict[str, Any]:
+def executed_arguments(call: ToolCall, edited: str | None) -> dict[str, Any]:
     """What a call that has run was given: as a person approved it, else as the model wrote it."""
     if edited is None and call.shown is not None:
         shown: dict[str, Any] = call.shown.get("arguments", {})

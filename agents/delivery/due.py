@@ -82,7 +82,7 @@ def claim(delivery_id: int, *, lease_seconds: float) -> Delivery | None:
     return Delivery.objects.select_related("workspace").get(pk=delivery_id)
 
 
-def follow_webhooks() -> int:
+def sync_webhook_deliveries() -> int:
     """Bring deliveries to webhooks to where their messages are; how many have arrived."""
     with connection.cursor() as cursor:
         cursor.execute(_FOLLOW)

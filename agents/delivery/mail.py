@@ -51,7 +51,7 @@ class Refusal:
     final: bool
 
 
-class Letter(EmailMultiAlternatives):
+class ResultEmail(EmailMultiAlternatives):
     """A mail whose copies go out one by one, because the server answers for each address alone.
 
     Attributes:
@@ -71,10 +71,10 @@ def new_message_id() -> str:
     return f"<{secrets.token_hex(16)}@{punycode(address.rpartition('@')[2]) or 'localhost'}>"
 
 
-def letter_of(target: EmailTarget, report: Report, message_id: str) -> Letter:
+def build_email(target: EmailTarget, report: Report, message_id: str) -> ResultEmail:
     """The mail; what models and people wrote gets into no header but as one line."""
     subject = target.subject or one_line(f"{report.agent}: {report.title}", MOST_OF_SUBJECT)
-    return Letter(
+    return ResultEmail(
         subject=subject,
         body=report.text_outside() if target.outside else report.text(),
         to=target.to,
@@ -103,7 +103,7 @@ def mail_server() -> Iterator[BaseEmailBackend]:
             server.close()
 
 
-def send_copy(server: BaseEmailBackend, letter: Letter, address: str) -> Refusal | None:
+def send_copy(server: BaseEmailBackend, letter: ResultEmail, address: str) -> Refusal | None:
     """Hand the server the copy for one address.
 
     Raises:

@@ -196,7 +196,7 @@ def target_of(value: object) -> Target:
         ) from None
 
 
-def whom(target: dict[str, Any]) -> str:
+def describe_target(target: dict[str, Any]) -> str:
     """To whom, or what, a delivery goes, as people read it.
 
     Args:

@@ -21,14 +21,14 @@ from tools.result import truncate
 if TYPE_CHECKING:
     from agents.dry_runs.changes import TableChange
     from agents.dry_runs.transaction_diff import Start
-    from tools.pipeline import Prepared
+    from tools.pipeline import PreparedCall
 
 TOOL_SECONDS = 5.0
 LOCK_SECONDS = 1.0
 RESULT_BYTES = 4000
 
 
-def rehearse(prepared: Prepared) -> DryRun:
+def rehearse(prepared: PreparedCall) -> DryRun:
     """Run a call, read what it changed, and undo it.
 
     Args:
@@ -44,7 +44,7 @@ def rehearse(prepared: Prepared) -> DryRun:
             transaction.set_rollback(True)
 
 
-def _tried(prepared: Prepared) -> DryRun:
+def _tried(prepared: PreparedCall) -> DryRun:
     seconds = min(TOOL_SECONDS, prepared.timeout_seconds)
     with connection.cursor() as cursor:
         reading.limit(cursor, statement=seconds, lock=LOCK_SECONDS, idle=seconds)

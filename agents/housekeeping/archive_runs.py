@@ -15,7 +15,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from agents.housekeeping import archive_files as archive
-from agents.runs.archive import Unit, finished_units, forget, lines
+from agents.runs.archive import ArchiveUnit, delete_unit, finished_units, lines
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import Workspace
 
@@ -142,21 +142,21 @@ def _archive(
 
 
 def _delete(
-    part: list[Unit], before: datetime, path: Path, goes_on: Callable[[], bool]
+    part: list[ArchiveUnit], before: datetime, path: Path, goes_on: Callable[[], bool]
 ) -> Archived:
     done = Archived(files=(path,))
     for unit in part:
-        if goes_on() and forget(unit, before):
+        if goes_on() and delete_unit(unit, before):
             done += Archived(runs=unit.runs, conversations=int(unit.is_conversation))
         else:
             done += Archived(kept=unit.runs)
     return done
 
 
-def _units(workspace: Workspace, before: datetime) -> Iterator[Unit]:
+def _units(workspace: Workspace, before: datetime) -> Iterator[ArchiveUnit]:
     """All that is over, page by page."""
     for conversations in (False, True):
-        page: list[Unit] = []
+        page: list[ArchiveUnit] = []
         while True:
             after = page[-1] if page else None
             page = finished_units(
@@ -167,9 +167,9 @@ def _units(workspace: Workspace, before: datetime) -> Iterator[Unit]:
                 break
 
 
-def _parts(units: Iterator[Unit]) -> Iterator[list[Unit]]:
+def _parts(units: Iterator[ArchiveUnit]) -> Iterator[list[ArchiveUnit]]:
     """Units in the measure of one file each."""
-    part: list[Unit] = []
+    part: list[ArchiveUnit] = []
     runs = events = 0
     for unit in units:
         part.append(unit)

@@ -10,10 +10,10 @@ from django.utils import timezone
 from agents.delivery.overdue import results_are_overdue, webhooks_are_overdue
 from agents.inbound.mailboxes import mailboxes_are_overdue
 from heartbit_site.base import queues
-from heartbit_site.base.enqueue import Nudge, send
+from heartbit_site.base.enqueue import TaskMessage, send
 
 if TYPE_CHECKING:
-    from agents.housekeeping.pending_quota_notices import UntoldQuotas
+    from agents.housekeeping.pending_quota_notices import PendingQuotaNotices
 
 #: Several of Beat's rings: while it is there, nothing is ever so late.
 OVERDUE_SECONDS = 30.0
@@ -21,7 +21,7 @@ OVERDUE_SECONDS = 30.0
 UNREAD_SECONDS = 120.0
 
 
-def ring_overdue(untold: UntoldQuotas) -> tuple[str, ...]:
+def enqueue_overdue(untold: PendingQuotaNotices) -> tuple[str, ...]:
     """Tell the workers of the queue ``system`` to send what is overdue; the tasks that were rung.
 
     Any number may ring at once: who sends a delivery takes it first.
@@ -38,5 +38,5 @@ def ring_overdue(untold: UntoldQuotas) -> tuple[str, ...]:
     overdue = tuple(task for task, is_overdue in found if is_overdue)
     for task in overdue:
         # Without a worker nothing piles up: who still finds it overdue rings again.
-        send(Nudge(task, "", queues.SYSTEM, seconds=OVERDUE_SECONDS))
+        send(TaskMessage(task, "", queues.SYSTEM, seconds=OVERDUE_SECONDS))
     return overdue

@@ -5,7 +5,7 @@ from __future__ import annotations
 from agents.actions.tell_of_quotas import workspaces_to_tell
 
 
-class UntoldQuotas:
+class PendingQuotaNotices:
     """What is kept from look to look: no row says when a quota has come so far."""
 
     def __init__(self) -> None:

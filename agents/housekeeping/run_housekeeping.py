@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 _FORGET = (prune_workers, forget_deliveries, forget_messages, forget_results, forget_inbound)
 
 
-def keep_house(*, goes_on: Callable[[], bool]) -> int:
+def run_housekeeping(*, goes_on: Callable[[], bool]) -> int:
     """Forget what is over, archive and delete runs by policy; how many rows went.
 
     What is over: processes that left, logs of what was told and sent, and messages, each

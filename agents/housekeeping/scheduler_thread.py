@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from django.db import connection
 
-from agents.housekeeping.enqueue_overdue import ring_overdue
-from agents.housekeeping.pending_quota_notices import UntoldQuotas
+from agents.housekeeping.enqueue_overdue import enqueue_overdue
+from agents.housekeeping.pending_quota_notices import PendingQuotaNotices
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +25,7 @@ OVERDUE_TICK_SECONDS = 5.0
 RUNG_SECONDS = 15.0  # after a ring, as much time for whoever answers it
 
 
-class Clock(threading.Thread):
+class SchedulerThread(threading.Thread):
     """Looks every second until stopped; any number of them do not disturb each other."""
 
     def __init__(self, fire_due: Callable[[], int]) -> None:
@@ -38,7 +38,7 @@ class Clock(threading.Thread):
         self._fire_due = fire_due
         self._over = threading.Event()
         self._look_for_overdue_at = 0.0
-        self._untold = UntoldQuotas()
+        self._untold = PendingQuotaNotices()
 
     def stop(self) -> None:
         """End after the look under way."""
@@ -64,7 +64,7 @@ class Clock(threading.Thread):
             return
         # Set first: a look that fails is not made again in a second.
         self._look_for_overdue_at = now + OVERDUE_TICK_SECONDS
-        rung = ring_overdue(self._untold)
+        rung = enqueue_overdue(self._untold)
         if rung:
             self._look_for_overdue_at = now + RUNG_SECONDS
             logger.info("nobody rang for %s in time: is Beat there?", ", ".join(rung))

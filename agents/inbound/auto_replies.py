@@ -19,7 +19,7 @@ _MACHINE = re.compile(
 )
 
 
-def why_automatic(headers: Headers, kind: str, sender: str) -> str:
+def auto_reply_reason(headers: Headers, kind: str, sender: str) -> str:
     """One sentence; empty: a person probably wrote it.
 
     Args:

@@ -17,7 +17,7 @@ from agents.errors import MailboxError
 if TYPE_CHECKING:
     import socket
 
-    from agents.inbound.route import Route
+    from agents.inbound.route import MailRoute
 
 READ_SECONDS = 20.0
 VISIT_SECONDS = 60.0
@@ -35,7 +35,7 @@ class Connection(IMAP4):
         said: What the server said of the last command.
     """
 
-    def __init__(self, route: Route, *, tls: bool) -> None:
+    def __init__(self, route: MailRoute, *, tls: bool) -> None:
         self._route = route
         self._tls = tls
         self._ends = time.monotonic() + VISIT_SECONDS

@@ -28,7 +28,7 @@ from heartbit_site.base.http import BlockedAddressError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from agents.inbound.route import Route
+    from agents.inbound.route import MailRoute
 
 MOST_BYTES = 10 * 1024 * 1024
 _MOST_SAID = 300
@@ -45,7 +45,7 @@ Security = Literal["tls", "starttls", "none"]
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class MailAccount:
     """Where a mailbox is, and who may read it.
 
     Attributes:
@@ -73,7 +73,7 @@ class Mailbox:
         uid_next: The UID of the next mail that comes, when the folder was opened.
     """
 
-    def __init__(self, connection: Connection, account: Account) -> None:
+    def __init__(self, connection: Connection, account: MailAccount) -> None:
         self._connection = connection
         self._account = account
         with _sentences(account):
@@ -156,7 +156,7 @@ class Mailbox:
 
 
 @contextmanager
-def open_mailbox(account: Account) -> Iterator[Mailbox]:
+def open_mailbox(account: MailAccount) -> Iterator[Mailbox]:
     """The folder, open for the length of the block, for reading only.
 
     Raises:
@@ -179,13 +179,13 @@ def open_mailbox(account: Account) -> Iterator[Mailbox]:
         connection.shutdown()
 
 
-def _check_arguments(account: Account) -> None:
+def _check_arguments(account: MailAccount) -> None:
     for name in ("host", "user", "password", "folder"):
         if _NOT_IN_ARGUMENTS.search(getattr(account, name)):
             raise MailboxError(f"The mailbox's {name} must be one line of text.")
 
 
-def _check_secrecy(account: Account, route: Route) -> None:
+def _check_secrecy(account: MailAccount, route: MailRoute) -> None:
     if account.security == "none" and not route.trusted:
         raise MailboxError(
             f"Without TLS everybody on the way to {account.host} can read the password: use tls "
@@ -193,7 +193,7 @@ def _check_secrecy(account: Account, route: Route) -> None:
         )
 
 
-def _log_in(connection: Connection, account: Account) -> None:
+def _log_in(connection: Connection, account: MailAccount) -> None:
     if connection.state != "NONAUTH":
         raise MailboxError(
             f"The mail server {account.host} lets everybody in without a password; so whose "
@@ -218,7 +218,7 @@ def _log_in(connection: Connection, account: Account) -> None:
 
 
 @contextmanager
-def _sentences(account: Account) -> Iterator[None]:
+def _sentences(account: MailAccount) -> Iterator[None]:
     """Turn whatever goes wrong into one sentence without the password, and without a cause.
 
     A cause would keep what the server said, which may be what it was told.
@@ -254,11 +254,11 @@ def _tls_trouble(error: ssl.SSLError) -> str:
     return (error.reason or str(error)).replace("_", " ").lower()
 
 
-def _said(connection: Connection, account: Account) -> str:
+def _said(connection: Connection, account: MailAccount) -> str:
     return f": {_words(connection.said, account)}" if connection.said else "."
 
 
-def _words(text: str, account: Account) -> str:
+def _words(text: str, account: MailAccount) -> str:
     """What the server said, as one line, unless it repeats the password."""
     password = account.password.encode()
     plain = f"\0{account.user}\0{account.password}".encode()

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from agents.delivery.targets import MOST_REFERENCES, EmailTarget
 from agents.inbound.headers import one_line
 from agents.inbound.message import Inbound
-from agents.inbound.senders import lets_in
-from agents.inbound.threads import mail_id
+from agents.inbound.senders import is_allowed_sender
+from agents.inbound.threads import mail_key
 
 if TYPE_CHECKING:
     from agents.inbound.mime import Mail
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _MOST_OF_SUBJECT = 190
 
 
-def why_not(channel: Channel, mail: Mail) -> str:
+def refusal_reason(channel: Channel, mail: Mail) -> str:
     """Why nobody answers it, as one sentence; empty: somebody does."""
     if mail.automatic:
         return mail.automatic
@@ -25,12 +25,12 @@ def why_not(channel: Channel, mail: Mail) -> str:
         return "It names no sender, or several."
     if mail.sender.lower() == channel.imap_user.lower():
         return "It comes from the mailbox itself."
-    if not lets_in(channel, mail.sender):
+    if not is_allowed_sender(channel, mail.sender):
         return f"Its sender {mail.sender} may not write to the channel."
     return ""
 
 
-def inbound_of(channel: Channel, mail: Mail) -> Inbound:
+def to_inbound(channel: Channel, mail: Mail) -> Inbound:
     """What the channel's agent is given of it.
 
     One that wants its answer somewhere else than where it comes from begins a conversation: nobody
@@ -41,10 +41,10 @@ def inbound_of(channel: Channel, mail: Mail) -> Inbound:
     if mail.attachments:
         lines.append(f"Attached, but not read: {', '.join(mail.attachments)}")
     sender = mail.sender.lower()
-    addressee = mail.reply_to if lets_in(channel, mail.reply_to) else mail.sender
+    addressee = mail.reply_to if is_allowed_sender(channel, mail.reply_to) else mail.sender
     answers = (mail.in_reply_to, *mail.references) if addressee.lower() == sender else ()
     return Inbound(
-        external_id=mail_id(mail.message_id, sender),
+        external_id=mail_key(mail.message_id, sender),
         text="\n".join([*lines, "", mail.text]),
         sender=sender,
         title=mail.subject or f"Mail from {mail.sender}",

@@ -19,7 +19,7 @@ LONGEST_REST = timedelta(minutes=15)
 _MOST_DOUBLINGS = 10
 
 
-def rested(now: datetime, *, late: timedelta = timedelta()) -> list[Channel]:
+def due_for_polling(now: datetime, *, late: timedelta = timedelta()) -> list[Channel]:
     """The channels whose mailbox may be looked at again, those longest not looked at first.
 
     Args:
@@ -33,7 +33,7 @@ def rested(now: datetime, *, late: timedelta = timedelta()) -> list[Channel]:
 
 def mailboxes_are_overdue(now: datetime, seconds: float) -> bool:
     """Whether one has waited for a look for longer than that."""
-    return bool(rested(now, late=timedelta(seconds=seconds)))
+    return bool(due_for_polling(now, late=timedelta(seconds=seconds)))
 
 
 def _rest(channel: Channel) -> timedelta:

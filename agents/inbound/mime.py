@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from agents.errors import UnreadableMailError
 from agents.inbound.addresses import people
-from agents.inbound.auto_replies import why_automatic
+from agents.inbound.auto_replies import auto_reply_reason
 from agents.inbound.headers import content_of, decode_words, one_line, split_header
 from agents.inbound.parts import read_body
 from heartbit_site.base.untrusted import clean_text
@@ -89,7 +89,7 @@ def read_mail(raw: bytes) -> Mail:
         in_reply_to=_first_id(headers, "in-reply-to"),
         references=_references(headers),
         attachments=body.attachments,
-        automatic=why_automatic(headers, content_of(headers).kind, sender),
+        automatic=auto_reply_reason(headers, content_of(headers).kind, sender),
     )
 
 

@@ -22,7 +22,7 @@ IMAP_PORTS = frozenset({143, 993})
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class MailRoute:
     """Where a host may be reached.
 
     Attributes:
@@ -61,7 +61,7 @@ class Route:
         raise failure
 
 
-def find_route(host: str, port: int) -> Route:
+def find_route(host: str, port: int) -> MailRoute:
     """The way to a host.
 
     Raises:
@@ -78,4 +78,4 @@ def find_route(host: str, port: int) -> Route:
         or any(rule.permits(host, effective(text), port) for rule in rules)
         for text in addresses
     )
-    return Route(host, port, addresses, trusted)
+    return MailRoute(host, port, addresses, trusted)

@@ -17,7 +17,7 @@ EVERYBODY = "*"
 MOST_SENDERS = 1_000
 
 
-def lets_in(channel: Channel, sender: str) -> bool:
+def is_allowed_sender(channel: Channel, sender: str) -> bool:
     """Whether somebody may write to it, by the address that the mail names."""
     domain = sender.rpartition("@")[2]
     allowed = set(channel.senders)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agents.models import Channel
 
 
-def mail_id(message_id: str, sender: str) -> str:
+def mail_key(message_id: str, sender: str) -> str:
     """What a mail is told from others by: a Message-ID alone is whatever somebody says it is."""
     return f"{message_id} {sender}"
 
@@ -32,7 +32,7 @@ def conversation_of(channel: Channel, message: Inbound) -> Conversation | None:
     if message.thread:
         before = before.filter(thread=message.thread)
     elif message.answers:
-        own = [mail_id(each, message.sender) for each in message.answers]
+        own = [mail_key(each, message.sender) for each in message.answers]
         before = before.filter(
             Q(external_id__in=own) | Q(run_id__in=list(_sent_to(channel, message)))
         )

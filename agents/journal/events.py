@@ -444,7 +444,7 @@ _ADAPTERS: dict[str, TypeAdapter[Event]] = {kind.type: TypeAdapter(kind) for kin
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedEvent:
     """An event at its place in the journal."""
 
     seq: int
@@ -467,9 +467,9 @@ def decode(kind: str, payload: dict[str, Any]) -> Event:
     return _ADAPTERS[kind].validate_python(payload)
 
 
-def decode_row(row: dict[str, Any]) -> Recorded:
+def decode_row(row: dict[str, Any]) -> RecordedEvent:
     """The event of a row as the journal's functions return it: ``{seq, type, payload, at}``."""
-    return Recorded(
+    return RecordedEvent(
         seq=row["seq"],
         at=datetime.fromisoformat(row["at"]),
         event=decode(row["type"], row["payload"]),

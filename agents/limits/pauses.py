@@ -9,7 +9,7 @@ from django.db.models import Q
 
 from agents.choices import RunStatus
 from agents.errors import HaltedError, UnknownToolError
-from agents.limits.quotas import why_waiting
+from agents.limits.quotas import quota_blocked_reason
 from agents.loop import delegation
 from agents.models.pause import Pause, PauseKind
 from tools.catalogue import catalogue
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class PauseTarget:
     """Something that can be held back.
 
     Attributes:
@@ -58,21 +58,21 @@ class Held:
         return "everything" if self.kind == PauseKind.ALL else self.kind.value
 
 
-EVERYTHING = Held(PauseKind.ALL)
+EVERYTHING = PauseTarget(PauseKind.ALL)
 STOPPED = "The agent {} is stopped: the run goes on when an editor starts it in the admin."
 
 
-def queue(name: str) -> Held:
+def queue(name: str) -> PauseTarget:
     """Runs of a queue: none of them is claimed, what is at work goes on."""
-    return Held(PauseKind.QUEUE, queue=name)
+    return PauseTarget(PauseKind.QUEUE, queue=name)
 
 
-def of_workspace(workspace: Workspace) -> Held:
+def of_workspace(workspace: Workspace) -> PauseTarget:
     """All that happens in a workspace."""
-    return Held(PauseKind.WORKSPACE, workspace=workspace)
+    return PauseTarget(PauseKind.WORKSPACE, workspace=workspace)
 
 
-def of_tool(name: str, workspace: Workspace | None = None) -> Held:
+def of_tool(name: str, workspace: Workspace | None = None) -> PauseTarget:
     """Calls of a tool, in one workspace or in all.
 
     Raises:
@@ -85,7 +85,7 @@ def of_tool(name: str, workspace: Workspace | None = None) -> Held:
             near = closest(name, (*known, delegation.NAME))
             hint = f": did you mean {near[0]}?" if near else "; GET /tools lists them."
             raise UnknownToolError(f"There is no tool named {name[:64]!r}{hint}")
-    return Held(PauseKind.TOOL, workspace=workspace, tool=name)
+    return PauseTarget(PauseKind.TOOL, workspace=workspace, tool=name)
 
 
 def stopped_tools(workspace: Workspace) -> dict[str, str]:
@@ -95,14 +95,14 @@ def stopped_tools(workspace: Workspace) -> dict[str, str]:
     return {row.tool: _who(row) for row in rows}
 
 
-def rows_of(held: Held) -> QuerySet[Pause]:
+def find_pauses(held: PauseTarget) -> QuerySet[Pause]:
     """What holds it back: an operator's stop, the workspace's own, both or none."""
     return Pause.objects.filter(
         kind=held.kind, queue=held.queue, workspace=held.workspace, tool=held.tool
     )
 
 
-def of_operator(held: Held, pause: Pause) -> str:
+def of_operator(held: PauseTarget, pause: Pause) -> str:
     """Why whoever manages a workspace cannot end what an operator stopped there, and who can."""
     slug = held.workspace.slug if held.workspace is not None else ""
     what, ends = f"The workspace {slug} was stopped", f"continue {slug}"
@@ -136,14 +136,14 @@ def refuse_if_halted(workspace: Workspace) -> None:
     )
 
 
-def why_held(run: Run) -> str:
+def blocked_reason(run: Run) -> str:
     """What is in the way of a queued run, as one sentence; empty: nothing is."""
     if run.status != RunStatus.QUEUED:
         return ""
     of_queue = Q(kind=PauseKind.QUEUE, queue=run.queue)
     held = _first(_halts(run.workspace_id) | of_queue)
     if held is None:
-        return why_waiting(run) if run.version.agent.enabled else STOPPED.format(run.agent)
+        return quota_blocked_reason(run) if run.version.agent.enabled else STOPPED.format(run.agent)
     what = {
         PauseKind.ALL: "Everything was stopped",
         PauseKind.WORKSPACE: "The workspace was stopped",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import connection
 
-from agents.choices import Home
+from agents.choices import Placement
 from agents.errors import QuotaExceededError, TooManyRunsError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ _FULL = """
 """
 
 
-def refuse_if_spent(agent: Agent) -> None:
+def raise_if_exceeded(agent: Agent) -> None:
     """Say why the database did not accept a run of an agent, if a quota is the reason.
 
     Raises:
@@ -83,9 +83,9 @@ def _spoken(seconds: int) -> str:
     return " ".join(parts) or "a moment"
 
 
-def why_waiting(run: Run) -> str:
+def quota_blocked_reason(run: Run) -> str:
     """What keeps a queued run of the fleet from starting, as one sentence; empty: no quota does."""
-    if run.home != Home.FLEET:
+    if run.home != Placement.FLEET:
         return ""
     with connection.cursor() as cursor:
         cursor.execute(_FULL, [run.workspace_id])

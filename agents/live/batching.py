@@ -14,7 +14,7 @@ BATCH = 200
 GATHER_SECONDS = 0.02
 
 
-async def gathered(updates: AsyncIterator[Update]) -> AsyncGenerator[list[Update], None]:
+async def batched(updates: AsyncIterator[Update]) -> AsyncGenerator[list[Update], None]:
     """The updates in batches: whatever comes within a moment goes out together."""
     batch: list[Update] = []
     coming: asyncio.Task[Update] | None = None

@@ -108,7 +108,7 @@ class Feed:
             self._hinted.clear()
             kinds, self._hints = self._hints, set()
             try:
-                pulse = await orm.read(self._read)
+                pulse = await orm.read_in_thread(self._read)
             except Error as error:
                 logger.warning("live pages cannot be updated: %s", str(error).strip())
                 self._hints |= kinds

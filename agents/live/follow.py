@@ -17,11 +17,11 @@ from redis.exceptions import RedisError
 
 from agents.choices import TERMINAL
 from agents.errors import RunNotFoundError
-from agents.live.pubsub import START, Cursor, Source
+from agents.live.pubsub import START, Cursor, LiveSubscriber
 from agents.live.tree import TreeReader
-from agents.live.updates import Happened, RunSeen, Streamed, Update
+from agents.live.updates import DeltaUpdate, EventUpdate, RunUpdate, Update
 from agents.models import Run
-from agents.runs.live_entries import Delta, End, Ended, Entry
+from agents.runs.live_entries import Delta, Entry, RunEnd, RunEnded
 from heartbit_site.base import orm
 
 if TYPE_CHECKING:
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from uuid import UUID
 
 __all__ = [
-    "End",
-    "Happened",
-    "RunSeen",
-    "Streamed",
+    "DeltaUpdate",
+    "EventUpdate",
+    "RunEnd",
+    "RunUpdate",
     "Update",
     "follow",
     "wait_for_end",
@@ -47,7 +47,7 @@ STREAMING_LOOK_SECONDS = 3.0  # and how long one that is never silent
 
 
 async def follow(
-    root_id: UUID, source: Source, *, after: Mapping[UUID, int] | None = None
+    root_id: UUID, source: LiveSubscriber, *, after: Mapping[UUID, int] | None = None
 ) -> AsyncIterator[Update]:
     """Yield everything about a tree, from its beginning until all of its runs have ended.
 
@@ -62,7 +62,7 @@ async def follow(
     reader = TreeReader(root_id, seqs=dict(after or {}))
     cursors: dict[UUID, Cursor] = {}
     while True:
-        for update in await orm.in_thread(reader.news):
+        for update in await orm.run_in_thread(reader.news):
             yield update
         if reader.over:
             return
@@ -75,18 +75,18 @@ async def follow(
             for run_id, cursor, entry in entries:
                 cursors[run_id] = cursor
                 if isinstance(entry, Delta):
-                    yield Streamed(run_id, entry)
+                    yield DeltaUpdate(run_id, entry)
                 else:
                     look = True
 
 
-async def wait_for_end(run_id: UUID, source: Source) -> Run:
+async def wait_for_end(run_id: UUID, source: LiveSubscriber) -> Run:
     """The whole run, once it has ended; ``wait_for_result`` costs less."""
     await wait_for_result(run_id, source)
-    return await orm.read(lambda: Run.objects.get(pk=run_id))
+    return await orm.read_in_thread(lambda: Run.objects.get(pk=run_id))
 
 
-async def wait_for_result(run_id: UUID, source: Source) -> End:
+async def wait_for_result(run_id: UUID, source: LiveSubscriber) -> RunEnd:
     """How the run ended, once it has. The window wakes the reader; it also looks each second.
 
     Raises:
@@ -98,15 +98,15 @@ async def wait_for_result(run_id: UUID, source: Source) -> End:
         for _, cursor, _entry in entries:
             cursors[run_id] = cursor
         last = entries[-1][2] if entries else None
-        if isinstance(last, Ended) and last.end is not None:
+        if isinstance(last, RunEnded) and last.end is not None:
             return last.end
-        if last is None or isinstance(last, Ended):
-            end = await orm.read(lambda: _end(run_id))
+        if last is None or isinstance(last, RunEnded):
+            end = await orm.read_in_thread(lambda: _end(run_id))
             if end.status in TERMINAL:
                 return end
 
 
-def _end(run_id: UUID) -> End:
+def _end(run_id: UUID) -> RunEnd:
     # Plain SQL: the query set of a row of forty columns costs more than all else of a wait.
     with connection.cursor() as cursor:
         cursor.execute(_END, (run_id,))
@@ -114,14 +114,16 @@ def _end(run_id: UUID) -> End:
     if row is None:
         raise RunNotFoundError(f"There is no run {run_id}.")
     status, output, structured, error = row
-    return End(run_id, status, output, _loaded(structured), _loaded(error))
+    return RunEnd(run_id, status, output, _loaded(structured), _loaded(error))
 
 
 def _loaded(column: str | None) -> Any:
     return None if column is None else json.loads(column)  # Django leaves it as text
 
 
-async def _read(source: Source, cursors: Mapping[UUID, Cursor]) -> list[tuple[UUID, Cursor, Entry]]:
+async def _read(
+    source: LiveSubscriber, cursors: Mapping[UUID, Cursor]
+) -> list[tuple[UUID, Cursor, Entry]]:
     try:
         return await source.read(cursors, timeout=LOOK_SECONDS)
     except (RedisError, OSError) as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.live.updates import RunSeen, Update, happened
+from agents.live.updates import RunUpdate, Update, happened
 from agents.querysets import events_after, tree
 
 if TYPE_CHECKING:
@@ -15,6 +15,6 @@ def recorded(root_id: UUID) -> list[Update]:
     """Return every run of a tree, each followed by the events of its journal."""
     updates: list[Update] = []
     for row in tree(root_id):
-        updates.append(RunSeen(row))
+        updates.append(RunUpdate(row))
         updates += map(happened, events_after(row.pk, 0))
     return updates

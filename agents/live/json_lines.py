@@ -15,7 +15,7 @@ from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
 from agents.live.readable import encoded
-from agents.live.updates import Happened, RunSeen, Streamed, Update
+from agents.live.updates import DeltaUpdate, EventUpdate, RunUpdate, Update
 from agents.live.words import say
 from heartbit_site.base.preview import preview
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from agents.live.view import RunView
 
 
-def line_of(update: Update, run: RunView) -> dict[str, Any]:
+def to_json_line(update: Update, run: RunView) -> dict[str, Any]:
     """Return one update of a run whose view has it."""
     match update:
-        case RunSeen(seen):
+        case RunUpdate(seen):
             return {
                 "type": "run",
                 "run_id": str(seen.pk),
@@ -34,7 +34,7 @@ def line_of(update: Update, run: RunView) -> dict[str, Any]:
                 "agent": seen.agent,
                 "task": seen.task,
             }
-        case Happened(run_id, recorded):
+        case EventUpdate(run_id, recorded):
             event = encoded(recorded.event)
             said = say(recorded.event, run.name_of)
             return {
@@ -48,7 +48,7 @@ def line_of(update: Update, run: RunView) -> dict[str, Any]:
                 "text": preview(said.text),
                 "tone": said.tone,
             }
-        case Streamed(run_id, delta):
+        case DeltaUpdate(run_id, delta):
             return {
                 "type": "delta",
                 "run_id": str(run_id),

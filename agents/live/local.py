@@ -6,7 +6,7 @@ import asyncio
 from collections import deque
 from typing import TYPE_CHECKING
 
-from agents.runs.live_entries import Ended
+from agents.runs.live_entries import RunEnded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 KEEP_ENDED = 256  # streams of ended runs; whoever reads an older one finds its text in Postgres
 
 
-class LocalWindow:
+class InMemoryLiveStream:
     """Both ends of a window in one process; a cursor is an index. Use it on one loop."""
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class LocalWindow:
     def put(self, run_id: UUID, entry: Entry) -> None:
         """Add an entry to the run's stream."""
         self._entries.setdefault(run_id, []).append(entry)
-        if isinstance(entry, Ended):
+        if isinstance(entry, RunEnded):
             self._ended.append(run_id)
             if len(self._ended) > KEEP_ENDED:
                 self._entries.pop(self._ended.popleft(), None)

@@ -17,7 +17,7 @@ from channels.generic.websocket import AsyncJsonWebsocketConsumer
 
 from agents.llm.wrappers.bucket import Bucket
 from heartbit_site.base import orm, sessions
-from heartbit_site.base.access import Access, NoWorkspaceError, access_of_user, renew
+from heartbit_site.base.access import Access, NoWorkspaceError, access_of_user, refresh_access
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -59,7 +59,7 @@ class MemberConsumer(AsyncJsonWebsocketConsumer):
         self._is_in = False
         self._full_at = 0.0  # when it may say as much as ever again
         await self.accept()
-        refused = await orm.in_thread(self._admitted)
+        refused = await orm.run_in_thread(self._admitted)
         if refused is None:
             refused = await self.admitted()
         if refused is not None:
@@ -136,7 +136,7 @@ class MemberConsumer(AsyncJsonWebsocketConsumer):
     async def _stay(self) -> None:
         while True:
             await asyncio.sleep(self.check_seconds)
-            code = await orm.in_thread(self._still)
+            code = await orm.run_in_thread(self._still)
             if code is not None:
                 await self.close(code)
                 return
@@ -144,9 +144,9 @@ class MemberConsumer(AsyncJsonWebsocketConsumer):
     def _still(self) -> int | None:
         if self.access.key_id is None:
             session_key: str | None = self.scope["session"].session_key
-            if not sessions.lasts(session_key, self.access.user_id):
+            if not sessions.is_session_valid(session_key, self.access.user_id):
                 return UNKNOWN
-        now = renew(self.access)
+        now = refresh_access(self.access)
         if now is None:
             return UNKNOWN
         self.access = now

@@ -13,7 +13,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from agents.live.json_lines import line_of
+from agents.live.json_lines import to_json_line
 from heartbit_site.base.markdown import LONGEST, to_html
 
 if TYPE_CHECKING:
@@ -54,10 +54,11 @@ def take(tree: Tree, update: Update) -> Shown:
     return Shown(update, tree.runs[update.run_id], view)
 
 
-async def shown(updates: Iterable[Shown]) -> list[Payload]:
+async def render_lines(updates: Iterable[Shown]) -> list[Payload]:
     """Return the lines of these updates, in their order."""
     lines = [
-        line_of(one.update, one.run) | ({"view": one.view} if one.view else {}) for one in updates
+        to_json_line(one.update, one.run) | ({"view": one.view} if one.view else {})
+        for one in updates
     ]
     if any(line.get("event") in _ANSWERS for line in lines):
         # Markdown of a long journal takes longer than a loop with other readers may stand.

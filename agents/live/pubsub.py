@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from agents.llm.messages import StreamEvent, TextDelta, ThinkingDelta
-from agents.runs.live_entries import Advanced, Delta, DeltaKind, End, Ended, Entry
+from agents.runs.live_entries import Delta, DeltaKind, Entry, JournalAdvanced, RunEnd, RunEnded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +19,7 @@ Cursor = str
 START: Cursor = ""
 
 
-class Window(Protocol):
+class LivePublisher(Protocol):
     """Where a process puts live output. Never blocks, never fails a run."""
 
     def put(self, run_id: UUID, entry: Entry) -> None:
@@ -27,7 +27,7 @@ class Window(Protocol):
         ...
 
 
-class Source(Protocol):
+class LiveSubscriber(Protocol):
     """Where a reader finds it."""
 
     async def read(
@@ -37,13 +37,13 @@ class Source(Protocol):
         ...
 
 
-class RunWindow:
+class RunPublisher:
     """One run's side of a window; the loop's ``Live`` port.
 
     ``token`` (the lease) makes attempts of different slices distinct and rising.
     """
 
-    def __init__(self, window: Window, run_id: UUID, token: int) -> None:
+    def __init__(self, window: LivePublisher, run_id: UUID, token: int) -> None:
         self._window = window
         self._run_id = run_id
         self._attempt = token * 1000
@@ -63,11 +63,11 @@ class RunWindow:
 
     def advanced(self, seq: int) -> None:
         """The journal was committed up to ``seq``."""
-        self._window.put(self._run_id, Advanced(seq))
+        self._window.put(self._run_id, JournalAdvanced(seq))
 
-    def ended(self, status: str, end: End | None = None) -> None:
+    def ended(self, status: str, end: RunEnd | None = None) -> None:
         """The run reached a terminal state."""
-        self._window.put(self._run_id, Ended(status, end))
+        self._window.put(self._run_id, RunEnded(status, end))
 
     def _put(self, turn: int, text: str, kind: DeltaKind) -> None:
         self._window.put(self._run_id, Delta(turn, self._attempt, self._offset, text, kind))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agents.choices import TERMINAL
-from agents.live.updates import RunSeen, Update, happened
+from agents.live.updates import RunUpdate, Update, happened
 from agents.querysets import events_after, tree
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class TreeReader:
             seen = self.seqs[run.pk]
             if run.last_seq == seen:
                 continue
-            updates.append(RunSeen(run))
+            updates.append(RunUpdate(run))
             for row in events_after(run.pk, seen):
                 updates.append(happened(row))
                 self.seqs[run.pk] = row.seq

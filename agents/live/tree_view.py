@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.live.updates import Happened, RunSeen, Streamed, Update
+from agents.live.updates import DeltaUpdate, EventUpdate, RunUpdate, Update
 from agents.live.view import RunView
 
 if TYPE_CHECKING:
@@ -27,12 +27,12 @@ class Tree:
     def apply(self, update: Update) -> Parts | None:
         """Take in an update; None if it was known, else the parts of its run that it changed."""
         match update:
-            case RunSeen(run) if run.pk not in self.runs:
+            case RunUpdate(run) if run.pk not in self.runs:
                 self.runs[run.pk] = RunView(run.pk, run.parent_id, run.agent, run.task)
                 return {}
-            case RunSeen():
+            case RunUpdate():
                 return None  # what changed in its row is in its events
-            case Happened(run_id, recorded):
+            case EventUpdate(run_id, recorded):
                 return self.runs[run_id].fold(recorded)
-            case Streamed(run_id, delta):
+            case DeltaUpdate(run_id, delta):
                 return self.runs[run_id].stream(delta)

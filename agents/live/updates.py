@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from agents.journal.events import Recorded
+from agents.journal.events import RecordedEvent
 from agents.live.readable import readable
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agents.runs.live_entries import Delta
 
 
-class RunNamed(Protocol):
+class RunSummary(Protocol):
     """What every reader may know of a run: a row has it, and so has what a server says."""
 
     @property
@@ -41,10 +41,10 @@ class RunNamed(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class RunSeen:
+class RunUpdate:
     """A run of the tree, when it is first seen and whenever its row changed."""
 
-    run: RunNamed
+    run: RunSummary
 
     @property
     def run_id(self) -> UUID:
@@ -54,25 +54,25 @@ class RunSeen:
 
 
 @dataclass(frozen=True, slots=True)
-class Happened:
+class EventUpdate:
     """An event of a run's journal."""
 
     run_id: UUID
-    recorded: Recorded
+    recorded: RecordedEvent
 
 
 @dataclass(frozen=True, slots=True)
-class Streamed:
+class DeltaUpdate:
     """Text of a model call that is under way."""
 
     run_id: UUID
     delta: Delta
 
 
-def happened(row: RunEvent) -> Happened:
+def happened(row: RunEvent) -> EventUpdate:
     """Return a row of a journal as a reader is told of it."""
     event = cast("Event", readable(row.type, row.payload))
-    return Happened(row.run_id, Recorded(row.seq, row.at, event))
+    return EventUpdate(row.run_id, RecordedEvent(row.seq, row.at, event))
 
 
-Update = RunSeen | Happened | Streamed
+Update = RunUpdate | EventUpdate | DeltaUpdate

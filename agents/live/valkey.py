@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from agents.runs.live_entries import Advanced, Delta, Ended, Entry, decode, encode
+from agents.runs.live_entries import Delta, Entry, JournalAdvanced, RunEnded, decode, encode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,7 +48,7 @@ def connect(url: str) -> Redis:
     return Redis.from_url(url, decode_responses=True, max_connections=64)
 
 
-class ValkeyWindow:
+class ValkeyPublisher:
     """Writes live output in batches: token deltas wait a moment for more, an ending does not.
 
     One batch is on its way at a time, so entries keep their order. Use it on its client's loop.
@@ -67,7 +67,7 @@ class ValkeyWindow:
         if len(self._backlog) >= MAX_BACKLOG:
             self._backlog.clear()  # Valkey is away: live output is best effort, memory is not
         self._backlog.append((run_id, entry))
-        self._look(urgent=isinstance(entry, Ended))
+        self._look(urgent=isinstance(entry, RunEnded))
 
     async def flush(self) -> None:
         """Return when everything that has gathered is written, or lost."""
@@ -110,7 +110,7 @@ class ValkeyWindow:
             pipeline.xadd(key, fields, maxlen=MAX_ENTRIES, approximate=True)
             last[key] = entry
         for key, entry in last.items():
-            self._expire(pipeline, key, has_ended=isinstance(entry, Ended))
+            self._expire(pipeline, key, has_ended=isinstance(entry, RunEnded))
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
                 await pipeline.execute()
@@ -131,7 +131,7 @@ class ValkeyWindow:
 
 
 def coalesce(batch: list[tuple[UUID, Entry]]) -> list[tuple[UUID, Entry]]:
-    """Join deltas that continue each other and drop overtaken ``Advanced`` notes, order kept."""
+    """Join deltas that continue each other, and drop overtaken ``JournalAdvanced``; keep the order."""
     out: list[tuple[UUID, Entry]] = []
     last: dict[UUID, int] = {}
     for run_id, entry in batch:
@@ -154,13 +154,13 @@ def _join(before: Entry | None, entry: Entry) -> Entry | None:
                 second.kind,
             ) and first.offset + len(first.text) == second.offset
             return replace(first, text=first.text + second.text) if continues else None
-        case Advanced(), (Advanced() | Ended()):
+        case JournalAdvanced(), (JournalAdvanced() | RunEnded()):
             return entry
         case _:
             return None
 
 
-class ValkeySource:
+class ValkeySubscriber:
     """Follows streams with a blocking XREAD."""
 
     def __init__(self, client: Redis) -> None:

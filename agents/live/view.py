@@ -151,7 +151,7 @@ class RunView:
         part = None if delta.turn <= self.turn else self.writing.add(delta)
         return part and {**part, "doing": heading(activity(self, delta.kind))}
 
-    def fold(self, recorded: events.Recorded) -> Parts | None:
+    def fold(self, recorded: events.RecordedEvent) -> Parts | None:
         """Take in an event of the journal; None if it is known."""
         if recorded.seq <= self.seq:
             return None

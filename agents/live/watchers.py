@@ -20,13 +20,13 @@ from weakref import WeakKeyDictionary
 from django.conf import settings
 
 from agents.journal.events import ModelAnswered
-from agents.live.batching import BATCH, gathered
+from agents.live.batching import BATCH, batched
 from agents.live.follow import follow
-from agents.live.page_lines import Shown, shown, take
+from agents.live.page_lines import Shown, render_lines, take
 from agents.live.tree import TreeReader
 from agents.live.tree_view import Tree
-from agents.live.updates import Happened, Streamed
-from agents.live.valkey import ValkeySource, connect
+from agents.live.updates import DeltaUpdate, EventUpdate
+from agents.live.valkey import ValkeySubscriber, connect
 from heartbit_site.base import orm
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ MAX_BEHIND = 50  # batches that a slow watcher may leave lying
 class Batch:
     """Updates that go out together."""
 
-    def __init__(self, shown: Sequence[Shown]) -> None:
-        self.shown = tuple(shown)
+    def __init__(self, render_lines: Sequence[Shown]) -> None:
+        self.shown = tuple(render_lines)
         self._text: asyncio.Future[str] | None = None
 
     @property
@@ -51,13 +51,13 @@ class Batch:
         return tuple(one.update for one in self.shown)
 
     async def text(self) -> str:
-        """A page's message with their lines (``agents.live.page_lines``); made once for all pages."""
+        """Return a page's message with their lines (``page_lines``), made once for all pages."""
         if self._text is None:
             self._text = asyncio.ensure_future(self._encoded())
         return await asyncio.shield(self._text)  # a page that leaves takes it from nobody
 
     async def _encoded(self) -> str:
-        lines = await shown(self.shown)
+        lines = await render_lines(self.shown)
         return json.dumps({"type": "lines", "lines": lines}, separators=(",", ":"))
 
 
@@ -75,7 +75,7 @@ class _Past:
 
     async def news(self) -> AsyncIterator[Batch]:
         """What came since the last look."""
-        news = await orm.in_thread(self._read)
+        news = await orm.run_in_thread(self._read)
         for first in range(0, len(news), BATCH):
             yield Batch(news[first : first + BATCH])
 
@@ -133,12 +133,12 @@ async def _told(place: _Place, known: dict[UUID, int]) -> AsyncIterator[Batch]:
         raise place.problem
 
 
-def _unknown(shown: Sequence[Shown], known: dict[UUID, int]) -> list[Shown]:
+def _unknown(render_lines: Sequence[Shown], known: dict[UUID, int]) -> list[Shown]:
     """What is new to a watcher; notes how far the watcher has come then."""
     fresh: list[Shown] = []
-    for one in shown:
+    for one in render_lines:
         update = one.update
-        if isinstance(update, Happened):
+        if isinstance(update, EventUpdate):
             if update.recorded.seq <= known.get(update.run_id, 0):
                 continue
             known[update.run_id] = update.recorded.seq
@@ -214,8 +214,8 @@ class _Reading:
     async def _read(self, root_id: UUID, after: dict[UUID, int]) -> None:
         client = connect(settings.REDIS_URL)
         try:
-            updates = follow(root_id, ValkeySource(client), after=after)
-            async with contextlib.aclosing(gathered(updates)) as batches:
+            updates = follow(root_id, ValkeySubscriber(client), after=after)
+            async with contextlib.aclosing(batched(updates)) as batches:
                 async for updates_together in batches:
                     taken = [take(self._tree, update) for update in updates_together]
                     news = [one for one in taken if self._is_news(one)]
@@ -227,12 +227,12 @@ class _Reading:
     def _is_news(self, one: Shown) -> bool:
         """Whether it is no delta that the view knows; keeps what is being written."""
         run_id = one.update.run_id
-        if isinstance(one.update, Happened):
+        if isinstance(one.update, EventUpdate):
             event = one.update.recorded.event
             # The next turn's text may have come before this event was read.
             if isinstance(event, ModelAnswered) and one.run.writing.turn <= event.turn:
                 self._writing.pop(run_id, None)
-        elif isinstance(one.update, Streamed):
+        elif isinstance(one.update, DeltaUpdate):
             if one.view is None:
                 return False
             if one.view["fresh"]:

@@ -42,7 +42,7 @@ _BROKEN = (httpx.HTTPError, httpx.InvalidURL, aiohttp.ClientError, OSError)
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class HealthTarget:
     """What is checked.
 
     Attributes:
@@ -83,7 +83,7 @@ class _Account(Endpoint):
 
 
 async def check(
-    subject: Subject, *, client: httpx.AsyncClient, timeout_seconds: float = SECONDS
+    subject: HealthTarget, *, client: httpx.AsyncClient, timeout_seconds: float = SECONDS
 ) -> Health:
     """Check one account; every failure is an answer, so this raises nothing of its own.
 
@@ -121,7 +121,7 @@ async def check(
     return Health(ok=health.ok, message=message)
 
 
-def _problem(subject: Subject) -> str:
+def _problem(subject: HealthTarget) -> str:
     """Why nobody can be asked; empty when somebody can."""
     provider = PROVIDERS.get(subject.provider)
     if provider is None:
@@ -217,7 +217,7 @@ def _names(account: Endpoint, body: bytes) -> tuple[str, ...]:
     return tuple(name for name in names if isinstance(name, str))
 
 
-def _found(listed: tuple[str, ...], subject: Subject) -> str:
+def _found(listed: tuple[str, ...], subject: HealthTarget) -> str:
     does = "takes the key" if subject.key else "answers"
     said = f"It {does} and lists {len(listed)} model{'s' if len(listed) != 1 else ''}"
     missing = [model for model in subject.models if not any(_same(model, name) for name in listed)]

@@ -14,13 +14,13 @@ from agents.llm.wrappers.limit import LONGEST_PAUSE_SECONDS
 from agents.loop import empty_answers as silence
 from agents.loop import final_answer as answering
 from agents.loop.limits import Limits
-from agents.loop.model_calls import Asking
-from agents.loop.tool_calls import Serving
+from agents.loop.model_calls import ModelCaller
+from agents.loop.tool_calls import ToolCallRunner
 
 if TYPE_CHECKING:
     from agents.definitions.definition import AgentDefinition
     from agents.llm.messages import AssistantMessage
-    from agents.loop.effect_gate import Standing
+    from agents.loop.effect_gate import EffectGate
     from agents.loop.journaled import JournaledState
     from agents.loop.ports import Ports
     from agents.loop.protocol import Outcome
@@ -34,14 +34,14 @@ class AgentEngine:
         journaled: JournaledState,
         definition: AgentDefinition,
         ports: Ports,
-        standing: Standing,
+        standing: EffectGate,
     ) -> None:
         self._journaled = journaled
         self._state = journaled.state
         self._definition = definition
         self._limits = Limits(definition, self._state)
-        self._asking = Asking(journaled, definition, ports, self._limits, standing.proven)
-        self._serving = Serving(journaled, definition, ports.toolbox, standing)
+        self._asking = ModelCaller(journaled, definition, ports, self._limits, standing.proven)
+        self._serving = ToolCallRunner(journaled, definition, ports.toolbox, standing)
         self._standing = standing
 
     async def run(self) -> Outcome:
@@ -67,9 +67,9 @@ class AgentEngine:
             return "cancelled"
         answer = state.answer or self._spared()
         if answer is not None:
-            ending = answering.ending(self._definition, answer, state.finish_reason)
-            if ending is not None and not silence.goes_on(self._definition, state, answer):
-                return await self._end(ending, *answering.closing(answer, state.turn))
+            ending = answering.build_ending(self._definition, answer, state.finish_reason)
+            if ending is not None and not silence.should_retry(self._definition, state, answer):
+                return await self._end(ending, *answering.respond_call_events(answer, state.turn))
         if state.open_calls():
             return "suspended" if await self._serving.serve() else None
         if self._standing.yields:
@@ -111,9 +111,9 @@ class AgentEngine:
     async def _take(self, answered: ModelAnswered) -> Outcome | None:
         """Journal an answer, with the run's end if it is one."""
         message = answered.message
-        ending = answering.ending(self._definition, message, answered.finish_reason)
-        if ending is not None and not silence.may_go_on(self._definition, message):
-            events = (answered, *answering.closing(message, answered.turn))
+        ending = answering.build_ending(self._definition, message, answered.finish_reason)
+        if ending is not None and not silence.may_retry(self._definition, message):
+            events = (answered, *answering.respond_call_events(message, answered.turn))
             if outcome := await self._end(ending, *events):
                 return outcome
         # Journaled even when others were quicker: an answer once received is never asked for again.

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
 
-class Standing:
+class EffectGate:
     """One slice's standing with its process. Everything happens on one loop.
 
     A slice that has to leave is stopped at once, unless an effect is under way: that one is

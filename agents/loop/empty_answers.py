@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 ANSWER = "Your last answer was empty. Give your answer now."
 
 
-def is_silent(message: Message) -> bool:
+def is_empty_answer(message: Message) -> bool:
     """Whether a message is an answer that says nothing and calls nothing."""
     return (
         isinstance(message, AssistantMessage)
@@ -23,19 +23,19 @@ def is_silent(message: Message) -> bool:
     )
 
 
-def may_go_on(definition: AgentDefinition, message: AssistantMessage) -> bool:
+def may_retry(definition: AgentDefinition, message: AssistantMessage) -> bool:
     """Whether an answer, once it is journaled, may be one that is asked for again."""
-    return bool(definition.strong_model) and is_silent(message)
+    return bool(definition.strong_model) and is_empty_answer(message)
 
 
-def goes_on(definition: AgentDefinition, state: RunState, message: AssistantMessage) -> bool:
+def should_retry(definition: AgentDefinition, state: RunState, message: AssistantMessage) -> bool:
     """Whether the run's last answer is asked for again; the stronger model's is the last one."""
-    return may_go_on(definition, message) and state.poor <= POOR_ANSWERS
+    return may_retry(definition, message) and state.poor <= POOR_ANSWERS
 
 
-def prompted(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+def retry_conversation(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     """The conversation without the silence at its end, asked on; as it is if there is none."""
     end = len(messages)
-    while end > 1 and is_silent(messages[end - 1]):
+    while end > 1 and is_empty_answer(messages[end - 1]):
         end -= 1
     return messages if end == len(messages) else (*messages[:end], UserMessage(ANSWER))

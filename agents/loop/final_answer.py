@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from agents.loop.state import CallState, RunState
 
 
-def ending(
+def build_ending(
     definition: AgentDefinition, message: AssistantMessage, finish_reason: str
 ) -> RunSucceeded | None:
     """The end that a message means; None when it is no final answer, or does not fit the schema."""
@@ -30,19 +30,21 @@ def ending(
         return None
     if not calls and not message.text.strip():
         return None  # silence is not the empty object
-    found = check.read(schema, calls[0].arguments if calls else message.text)
-    if not isinstance(found, check.Valid):
+    found = check.parse_answer(schema, calls[0].arguments if calls else message.text)
+    if not isinstance(found, check.ValidAnswer):
         return None
     text = message.text if calls and message.text else as_text(found.value)
     return RunSucceeded(text, finish_reason, structured=found.value)
 
 
-def closing(message: AssistantMessage, turn: int) -> tuple[Event, ...]:
+def respond_call_events(message: AssistantMessage, turn: int) -> tuple[Event, ...]:
     """What else is journaled with the end: the call that brought the answer is served."""
     return (ToolFinished(f"{turn}.0", "ok", "Accepted."),) if message.tool_calls else ()
 
 
-def refusal(definition: AgentDefinition, state: RunState, call: CallState) -> ToolFinished | None:
+def reject_response(
+    definition: AgentDefinition, state: RunState, call: CallState
+) -> ToolFinished | None:
     """Why a ``__respond__`` call was not accepted; None for every other call."""
     schema = definition.response_schema
     if schema is None or call.call.name != respond.NAME:
@@ -50,8 +52,8 @@ def refusal(definition: AgentDefinition, state: RunState, call: CallState) -> To
     if len(state.calls) > 1:
         text = f"Call {respond.NAME} alone, once the results of your other calls are in."
         return ToolFinished(call.call_id, "refused", text)
-    found = check.read(schema, call.call.arguments)
-    if isinstance(found, check.Invalid):
+    found = check.parse_answer(schema, call.call.arguments)
+    if isinstance(found, check.InvalidAnswer):
         return ToolFinished(call.call_id, "invalid", found.problem)
     text = "More was said meanwhile: take it into account, then answer again."
     return ToolFinished(call.call_id, "refused", text)

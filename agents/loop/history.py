@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from agents.journal.events import (
     Closing,
     ModelAnswered,
-    Recorded,
+    RecordedEvent,
     RunCreated,
     RunSucceeded,
     ToolFinished,
@@ -54,7 +54,7 @@ class Turn:
     asked_seq: int
     seq: int
     answer: ModelAnswered
-    results: dict[str, Recorded] = field(default_factory=dict)
+    results: dict[str, RecordedEvent] = field(default_factory=dict)
     closed_seq: int | None = None
 
     @property
@@ -63,7 +63,7 @@ class Turn:
         return [f"{self.number}.{index}" for index in range(len(self.answer.message.tool_calls))]
 
 
-def turns(journal: Sequence[Recorded]) -> list[Turn]:
+def turns(journal: Sequence[RecordedEvent]) -> list[Turn]:
     """The answered turns, oldest first."""
     found: list[Turn] = []
     for recorded in journal:
@@ -81,7 +81,7 @@ def turns(journal: Sequence[Recorded]) -> list[Turn]:
     return found
 
 
-def find_turn(journal: Sequence[Recorded], number: int) -> Turn:
+def find_turn(journal: Sequence[RecordedEvent], number: int) -> Turn:
     """The turn of that number.
 
     Raises:
@@ -97,13 +97,15 @@ def find_turn(journal: Sequence[Recorded], number: int) -> Turn:
     return found[number - 1]
 
 
-def kind_of(journal: Sequence[Recorded]) -> str:
+def kind_of(journal: Sequence[RecordedEvent]) -> str:
     """Return what executes the run, as its first event says."""
     first = journal[0].event if journal else None
     return first.kind if isinstance(first, RunCreated) else "agent"
 
 
-def state_at(journal: Sequence[Recorded], seq: int, thread: Sequence[Message] = ()) -> RunState:
+def replay_to(
+    journal: Sequence[RecordedEvent], seq: int, thread: Sequence[Message] = ()
+) -> RunState:
     """What the run was after an event.
 
     Args:
@@ -117,7 +119,7 @@ def state_at(journal: Sequence[Recorded], seq: int, thread: Sequence[Message] = 
     return state
 
 
-def boundary(journal: Sequence[Recorded], number: int) -> int:
+def last_seq_of_turn(journal: Sequence[RecordedEvent], number: int) -> int:
     """The last event before the next turn was asked for; turn 0 is the task alone.
 
     That is where the next answer's model call began, with what was said and summarised by then.
@@ -149,7 +151,7 @@ def boundary(journal: Sequence[Recorded], number: int) -> int:
     return last
 
 
-def is_final(journal: Sequence[Recorded], number: int) -> bool:
+def is_final(journal: Sequence[RecordedEvent], number: int) -> bool:
     """Whether the turn's answer ended the run."""
     ended = any(isinstance(recorded.event, RunSucceeded) for recorded in journal[-1:])
     return ended and kind_of(journal) == "agent" and number == len(turns(journal))

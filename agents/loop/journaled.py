@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from agents.journal.events import Ending, Event, RunCancelled, RunFailed
-from agents.loop.ports import Journal, Moved, Pending, Settled
+from agents.loop.ports import Committed, Conflict, Journal, Pending
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,8 +61,8 @@ class JournaledState:
         while not await self.finish(ending):
             pass  # the journal moved: its tail is folded now
 
-    def _settled(self, result: Settled | Moved) -> bool:
-        if isinstance(result, Settled):
+    def _settled(self, result: Committed | Conflict) -> bool:
+        if isinstance(result, Committed):
             return True
         for recorded in result.tail:
             self.state.fold(recorded)

@@ -15,7 +15,7 @@ from agents.llm.errors import ModelError, StreamTruncatedError
 from agents.llm.messages import ChatRequest, Completion, Restarted, TextDelta
 from agents.llm.wrappers.closing import closing
 from agents.loop.attempt import Attempt
-from agents.loop.request import request_of
+from agents.loop.request import build_request
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from agents.loop.ports import Ports
 
 
-class Asking:
+class ModelCaller:
     """Asks the model of one run.
 
     Attributes:
@@ -148,7 +148,7 @@ class Asking:
 
     def _request(self) -> ChatRequest:
         toolbox = self._ports.toolbox
-        request = request_of(
+        request = build_request(
             self._state,
             self._definition,
             tools=toolbox.definitions(),

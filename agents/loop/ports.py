@@ -21,13 +21,13 @@ if TYPE_CHECKING:
         DecisionLapsed,
         Ending,
         Event,
-        Recorded,
+        RecordedEvent,
         ToolFinished,
     )
     from agents.llm.messages import Message, StreamEvent, ToolCall, ToolDefinition, Usage
     from agents.llm.protocol import ChatModel
     from heartbit_site.base.toolspec import Suspension, WaitOutcome
-    from tools.pipeline import Prepared, Waiting
+    from tools.pipeline import PreparedCall, SuspendedCall
     from tools.result import Done
 
 
@@ -43,7 +43,7 @@ Pending = PendingSuspension | Opening
 
 
 @dataclass(frozen=True, slots=True)
-class Approved:
+class ApprovedCall:
     """What a person allowed.
 
     Attributes:
@@ -56,27 +56,27 @@ class Approved:
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class Committed:
     """The run's row changed as asked; the slice is over."""
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class Conflict:
     """Nothing was written: other writers were quicker. Fold these events and decide again."""
 
-    tail: Sequence[Recorded]
+    tail: Sequence[RecordedEvent]
 
 
 class Journal(Protocol):
     """The lease's own writes. Every method raises ``LeaseLostError`` when the lease is lost."""
 
-    async def record(self, *events: Event) -> Sequence[Recorded]:
+    async def record(self, *events: Event) -> Sequence[RecordedEvent]:
         """Append events; return them, and others' before them, to be folded in order."""
         ...
 
     async def transact(
         self, body: Callable[[], Event], *, timeout_seconds: float
-    ) -> Sequence[Recorded]:
+    ) -> Sequence[RecordedEvent]:
         """Run ``body`` in a thread, in one database transaction with the event it returns.
 
         Returned like ``record``'s; without the event when the body took too long (it is shut out)
@@ -84,17 +84,17 @@ class Journal(Protocol):
         """
         ...
 
-    async def finish(self, ending: Ending, *events: Event) -> Settled | Moved:
+    async def finish(self, ending: Ending, *events: Event) -> Committed | Conflict:
         """Append ``events`` and the ending, and end the run, unless the journal moved."""
         ...
 
-    async def suspend(self, *pending: Pending) -> Settled | Moved:
+    async def suspend(self, *pending: Pending) -> Committed | Conflict:
         """Create what the calls wait for and give the worker back, unless the journal moved."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class ReadyCall:
     """A call that may act now.
 
     Attributes:
@@ -102,7 +102,7 @@ class Ready:
         grant: The standing permission without which a person would have been asked.
     """
 
-    prepared: Prepared
+    prepared: PreparedCall
     grant: int | None = None
 
 
@@ -122,8 +122,8 @@ class Toolbox(Protocol):
         ...
 
     async def prepare(
-        self, call_id: str, call: ToolCall, approved: Approved | None
-    ) -> Ready | Done | ApprovalRequested:
+        self, call_id: str, call: ToolCall, approved: ApprovedCall | None
+    ) -> ReadyCall | Done | ApprovalRequested:
         """Everything before a call acts: it is ready, answered already, or a person is asked."""
         ...
 
@@ -131,11 +131,13 @@ class Toolbox(Protocol):
         """Why what people decided about a call does not let it run any more; None: it does."""
         ...
 
-    async def execute(self, ready: Ready, intent: Callable[[], Awaitable[None]]) -> Done | Waiting:
+    async def execute(
+        self, ready: ReadyCall, intent: Callable[[], Awaitable[None]]
+    ) -> Done | SuspendedCall:
         """Run a call; ``intent`` is awaited right before a tool acts outside."""
         ...
 
-    def transaction(self, call_id: str, ready: Ready) -> Callable[[], ToolFinished]:
+    def transaction(self, call_id: str, ready: ReadyCall) -> Callable[[], ToolFinished]:
         """A transactional call as a plain function for ``Journal.transact``."""
         ...
 
@@ -144,7 +146,7 @@ class Toolbox(Protocol):
         ...
 
 
-class Live(Protocol):
+class LiveOutput(Protocol):
     """The window: what streams while the run works. Best effort, never awaited by the loop."""
 
     def delta(self, turn: int, event: StreamEvent) -> None:
@@ -173,7 +175,7 @@ class Ports:
 
     model: ChatModel
     toolbox: Toolbox
-    live: Live
+    live: LiveOutput
     cost: Callable[[str, Usage], Decimal | None]
     strong: ChatModel | None = None
     settled: Callable[[], None] = _nothing

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 ANSWER_NOW = f"Give your final answer now: call {respond.NAME} with it, and nothing else."
 
 
-def request_of(
+def build_request(
     state: RunState,
     definition: AgentDefinition,
     *,
@@ -35,7 +35,7 @@ def request_of(
     """
     messages = fit(state.messages, definition.context, task=state.task)
     schema = definition.response_schema
-    messages = silence.prompted(messages) if schema is None else _prompted(messages)
+    messages = silence.retry_conversation(messages) if schema is None else _prompted(messages)
     request = ChatRequest(
         system=definition.system_prompt,
         messages=messages,

@@ -18,7 +18,7 @@ from agents.journal.events import (
     ModelCut,
     ModelDelayed,
     OutcomeAsked,
-    Recorded,
+    RecordedEvent,
     RunCreated,
     RunForked,
     RunRevived,
@@ -85,7 +85,7 @@ class CallState:
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class SteeringMessage:
     """What a run was told while it worked.
 
     Attributes:
@@ -136,7 +136,7 @@ class RunState:
     steered_turn: int = 0
     task: UserMessage | None = None
     conversation: list[Message] = field(default_factory=list)
-    inbox: list[Word] = field(default_factory=list)
+    inbox: list[SteeringMessage] = field(default_factory=list)
     attempts: int = 0
     delays: int = 0
     answers: int = 0
@@ -157,7 +157,7 @@ class RunState:
     _slice_began: datetime | None = None
     _worked_at: datetime | None = None
 
-    def fold(self, recorded: Recorded) -> None:
+    def fold(self, recorded: RecordedEvent) -> None:
         """Take in the next event of the journal.
 
         Raises:
@@ -206,7 +206,7 @@ class RunState:
                 self.resolved[key] = WaitOutcome(str(value.get("subject", key)), value)
                 self._spent_by_team(value.get("usage") or {})
             case RunSteered(text=text, source=source):
-                self.inbox.append(Word(seq, text, source))
+                self.inbox.append(SteeringMessage(seq, text, source))
                 if source == "person":  # agents that answer each other would work for ever
                     self.steered_turn = self.turn
             case CancelRequested(reason=reason):

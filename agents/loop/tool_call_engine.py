@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from agents.journal.events import RunFailed, RunSucceeded
 from agents.llm.messages import ToolMessage
-from agents.loop.tool_calls import Serving
+from agents.loop.tool_calls import ToolCallRunner
 
 if TYPE_CHECKING:
     from agents.definitions.definition import AgentDefinition
-    from agents.loop.effect_gate import Standing
+    from agents.loop.effect_gate import EffectGate
     from agents.loop.journaled import JournaledState
     from agents.loop.ports import Toolbox
     from agents.loop.protocol import Outcome
@@ -24,11 +24,11 @@ class ToolCallEngine:
         journaled: JournaledState,
         definition: AgentDefinition,
         toolbox: Toolbox,
-        standing: Standing,
+        standing: EffectGate,
     ) -> None:
         self._journaled = journaled
         self._state = journaled.state
-        self._serving = Serving(journaled, definition, toolbox, standing)
+        self._serving = ToolCallRunner(journaled, definition, toolbox, standing)
 
     async def run(self) -> Outcome:
         """Make the call, and end the run with its result (see ``Engine``)."""

@@ -10,15 +10,15 @@ from agents.errors import JournalAwayError, LeaseLostError, SubAgentUnavailableE
 from agents.journal.events import ApprovalRequested, OutcomeAsked, ToolFinished, ToolStarted
 from agents.journal.waits import is_for_tools
 from agents.loop import final_answer as answering
-from agents.loop.ports import Approved, PendingSuspension, Ready
+from agents.loop.ports import ApprovedCall, PendingSuspension, ReadyCall
 from heartbit_site.base import aio
 from heartbit_site.base.toolspec import Effect
-from tools.pipeline import Waiting
+from tools.pipeline import SuspendedCall
 from tools.result import Done
 
 if TYPE_CHECKING:
     from agents.definitions.definition import AgentDefinition
-    from agents.loop.effect_gate import Standing
+    from agents.loop.effect_gate import EffectGate
     from agents.loop.journaled import JournaledState
     from agents.loop.ports import Pending, Toolbox
     from agents.loop.state import CallState
@@ -46,7 +46,7 @@ class _CancelledFirstError(Exception):
     """The intent met a cancel: the tool must not act any more."""
 
 
-class Serving:
+class ToolCallRunner:
     """Serves the tool calls of one run."""
 
     def __init__(
@@ -54,7 +54,7 @@ class Serving:
         journaled: JournaledState,
         definition: AgentDefinition,
         toolbox: Toolbox,
-        standing: Standing,
+        standing: EffectGate,
     ) -> None:
         self._journaled = journaled
         self._state = journaled.state
@@ -70,7 +70,7 @@ class Serving:
             JournalAwayError: The journal could not be written.
         """
         try:
-            served = await aio.together(
+            served = await aio.gather_all(
                 *(
                     self._serve(call)
                     if int(call.call_id.rpartition(".")[2]) < MAX_CALLS
@@ -138,7 +138,7 @@ class Serving:
         if call.started == Effect.AT_MOST_ONCE:
             # Served at most once a slice, so the intent is an earlier slice's, and that one died.
             return await self._doubtful(call)
-        refusal = answering.refusal(self._definition, self._state, call)
+        refusal = answering.reject_response(self._definition, self._state, call)
         if refusal is not None:
             return refusal
         if call.keys:
@@ -175,7 +175,7 @@ class Serving:
         return ToolFinished(call.call_id, done.status, done.content, effect)
 
     async def _begin(self, call: CallState) -> Served:
-        approved: Approved | None = None
+        approved: ApprovedCall | None = None
         if call.asked is not None:
             decision = self._state.decision(call.asked)
             if decision is None:
@@ -184,7 +184,7 @@ class Serving:
                 return _denied(call, decision)
             if await self._lapsed(call, call.asked.key):
                 return await self._begin(call)
-            approved = Approved(decision.value["digest"], decision.value["arguments"])
+            approved = ApprovedCall(decision.value["digest"], decision.value["arguments"])
         ready = await self._toolbox.prepare(call.call_id, call.call, approved)
         effect = self._toolbox.effect(call.call.name)
         match ready:
@@ -192,7 +192,7 @@ class Serving:
                 return ToolFinished(call.call_id, ready.status, ready.content, effect)
             case ApprovalRequested():
                 return replace(ready, question=call.lapsed + 1)
-            case Ready() if effect == Effect.PURE:
+            case ReadyCall() if effect == Effect.PURE:
                 return await self._execute(call, ready, effect)
         async with self._standing.acting():
             if effect == Effect.TRANSACTIONAL:
@@ -207,7 +207,7 @@ class Serving:
         await self._journaled.record(lapsed)
         return True
 
-    async def _execute(self, call: CallState, ready: Ready, effect: str) -> Served:
+    async def _execute(self, call: CallState, ready: ReadyCall, effect: str) -> Served:
         async def intent() -> None:
             await self._journaled.record(ToolStarted(call.call_id, effect))
             if self._state.cancel_reason is not None:  # it was in the journal's tail
@@ -218,7 +218,7 @@ class Serving:
             done = await self._toolbox.execute(ready, intent)
         except _CancelledFirstError:
             return ToolFinished(call.call_id, "refused", CANCELLED_FIRST, effect)
-        if isinstance(done, Waiting):
+        if isinstance(done, SuspendedCall):
             kind = done.suspension.kind
             if is_for_tools(kind):
                 return PendingSuspension(call.call_id, done.suspension)
@@ -230,7 +230,7 @@ class Serving:
         await self._journaled.record(event)
         return None
 
-    async def _transact(self, call: CallState, ready: Ready) -> ToolFinished | None:
+    async def _transact(self, call: CallState, ready: ReadyCall) -> ToolFinished | None:
         limit = self._definition.tool_timeout_seconds
         body = self._toolbox.transaction(call.call_id, ready)
         await self._journaled.transact(body, timeout_seconds=limit)

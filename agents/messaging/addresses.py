@@ -77,7 +77,7 @@ def sender_of_person(workspace: Workspace, by: Actor) -> Sender:
     return Sender(workspace, f"{PERSON}{by.name}", by=by)
 
 
-def recipient(sender: Sender, to: str) -> Recipient:
+def resolve_recipient(sender: Sender, to: str) -> Recipient:
     """Whom an address means.
 
     Raises:
@@ -92,7 +92,7 @@ def recipient(sender: Sender, to: str) -> Recipient:
         if not found:
             raise RecipientError("There is no other agent here that could be told.")
         return Recipient(BROADCAST, found)
-    return inbox_of(one_agent(sender, to))
+    return inbox_of(resolve_agent(sender, to))
 
 
 def inbox_of(agent: Agent) -> Recipient:
@@ -105,17 +105,17 @@ def address_of(agent: Agent) -> str:
     return f"{AGENT}{agent.name}"
 
 
-def in_full(address: str) -> str:
+def normalize_address(address: str) -> str:
     """An address; an agent's name alone becomes one."""
     return address if ":" in address or address == BROADCAST else f"{AGENT}{address}"
 
 
-def one_agent(sender: Sender, to: str) -> Agent:
+def resolve_agent(sender: Sender, to: str) -> Agent:
     """The one other agent that an address means.
 
     Raises:
         RecipientError: It means many, a person, or the sender.
-        AgentNotFoundError: As for ``recipient``.
+        AgentNotFoundError: As for ``resolve_recipient``.
     """
     name = _plain(to)
     if name == BROADCAST:

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import connection
 from django.db.models.functions import Now
 
-from agents.choices import Home
+from agents.choices import Placement
 from agents.errors import MessageLimitReachedError, RunStateError, SubAgentError
 from agents.models import Message
 
@@ -110,7 +110,7 @@ def refuse_local(sender: Sender) -> None:
     Raises:
         RunStateError: It is one.
     """
-    if sender.run is not None and sender.run.home == Home.LOCAL:
+    if sender.run is not None and sender.run.home == Placement.LOCAL:
         raise RunStateError(
             "This run works in one process, without the fleet, so nothing goes on when it has "
             "ended: use ask_agent, which waits for the answer."

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 READ_TOOL = "read_messages"
 
 
-def told(message: Message) -> str:
+def describe_receipt(message: Message) -> str:
     """What the sender reads; with a warning when the message will hardly be read."""
     to = message.recipient
     if to == BROADCAST:
@@ -29,11 +29,11 @@ def _warning(message: Message) -> str:
     entries = InboxEntry.objects.filter(message=message)
     entry = entries.select_related("agent__current_version").first()
     version = entry.agent.current_version if entry is not None else None
-    if entry is None or version is None or reads(version):
+    if entry is None or version is None or can_read_inbox(version):
         return ""
     return f" {entry.agent.name} has no tool to read its inbox: ask_agent or start_agent reach it."
 
 
-def reads(version: AgentVersion) -> bool:
+def can_read_inbox(version: AgentVersion) -> bool:
     """Whether runs of a version can read their inbox."""
     return any(tool["name"] == READ_TOOL for tool in version.snapshot["tools"])

@@ -111,7 +111,7 @@ def checked_thread(thread: str) -> str:
     return name
 
 
-def begin(sender: Sender, key: str | None) -> Message | None:
+def lock_sender(sender: Sender, key: str | None) -> Message | None:
     """Let one sender's messages come one after the other; the message that has the key already.
 
     Raises:
@@ -127,7 +127,7 @@ def begin(sender: Sender, key: str | None) -> Message | None:
     return None
 
 
-def keep(draft: Draft, *, sender: Sender, key: str | None) -> Message:
+def save_message(draft: Draft, *, sender: Sender, key: str | None) -> Message:
     """Write it; a person's is in the audit, without what it says."""
     thread = draft.answered.thread if draft.answered is not None else draft.thread
     message = Message.objects.create(

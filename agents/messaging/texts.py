@@ -21,7 +21,7 @@ def as_task(message_id: str, sender: str, text: str) -> str:
     return f"Task from {sender} (message {message_id}):\n\n{text}"
 
 
-def as_word(message: Message) -> str:
+def as_steering_text(message: Message) -> str:
     """A reply, as the run is told it that wrote what is answered."""
     return (
         f"Reply from {message.sender} to your message {message.in_reply_to} (the reply is message "
@@ -29,7 +29,7 @@ def as_word(message: Message) -> str:
     )
 
 
-def as_entry(message: Message) -> dict[str, Any]:
+def as_inbox_entry(message: Message) -> dict[str, Any]:
     """A message as it is read in the inbox."""
     entry: dict[str, Any] = {
         "id": str(message.pk),

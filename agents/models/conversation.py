@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import models
 from django.db.models import Q
 
-from agents.choices import SecondMessage
+from agents.choices import BusyPolicy
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import Workspace
 
@@ -20,8 +20,8 @@ class Conversation(models.Model):
     title = models.CharField(max_length=200, blank=True)
     second_message = models.CharField(
         max_length=9,
-        choices=SecondMessage.choices,
-        default=SecondMessage.QUEUE,
+        choices=BusyPolicy.choices,
+        default=BusyPolicy.QUEUE,
         help_text="What becomes of a message while the last one is still worked on.",
     )
     created_at = models.DateTimeField(auto_now_add=True)
@@ -31,7 +31,7 @@ class Conversation(models.Model):
         constraints = [
             models.CheckConstraint(
                 name="conversation_policy_known",
-                condition=Q(second_message__in=SecondMessage.values),
+                condition=Q(second_message__in=BusyPolicy.values),
             )
         ]
 

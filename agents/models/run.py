@@ -10,7 +10,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
-from agents.choices import TERMINAL, Home, RunKind, RunStatus
+from agents.choices import TERMINAL, Placement, RunKind, RunStatus
 from agents.models.conversation import Conversation
 from agents.models.version import AgentVersion
 from agents.models.worker import WorkerHeartbeat
@@ -101,7 +101,7 @@ class Run(models.Model):
         default=0, help_text="Higher goes first, among its workspace's runs."
     )
     queue = models.CharField(max_length=64, default="agents")
-    home = models.CharField(max_length=8, choices=Home.choices, default=Home.FLEET)
+    home = models.CharField(max_length=8, choices=Placement.choices, default=Placement.FLEET)
     lease_token = models.BigIntegerField(default=0)
     worker = models.ForeignKey(
         WorkerHeartbeat,
@@ -162,7 +162,7 @@ class Run(models.Model):
                 F("workspace"),
                 F("priority").desc(),
                 F("available_at"),
-                condition=Q(status=RunStatus.QUEUED, home=Home.FLEET),
+                condition=Q(status=RunStatus.QUEUED, home=Placement.FLEET),
                 name="run_claimable",
             ),
             models.Index(  # of these, what belongs to a tree that has begun
@@ -170,13 +170,13 @@ class Run(models.Model):
                 F("workspace"),
                 F("priority").desc(),
                 F("id"),
-                condition=Q(status=RunStatus.QUEUED, home=Home.FLEET)
+                condition=Q(status=RunStatus.QUEUED, home=Placement.FLEET)
                 & (Q(parent__isnull=False) | Q(started_at__isnull=False)),
                 name="run_begun",
             ),
             models.Index(  # how many of each workspace are at work
                 fields=["workspace"],
-                condition=Q(status=RunStatus.RUNNING, home=Home.FLEET),
+                condition=Q(status=RunStatus.RUNNING, home=Placement.FLEET),
                 name="run_at_work",
             ),
             models.Index(fields=["worker"], condition=Q(worker__isnull=False), name="run_held_by"),

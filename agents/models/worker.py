@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import BooleanField, DateTimeField, ExpressionWrapper, F, Q, Value
 from django.db.models.functions import Now
 
-from agents.choices import Home
+from agents.choices import Placement
 
 _LEASE = ExpressionWrapper(F("lease_seconds") * Value(timedelta(seconds=1)), models.DurationField())
 #: By the database's clock, since those of hosts differ.
@@ -24,7 +24,7 @@ class WorkerQuerySet(models.QuerySet["WorkerHeartbeat"]):
 
     def serving(self, queue: str = "") -> WorkerQuerySet:
         """Return the fleet's workers that are alive; of one queue, if it is named."""
-        found = self.alive().filter(home=Home.FLEET)
+        found = self.alive().filter(home=Placement.FLEET)
         return found.filter(queues__contains=[queue]) if queue else found
 
     def with_state(self) -> WorkerQuerySet:
@@ -39,7 +39,7 @@ class WorkerHeartbeat(models.Model):
     """One row a process. Its id is also the key of the session advisory lock the process holds."""
 
     name = models.CharField(max_length=200, help_text="host:pid")
-    home = models.CharField(max_length=8, choices=Home.choices, default=Home.FLEET)
+    home = models.CharField(max_length=8, choices=Placement.choices, default=Placement.FLEET)
     queues = models.JSONField(default=list)
     slots = models.PositiveIntegerField(default=0, help_text="How many runs it holds at most.")
     lease_seconds = models.FloatField(help_text="Silent for longer than this, it counts as dead.")

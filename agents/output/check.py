@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agents.output.references import subschemas
-from agents.output.repair import document, readings
+from agents.output.repair import candidate_values, document
 from agents.output.respond import NAME, VALUE, wrapped
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.jsonschema import check_schema, validate
@@ -31,20 +31,20 @@ _UNMOVABLE = ("$dynamicRef", "$id", "$recursiveRef")
 
 
 @dataclass(frozen=True, slots=True)
-class Valid:
+class ValidAnswer:
     """The answer: a JSON value that fits the response schema."""
 
     value: JSONValue
 
 
 @dataclass(frozen=True, slots=True)
-class Invalid:
+class InvalidAnswer:
     """Why there is no answer, in words for the model."""
 
     problem: str
 
 
-def read(schema: Mapping[str, Any], arguments_text: str) -> Valid | Invalid:
+def parse_answer(schema: Mapping[str, Any], arguments_text: str) -> ValidAnswer | InvalidAnswer:
     """The answer in the arguments of a call of ``respond.NAME``.
 
     An answer that fits is taken as it is. Otherwise the first of the readings of
@@ -59,15 +59,15 @@ def read(schema: Mapping[str, Any], arguments_text: str) -> Valid | Invalid:
         plain = document(arguments_text)
     except UntrustedJSONError as error:
         text = f"The arguments of {NAME} could not be read. {error} Send one JSON object."
-        return Invalid(text)
+        return InvalidAnswer(text)
     problems = validate(parameters, plain)
     if not problems:
-        return Valid(_answer(plain, is_wrapped=is_wrapped))
-    for value in readings(parameters, plain, is_wrapped=is_wrapped):
+        return ValidAnswer(_answer(plain, is_wrapped=is_wrapped))
+    for value in candidate_values(parameters, plain, is_wrapped=is_wrapped):
         if not validate(parameters, value):
-            return Valid(_answer(value, is_wrapped=is_wrapped))
+            return ValidAnswer(_answer(value, is_wrapped=is_wrapped))
     lines = "\n".join(f"- {problem}" for problem in problems)
-    return Invalid(f"The arguments of {NAME} do not fit its schema.\n{lines}")
+    return InvalidAnswer(f"The arguments of {NAME} do not fit its schema.\n{lines}")
 
 
 def check_response_schema(schema: object) -> None:

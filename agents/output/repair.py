@@ -22,7 +22,7 @@ _MAX_STEPS = 4  # a fence in a string in a wrapper
 _DOCUMENT = re.compile(r'\s*(?:[\[{"]|```|~~~)')
 
 
-def readings(
+def candidate_values(
     schema: Mapping[str, Any], plain: JSONValue, *, is_wrapped: bool
 ) -> Iterator[JSONValue]:
     """What else an answer may mean, the most literal first, the unlikeliest last.

@@ -9,7 +9,7 @@ from django.db.models import Count, Exists, OuterRef, Q, Subquery
 from django.db.models.functions import Coalesce
 
 from agents.errors import UnknownMessageError
-from agents.messaging.addresses import AGENT, in_full
+from agents.messaging.addresses import AGENT, normalize_address
 from agents.models import InboxEntry, Message
 
 if TYPE_CHECKING:
@@ -30,11 +30,11 @@ def messages_at(
     """
     rows = Message.objects.filter(workspace=workspace, origin="")
     if sender is not None:
-        rows = rows.filter(sender=in_full(sender))
+        rows = rows.filter(sender=normalize_address(sender))
     if to is not None:
-        name = in_full(to).removeprefix(AGENT)
+        name = normalize_address(to).removeprefix(AGENT)
         entries = InboxEntry.objects.filter(message=OuterRef("pk"), agent__name=name)
-        rows = rows.filter(Q(recipient=in_full(to)) | Exists(entries))
+        rows = rows.filter(Q(recipient=normalize_address(to)) | Exists(entries))
     return rows
 
 

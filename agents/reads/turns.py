@@ -32,12 +32,12 @@ from agents.llm.messages import (
     ToolDefinition,
     ToolMessage,
 )
-from agents.loop.history import Turn, find_turn, state_at, turns
-from agents.loop.request import request_of
+from agents.loop.history import Turn, find_turn, replay_to, turns
+from agents.loop.request import build_request
 from agents.reads.pinned_tools import pinned_tools
-from agents.runs.history import past_of
-from agents.runtime.conversation_history import spoken
-from agents.runtime.toolbox import Offer, offer_of
+from agents.runs.history import load_history
+from agents.runtime.conversation_history import to_messages
+from agents.runtime.toolbox import OfferedTools, offered_tools
 from agents.runtime.unread import with_unread_then
 from heartbit_site.base.preview import preview
 from tools.catalogue import catalogue
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from agents.definitions.definition import AgentDefinition
     from agents.loop.state import RunState
     from agents.models import AgentVersion, Run
-    from agents.runs.history import Past
+    from agents.runs.history import RunHistory
 
 
 def definition_of(version: AgentVersion) -> AgentDefinition:
@@ -66,7 +66,7 @@ def list_turns(run: Run) -> list[dict[str, Any]]:
             "complete": turn.closed_seq is not None,
             **_figures(turn, past),
         }
-        for past in [past_of(run)]
+        for past in [load_history(run)]
         for turn in turns(past.journal)
     ]
 
@@ -78,16 +78,16 @@ def describe_turn(run: Run, number: int) -> dict[str, Any]:
         TurnNotFoundError: The model has not answered that often.
         RunStateError: A newer Heartbit wrote the journal.
     """
-    past = past_of(run)
+    past = load_history(run)
     turn = find_turn(past.journal, number)
     version = run.version
     definition = definition_of(version)
     offer = with_unread_then(
         definition.agent_id,
-        offer_of(definition, pinned_tools(definition), is_child=run.parent_id is not None),
+        offered_tools(definition, pinned_tools(definition), is_child=run.parent_id is not None),
         _begun(turn, past),
     )
-    state = state_at(past.journal, turn.asked_seq, spoken(past.thread))
+    state = replay_to(past.journal, turn.asked_seq, to_messages(past.thread))
     message = turn.answer.message
     return {
         "run_id": str(run.pk),
@@ -104,7 +104,7 @@ def describe_turn(run: Run, number: int) -> dict[str, Any]:
     }
 
 
-def _begun(turn: Turn, past: Past) -> datetime:
+def _begun(turn: Turn, past: RunHistory) -> datetime:
     """When the slice began in which the model was asked."""
     before = past.journal[: turn.seq]
     return next(
@@ -112,12 +112,12 @@ def _begun(turn: Turn, past: Past) -> datetime:
     )
 
 
-def _request(state: RunState, definition: AgentDefinition, offer: Offer) -> dict[str, Any]:
+def _request(state: RunState, definition: AgentDefinition, offer: OfferedTools) -> dict[str, Any]:
     offered = tuple(
         ToolDefinition(spec.name, spec.description, dict(spec.parameters))
         for spec in offer.specs.values()
     )
-    request: ChatRequest = request_of(state, definition, tools=offered)
+    request: ChatRequest = build_request(state, definition, tools=offered)
     return {
         "system": request.system,
         "messages": [_message(message) for message in request.messages],
@@ -157,7 +157,7 @@ def _message(message: Message) -> dict[str, Any]:
             return {"role": "user", "text": message.text}
 
 
-def _calls(turn: Turn, past: Past, offer: Offer) -> list[dict[str, Any]]:
+def _calls(turn: Turn, past: RunHistory, offer: OfferedTools) -> list[dict[str, Any]]:
     after = [recorded.event for recorded in past.journal[turn.seq :]]
     asked = {e.call_id: e for e in after if isinstance(e, ApprovalRequested)}
     waited = {e.call_id: e.runs for e in after if isinstance(e, CallWaiting)}
@@ -205,7 +205,7 @@ def _decision(value: dict[str, Any] | None) -> dict[str, Any] | None:
     return {name: value.get(name) for name in names}
 
 
-def _figures(turn: Turn, past: Past) -> dict[str, Any]:
+def _figures(turn: Turn, past: RunHistory) -> dict[str, Any]:
     answer = turn.answer
     return {
         "model": answer.model,

@@ -34,7 +34,7 @@ _FIRST = ("-infinity", "00000000-0000-0000-0000-000000000000")
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class ArchiveUnit:
     """What is archived, and deleted, together.
 
     Attributes:
@@ -56,9 +56,9 @@ def finished_units(
     before: datetime,
     *,
     conversations: bool = False,
-    after: Unit | None = None,
+    after: ArchiveUnit | None = None,
     limit: int,
-) -> list[Unit]:
+) -> list[ArchiveUnit]:
     """What ended, all of it, before a time; the oldest first.
 
     Whatever a live run was forked from stays until that one has ended.
@@ -76,12 +76,12 @@ def finished_units(
         cursor.execute(query, [workspace.pk, before, at, first, limit])
         rows = cursor.fetchall()
     return [
-        Unit(at, key, conversations, tuple(roots), runs, events)
+        ArchiveUnit(at, key, conversations, tuple(roots), runs, events)
         for at, key, roots, runs, events in rows
     ]
 
 
-def lines(units: Sequence[Unit]) -> Iterator[str]:
+def lines(units: Sequence[ArchiveUnit]) -> Iterator[str]:
     """One JSON object a conversation and a run; runs after their parents and conversations."""
     for thread in _conversations([unit.id for unit in units if unit.is_conversation]):
         yield json.dumps({"format": FORMAT, "type": "conversation", "conversation": thread})
@@ -107,7 +107,7 @@ def tree_lines(roots: Sequence[UUID]) -> Iterator[str]:
                 yield line
 
 
-def forget(unit: Unit, before: datetime) -> bool:
+def delete_unit(unit: ArchiveUnit, before: datetime) -> bool:
     """Delete a unit, in one short transaction; the usage ledger stays.
 
     Returns:

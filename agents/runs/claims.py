@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from agents.journal.events import Recorded, decode_row
+from agents.journal.events import RecordedEvent, decode_row
 from agents.loop import checkpoint
 from agents.runs.pool import Pool, call
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from uuid import UUID
 
-    from agents.choices import Home
+    from agents.choices import Placement
     from agents.loop.state import RunState
 
 
@@ -21,7 +21,7 @@ GENERATION = 3  # what this code understands; see ``heartbit_is_for``
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
+class ClaimedRun:
     """A run this process now holds.
 
     Attributes:
@@ -59,7 +59,7 @@ class Claimed:
         """The checkpoint's state, to which ``history`` is the rest; None: there is none."""
         return None if self.checkpoint is None else checkpoint.decode(self.checkpoint)
 
-    def history(self) -> tuple[Recorded, ...]:
+    def history(self) -> tuple[RecordedEvent, ...]:
         """The journal, decoded.
 
         Raises:
@@ -70,7 +70,7 @@ class Claimed:
 
 
 @dataclass(frozen=True, slots=True)
-class Suspect:
+class SuspectRun:
     """The named run is queued, but its workers died too often: it may only be tried alone."""
 
     id: UUID
@@ -88,7 +88,7 @@ class Claimant:
 
     worker_id: int
     worker_name: str
-    home: Home
+    home: Placement
     queues: tuple[str, ...]
     default_model: str
     explicit_model: str = ""
@@ -97,7 +97,7 @@ class Claimant:
 
 async def claim(
     pool: Pool, claimant: Claimant, run_id: UUID, *, task_id: str
-) -> Claimed | Suspect | None:
+) -> ClaimedRun | SuspectRun | None:
     """Take the named run or, on the fleet, one whose turn it is; None when there is none."""
     row = await call(
         pool,
@@ -119,8 +119,8 @@ async def claim(
     if row is None:
         return None
     if row["suspect"]:
-        return Suspect(row["run_id"])
-    return Claimed(
+        return SuspectRun(row["run_id"])
+    return ClaimedRun(
         id=row["run_id"],
         workspace_id=row["workspace_id"],
         kind=row["kind"],

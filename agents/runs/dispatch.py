@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
 
-def ring(run_id: UUID, *, queue: str) -> None:
+def wake_run(run_id: UUID, *, queue: str) -> None:
     """Tell the queue's workers to look at a run."""
     enqueue.send(_nudge(run_id, queue))
 
@@ -29,13 +29,13 @@ def fan_out(children: Sequence[tuple[UUID, str]], parent: tuple[UUID, str]) -> N
 
 def announce(run_id: UUID) -> None:
     """Have the people written to who may decide what waits in a run."""
-    enqueue.send(enqueue.Nudge(ANNOUNCE_CALLS, str(run_id), SYSTEM))
+    enqueue.send(enqueue.TaskMessage(ANNOUNCE_CALLS, str(run_id), SYSTEM))
 
 
 def announce_escalation(wait_id: int) -> None:
     """Have the people written to who may decide by now what this wait is for."""
-    enqueue.send(enqueue.Nudge(ANNOUNCE_ESCALATION, str(wait_id), SYSTEM))
+    enqueue.send(enqueue.TaskMessage(ANNOUNCE_ESCALATION, str(wait_id), SYSTEM))
 
 
-def _nudge(run_id: UUID, queue: str) -> enqueue.Nudge:
-    return enqueue.Nudge(EXECUTE_RUN, str(run_id), queue)
+def _nudge(run_id: UUID, queue: str) -> enqueue.TaskMessage:
+    return enqueue.TaskMessage(EXECUTE_RUN, str(run_id), queue)

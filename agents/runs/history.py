@@ -10,7 +10,7 @@ from django.db import connection
 from pydantic import ValidationError
 
 from agents.errors import RunStateError
-from agents.journal.events import Recorded, decode
+from agents.journal.events import RecordedEvent, decode
 from agents.querysets import events_after
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class RunHistory:
     """What happened in a run, as it is now.
 
     Attributes:
@@ -29,12 +29,12 @@ class Past:
         thread: What was said on its conversation before: {task, output, steers} each.
     """
 
-    journal: Sequence[Recorded]
+    journal: Sequence[RecordedEvent]
     payloads: Mapping[int, dict[str, Any]]
     thread: Sequence[dict[str, Any]]
 
 
-def past_of(run: Run) -> Past:
+def load_history(run: Run) -> RunHistory:
     """Read it.
 
     Raises:
@@ -42,7 +42,7 @@ def past_of(run: Run) -> Past:
     """
     rows = events_after(run.pk, 0)
     try:
-        journal = [Recorded(row.seq, row.at, decode(row.type, row.payload)) for row in rows]
+        journal = [RecordedEvent(row.seq, row.at, decode(row.type, row.payload)) for row in rows]
     except (KeyError, ValidationError) as error:
         raise RunStateError(
             f"The journal of run {run.pk} has news from a newer Heartbit: upgrade this one."
@@ -52,4 +52,4 @@ def past_of(run: Run) -> Past:
             "SELECT heartbit_history(r)::text FROM agents_run r WHERE r.id = %s", [run.pk]
         )
         [thread] = cursor.fetchone()
-    return Past(journal, {row.seq: row.payload for row in rows}, json.loads(thread))
+    return RunHistory(journal, {row.seq: row.payload for row in rows}, json.loads(thread))

@@ -12,7 +12,7 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from agents.runs.transitions import arrows
+from agents.runs.transitions import allowed_transitions
 
 _DROP = """
 DO $$ DECLARE f regprocedure; BEGIN
@@ -40,7 +40,9 @@ FINGERPRINT = "8de4f2d8a626aa24dfa8d2324be25a1c2259d701b1c4044904f77eb395dc4d1c"
 def statements() -> str:
     """The SQL as it is installed."""
     guards = (
-        (_FOLDER / "guards.sql").read_text().replace("{arrows}", "{" + ",".join(arrows()) + "}")
+        (_FOLDER / "guards.sql")
+        .read_text()
+        .replace("{arrows}", "{" + ",".join(allowed_transitions()) + "}")
     )
     files = sorted(path for path in _FOLDER.glob("*.sql") if path.name != "guards.sql")
     return "\n".join([_ANY_ORDER, *(path.read_text() for path in files), guards, _ONE_PLAN])

@@ -20,7 +20,7 @@ from agents.journal.events import (
     CallWaiting,
     Ending,
     Event,
-    Recorded,
+    RecordedEvent,
     RunCancelled,
     RunFailed,
     RunSucceeded,
@@ -28,8 +28,8 @@ from agents.journal.events import (
     encode,
 )
 from agents.journal.waits import CHILD, kind_of
-from agents.loop.ports import Moved, PendingSuspension, Settled
-from agents.runs.live_entries import End
+from agents.loop.ports import Committed, Conflict, PendingSuspension
+from agents.runs.live_entries import RunEnd
 from agents.runs.pool import Pool, call
 from agents.runs.transactional import CancelledMeanwhileError, in_one_transaction
 from heartbit_site.base.ids import new_id
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from psycopg.rows import DictRow
 
     from agents.loop.ports import Pending
-    from agents.runs.claims import Claimed
+    from agents.runs.claims import ClaimedRun
 
 _ABOUT_THE_DATA = (
     psycopg.DataError,
@@ -74,7 +74,7 @@ class Lease:
     def __init__(
         self,
         pool: Pool,
-        claimed: Claimed,
+        claimed: ClaimedRun,
         *,
         executor: Executor,
         on_commit: Callable[[int], None],
@@ -86,11 +86,11 @@ class Lease:
         self._token = claimed.token
         self.last_seq = claimed.last_seq
         self.ring: Child | None = None
-        self.end: End | None = None
+        self.end: RunEnd | None = None
         self.children: tuple[Child, ...] = ()
         self.asks_people = False
 
-    async def record(self, *events: Event) -> Sequence[Recorded]:
+    async def record(self, *events: Event) -> Sequence[RecordedEvent]:
         """Append events; return them, and others' before them, to be folded in order."""
         row = await self._write(
             "SELECT * FROM heartbit_record(%s, %s, %s, %s)",
@@ -98,17 +98,17 @@ class Lease:
         )
         return self._recorded(row, events)
 
-    def _recorded(self, row: Mapping[str, Any], events: Sequence[Event]) -> Sequence[Recorded]:
+    def _recorded(self, row: Mapping[str, Any], events: Sequence[Event]) -> Sequence[RecordedEvent]:
         missed = tuple(map(decode_row, row["tail"]))
         first = self.last_seq + len(missed) + 1
         written = first + len(events) - 1 == row["last_seq"]  # else an intent met a cancel
         self._committed(row)
-        own = (Recorded(first + n, row["now"], event) for n, event in enumerate(events))
+        own = (RecordedEvent(first + n, row["now"], event) for n, event in enumerate(events))
         return (*missed, *own) if written else missed
 
     async def transact(
         self, body: Callable[[], Event], *, timeout_seconds: float
-    ) -> Sequence[Recorded]:
+    ) -> Sequence[RecordedEvent]:
         """Run ``body`` in a thread, in one transaction with the event it returns.
 
         Returns:
@@ -132,7 +132,7 @@ class Lease:
             raise _translated(error.__cause__ or error) from error
         return self._recorded(row, (event,))
 
-    async def finish(self, ending: Ending, *events: Event) -> Settled | Moved:
+    async def finish(self, ending: Ending, *events: Event) -> Committed | Conflict:
         """Append ``events`` and the ending, and end the run, unless the journal moved."""
         status, output, error = _columns(ending)
         structured = ending.structured if isinstance(ending, RunSucceeded) else None
@@ -151,10 +151,10 @@ class Lease:
         if row["ring"] is not None:
             self.ring = Child(row["ring"], row["ring_queue"])
         if not row["moved"]:
-            self.end = End(self._run, status.value, output, structured, error)
+            self.end = RunEnd(self._run, status.value, output, structured, error)
         return self._settled(row)
 
-    async def suspend(self, *pending: Pending) -> Settled | Moved:
+    async def suspend(self, *pending: Pending) -> Committed | Conflict:
         """Create what is waited for and give the worker back, unless the journal moved.
 
         Raises:
@@ -212,11 +212,11 @@ class Lease:
         self.last_seq = row["last_seq"]
         self._on_commit(self.last_seq)
 
-    def _settled(self, row: DictRow) -> Settled | Moved:
+    def _settled(self, row: DictRow) -> Committed | Conflict:
         self._committed(row)
         if row["moved"]:
-            return Moved(tuple(map(decode_row, row["tail"])))
-        return Settled()
+            return Conflict(tuple(map(decode_row, row["tail"])))
+        return Committed()
 
     async def _write(self, query: str, parameters: Sequence[Any]) -> DictRow:
         try:

@@ -1,8 +1,8 @@
 """What a run's live stream holds.
 
 Deltas are keyed (turn, attempt, offset): a reader that sees a new attempt throws away what it had
-of that turn, because the model call was repeated. ``Advanced`` and ``Ended`` only say that Postgres
-has news; a reader that misses one finds out by its next look there.
+of that turn, because the model call was repeated. ``JournalAdvanced`` and ``RunEnded`` only say that
+Postgres has news; a reader that misses one finds out by its next look there.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ class Delta:
 
 
 @dataclass(frozen=True, slots=True)
-class Advanced:
+class JournalAdvanced:
     """The run's journal is now at ``seq`` or further."""
 
     seq: int
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class RunEnd:
     """How a run ended: what whoever waited for it wants to know, and no more.
 
     Attributes:
@@ -54,7 +54,7 @@ class End:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class RunEnded:
     """The run reached a terminal state.
 
     Attributes:
@@ -62,10 +62,10 @@ class Ended:
     """
 
     status: str
-    end: End | None = None
+    end: RunEnd | None = None
 
 
-Entry = Delta | Advanced | Ended
+Entry = Delta | JournalAdvanced | RunEnded
 
 
 def encode(entry: Entry) -> dict[str, str | int]:
@@ -73,9 +73,9 @@ def encode(entry: Entry) -> dict[str, str | int]:
     match entry:
         case Delta(turn, attempt, offset, text, kind):
             return {"t": "d", "n": turn, "a": attempt, "o": offset, "x": text, "k": kind}
-        case Advanced(seq):
+        case JournalAdvanced(seq):
             return {"t": "s", "q": seq}
-        case Ended(status):
+        case RunEnded(status):
             return {"t": "e", "st": status}
 
 
@@ -86,6 +86,6 @@ def decode(fields: Mapping[str, str]) -> Entry:
             kind: DeltaKind = "thinking" if fields["k"] == "thinking" else "text"
             return Delta(int(fields["n"]), int(fields["a"]), int(fields["o"]), fields["x"], kind)
         case "s":
-            return Advanced(int(fields["q"]))
+            return JournalAdvanced(int(fields["q"]))
         case _:
-            return Ended(fields["st"])
+            return RunEnded(fields["st"])

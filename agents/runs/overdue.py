@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from django.db.models import QuerySet
 
-    from agents.choices import Home
+    from agents.choices import Placement
 
 _EXPIRY = Actor("expiry", "system")
 _ESCALATION = Actor("escalation", "system")
@@ -51,7 +51,7 @@ def expire_waits(limit: int) -> list[UUID]:
 
 
 @transaction.atomic
-def escalate_approvals(home: Home, limit: int) -> list[int]:
+def escalate_approvals(home: Placement, limit: int) -> list[int]:
     """Let more people decide the calls that nobody has decided in their time, once each.
 
     Args:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _NO_LONGER_OPEN = "HB005"
 
 
-def ask(query: str, parameters: Sequence[Any]) -> Any:
+def call_function(query: str, parameters: Sequence[Any]) -> Any:
     """Run a query that calls one function; what that returned.
 
     Raises:

@@ -28,7 +28,7 @@ TRANSITIONS: dict[RunStatus, frozenset[RunStatus]] = {
 }
 
 
-def arrows() -> list[str]:
+def allowed_transitions() -> list[str]:
     """Each allowed change as ``source>target``, sorted: the form the database's guard holds."""
     return sorted(
         f"{source.value}>{target.value}"

@@ -74,7 +74,7 @@ ON CONFLICT DO NOTHING
 """
 
 
-def look_for(endpoint: WebhookEndpoint) -> int:
+def create_webhook_deliveries(endpoint: WebhookEndpoint) -> int:
     """Make the deliveries that an enabled endpoint is owed; how many are new."""
     values: dict[str, int | str] = {"endpoint": endpoint.pk, "most": MOST_CHARACTERS}
     values |= {"overlap": OVERLAP, "oldest": OLDEST}

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agents.runs.pool import call
-from agents.runtime.ttl_cache import Remembered
+from agents.runtime.ttl_cache import TTLCache
 from heartbit_site.base.errors import ConfigurationError
-from heartbit_site.base.secrets import Place, SecretError, decrypt
+from heartbit_site.base.secrets import SecretError, SecretLocation, decrypt
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,7 +52,7 @@ class Accounts:
 
     def __init__(self, pool: Pool, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._pool = pool
-        self._remembered = Remembered(self._read, name="provider-account", clock=clock)
+        self._remembered = TTLCache(self._read, name="provider-account", clock=clock)
 
     async def get(self, workspace_id: int, provider: str) -> Account | None:
         """The workspace's enabled account with a provider; None when it has none.
@@ -68,7 +68,7 @@ class Accounts:
         if row is None:
             return None
         try:
-            stored, place = row["secret"], Place(TABLE, COLUMN, workspace_id, row["id"])
+            stored, place = row["secret"], SecretLocation(TABLE, COLUMN, workspace_id, row["id"])
             key = decrypt(stored, place) if stored else ""
         except SecretError as error:
             raise ConfigurationError(

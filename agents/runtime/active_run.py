@@ -9,17 +9,17 @@ if TYPE_CHECKING:
     import asyncio
     from uuid import UUID
 
-    from agents.live.pubsub import RunWindow
-    from agents.loop.effect_gate import Standing
+    from agents.live.pubsub import RunPublisher
+    from agents.loop.effect_gate import EffectGate
     from agents.loop.journaled import JournaledState
-    from agents.runs.claims import Claimed
+    from agents.runs.claims import ClaimedRun
     from agents.runs.lease import Lease
 
 StopReason = Literal["cancel", "lease lost", "drain"]
 
 
 @dataclass(slots=True)
-class Held:
+class ActiveRun:
     """A run in this process's hands.
 
     Attributes:
@@ -27,12 +27,12 @@ class Held:
         why: Why the slice is being stopped, once it is.
     """
 
-    claimed: Claimed
+    claimed: ClaimedRun
     task: asyncio.Task[object]
     lease: Lease
-    window: RunWindow
+    window: RunPublisher
     journaled: JournaledState
-    standing: Standing
+    standing: EffectGate
     why: StopReason | None = None
 
     @property

@@ -29,7 +29,7 @@ from agents.llm.wrappers.circuit import (
     Admission,
 )
 from agents.runtime.circuit_scripts import ADMIT, FAILED, SUCCEEDED, UNDECIDED, breaker_key
-from agents.runtime.valkey_guard import CALLS_AT_ONCE, Reach
+from agents.runtime.valkey_guard import CALLS_AT_ONCE, ValkeyGuard
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,7 +73,7 @@ class ValkeyBreaker:
         self._turns = asyncio.Semaphore(CALLS_AT_ONCE)
         self._known: dict[str, _Known] = {}
         self._own = LocalBreaker(failures=failures, clock=clock)
-        self._reach = Reach(
+        self._reach = ValkeyGuard(
             logger, "workers do not tell each other which providers are unwell", clock=clock
         )
 

@@ -21,7 +21,7 @@ import psycopg
 
 from agents.llm.errors import BudgetSpentError, ThrottledError
 from agents.llm.wrappers.budget import Amount
-from agents.runtime.ttl_cache import Remembered
+from agents.runtime.ttl_cache import TTLCache
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -116,12 +116,12 @@ class Budgets:
     ) -> None:
         self._pool = pool
         self.reservations = reservations
-        self._ids = Remembered(self._read, name="budgets", clock=clock)
+        self._ids = TTLCache(self._read, name="budgets", clock=clock)
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def purse(self, workspace_id: int, agent_id: int, holder: str) -> RunPurse:
+    def purse(self, workspace_id: int, agent_id: int, holder: str) -> RunAllowance:
         """The purse of one run; ``holder`` is a name that no other run has."""
-        return RunPurse(self, workspace_id, agent_id, holder)
+        return RunAllowance(self, workspace_id, agent_id, holder)
 
     async def ids(self, workspace_id: int, agent_id: int) -> tuple[int, ...]:
         """The budgets that a run of the agent counts against; asks at most every ten seconds."""
@@ -160,7 +160,7 @@ class Budgets:
             return await (await connection.execute(query, parameters)).fetchall()
 
 
-class RunPurse:
+class RunAllowance:
     """The ``Purse`` of one run."""
 
     def __init__(self, budgets: Budgets, workspace_id: int, agent_id: int, holder: str) -> None:

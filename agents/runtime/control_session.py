@@ -24,7 +24,7 @@ from heartbit_site.base import aio
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from agents.choices import Home
+    from agents.choices import Placement
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ ALONE_LEASES = 4
 HURRY_SECONDS = 0.2  # from a notice to the beat that heeds it: many come at once
 
 
-class Control:
+class ControlSession:
     """One process's control session.
 
     Attributes:
@@ -53,7 +53,7 @@ class Control:
         self,
         conninfo: str,
         *,
-        home: Home,
+        home: Placement,
         queues: tuple[str, ...],
         slots: int,
         lease_seconds: float,

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-def spoken(thread: Sequence[Mapping[str, Any]]) -> list[Message]:
+def to_messages(thread: Sequence[Mapping[str, Any]]) -> list[Message]:
     """The words of earlier runs: what was asked, what was said meanwhile, what was answered.
 
     Their tool calls are left out: an answer says what came of them, and a thread of a hundred runs

@@ -14,13 +14,13 @@ from agents.runs.pool import Pool, call
 from heartbit_site.base.access import roles_with
 
 if TYPE_CHECKING:
-    from agents.runs.claims import Claimed
+    from agents.runs.claims import ClaimedRun
     from agents.runtime.toolbox import Lost
 
 DECIDE = "approvals:decide"
 
 
-def lost(pool: Pool, claimed: Claimed) -> Lost:
+def revoked_right_lookup(pool: Pool, claimed: ClaimedRun) -> Lost:
     """The lookup for one run."""
 
     async def look(key: str) -> str | None:

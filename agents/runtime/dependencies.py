@@ -10,16 +10,16 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from agents.live.pubsub import Window
-    from agents.runtime.isolated_runs import AloneProcesses
+    from agents.live.pubsub import LivePublisher
+    from agents.runtime.isolated_runs import IsolatedRunner
     from agents.runtime.models import Models
     from agents.runtime.reservations import Reservations
-    from agents.runtime.wakeups import Doorbell
+    from agents.runtime.wakeups import RunWaker
     from tools.registry import Registry
 
 
 @dataclass(frozen=True, slots=True)
-class Outside:
+class RuntimeDependencies:
     """What a process works with.
 
     Attributes:
@@ -29,10 +29,10 @@ class Outside:
     """
 
     registry: Registry
-    window: Window
-    doorbell: Doorbell
+    window: LivePublisher
+    doorbell: RunWaker
     models: Models
     reservations: Reservations
     guarded: httpx.AsyncClient
     executor: Executor
-    run_alone: AloneProcesses
+    run_alone: IsolatedRunner

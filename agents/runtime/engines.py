@@ -19,25 +19,25 @@ from agents.loop.ports import Ports
 from agents.loop.tool_call_engine import ToolCallEngine
 from agents.runtime.accounts import Accounts
 from agents.runtime.budgets import Budgets
-from agents.runtime.decision_rights import lost
+from agents.runtime.decision_rights import revoked_right_lookup
 from agents.runtime.definitions import Definitions
-from agents.runtime.grants import granted
-from agents.runtime.stopped_tools import StoppedHere, StoppedTools
-from agents.runtime.toolbox import RunToolbox, context_factory, offer_of
-from agents.runtime.unread import with_unread
+from agents.runtime.grants import grant_lookup
+from agents.runtime.stopped_tools import StoppedTools, WorkspaceStoppedTools
+from agents.runtime.toolbox import RunToolbox, context_factory, offered_tools
+from agents.runtime.unread import with_unread_count
 
 if TYPE_CHECKING:
     from agents.definitions.definition import AgentDefinition
     from agents.loop.protocol import Engine
     from agents.runs.pool import Pool
-    from agents.runtime.active_run import Held
-    from agents.runtime.dependencies import Outside
+    from agents.runtime.active_run import ActiveRun
+    from agents.runtime.dependencies import RuntimeDependencies
 
 
 class Sources:
     """What the engines of a process are built from."""
 
-    def __init__(self, pool: Pool, outside: Outside, stopped: StoppedTools) -> None:
+    def __init__(self, pool: Pool, outside: RuntimeDependencies, stopped: StoppedTools) -> None:
         self.pool = pool
         self.outside = outside
         self.agents = Definitions(pool, snapshot.read)
@@ -45,17 +45,17 @@ class Sources:
         self.budgets = Budgets(pool, outside.reservations)
         self._stopped = stopped
 
-    async def toolbox(self, held: Held, definition: AgentDefinition) -> RunToolbox:
+    async def toolbox(self, held: ActiveRun, definition: AgentDefinition) -> RunToolbox:
         """Return the tools that a run's version was given."""
         outside, claimed = self.outside, held.claimed
-        offer = offer_of(definition, outside.registry, is_child=claimed.parent_id is not None)
+        offer = offered_tools(definition, outside.registry, is_child=claimed.parent_id is not None)
         return RunToolbox(
-            await with_unread(self.pool, definition.agent_id, offer),
+            await with_unread_count(self.pool, definition.agent_id, offer),
             definition,
             approve=claimed.approve,
-            granted=granted(self.pool, definition.agent_id, claimed),
-            lost=lost(self.pool, claimed),
-            stopped=StoppedHere(self._stopped, claimed.workspace_id),
+            granted=grant_lookup(self.pool, definition.agent_id, claimed),
+            lost=revoked_right_lookup(self.pool, claimed),
+            stopped=WorkspaceStoppedTools(self._stopped, claimed.workspace_id),
             context=context_factory(
                 workspace_id=claimed.workspace_id,
                 run_id=claimed.id,
@@ -68,10 +68,10 @@ class Sources:
 
 
 #: Builds the engine of a run. Raises HeartbitError: its definition cannot be executed.
-Build = Callable[["Held", Sources], Awaitable["Engine"]]
+Build = Callable[["ActiveRun", Sources], Awaitable["Engine"]]
 
 
-async def build_agent(held: Held, sources: Sources) -> AgentEngine:
+async def build_agent(held: ActiveRun, sources: Sources) -> AgentEngine:
     """Build the engine of an agent's run: its model within its budgets, and its tools."""
     outside, claimed = sources.outside, held.claimed
     definition = await sources.agents.get(claimed.version_id)
@@ -92,7 +92,7 @@ async def build_agent(held: Held, sources: Sources) -> AgentEngine:
     return AgentEngine(held.journaled, definition, ports, held.standing)
 
 
-async def build_tool_call(held: Held, sources: Sources) -> ToolCallEngine:
+async def build_tool_call(held: ActiveRun, sources: Sources) -> ToolCallEngine:
     """Build the engine of a single tool call, with the tools and limits of the agent's version."""
     definition = await sources.agents.get(held.claimed.version_id)
     toolbox = await sources.toolbox(held, definition)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.choices import Home
+from agents.choices import Placement
 from agents.journal.events import RunStarted
 from agents.models import RunEvent, WorkerHeartbeat
 from agents.runtime.control_session import LOCK_CLASS
@@ -26,7 +26,7 @@ def executor_of(root_id: UUID) -> str | None:
     )
     if last is None:
         return None
-    there = WorkerHeartbeat.objects.alive().filter(name=last, home=Home.LOCAL)
+    there = WorkerHeartbeat.objects.alive().filter(name=last, home=Placement.LOCAL)
     holding = there.extra(
         where=[
             # Killed a moment ago it still beats by its row, but the kernel let go of its lock.

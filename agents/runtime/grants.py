@@ -9,7 +9,7 @@ from agents.runtime.decision_rights import DECIDE
 from heartbit_site.base.access import roles_with
 
 if TYPE_CHECKING:
-    from agents.runs.claims import Claimed
+    from agents.runs.claims import ClaimedRun
     from agents.runtime.toolbox import Granted
 
 # Who asked for approval of every call meant the agent's standing permissions as well: then only
@@ -24,7 +24,7 @@ _QUERY = """
 """
 
 
-def granted(pool: Pool, agent_id: int, claimed: Claimed) -> Granted:
+def grant_lookup(pool: Pool, agent_id: int, claimed: ClaimedRun) -> Granted:
     """The lookup for one run; who gave a permission must still have the right to."""
     roles = roles_with(DECIDE)
 

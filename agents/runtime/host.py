@@ -14,24 +14,24 @@ from typing import TYPE_CHECKING
 from django.conf import settings
 from django.utils.module_loading import import_string
 
-from agents.choices import Home
-from agents.live.local import LocalWindow
-from agents.live.valkey import ValkeyWindow, connect
+from agents.choices import Placement
+from agents.live.local import InMemoryLiveStream
+from agents.live.valkey import ValkeyPublisher, connect
 from agents.llm import factory
 from agents.llm.client import create_client
 from agents.llm.wrappers.breaker import LocalBreaker
 from agents.llm.wrappers.limit import LocalLimiter
 from agents.runs.lease import Child
 from agents.runtime.breaker import ValkeyBreaker
-from agents.runtime.dependencies import Outside
-from agents.runtime.isolated_runs import AloneProcesses
+from agents.runtime.dependencies import RuntimeDependencies
+from agents.runtime.isolated_runs import IsolatedRunner
 from agents.runtime.limiter import ValkeyLimiter
 from agents.runtime.models import Models
 from agents.runtime.readiness import check_readiness
 from agents.runtime.reservations import LocalReservations, ValkeyReservations
-from agents.runtime.run_executor import Configuration, Process
-from agents.runtime.sweeper import Duty, Sweeper
-from agents.runtime.wakeups import Doorbell, FleetDoorbell, LocalDoorbell
+from agents.runtime.run_executor import ExecutorConfig, RunExecutor
+from agents.runtime.sweeper import Sweeper, SweeperConfig
+from agents.runtime.wakeups import FleetRunWaker, LocalRunWaker, RunWaker
 from heartbit_site.base import variables
 from heartbit_site.base.http import guarded_client, guarded_model_client, parse_allow
 from heartbit_site.base.orm import OrmExecutor
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from uuid import UUID
 
-    from agents.live.pubsub import Window
+    from agents.live.pubsub import LivePublisher
     from agents.llm.wrappers.breaker import Breaker
     from agents.llm.wrappers.limit import Limiter
     from agents.runtime.reservations import Reservations
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 TOOL_THREADS = 16
 
 
-def names_a_model(environ: Mapping[str, str]) -> bool:
+def has_explicit_model(environ: Mapping[str, str]) -> bool:
     """Whether the environment names a model; that a key lies there is no wish."""
     return bool(variables.PROVIDER.read(environ) or variables.MODEL.read(environ))
 
@@ -59,9 +59,9 @@ class Host(ABC):
 
     def __init__(
         self,
-        home: Home,
-        window: Window,
-        doorbell: Doorbell,
+        home: Placement,
+        window: LivePublisher,
+        doorbell: RunWaker,
         *,
         limiter: Limiter,
         breaker: Breaker,
@@ -76,7 +76,7 @@ class Host(ABC):
         self._guarded = guarded_client(allow=allow)
         self._typed = guarded_model_client(allow=allow)
         default_model = factory.default_model(os.environ)
-        outside = Outside(
+        outside = RuntimeDependencies(
             registry=registry,
             window=window,
             doorbell=doorbell,
@@ -90,9 +90,9 @@ class Host(ABC):
             reservations=reservations,
             guarded=self._guarded,
             executor=OrmExecutor(TOOL_THREADS, name="tool"),
-            run_alone=AloneProcesses(),
+            run_alone=IsolatedRunner(),
         )
-        configuration = Configuration(
+        configuration = ExecutorConfig(
             database_url=settings.DATABASE_URL,
             direct_url=settings.DATABASE_DIRECT_URL,
             home=home,
@@ -100,12 +100,12 @@ class Host(ABC):
             slots=slots,
             lease_seconds=settings.HEARTBIT_LEASE_SECONDS,
             default_model=default_model,
-            explicit_model=default_model if names_a_model(os.environ) else "",
+            explicit_model=default_model if has_explicit_model(os.environ) else "",
             drain_seconds=settings.HEARTBIT_DRAIN_SECONDS,
         )
-        self.process = Process(configuration, outside)
+        self.process = RunExecutor(configuration, outside)
         self._sweeper = Sweeper(
-            Duty(
+            SweeperConfig(
                 conninfo=settings.DATABASE_DIRECT_URL,
                 every_seconds=settings.HEARTBIT_SWEEP_SECONDS,
                 max_attempts=settings.HEARTBIT_MAX_CRASHES,
@@ -143,10 +143,10 @@ class FleetHost(Host):
     def __init__(self, *, queues: tuple[str, ...], slots: int) -> None:
         self._slots = slots
         self._valkey = connect(settings.REDIS_URL)
-        self._window = ValkeyWindow(self._valkey)
-        self._doorbell = FleetDoorbell()
+        self._window = ValkeyPublisher(self._valkey)
+        self._doorbell = FleetRunWaker()
         super().__init__(
-            Home.FLEET,
+            Placement.FLEET,
             self._window,
             self._doorbell,
             limiter=ValkeyLimiter(self._valkey),
@@ -183,10 +183,10 @@ class LocalHost(Host):
     """
 
     def __init__(self, *, slots: int) -> None:
-        self.window = LocalWindow()
-        self._doorbell = LocalDoorbell(slots=slots)
+        self.window = InMemoryLiveStream()
+        self._doorbell = LocalRunWaker(slots=slots)
         super().__init__(
-            Home.LOCAL,
+            Placement.LOCAL,
             self.window,
             self._doorbell,
             limiter=LocalLimiter(),

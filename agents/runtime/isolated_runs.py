@@ -23,7 +23,7 @@ MODULE = "heartbit_site.isolated_run"
 logger = logging.getLogger(__name__)
 
 
-class AloneProcesses:
+class IsolatedRunner:
     """One at a time: each needs the memory of a worker."""
 
     def __init__(self) -> None:

@@ -20,7 +20,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agents.runtime.valkey_guard import CALLS_AT_ONCE, Reach
+from agents.runtime.valkey_guard import CALLS_AT_ONCE, ValkeyGuard
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -127,7 +127,9 @@ class ValkeyLimiter:
         # More runs than the client has connections may begin at once.
         self._turns = asyncio.Semaphore(CALLS_AT_ONCE)
         self._pauses: dict[str, _Pause] = {}
-        self._reach = Reach(logger, "the limits of provider accounts are not kept", clock=clock)
+        self._reach = ValkeyGuard(
+            logger, "the limits of provider accounts are not kept", clock=clock
+        )
 
     async def reserve(self, account: str, limits: Limits, tokens: int, *, max_wait: float) -> float:
         """See ``Limiter.reserve``; 0 while Valkey is away."""

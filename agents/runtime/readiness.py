@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
     from redis.asyncio import Redis
 
-    from agents.runtime.run_executor import Process
+    from agents.runtime.run_executor import RunExecutor
 
 #: Seconds within which the database and the broker each have to answer.
 ANSWER_SECONDS: Final = 2.0
 OK: Final = "ok"
 
 
-async def check_readiness(process: Process, broker: Redis) -> dict[str, str]:
+async def check_readiness(process: RunExecutor, broker: Redis) -> dict[str, str]:
     """Return the state of everything that taking a run needs, `ok` or a reason, by name."""
     database, valkey = await asyncio.gather(_answer(process.ping()), _answer(broker.ping()))
     return {

@@ -15,7 +15,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Protocol
 
 from agents.llm.wrappers.budget import Amount
-from agents.runtime.valkey_guard import Reach
+from agents.runtime.valkey_guard import ValkeyGuard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -105,7 +105,7 @@ class ValkeyReservations:
         """Take the loop's client (strings out); reservations go by the server's clock."""
         self._client = client
         self._put = client.register_script(_PUT)
-        self._reach = Reach(
+        self._reach = ValkeyGuard(
             logger, "calls under way are not counted against budgets yet", clock=clock
         )
 

@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, LiteralString
 import psycopg
 from pydantic import ValidationError
 
-from agents.choices import TERMINAL, Home
+from agents.choices import TERMINAL, Placement
 from agents.errors import LeaseLostError
 from agents.live.changes import EVERYWHERE, notify
-from agents.live.pubsub import RunWindow
-from agents.loop.effect_gate import Standing
+from agents.live.pubsub import RunPublisher
+from agents.loop.effect_gate import EffectGate
 from agents.loop.journaled import JournaledState
 from agents.loop.state import RunState
-from agents.runs.claims import Claimant, Claimed, Suspect, claim
+from agents.runs.claims import Claimant, ClaimedRun, SuspectRun, claim
 from agents.runs.lease import Child, Lease
 from agents.runs.pool import Pool, open_pool
-from agents.runtime.active_run import Held
-from agents.runtime.control_session import Control
-from agents.runtime.conversation_history import spoken
-from agents.runtime.slice_runner import Slices
+from agents.runtime.active_run import ActiveRun
+from agents.runtime.control_session import ControlSession
+from agents.runtime.conversation_history import to_messages
+from agents.runtime.slice_runner import SliceRunner
 from agents.runtime.stopped_tools import QUERY as STOPPED_TOOLS
 from agents.runtime.stopped_tools import StoppedTools
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from psycopg.rows import DictRow
 
-    from agents.runtime.dependencies import Outside
+    from agents.runtime.dependencies import RuntimeDependencies
 
 logger = logging.getLogger(__name__)
 
@@ -59,7 +59,7 @@ _QUEUED = """
 
 
 @dataclass(frozen=True, slots=True)
-class Configuration:
+class ExecutorConfig:
     """What a process is told once.
 
     Attributes:
@@ -76,7 +76,7 @@ class Configuration:
 
     database_url: str
     direct_url: str
-    home: Home
+    home: Placement
     queues: tuple[str, ...]
     slots: int
     lease_seconds: float
@@ -85,20 +85,20 @@ class Configuration:
     drain_seconds: float = 25.0
 
 
-class Process:
+class RunExecutor:
     """Executes runs until it is stopped."""
 
-    def __init__(self, configuration: Configuration, outside: Outside) -> None:
+    def __init__(self, configuration: ExecutorConfig, outside: RuntimeDependencies) -> None:
         self.configuration = configuration
         self._outside = outside
         self._pool: Pool = open_pool(configuration.database_url)
         self._stopped_tools = StoppedTools()
-        self._slices = Slices(self._pool, outside, self._stopped_tools)
-        self._held: dict[tuple[UUID, int], Held] = {}
+        self._slices = SliceRunner(self._pool, outside, self._stopped_tools)
+        self._held: dict[tuple[UUID, int], ActiveRun] = {}
         self._orphans: set[tuple[UUID, int]] = set()
         self._roots: set[UUID] = set()
         self._draining = asyncio.Event()
-        self.control = Control(
+        self.control = ControlSession(
             configuration.direct_url,
             home=configuration.home,
             queues=configuration.queues,
@@ -184,7 +184,7 @@ class Process:
             return "database away"
         if claimed is None:
             return "nothing to do"
-        if isinstance(claimed, Suspect):
+        if isinstance(claimed, SuspectRun):
             await self._ring(await self._outside.run_alone(claimed.id))
             return "tried alone"
         try:
@@ -219,10 +219,10 @@ class Process:
             default_model=configuration.default_model,
             explicit_model=configuration.explicit_model,
             # A local process harms nobody else's runs.
-            alone=alone or configuration.home is Home.LOCAL,
+            alone=alone or configuration.home is Placement.LOCAL,
         )
 
-    async def _forget_checkpoint(self, claimed: Claimed) -> str:
+    async def _forget_checkpoint(self, claimed: ClaimedRun) -> str:
         """Hand a run back without its checkpoint, which cannot be read: the journal can."""
         logger.exception("the checkpoint of run %s cannot be read: it is forgotten", claimed.id)
         await self._rows(_FORGET, (claimed.id,))
@@ -232,17 +232,17 @@ class Process:
         self._outside.doorbell.ring(Child(claimed.id, claimed.queue))
         return "handed over"
 
-    def _hold(self, claimed: Claimed) -> Held:
+    def _hold(self, claimed: ClaimedRun) -> ActiveRun:
         task = asyncio.current_task()
         if task is None:
             raise RuntimeError("execute() runs in a task")
-        window = RunWindow(self._outside.window, claimed.id, claimed.token)
+        window = RunPublisher(self._outside.window, claimed.id, claimed.token)
         lease = Lease(
             self._pool, claimed, executor=self._outside.executor, on_commit=window.advanced
         )
-        state = claimed.restored() or RunState(conversation=spoken(claimed.thread))
-        standing = Standing(self.control.proven, task.cancel)
-        held = Held(claimed, task, lease, window, JournaledState(state, lease), standing)
+        state = claimed.restored() or RunState(conversation=to_messages(claimed.thread))
+        standing = EffectGate(self.control.proven, task.cancel)
+        held = ActiveRun(claimed, task, lease, window, JournaledState(state, lease), standing)
         self._held[claimed.id, claimed.token] = held
         window.advanced(lease.last_seq)
         notify(claimed.workspace_id, "runs")
@@ -309,7 +309,7 @@ class Process:
         async with self._pool.connection() as connection:
             return await (await connection.execute(query, parameters)).fetchall()
 
-    def _committed(self, held: Held, outcome: str) -> None:
+    def _committed(self, held: ActiveRun, outcome: str) -> None:
         """What may happen only once the slice's last transaction is durable."""
         lease, claimed = held.lease, held.claimed
         notify(claimed.workspace_id, "runs")

@@ -19,8 +19,8 @@ from heartbit_site.base.errors import HeartbitError
 if TYPE_CHECKING:
     from agents.loop.protocol import Engine
     from agents.runs.pool import Pool
-    from agents.runtime.active_run import Held
-    from agents.runtime.dependencies import Outside
+    from agents.runtime.active_run import ActiveRun
+    from agents.runtime.dependencies import RuntimeDependencies
     from agents.runtime.stopped_tools import StoppedTools
 
 logger = logging.getLogger(__name__)
@@ -30,15 +30,15 @@ TOO_OLD_DELAY_SECONDS = 5.0
 CHECKPOINT_EVENTS = 200  # so many events since the last checkpoint are worth another one
 
 
-class Slices:
+class SliceRunner:
     """How a process works on what it holds."""
 
-    def __init__(self, pool: Pool, outside: Outside, stopped: StoppedTools) -> None:
+    def __init__(self, pool: Pool, outside: RuntimeDependencies, stopped: StoppedTools) -> None:
         self._pool = pool
         self._outside = outside
         self._sources = Sources(pool, outside, stopped)
 
-    async def work(self, held: Held) -> str:
+    async def work(self, held: ActiveRun) -> str:
         """Work until the slice is over; what became of it.
 
         Raises:
@@ -51,7 +51,7 @@ class Slices:
             logger.warning("run %s: the database is away (%s)", held.claimed.id, error)
             return await self._outlast(held)
 
-    async def _work(self, held: Held) -> str:
+    async def _work(self, held: ActiveRun) -> str:
         unreadable = await self._fold(held)
         if unreadable:
             return unreadable
@@ -80,7 +80,7 @@ class Slices:
             await self._checkpoint(held)
         return outcome
 
-    async def _fold(self, held: Held) -> str:
+    async def _fold(self, held: ActiveRun) -> str:
         """Fold the journal; what became of the slice when it cannot be, else empty."""
         state = held.journaled.state
         try:
@@ -98,17 +98,17 @@ class Slices:
             return "failed"
         return ""
 
-    async def _leave_to_newer(self, held: Held, why: str) -> str:
+    async def _leave_to_newer(self, held: ActiveRun, why: str) -> str:
         """Hand over a run that the new workers of a rolling deploy can execute."""
         logger.warning("run %s %s", held.claimed.id, why)
         await held.lease.release("worker too old", delay_seconds=TOO_OLD_DELAY_SECONDS)
         return "handed over"
 
-    async def _failed(self, held: Held, kind: str, message: str) -> str:
+    async def _failed(self, held: ActiveRun, kind: str, message: str) -> str:
         await held.journaled.fail(RunFailed(kind, message, partial=held.journaled.state.partial))
         return "failed"
 
-    async def _stopped(self, held: Held, engine: Engine | None) -> str:
+    async def _stopped(self, held: ActiveRun, engine: Engine | None) -> str:
         if held.why is None:  # Celery's time limit, revoke or shutdown: somebody else goes on
             await asyncio.shield(self._cut_off(held, engine, "stopped by Celery"))
             raise asyncio.CancelledError
@@ -123,20 +123,20 @@ class Slices:
             return await self._cut_off(held, engine, held.standing.yields or "worker drains")
         return "lease lost"
 
-    async def _cut_off(self, held: Held, engine: Engine | None, reason: str) -> str:
+    async def _cut_off(self, held: ActiveRun, engine: Engine | None, reason: str) -> str:
         """Hand a run over whose model call may have been under way."""
         if engine is not None:
             await engine.cut()
         return await self._hand_over(held, reason)
 
-    async def _hand_over(self, held: Held, reason: str) -> str:
+    async def _hand_over(self, held: ActiveRun, reason: str) -> str:
         if not await held.lease.release(reason):
             return "lease lost"
         await self._checkpoint(held)
         self._outside.doorbell.ring(Child(held.claimed.id, held.claimed.queue))
         return "handed over"
 
-    async def _checkpoint(self, held: Held) -> None:
+    async def _checkpoint(self, held: ActiveRun) -> None:
         """Keep the fold of a long journal. The run is not held any more: the state is final."""
         state = held.journaled.state
         if state.folded_seq - held.claimed.checkpoint_seq < CHECKPOINT_EVENTS:
@@ -147,7 +147,7 @@ class Slices:
         except psycopg.Error as error:
             logger.warning("no checkpoint of run %s (%s)", held.claimed.id, error)
 
-    async def _outlast(self, held: Held) -> str:
+    async def _outlast(self, held: ActiveRun) -> str:
         """Wait for the database to come back, then hand the run over: its last write is unknown."""
         while held.why not in ("lease lost", "drain") and not self._pool.closed:
             try:

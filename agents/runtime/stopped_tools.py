@@ -69,7 +69,7 @@ class StoppedTools:
 
 
 @dataclass(frozen=True, slots=True)
-class StoppedHere:
+class WorkspaceStoppedTools:
     """The same for the runs of one workspace."""
 
     tools: StoppedTools

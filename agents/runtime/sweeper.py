@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from uuid import UUID
 
-    from agents.choices import Home
+    from agents.choices import Placement
 
 logger = logging.getLogger(__name__)
 
@@ -67,7 +67,7 @@ _UNRUNG = """
 
 
 @dataclass(frozen=True, slots=True)
-class Duty:
+class SweeperConfig:
     """What a sweeper works with.
 
     Attributes:
@@ -89,14 +89,14 @@ class Duty:
     beats_steadily: Callable[[], bool]
     free_slots: Callable[[], int]
     ring: Callable[[UUID, str], None] | None
-    home: Home
+    home: Placement
     escalated: Callable[[int], None]
 
 
 class Sweeper(threading.Thread):
     """Sweeps until stopped; a database that is away is tried again at the next sweep."""
 
-    def __init__(self, duty: Duty) -> None:
+    def __init__(self, duty: SweeperConfig) -> None:
         super().__init__(name="sweeper", daemon=True)
         self._duty = duty
         self._over = threading.Event()

@@ -14,12 +14,12 @@ from agents.definitions.definition import BoundTool
 from agents.journal.events import ApprovalRequested, DecisionLapsed, ToolFinished
 from agents.llm.messages import Message, ToolCall, ToolDefinition
 from agents.loop import delegation
-from agents.loop.ports import Approved, Ready
+from agents.loop.ports import ApprovedCall, ReadyCall
 from heartbit_site.base.jsonschema import fits
 from heartbit_site.base.toolspec import Effect, ToolContext, ToolSpec, WaitOutcome
 from tools import pipeline
 from tools.approval import digest
-from tools.pipeline import Ask, Held, Policy, Prepared, Waiting
+from tools.pipeline import PendingApprovalCall, Policy, PreparedCall, RequireApproval, SuspendedCall
 from tools.registry import definition_hash, resolve
 from tools.result import Done
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import httpx
 
     from agents.definitions.definition import AgentDefinition
-    from agents.runtime.stopped_tools import StoppedHere
+    from agents.runtime.stopped_tools import WorkspaceStoppedTools
 
 logger = logging.getLogger(__name__)
 
@@ -45,16 +45,16 @@ Lost = Callable[[str], Awaitable[str | None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class OfferedTools:
     """The tools of one run by name, in a stable order, with the hash each was published with."""
 
     specs: dict[str, ToolSpec]
     hashes: dict[str, str]
 
 
-def offer_of(
+def offered_tools(
     definition: AgentDefinition, tools: Mapping[str, ToolSpec], *, is_child: bool
-) -> Offer:
+) -> OfferedTools:
     """Return the tools that a run of this version is offered.
 
     A tool whose definition changed since the version was published is left out: what the model is
@@ -66,7 +66,7 @@ def offer_of(
             calls ``tools.catalogue.catalogue``.
         is_child: True for a sub-agent's run.
     """
-    offer = Offer({}, {})
+    offer = OfferedTools({}, {})
     if definition.team and not is_child:
         spec = delegation.delegate_task(definition)
         offer.specs[spec.name] = spec
@@ -93,30 +93,34 @@ def _with_defaults(spec: ToolSpec, defaults: Mapping[str, Any]) -> ToolSpec:
     return replace(spec, defaults=defaults, parameters={**spec.parameters, "required": required})
 
 
-def approval_policy(definition: AgentDefinition, offer: Offer, *, approve: bool) -> Policy:
+def approval_policy(definition: AgentDefinition, offer: OfferedTools, *, approve: bool) -> Policy:
     """Which calls a person is asked about: as the run wishes, else the tool, else the agent."""
     bound = {tool.name: tool for tool in definition.tools}
 
-    def policy(spec: ToolSpec, arguments: Mapping[str, Any]) -> Ask | None:
+    def policy(spec: ToolSpec, arguments: Mapping[str, Any]) -> RequireApproval | None:
         tool = bound.get(spec.name)
         rule = definition.approval if tool is None or not tool.approval else tool.approval
         if approve:
-            return Ask("Every tool call of this run is asked for.")
+            return RequireApproval("Every tool call of this run is asked for.")
         match rule:
             case "always":
-                return Ask(f"{definition.name} asks before it uses {spec.name}.")
+                return RequireApproval(f"{definition.name} asks before it uses {spec.name}.")
             case "effects" if spec.effect is not Effect.PURE:
-                return Ask(f"{definition.name} asks before it uses tools that have an effect.")
+                return RequireApproval(
+                    f"{definition.name} asks before it uses tools that have an effect."
+                )
             case "when" if tool is not None and tool.approval_when is not None:
                 # A rule that cannot be judged is no permission.
                 if fits(tool.approval_when, dict(arguments)) is not False:
-                    return Ask(f"{definition.name} asks before it uses {spec.name} like this.")
+                    return RequireApproval(
+                        f"{definition.name} asks before it uses {spec.name} like this."
+                    )
         return None
 
     return policy
 
 
-def _answered(found: Held | Done | Prepared) -> Done:
+def _answered(found: PendingApprovalCall | Done | PreparedCall) -> Done:
     if not isinstance(found, Done):
         raise TypeError("without a policy a call is prepared or answered")
     return found
@@ -127,7 +131,7 @@ class RunToolbox:
 
     def __init__(
         self,
-        offer: Offer,
+        offer: OfferedTools,
         definition: AgentDefinition,
         *,
         approve: bool,
@@ -135,7 +139,7 @@ class RunToolbox:
         executor: Executor,
         granted: Granted,
         lost: Lost,
-        stopped: StoppedHere,
+        stopped: WorkspaceStoppedTools,
     ) -> None:
         """Take what the run is offered, and how people's words are looked up.
 
@@ -180,15 +184,15 @@ class RunToolbox:
         return spec.effect.value if spec is not None else ""
 
     async def prepare(
-        self, call_id: str, call: ToolCall, approved: Approved | None
-    ) -> Ready | Done | ApprovalRequested:
+        self, call_id: str, call: ToolCall, approved: ApprovedCall | None
+    ) -> ReadyCall | Done | ApprovalRequested:
         """Everything before a call acts; see ``pipeline.prepare``."""
         context = self._context(call_id)
         if approved is not None:
             return self._decided(call, context, approved)
         found = self._prepare(call, call.arguments, context, self._policy)
-        if not isinstance(found, Held):
-            return Ready(found) if isinstance(found, Prepared) else found
+        if not isinstance(found, PendingApprovalCall):
+            return ReadyCall(found) if isinstance(found, PreparedCall) else found
         bound = self._bound.get(found.spec.name, _UNBOUND)
         # What several people have to approve, the standing word of one does not allow; and nobody
         # answers a question beforehand.
@@ -198,7 +202,11 @@ class RunToolbox:
         grant = await self._granted(found.spec.name, pinned) if alone else None
         if grant is not None:
             allowed = self._prepare(call, call.arguments, context, None)
-            return Ready(allowed, grant) if isinstance(allowed, Prepared) else _answered(allowed)
+            return (
+                ReadyCall(allowed, grant)
+                if isinstance(allowed, PreparedCall)
+                else _answered(allowed)
+            )
         escalate_after_minutes = bound.escalate_after_minutes
         return ApprovalRequested(
             call_id=call_id,
@@ -225,15 +233,17 @@ class RunToolbox:
         reason = f"{who} let the call run, but may not decide it any more: it is asked about again."
         return DecisionLapsed(call_id, key, reason)
 
-    def _decided(self, call: ToolCall, context: ToolContext, approved: Approved) -> Ready | Done:
+    def _decided(
+        self, call: ToolCall, context: ToolContext, approved: ApprovedCall
+    ) -> ReadyCall | Done:
         arguments = call.arguments if approved.arguments is None else approved.arguments
         found = self._prepare(call, arguments, context, None, answered=True)
-        if not isinstance(found, Prepared):
+        if not isinstance(found, PreparedCall):
             return _answered(found)
         if self._digest(context, found.spec, found.arguments) != approved.digest:
             text = f"{found.spec.name} is not what was approved any more: it was not run."
             return Done(text, "refused")
-        return Ready(found)
+        return ReadyCall(found)
 
     def _prepare(
         self,
@@ -243,7 +253,7 @@ class RunToolbox:
         policy: Policy | None,
         *,
         answered: bool = False,
-    ) -> Prepared | Held | Done:
+    ) -> PreparedCall | PendingApprovalCall | Done:
         spec = resolve(self._specs, call.name)
         refusal = None if spec is None else self._stopped.why(spec.name)
         if refusal is not None:
@@ -267,14 +277,16 @@ class RunToolbox:
             arguments=arguments,
         )
 
-    async def execute(self, ready: Ready, intent: Callable[[], Awaitable[None]]) -> Done | Waiting:
+    async def execute(
+        self, ready: ReadyCall, intent: Callable[[], Awaitable[None]]
+    ) -> Done | SuspendedCall:
         """Run a call; ``intent`` is awaited right before an at-most-once tool acts."""
         with self._stopped.under_way(ready.prepared.spec.name) as stop:
             return await pipeline.execute(
                 ready.prepared, executor=self._executor, intent=intent, stop=stop
             )
 
-    def transaction(self, call_id: str, ready: Ready) -> Callable[[], ToolFinished]:
+    def transaction(self, call_id: str, ready: ReadyCall) -> Callable[[], ToolFinished]:
         """A transactional call as a plain function: run it inside the journal's transaction."""
 
         def body() -> ToolFinished:
@@ -300,7 +312,7 @@ class RunToolbox:
 
 
 def execute_transactional(
-    prepared: Prepared, *, around: Callable[[], AbstractContextManager[object]]
+    prepared: PreparedCall, *, around: Callable[[], AbstractContextManager[object]]
 ) -> Done:
     """A transactional call in the caller's transaction.
 
@@ -309,7 +321,7 @@ def execute_transactional(
         around: A savepoint, which undoes a tool that failed; its answer counts all the same.
     """
     done = pipeline.execute_here(prepared, around=around)
-    if isinstance(done, Waiting):
+    if isinstance(done, SuspendedCall):
         return Done(f"{prepared.spec.name} is transactional and cannot wait.", "error")
     return done
 

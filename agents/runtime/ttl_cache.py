@@ -18,14 +18,14 @@ KEEP = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Known(Generic[Value]):
+class CacheEntry(Generic[Value]):
     """What was read, and until when (in the clock's seconds) it is believed."""
 
     value: Value
     until: float
 
 
-class Remembered(Generic[Key, Value]):
+class TTLCache(Generic[Key, Value]):
     """Reads a thing at most every ten seconds; who asks for the same at once shares one query."""
 
     def __init__(
@@ -39,10 +39,10 @@ class Remembered(Generic[Key, Value]):
         self._read = read
         self._name = name
         self._clock = clock
-        self._known: OrderedDict[Key, Known[Value]] = OrderedDict()
+        self._known: OrderedDict[Key, CacheEntry[Value]] = OrderedDict()
         self._reading: dict[Key, asyncio.Task[Value]] = {}
 
-    def known(self, key: Key) -> Known[Value] | None:
+    def known(self, key: Key) -> CacheEntry[Value] | None:
         """What is known of it without asking; None when that has to be done."""
         known = self._known.get(key)
         if known is None or self._clock() >= known.until:
@@ -70,7 +70,7 @@ class Remembered(Generic[Key, Value]):
         del self._reading[key]
         if task.cancelled() or task.exception() is not None:  # asked, so that it is not logged
             return
-        self._known[key] = Known(task.result(), self._clock() + KEEP_SECONDS)
+        self._known[key] = CacheEntry(task.result(), self._clock() + KEEP_SECONDS)
         self._known.move_to_end(key)
         if len(self._known) > KEEP:
             self._known.popitem(last=False)

@@ -10,7 +10,7 @@ from django.db.models import Q
 from agents.messaging.receipts import READ_TOOL
 from agents.models import InboxEntry
 from agents.runs.pool import Pool, call
-from agents.runtime.toolbox import Offer
+from agents.runtime.toolbox import OfferedTools
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -23,7 +23,7 @@ _QUERY: Final = """
 """
 
 
-async def with_unread(pool: Pool, agent_id: int, offer: Offer) -> Offer:
+async def with_unread_count(pool: Pool, agent_id: int, offer: OfferedTools) -> OfferedTools:
     """The offer, whose tool for the inbox says how many messages are unread as a slice begins.
 
     Nothing is asked for an agent without that tool, and nothing changes while the inbox is empty.
@@ -34,8 +34,8 @@ async def with_unread(pool: Pool, agent_id: int, offer: Offer) -> Offer:
     return _told(offer, int(row["unread"]) if row is not None else 0)
 
 
-def with_unread_then(agent_id: int, offer: Offer, begun: datetime) -> Offer:
-    """Return the offer as ``with_unread`` made it when a slice began then.
+def with_unread_then(agent_id: int, offer: OfferedTools, begun: datetime) -> OfferedTools:
+    """Return the offer as ``with_unread_count`` made it when a slice began then.
 
     Messages that were forgotten since are not counted.
     """
@@ -46,10 +46,10 @@ def with_unread_then(agent_id: int, offer: Offer, begun: datetime) -> Offer:
     return _told(offer, entries[:_MOST].count())
 
 
-def _told(offer: Offer, unread: int) -> Offer:
+def _told(offer: OfferedTools, unread: int) -> OfferedTools:
     if not unread:
         return offer
     spec = offer.specs[READ_TOOL]
     noun = "message is" if unread == 1 else "messages are"
     told = replace(spec, description=f"{spec.description} {unread} {noun} unread.")
-    return Offer({**offer.specs, READ_TOOL: told}, offer.hashes)
+    return OfferedTools({**offer.specs, READ_TOOL: told}, offer.hashes)

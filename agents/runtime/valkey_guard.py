@@ -19,7 +19,7 @@ LEAVE_ALONE_SECONDS = 5.0
 WARN_SECONDS = 60.0
 
 
-class Reach:
+class ValkeyGuard:
     """Whether Valkey answers, as one of its users has last seen it."""
 
     def __init__(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class Doorbell(Protocol):
+class RunWaker(Protocol):
     """Rings after a commit. Returns at once; a lost ring is found by the sweeper."""
 
     def ring(self, run: Child) -> None:
@@ -44,7 +44,7 @@ class Doorbell(Protocol):
 MAX_BACKLOG = 1_000
 
 
-class FleetDoorbell:
+class FleetRunWaker:
     """Publishes to Celery from a thread of its own: the broker's client is synchronous."""
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class FleetDoorbell:
 
     def ring(self, run: Child) -> None:
         """Publish a nudge."""
-        self._submit(lambda: dispatch.ring(run.id, queue=run.queue))
+        self._submit(lambda: dispatch.wake_run(run.id, queue=run.queue))
 
     def fan_out(self, children: Sequence[Child], parent: Child) -> None:
         """Publish a chord."""
@@ -85,7 +85,7 @@ class FleetDoorbell:
             logger.error("publishing failed; the sweeper will ring", exc_info=error)
 
 
-class LocalDoorbell:
+class LocalRunWaker:
     """Starts slices in this process, at most ``slots`` at once."""
 
     def __init__(self, *, slots: int) -> None:

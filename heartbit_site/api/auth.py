@@ -15,9 +15,9 @@ from ninja.utils import check_csrf
 
 from heartbit_site.api.errors import TooManyRequestsError, UnauthorizedError
 from heartbit_site.api.key_prefix_cache import prefixes
-from heartbit_site.api.rate_limit import buckets, whose
+from heartbit_site.api.rate_limit import bucket_key, buckets
 from heartbit_site.base import orm
-from heartbit_site.base.access import Access, access_of_key, access_of_user, operates
+from heartbit_site.base.access import Access, access_of_key, access_of_user, is_operator
 from heartbit_site.base.actions.create_api_key import authenticate_api_key
 from heartbit_site.base.errors import ForbiddenError
 from heartbit_site.base.refusals import describe_refusal
@@ -54,10 +54,10 @@ class ScopeAuth(AuthBase):
             NoWorkspaceError: A session asks for a workspace that the person is no member of.
             TooManyRequestsError: They ask too often.
         """
-        access = await orm.in_thread(lambda: _access(request))
+        access = await orm.run_in_thread(lambda: _access(request))
         missing = self.missing(access)
         if missing is not None:
-            raise await orm.in_thread(lambda: _forbidden(access, missing))
+            raise await orm.run_in_thread(lambda: _forbidden(access, missing))
         return access
 
     def missing(self, access: Access) -> str | None:
@@ -88,7 +88,7 @@ class MemberAuth(ScopeAuth):
             NoWorkspaceError: As for ``ScopeAuth``.
             TooManyRequestsError: As for ``ScopeAuth``.
         """
-        return await orm.in_thread(lambda: _access(request))
+        return await orm.run_in_thread(lambda: _access(request))
 
 
 class PersonAuth(MemberAuth):
@@ -101,7 +101,7 @@ class PersonAuth(MemberAuth):
             UnauthorizedError: There is no key and no session, or the key opens nothing (any more).
             TooManyRequestsError: As for ``ScopeAuth``.
         """
-        return await orm.in_thread(lambda: _key(request) or _user(request))
+        return await orm.run_in_thread(lambda: _key(request) or _user(request))
 
 
 class OperatorAuth(ScopeAuth):
@@ -117,7 +117,7 @@ class OperatorAuth(ScopeAuth):
             TooManyRequestsError: As for ``ScopeAuth``.
         """
         access = await super().__call__(request)
-        if not await orm.in_thread(lambda: operates(access)):
+        if not await orm.run_in_thread(lambda: is_operator(access)):
             raise ForbiddenError(
                 "The fleet is the installation's: use a key that a superuser or the command line "
                 "made."
@@ -143,7 +143,7 @@ def opened_by(key: str, *, address: str) -> Access:
         TooManyRequestsError: They ask too often.
     """
     try:
-        buckets().check(whose(address))
+        buckets().check(bucket_key(address))
     except TooManyRequestsError:
         # Others at this address are let in, but a guess is not worth a look.
         if not prefixes().may_open(key):
@@ -179,7 +179,7 @@ def refuse_unknown(request: HttpRequest, error: HeartbitError) -> HeartbitError:
     Raises:
         TooManyRequestsError: They ask too often.
     """
-    buckets().take(whose(_address(request)))
+    buckets().take(bucket_key(_address(request)))
     return error
 
 
@@ -205,7 +205,7 @@ def _unknown(address: str, why: str) -> UnauthorizedError:
     Raises:
         TooManyRequestsError: They ask too often.
     """
-    buckets().take(whose(address))
+    buckets().take(bucket_key(address))
     return UnauthorizedError(why)
 
 

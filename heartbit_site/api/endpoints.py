@@ -68,7 +68,7 @@ def _view(
         access = access_of(request)
         if is_async:
             return _response(operation, await function(access, **given))
-        return await orm.in_thread(lambda: _response(operation, function(access, **given)))
+        return await orm.run_in_thread(lambda: _response(operation, function(access, **given)))
 
     _, *parameters = inspect.signature(function, eval_str=True).parameters.values()
     request = inspect.Parameter(

@@ -88,7 +88,7 @@ STATUSES: tuple[tuple[type[HeartbitError], int], ...] = (
 
 def install(api: NinjaAPI) -> None:
     """Let the API answer every exception in the one form."""
-    api.add_exception_handler(HeartbitError, of_ours)
+    api.add_exception_handler(HeartbitError, heartbit_error)
     api.add_exception_handler(HttpError, _of_ninja)
     api.add_exception_handler(ValidationError, _of_validation)
     api.add_exception_handler(RequestDataTooBig, _of_size)
@@ -120,11 +120,11 @@ def answer(status: int, code: str, detail: str, scope: str | None = None) -> Jso
     return response
 
 
-def of_ours(request: HttpRequest, error: Any) -> HttpResponse:
+def heartbit_error(request: HttpRequest, error: Any) -> HttpResponse:
     """The answer to one of our own errors."""
     status = status_of(error)
     scope = error.scope if isinstance(error, ForbiddenError) else None
-    response = answer(status, name_of(type(error)), str(error), scope)
+    response = answer(status, problem_code(type(error)), str(error), scope)
     if isinstance(error, TooManyRequestsError | QuotaExceededError):
         response["Retry-After"] = str(error.seconds)
     return response
@@ -135,7 +135,7 @@ def status_of(error: HeartbitError) -> int:
     return next(status for kind, status in STATUSES if isinstance(error, kind))
 
 
-def name_of(kind: type[Exception]) -> str:
+def problem_code(kind: type[Exception]) -> str:
     """``AgentNotFoundError`` as ``agent_not_found``."""
     return _WORDS.sub("_", kind.__name__.removesuffix("Error")).lower()
 
@@ -143,9 +143,11 @@ def name_of(kind: type[Exception]) -> str:
 def _of_ninja(request: HttpRequest, error: Any) -> HttpResponse:
     # A body that cannot be parsed arrives here, wrapped; so does a missing key.
     if isinstance(error.__cause__, HeartbitError):
-        return of_ours(request, error.__cause__)
+        return heartbit_error(request, error.__cause__)
     if error.status_code == 401:
-        return of_ours(request, UnauthorizedError("Send an API key: Authorization: Bearer hb_..."))
+        return heartbit_error(
+            request, UnauthorizedError("Send an API key: Authorization: Bearer hb_...")
+        )
     return answer(error.status_code, "http", str(error))
 
 
@@ -154,7 +156,7 @@ def _of_validation(request: HttpRequest, error: Any) -> HttpResponse:
 
 
 def _of_size(request: HttpRequest, error: Any) -> HttpResponse:
-    return of_ours(request, TooLargeError(TOO_LARGE))
+    return heartbit_error(request, TooLargeError(TOO_LARGE))
 
 
 def _of_absence(request: HttpRequest, error: Any) -> HttpResponse:

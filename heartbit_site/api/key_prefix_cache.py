@@ -11,7 +11,7 @@ from heartbit_site.base.models import ApiKey
 FRESH_SECONDS = 5.0
 
 
-class Prefixes:
+class KeyPrefixCache:
     """The public parts of all keys, as they were a moment ago; any thread may ask.
 
     Args:
@@ -36,6 +36,6 @@ class Prefixes:
 
 
 @functools.cache
-def prefixes() -> Prefixes:
+def prefixes() -> KeyPrefixCache:
     """The process's."""
-    return Prefixes()
+    return KeyPrefixCache()

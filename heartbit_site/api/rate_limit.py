@@ -19,7 +19,7 @@ from redis.exceptions import ConnectionError as LostError
 from redis.retry import Retry
 
 from agents.runtime.limiter import RESERVE
-from agents.runtime.valkey_guard import Reach
+from agents.runtime.valkey_guard import ValkeyGuard
 from heartbit_site.api.errors import TooManyRequestsError
 
 logger = logging.getLogger(__name__)
@@ -30,7 +30,7 @@ MOST_EMPTY = 10_000  # of which a process remembers that they are
 NETWORK_BITS = 64  # of an IPv6 address: whoever has one has them all
 
 
-class Buckets:
+class RateLimiter:
     """The buckets of all who ask; any thread may take from them, and is blocked meanwhile.
 
     Args:
@@ -42,7 +42,7 @@ class Buckets:
         self._rate = per_second
         self._size = max(1.0, per_second * BURST_SECONDS)
         self._empty_until: dict[str, float] = {}
-        self._reach = Reach(logger, "requests to the API are not limited")
+        self._reach = ValkeyGuard(logger, "requests to the API are not limited")
         client = Redis.from_url(
             url,
             decode_responses=True,
@@ -89,7 +89,7 @@ class Buckets:
         )
 
 
-def whose(address: str) -> str:
+def bucket_key(address: str) -> str:
     """The bucket of all who come from an address, or from the network that is one customer's."""
     found = customer(address)
     return f"address:{address if found is None else found}"
@@ -109,6 +109,6 @@ def customer(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Network | No
 
 
 @functools.cache
-def buckets() -> Buckets:
+def buckets() -> RateLimiter:
     """The process's."""
-    return Buckets(settings.REDIS_URL, settings.HEARTBIT_API_RATE_LIMIT)
+    return RateLimiter(settings.REDIS_URL, settings.HEARTBIT_API_RATE_LIMIT)

@@ -46,7 +46,7 @@ class Handshake:
             await self._pages(scope, receive, send)
             return
         address = (scope.get("client") or ("",))[0]
-        opened = await orm.in_thread(lambda: _opened(key, address))
+        opened = await orm.run_in_thread(lambda: _opened(key, address))
         await self._consumers({**scope, "opened": opened}, receive, send)
 
 

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from agents.journal.events import Closing, ModelAnswered
 from agents.live import journal
-from agents.live.json_lines import line_of
+from agents.live.json_lines import to_json_line
 from agents.live.page_lines import Shown, take
 from agents.live.tree_view import Tree
-from agents.live.updates import Happened, RunSeen, Streamed
+from agents.live.updates import DeltaUpdate, EventUpdate, RunUpdate
 from agents.live.watchers import watch
 
 if TYPE_CHECKING:
@@ -57,12 +57,12 @@ class Selection:
     def wants(self, update: Update) -> bool:
         """Whether the reader gets it."""
         match update:
-            case RunSeen():
+            case RunUpdate():
                 return self._whole_tree
-            case Streamed(run_id, delta):
+            case DeltaUpdate(run_id, delta):
                 # The window is read from its beginning: what is journaled by now is old.
                 return self._has(run_id) and delta.turn > self._answered.get(run_id, 0)
-            case Happened(run_id, recorded):
+            case EventUpdate(run_id, recorded):
                 if isinstance(recorded.event, ModelAnswered):
                     self._answered[run_id] = recorded.event.turn
                 if run_id == self._run_id and isinstance(recorded.event, Closing):
@@ -111,8 +111,8 @@ async def _updates(root_id: UUID) -> AsyncGenerator[Shown, None]:
 
 def message(one: Shown, run_id: UUID) -> bytes:
     """One server-sent event; only the events of the run that is read have an id."""
-    update, data = one.update, line_of(one.update, one.run)
-    if not isinstance(update, Happened):
+    update, data = one.update, to_json_line(one.update, one.run)
+    if not isinstance(update, EventUpdate):
         return _encode(data["type"], data)
     seq = update.recorded.seq if update.run_id == run_id else None
     return _encode(data["event"], data, seq)

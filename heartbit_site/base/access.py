@@ -114,7 +114,7 @@ def access_of_user(user: Any, slug: str) -> Access:
     return Access(workspace, user.get_username(), "web", scopes, user.pk)
 
 
-def renew(access: Access) -> Access | None:
+def refresh_access(access: Access) -> Access | None:
     """What somebody who was let in may do by now; None: nothing any more.
 
     Long streams ask now and then: keys are revoked, members leave and change roles.
@@ -133,7 +133,7 @@ def renew(access: Access) -> Access | None:
         return None
 
 
-def operates(access: Access) -> bool:
+def is_operator(access: Access) -> bool:
     """Whether somebody with the operators' scope is one: a superuser, or the command line's key."""
     if access.user_id is None:
         return True

@@ -45,10 +45,10 @@ __all__ = [
     "cancel_reason",
     "close",
     "current_job",
+    "gather_all",
     "loop",
     "run",
     "submit",
-    "together",
 ]
 
 T = TypeVar("T")
@@ -262,7 +262,7 @@ async def cancel_and_wait(*tasks: asyncio.Task[Any]) -> None:
         _, pending = await asyncio.wait(pending, timeout=CANCEL_AGAIN)
 
 
-async def together(*coros: Coroutine[Any, Any, T]) -> list[T]:
+async def gather_all(*coros: Coroutine[Any, Any, T]) -> list[T]:
     """Run coroutines at once; their results, in order. When it returns or raises, all have ended.
 
     ``asyncio.TaskGroup`` for callers that ask ``Task.cancelling`` whether somebody stopped them: in

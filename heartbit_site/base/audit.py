@@ -111,7 +111,7 @@ def _brief(value: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Break:
+class ChainBreak:
     """Where a chain does not hold.
 
     Attributes:
@@ -126,7 +126,7 @@ class Break:
 
 
 @dataclass(frozen=True, slots=True)
-class Tip:
+class ChainHead:
     """How a chain ends.
 
     Attributes:
@@ -140,7 +140,7 @@ class Tip:
     hash: str
 
 
-def verify(workspace: Workspace | None = None) -> list[Break]:
+def verify(workspace: Workspace | None = None) -> list[ChainBreak]:
     """Check the chains; empty: nothing was changed, moved or taken out.
 
     Entries cut off at a chain's end leave a shorter chain that holds: whoever wants to notice that
@@ -152,10 +152,10 @@ def verify(workspace: Workspace | None = None) -> list[Break]:
     where, values = ("", []) if workspace is None else (" WHERE chain = %s", [workspace.pk])
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT chain, number, problem FROM audit_broken(){where}", values)  # noqa: S608
-        return [Break(*row) for row in cursor.fetchall()]
+        return [ChainBreak(*row) for row in cursor.fetchall()]
 
 
-def tips(workspace: Workspace | None = None) -> list[Tip]:
+def chain_heads(workspace: Workspace | None = None) -> list[ChainHead]:
     """The last entry of each chain.
 
     Args:
@@ -164,4 +164,4 @@ def tips(workspace: Workspace | None = None) -> list[Tip]:
     entries = AuditEntry.objects.order_by("chain", "-number").distinct("chain")
     if workspace is not None:
         entries = entries.filter(chain=workspace.pk)
-    return [Tip(*row) for row in entries.values_list("chain", "number", "hash")]
+    return [ChainHead(*row) for row in entries.values_list("chain", "number", "hash")]

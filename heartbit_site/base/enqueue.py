@@ -51,7 +51,7 @@ _EMBEDDED: dict[str, Any] = {"callbacks": None, "errbacks": None, "chain": None}
 
 
 @dataclass(frozen=True, slots=True)
-class Nudge:
+class TaskMessage:
     """A message.
 
     Attributes:
@@ -76,7 +76,7 @@ class _Part:
     body: dict[str, Any]
 
 
-def send(nudge: Nudge) -> None:
+def send(nudge: TaskMessage) -> None:
     """Publish a nudge. A broker that is away is logged, never raised."""
     if _Silence.holds():
         return
@@ -84,7 +84,7 @@ def send(nudge: Nudge) -> None:
         _publish(producer, nudge)
 
 
-def send_chord(header: Sequence[Nudge], body: Nudge) -> None:
+def send_chord(header: Sequence[TaskMessage], body: TaskMessage) -> None:
     """Publish the header's nudges together, and the body's once all their tasks have ended.
 
     A broker that is away is logged, never raised.
@@ -142,7 +142,7 @@ def _broker() -> Iterator[Producer]:
         logger.warning("the broker is away (%s); the sweeper will ring instead", error)
 
 
-def _publish(producer: Producer, nudge: Nudge, part: _Part | None = None) -> None:
+def _publish(producer: Producer, nudge: TaskMessage, part: _Part | None = None) -> None:
     task_id = str(uuid.uuid4())
     arguments = (nudge.about,) if nudge.about else ()
     expires = None

@@ -18,7 +18,7 @@ class NoSuchTimeError(ValueError):
     """No clock in the zone ever shows that time; the message says so as one sentence."""
 
 
-def moment_there(local: datetime, zone: ZoneInfo) -> datetime:
+def localize(local: datetime, zone: ZoneInfo) -> datetime:
     """When clocks in the zone show that time; what they show twice means the first coming.
 
     Args:

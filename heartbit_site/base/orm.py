@@ -45,7 +45,7 @@ class OrmExecutor(ThreadPoolExecutor):
         return super().submit(_checked, fn, *args, **kwargs)
 
     def submit_read(self, fn: Callable[[], T]) -> Future[T]:
-        """Run ``fn``, which only reads, in a thread; see ``read``."""
+        """Run ``fn``, which only reads, in a thread; see ``read_in_thread``."""
         return super().submit(_again_if_dead, fn)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002  the base class's
@@ -78,12 +78,12 @@ def shared() -> OrmExecutor:
     return OrmExecutor(THREADS, name="orm")
 
 
-async def in_thread(fn: Callable[[], T]) -> T:
+async def run_in_thread(fn: Callable[[], T]) -> T:
     """The result of ``fn``, run in a thread that may use the ORM."""
     return await asyncio.get_running_loop().run_in_executor(shared(), fn)
 
 
-async def read(fn: Callable[[], T]) -> T:
+async def read_in_thread(fn: Callable[[], T]) -> T:
     """The result of ``fn``, which only reads, run in a thread that may use the ORM.
 
     Its connection is not asked beforehand whether it lives, which is a round trip: one that proves

@@ -8,7 +8,7 @@ import pwd
 from heartbit_site.base.audit import Actor
 
 
-def login() -> str:
+def os_username() -> str:
     """Return the name of the account that the operating system runs this process as.
 
     Not what LOGNAME or USER say, which anybody can set: a call that needs several people counts
@@ -21,6 +21,6 @@ def login() -> str:
         return f"user {number}"
 
 
-def at_terminal() -> Actor:
+def terminal_user() -> Actor:
     """Whoever runs a command here, as the audit and the runs that they start name them."""
-    return Actor(f"{login()} at a terminal", "terminal")
+    return Actor(f"{os_username()} at a terminal", "terminal")

@@ -42,7 +42,7 @@ class SecretError(HeartbitError):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SecretLocation:
     """Where a secret is kept; its ciphertext is of no use anywhere else."""
 
     table: str
@@ -60,7 +60,7 @@ class Place:
         return f"{self.table}.{self.column} of row {self.row_id}"
 
 
-def place_of(row: Model, column: str) -> Place:
+def place_of(row: Model, column: str) -> SecretLocation:
     """The place of a saved row's column.
 
     Raises:
@@ -69,7 +69,7 @@ def place_of(row: Model, column: str) -> Place:
     owned: Any = row
     if owned.pk is None or owned.workspace_id is None:
         raise ValueError("a row needs its id and its workspace before it can keep a secret")
-    return Place(owned._meta.db_table, column, owned.workspace_id, owned.pk)
+    return SecretLocation(owned._meta.db_table, column, owned.workspace_id, owned.pk)
 
 
 def seal(row: Model, column: str, text: str) -> str:
@@ -87,7 +87,7 @@ def reveal(row: Model, column: str) -> str:
     return decrypt(stored, place_of(row, column)) if stored else ""
 
 
-def encrypt(text: str, place: Place) -> str:
+def encrypt(text: str, place: SecretLocation) -> str:
     """The stored form of a secret, with the newest key and a fresh nonce.
 
     Raises:
@@ -99,7 +99,7 @@ def encrypt(text: str, place: Place) -> str:
     return f"{VERSION}:{key.id}:{base64.b64encode(nonce + sealed).decode()}"
 
 
-def decrypt(stored: str, place: Place) -> str:
+def decrypt(stored: str, place: SecretLocation) -> str:
     """The secret behind a stored form.
 
     Raises:
@@ -141,7 +141,7 @@ def keyring() -> tuple[Key, ...]:
     return parse_keys(settings.HEARTBIT_ENCRYPTION_KEYS())
 
 
-def _open(key: Key, raw: bytes, place: Place) -> str:
+def _open(key: Key, raw: bytes, place: SecretLocation) -> str:
     from cryptography.exceptions import InvalidTag  # noqa: PLC0415  see _cipher
 
     try:

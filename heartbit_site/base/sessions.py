@@ -10,7 +10,7 @@ from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY, get_user_model
 from django.utils.crypto import constant_time_compare
 
 
-def lasts(session_key: str | None, user_id: int | None) -> bool:
+def is_session_valid(session_key: str | None, user_id: int | None) -> bool:
     """Whether a session still is somebody's, who has the password that it began with.
 
     Args:

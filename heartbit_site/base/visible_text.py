@@ -46,20 +46,20 @@ def visible(text: str) -> str:
 
     Of JSON text, what comes out means the same: in it such characters occur only within strings.
     """
-    return "".join(pieces(text))
+    return "".join(split_hidden(text))
 
 
-def pieces(text: str) -> list[str]:
+def split_hidden(text: str) -> list[str]:
     """The text cut at its hidden characters: what is seen, an escape, what is seen, ..."""
     pattern = "" if text.isascii() and text.isprintable() else _pattern(set(text))
     if not pattern:
         return [text]
     found = re.split(f"({pattern})", text)
-    found[1::2] = map(code, found[1::2])
+    found[1::2] = map(json_escape, found[1::2])
     return found
 
 
-def code(character: str) -> str:
+def json_escape(character: str) -> str:
     """Its escape as JSON spells it: beyond the first plane two halves."""
     units = character.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))

@@ -17,7 +17,7 @@ from heartbit_site.base.actions.create_user import create_user
 from heartbit_site.base.actions.set_password import check_password, find_user, set_password
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import Role
-from heartbit_site.base.os_user import at_terminal
+from heartbit_site.base.os_user import terminal_user
 from heartbit_site.cli.errors import OK, USAGE, CommandError
 from heartbit_site.cli.keyboard import is_interactive
 from heartbit_site.cli.output import note, one_line, write, write_json
@@ -54,7 +54,7 @@ def create(
         user = create_user(
             name,
             secret,
-            by=at_terminal(),
+            by=terminal_user(),
             email=email,
             superuser=superuser,
             workspace=workspace,
@@ -74,7 +74,7 @@ def password(name: str, *, generate: bool, as_json: bool) -> int:
     user = find_user(name)
     secret = _secret(generate, lambda typed: check_password(typed, user))
     try:
-        user = set_password(name, secret, by=at_terminal())
+        user = set_password(name, secret, by=terminal_user())
     except ConfigurationError as error:
         raise CommandError(str(error), USAGE) from error
     text = "The user {} has a new password."

@@ -10,13 +10,13 @@ from uuid import UUID
 
 from agents.journal.events import ApprovalRequested, CallWaiting, OutcomeAsked, WaitResolved
 from heartbit_site.cli.asked_calls import waiting_calls
-from heartbit_site.cli.desk import Desk
+from heartbit_site.cli.desk import DecisionBackend
 from heartbit_site.cli.errors import CANNOT_START, CommandError, database_is_away
 from heartbit_site.cli.escape import visible
 from heartbit_site.cli.keyboard import is_interactive
 from heartbit_site.cli.kinds import APPROVAL, OUTCOME
 from heartbit_site.cli.output import note
-from heartbit_site.cli.prompter import Asking
+from heartbit_site.cli.prompter import CallPrompter
 from heartbit_site.contract.waits import LIST_WAITS
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Pausable(Protocol):
         ...
 
 
-class Attendant:
+class ApprovalWatcher:
     """Looks at what waits whenever a call begins to wait; each call is put to the person once.
 
     Args:
@@ -66,7 +66,7 @@ class Attendant:
         self._backend = backend
         self._name = name
         self._only_people = only_people
-        self._asking = Asking(Desk(backend)) if is_interactive() else None
+        self._asking = CallPrompter(DecisionBackend(backend)) if is_interactive() else None
         self._news = asyncio.Event()
         self._known: set[tuple[UUID, str, str]] = set()
         self._idle = asyncio.Event()

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from agents.approvals.uncertain_calls import unasked
-from agents.choices import Home
+from agents.choices import Placement
 from agents.models import Run
 from agents.querysets import find_run
 from agents.runtime.executor import executor_of
@@ -46,7 +46,7 @@ def warn(decided: Iterable[WaitingCall]) -> None:
         run = Run.objects.get(pk=call.run_id)
         if run.finished_at is not None:
             continue
-        if run.home == Home.FLEET:
+        if run.home == Placement.FLEET:
             warn_without_worker(detail(run))
         elif not _goes_on(call.root_id, until):
             name = short_id(call.root_id)

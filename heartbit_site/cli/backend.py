@@ -19,7 +19,7 @@ from pydantic import BaseModel, ValidationError
 
 from heartbit_site.cli import remote
 from heartbit_site.cli.errors import CANNOT_START, USAGE, CommandError
-from heartbit_site.cli.startup import begin
+from heartbit_site.cli.startup import ensure_ready
 from heartbit_site.contract.validation import sentence
 
 if TYPE_CHECKING:
@@ -136,13 +136,13 @@ def backend_for(url: str | None, file: Path | None = None) -> Backend:
         file: What ``--config`` names.
 
     Raises:
-        ConfigurationError: As for ``remote.server`` and ``begin``.
-        EmbeddedError: As for ``begin``.
+        ConfigurationError: As for ``remote.server`` and ``ensure_ready``.
+        EmbeddedError: As for ``ensure_ready``.
     """
     server = remote.server(url, file)
     if server is not None:
         return ServerBackend(server)
-    begin("heartbit_site.cli.local_backend")
+    ensure_ready("heartbit_site.cli.local_backend")
     from heartbit_site.cli.local_backend import LocalBackend  # noqa: PLC0415  needs Django set up
 
     return LocalBackend()

@@ -45,7 +45,7 @@ PLACE: Final = ("host", "port", "security")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class ChannelOptions:
     """Settings that a command line names; None and empty lists: not said.
 
     Attributes:
@@ -134,7 +134,7 @@ def show(url: str | None, name: str, *, as_json: bool) -> int:
     return OK
 
 
-def add(url: str | None, kind: str, order: Order, *, as_json: bool) -> int:
+def add(url: str | None, kind: str, order: ChannelOptions, *, as_json: bool) -> int:
     """Make a channel and print it with its secret."""
     backend = backend_for(url)
     given = {"kind": kind, **order.given(backend)}
@@ -153,7 +153,7 @@ def add(url: str | None, kind: str, order: Order, *, as_json: bool) -> int:
     return OK
 
 
-def change(url: str | None, name: str, order: Order, *, as_json: bool) -> int:
+def change(url: str | None, name: str, order: ChannelOptions, *, as_json: bool) -> int:
     """Change a channel and print it."""
     backend = backend_for(url)
     found = _find(backend, name)
@@ -209,7 +209,7 @@ def _find(backend: Backend, name: str) -> ChannelOut:
     )
 
 
-def _new_mailbox(present: MailboxOut | None, order: Order) -> dict[str, Any]:
+def _new_mailbox(present: MailboxOut | None, order: ChannelOptions) -> dict[str, Any]:
     said = order.said_of_mailbox()
     if said.get("host") == "":
         return {"mailbox": None}
@@ -225,7 +225,7 @@ def _new_mailbox(present: MailboxOut | None, order: Order) -> dict[str, Any]:
     return {"mailbox": mailbox}
 
 
-def _password(order: Order) -> str:
+def _password(order: ChannelOptions) -> str:
     """Return the mailbox's password, from standard input or from the person at the terminal.
 
     Raises:

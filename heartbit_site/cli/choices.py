@@ -134,7 +134,7 @@ def done(call: WaitingCall, choice: Choice, missing: int = 0) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class ApproveOptions:
     """What `heartbit approve` was told about a run's calls; nothing: ask.
 
     Attributes:
@@ -178,7 +178,7 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Word:
+class ResolveOptions:
     """What `heartbit resolve` was told about a call; nothing: ask.
 
     Attributes:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from agents.definitions.spec import GROUPS
 from heartbit_site.base.errors import ConfigurationError
-from heartbit_site.base.os_user import at_terminal
+from heartbit_site.base.os_user import terminal_user
 from heartbit_site.base.terminal_text import clean
 from heartbit_site.cli import errors
 from heartbit_site.cli.output import note, write, write_exactly, write_json
@@ -78,7 +78,7 @@ def configuration_of(file: Path | None) -> Configuration | None:
 
 def import_(configuration: Configuration, *, prune: bool, as_json: bool) -> int:
     """Import it into the workspace of the command line and say what changed."""
-    changes = import_config(default_workspace(), configuration, prune=prune, by=at_terminal())
+    changes = import_config(default_workspace(), configuration, prune=prune, by=terminal_user())
     if as_json:
         write_json(asdict(changes))
         return errors.OK

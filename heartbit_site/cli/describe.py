@@ -13,8 +13,8 @@
 ISO 8601 in UTC or null. `status` and `runs` without a run print `{"runs": [...]}`: of each the
 beginning of its task with `task_characters`, and neither `output` nor `structured` nor `children`.
 
-With `--watch` there is a JSON object a line: what is known, what happens (`agents.live.json_lines`), and
-at the end the run::
+With `--watch` there is a JSON object a line: what is known, what happens
+(`agents.live.json_lines`), and at the end the run::
 
     {"type": "result", "id": id, ... as above ...}
 """

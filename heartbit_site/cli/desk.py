@@ -38,7 +38,7 @@ _ENDS: Final[Mapping[str, str]] = {
 }
 
 
-class Desk:
+class DecisionBackend:
     """Decides calls, and says what became of them."""
 
     def __init__(self, backend: Backend) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Self
 from rich.console import Console, Group
 from rich.live import Live
 
-from agents.live.json_lines import line_of
+from agents.live.json_lines import to_json_line
 from heartbit_site.cli import plain
 from heartbit_site.cli.output import is_terminal, note, write_json
 from heartbit_site.cli.render import ASCII, UNICODE, Canvas, render
@@ -60,7 +60,7 @@ class JsonLines(Display):
     def update(self, update: Update) -> None:
         """Print it, if it is news."""
         if self.tree.apply(update) is not None:
-            write_json(line_of(update, self.tree.runs[update.run_id]))
+            write_json(to_json_line(update, self.tree.runs[update.run_id]))
 
 
 class Lines(Display):
@@ -79,7 +79,7 @@ class Lines(Display):
     def tick(self) -> None:
         """After a long silence, say what is going on."""
         if self._held is None and time.monotonic() - self._spoke_at > QUIET_SECONDS:
-            self._write(plain.standing(self.tree))
+            self._write(plain.progress_lines(self.tree))
 
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:

@@ -12,7 +12,7 @@ from django.db import DatabaseError
 from agents.llm import factory
 from agents.llm.client import create_client
 from agents.llm.environment import check_environment
-from agents.llm.health import MAX_BYTES, Health, Subject, check
+from agents.llm.health import MAX_BYTES, Health, HealthTarget, check
 from agents.llm.providers import PROVIDERS
 from heartbit_site.base import installation, secrets, variables
 from heartbit_site.base.errors import ConfigurationError, HeartbitError
@@ -59,7 +59,7 @@ def _models() -> list[Check]:
 def _providers() -> list[Check]:
     """Those of the environment: with a key, with an address, or asked for by name."""
     subjects = [
-        Subject(name, _environ(provider.key_env), _environ(f"{name.upper()}_BASE_URL"))
+        HealthTarget(name, _environ(provider.key_env), _environ(f"{name.upper()}_BASE_URL"))
         for name, provider in PROVIDERS.items()
         if name != LOCAL and _is_configured(name)
     ]
@@ -72,7 +72,7 @@ def _providers() -> list[Check]:
     ]
 
 
-def _mend(subject: Subject) -> str:
+def _mend(subject: HealthTarget) -> str:
     name = subject.provider.upper()
     return f"Check {PROVIDERS[subject.provider].key_env} and {name}_BASE_URL."
 
@@ -95,8 +95,8 @@ def _accounts() -> list[Check]:
     except DatabaseError:
         return []  # no tables yet, or no database: said above
     checks: list[Check] = []
-    typed: list[tuple[ProviderAccount, Subject]] = []
-    plain: list[tuple[ProviderAccount, Subject]] = []
+    typed: list[tuple[ProviderAccount, HealthTarget]] = []
+    plain: list[tuple[ProviderAccount, HealthTarget]] = []
     for row in rows:
         title = f"account {row.provider}"
         try:
@@ -105,7 +105,7 @@ def _accounts() -> list[Check]:
             checks.append(Check(title, "fail", str(error), f"Enter it again: {_page(row)}."))
             continue
         url = row.base_url or _environ(f"{row.provider.upper()}_BASE_URL")
-        (typed if row.base_url else plain).append((row, Subject(row.provider, key, url)))
+        (typed if row.base_url else plain).append((row, HealthTarget(row.provider, key, url)))
     for asked, guard in ((plain, False), (typed, True)):
         if asked:
             found = asyncio.run(_ask([subject for _, subject in asked], guard=guard))
@@ -125,7 +125,7 @@ def _said(title: str, health: Health, mend: str) -> Check:
     return Check(title, "ok", detail) if health.ok else Check(title, "fail", detail, mend)
 
 
-async def _ask(subjects: list[Subject], *, guard: bool) -> list[Health]:
+async def _ask(subjects: list[HealthTarget], *, guard: bool) -> list[Health]:
     """Somebody typed an account's own address, so it may not lead into the private network."""
     async with _client(guard=guard) as client:
         asked = [

@@ -11,7 +11,7 @@ from typing import Final
 from heartbit_site.base import visible_text
 
 # What a page may keep, a single line may not; and a backslash must not look like an escape's.
-_LINE: Final = str.maketrans({"\\": "\\\\", "\n": "\\n", "\t": visible_text.code("\t")})
+_LINE: Final = str.maketrans({"\\": "\\\\", "\n": "\\n", "\t": visible_text.json_escape("\t")})
 
 
 def visible(text: str) -> str:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class ForkOptions:
     """What `heartbit runs fork` was asked; what is None was not said."""
 
     run: str
@@ -72,7 +72,7 @@ class Order:
         return checked(ForkIn, wanted)
 
 
-def fork(url: str | None, order: Order, *, follow: bool, as_json: bool, plain: bool) -> int:
+def fork(url: str | None, order: ForkOptions, *, follow: bool, as_json: bool, plain: bool) -> int:
     """Fork a run on the fleet, and print the new one's id or follow it."""
     backend, body = backend_for(url), order.body()
     confirm(backend, order, body.turn)
@@ -80,7 +80,7 @@ def fork(url: str | None, order: Order, *, follow: bool, as_json: bool, plain: b
     return accepted(backend, run, follow=follow, as_json=as_json, plain=plain)
 
 
-def confirm(backend: Backend, order: Order, turn: int) -> None:
+def confirm(backend: Backend, order: ForkOptions, turn: int) -> None:
     """Ask before effects happen a second time.
 
     Raises:

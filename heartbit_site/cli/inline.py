@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from agents.choices import RunStatus
 from agents.models import Run, Wait
-from heartbit_site.cli.approval_watcher import Attendant
+from heartbit_site.cli.approval_watcher import ApprovalWatcher
 from heartbit_site.cli.local_backend import LocalBackend
 from heartbit_site.cli.short_id import short_id
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from heartbit_site.cli.display import Display
 
 
-def attendant_of(display: Display, *, leaves: bool) -> Attendant:
+def attendant_of(display: Display, *, leaves: bool) -> ApprovalWatcher:
     """Return what stands beside a run that is shown here; ask the database for the workspace.
 
     Args:
         display: What shows it.
         leaves: Without a terminal, leave the run once it can only wait for a person.
     """
-    return Attendant(
+    return ApprovalWatcher(
         display,
         LocalBackend("inline"),
         name=short_id,

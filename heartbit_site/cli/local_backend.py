@@ -13,7 +13,7 @@ from heartbit_site.api.errors import status_of
 from heartbit_site.base import orm
 from heartbit_site.base.access import Access
 from heartbit_site.base.errors import ConflictError, HeartbitError, NotFoundError
-from heartbit_site.base.os_user import at_terminal
+from heartbit_site.base.os_user import terminal_user
 from heartbit_site.base.scopes import SCOPES
 from heartbit_site.cli.backend import Backend
 from heartbit_site.cli.errors import CANNOT_START, USAGE, CommandError
@@ -47,7 +47,7 @@ class LocalBackend(Backend):
     def __init__(self, via: Literal["terminal", "inline"] = "terminal") -> None:
         self.access = Access(
             workspace=default_workspace(),
-            name=at_terminal().name,
+            name=terminal_user().name,
             via=via,
             scopes=frozenset(SCOPES),
             user_id=None,
@@ -55,7 +55,7 @@ class LocalBackend(Backend):
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         """Return what a function returns, run in a thread that may use the ORM."""
-        return await orm.in_thread(work)
+        return await orm.run_in_thread(work)
 
     def rest(self) -> None:
         """Close this thread's connections: the next one is new, whatever happens meanwhile."""

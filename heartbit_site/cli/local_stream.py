@@ -10,14 +10,14 @@ from django.conf import settings
 from django.db import connections
 
 from agents.live.journal import recorded
-from agents.live.valkey import ValkeySource, connect
+from agents.live.valkey import ValkeySubscriber, connect
 from heartbit_site.cli.display import Display, JsonLines, progress
 from heartbit_site.cli.inline import attendant_of
 from heartbit_site.cli.watch import interrupts, watch
 
 if TYPE_CHECKING:
     from agents.live.updates import Update
-    from heartbit_site.cli.approval_watcher import Attendant
+    from heartbit_site.cli.approval_watcher import ApprovalWatcher
     from heartbit_site.cli.run_streams import Ending
 
 
@@ -36,12 +36,12 @@ class LocalStream:
         return asyncio.run(_watch(UUID(root), display, attendant))
 
 
-async def _watch(root_id: UUID, display: Display, attendant: Attendant) -> Ending:
+async def _watch(root_id: UUID, display: Display, attendant: ApprovalWatcher) -> Ending:
     valkey = connect(settings.REDIS_URL)
     try:
         with display:
             watching = asyncio.ensure_future(
-                watch(root_id, ValkeySource(valkey), display, attendant)
+                watch(root_id, ValkeySubscriber(valkey), display, attendant)
             )
 
             def leave() -> None:

@@ -15,13 +15,13 @@ from heartbit_site.base.visible_text import compact_json
 from heartbit_site.cli.asked_calls import waiting_calls
 from heartbit_site.cli.backend import ServerBackend, backend_for
 from heartbit_site.cli.choices import Answer, Approve, Choice, Edit, unfit, value_of
-from heartbit_site.cli.desk import Desk, closed
+from heartbit_site.cli.desk import DecisionBackend, closed
 from heartbit_site.cli.errors import FAILED, OK, USAGE, CommandError
 from heartbit_site.cli.escape import visible
 from heartbit_site.cli.keyboard import is_interactive
 from heartbit_site.cli.kinds import APPROVAL, OUTCOME
 from heartbit_site.cli.output import note, one_line, seconds, write, write_json
-from heartbit_site.cli.prompter import Asking
+from heartbit_site.cli.prompter import CallPrompter
 from heartbit_site.cli.table import print_table
 from heartbit_site.contract.approvals import LIST_DECISIONS
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from heartbit_site.cli.backend import Backend
-    from heartbit_site.cli.choices import Order, Word
+    from heartbit_site.cli.choices import ApproveOptions, ResolveOptions
     from heartbit_site.cli.kinds import Kind
     from heartbit_site.cli.question import WaitingCall
 
@@ -42,7 +42,7 @@ def answer(
     kind: Kind,
     run: str | None,
     call: str | None,
-    order: Order | Word,
+    order: ApproveOptions | ResolveOptions,
     *,
     url: str | None,
     as_json: bool,
@@ -59,7 +59,7 @@ def overview(backend: Backend, kind: Kind = APPROVAL, *, as_json: bool) -> int:
     calls = waiting_calls(backend, kind)
     unasked = _unasked(backend, kind)
     backend.rest()
-    show(calls, Desk(backend), kind, as_json=as_json, unasked=unasked)
+    show(calls, DecisionBackend(backend), kind, as_json=as_json, unasked=unasked)
     if not as_json:
         _warn(backend, calls)
     return OK
@@ -69,7 +69,7 @@ def of_run(
     backend: Backend,
     text: str,
     call_id: str | None,
-    order: Order | Word,
+    order: ApproveOptions | ResolveOptions,
     kind: Kind = APPROVAL,
     *,
     as_json: bool,
@@ -87,7 +87,7 @@ def of_run(
                 raise CommandError(unasked_sentence(call))
         raise CommandError(_why_not(backend, text, call_id, kind))
     backend.rest()
-    code = settle(calls, choice, Desk(backend), as_json=as_json)
+    code = settle(calls, choice, DecisionBackend(backend), as_json=as_json)
     _warn(backend, calls)
     return code
 
@@ -124,7 +124,7 @@ def _why_not(backend: Backend, text: str, call_id: str | None, kind: Kind) -> st
 
 def show(
     calls: Sequence[WaitingCall],
-    desk: Desk,
+    desk: DecisionBackend,
     kind: Kind = APPROVAL,
     *,
     as_json: bool,
@@ -156,7 +156,7 @@ def show(
 
 
 def settle(
-    calls: Sequence[WaitingCall], choice: Choice | None, desk: Desk, *, as_json: bool
+    calls: Sequence[WaitingCall], choice: Choice | None, desk: DecisionBackend, *, as_json: bool
 ) -> int:
     """Decide the calls that were named, or ask about them; the exit code.
 
@@ -228,7 +228,7 @@ def described(call: WaitingCall) -> dict[str, Any]:
 
 
 async def _decide_all(
-    calls: Sequence[WaitingCall], choice: Choice, desk: Desk, *, as_json: bool
+    calls: Sequence[WaitingCall], choice: Choice, desk: DecisionBackend, *, as_json: bool
 ) -> int:
     """One by one; each is decided as it was read here."""
     if len(calls) > 1 and not as_json:
@@ -272,8 +272,8 @@ def _running(call: WaitingCall, choice: Choice) -> object:
     return dict(call.arguments)
 
 
-async def _ask_all(calls: Sequence[WaitingCall], desk: Desk) -> None:
-    asking = Asking(desk)
+async def _ask_all(calls: Sequence[WaitingCall], desk: DecisionBackend) -> None:
+    asking = CallPrompter(desk)
     for number, call in enumerate(calls, start=1):
         if len(calls) > 1:
             note(f"{number} of {len(calls)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from agents.journal import events
-from agents.live.updates import Happened, Update
+from agents.live.updates import EventUpdate, Update
 from agents.live.words import say
 from heartbit_site.cli.output import one_line, seconds
 
@@ -31,14 +31,14 @@ _ENDINGS: Final = (events.RunSucceeded, events.RunFailed)
 
 def lines(tree: Tree, update: Update) -> list[str]:
     """What to write about an update that the tree has just taken in."""
-    if not isinstance(update, Happened):
+    if not isinstance(update, EventUpdate):
         return []
     run = tree.runs[update.run_id]
     text = _say(update.recorded.event, run)
     return [_line(run, text)] if text else []
 
 
-def standing(tree: Tree) -> list[str]:
+def progress_lines(tree: Tree) -> list[str]:
     """What the runs at work are doing, for when nothing has happened for a while."""
     at_work = [run for _, run in tree.walk() if not run.over]
     return [_line(run, f"{tree.activity(run)} ...") for run in at_work]

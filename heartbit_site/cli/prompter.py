@@ -21,14 +21,14 @@ from heartbit_site.cli.question import question
 from tools import answer_form as form_words
 
 if TYPE_CHECKING:
-    from heartbit_site.cli.desk import Desk
+    from heartbit_site.cli.desk import DecisionBackend
     from heartbit_site.cli.question import WaitingCall
 
 LOOK_SECONDS: Final = 0.5  # how soon a person is told that somebody else was quicker
 _APPROVALS: Final = {"a": Approve(), "r": Approve("run"), "A": Approve("agent")}
 
 
-class Asking:
+class CallPrompter:
     """Puts questions and carries out the answers.
 
     Attributes:
@@ -36,7 +36,7 @@ class Asking:
         look: Set it when something may have become of the call that is asked about.
     """
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: DecisionBackend) -> None:
         self.in_editor = False
         self.look = asyncio.Event()
         self._desk = desk

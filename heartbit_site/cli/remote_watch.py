@@ -18,7 +18,7 @@ from httpx_sse import EventSource, SSEError
 
 from heartbit_site.base import aio
 from heartbit_site.cli import remote_display
-from heartbit_site.cli.approval_watcher import Attendant
+from heartbit_site.cli.approval_watcher import ApprovalWatcher
 from heartbit_site.cli.backend import ServerBackend
 from heartbit_site.cli.errors import CANNOT_START, CommandError
 from heartbit_site.cli.remote_client import (
@@ -63,7 +63,7 @@ class ServerStream:
     def watch(self, root: str, *, as_json: bool, plain: bool, leaves: bool) -> Ending:
         """Show a tree until all of its runs have ended; what waits for a person is asked."""
         display = remote_display.Lines() if as_json else remote_display.progress(plain_lines=plain)
-        attendant = Attendant(display, ServerBackend(self._server))
+        attendant = ApprovalWatcher(display, ServerBackend(self._server))
         with display:
             return asyncio.run(_watch(self._server, root, display, attendant))
 
@@ -77,7 +77,7 @@ async def _recorded(server: Server, root: str) -> list[Update]:
 
 
 async def _watch(
-    server: Server, root: str, display: remote_display.Shown, attendant: Attendant
+    server: Server, root: str, display: remote_display.Shown, attendant: ApprovalWatcher
 ) -> Ending:
     following = asyncio.create_task(_follow(server, root, display, attendant))
     tasks = [
@@ -104,7 +104,7 @@ async def _tick(display: remote_display.Shown) -> None:
 
 
 @contextlib.contextmanager
-def _first_interrupt(leave: Callable[[], Any], attendant: Attendant) -> Iterator[None]:
+def _first_interrupt(leave: Callable[[], Any], attendant: ApprovalWatcher) -> Iterator[None]:
     """Within it the first Ctrl-C calls `leave`; a second one ends the process as usual.
 
     While the person's editor has the terminal, Ctrl-C is the editor's.
@@ -129,7 +129,7 @@ def _first_interrupt(leave: Callable[[], Any], attendant: Attendant) -> Iterator
 
 
 async def _follow(
-    server: Server, root: str, display: remote_display.Shown, attendant: Attendant
+    server: Server, root: str, display: remote_display.Shown, attendant: ApprovalWatcher
 ) -> None:
     """Read to the end, over as many connections as it takes."""
     loop = asyncio.get_running_loop()

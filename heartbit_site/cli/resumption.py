@@ -9,7 +9,7 @@ from agents.actions.revive_run import revive_run
 from agents.choices import RunStatus
 from agents.models import Agent, Run
 from agents.querysets import find_run
-from heartbit_site.base.os_user import at_terminal
+from heartbit_site.base.os_user import terminal_user
 from heartbit_site.cli.local_backend import LocalBackend
 from heartbit_site.cli.outcome import warn_without_worker
 from heartbit_site.cli.output import note
@@ -32,7 +32,7 @@ def resume(text: str, *, as_json: bool, plain: bool) -> int:
     workspace = default_workspace()
     run = find_run(workspace, text)
     if run.status == RunStatus.QUARANTINED:
-        revive_run(run, by=at_terminal())
+        revive_run(run, by=terminal_user())
         note(f"Run {run.pk} leaves its quarantine and goes on, alone in a process.")
         run.refresh_from_db()
     found = resume_run(run)

@@ -27,7 +27,7 @@ DETAIL_WIDTH = 200
 
 
 def show_run(url: str | None, name: str, *, as_json: bool) -> int:
-    """Show a run; with JSON, its result in the form of `agents.output.results` once it has ended."""
+    """Show a run; with JSON, its result (`agents.output.results`) once it has ended."""
     backend = backend_for(url)
     run = backend.call(SHOW_RUN, run_id=run_id_of(name))
     listed = backend.every(LIST_CALLS, run_id=run.id).calls

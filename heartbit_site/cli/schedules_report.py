@@ -19,7 +19,7 @@ from heartbit_site.cli.outcome import LIVE, warn_without_worker
 from heartbit_site.cli.output import one_line, write, write_json, write_view
 from heartbit_site.cli.table import print_table
 from heartbit_site.cli.targets import target_text
-from heartbit_site.cli.times import distance, moment, span, spoken, time_zone
+from heartbit_site.cli.times import format_relative, format_time, moment, span, time_zone
 from heartbit_site.cli.webhook_option import find_webhook
 from heartbit_site.contract import schedules as contract
 from heartbit_site.contract.runs import SHOW_RUN
@@ -47,7 +47,7 @@ NAME_WIDTH: Final = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class ScheduleOptions:
     """What `heartbit schedules add` was asked; what is empty was not said."""
 
     name: str
@@ -162,7 +162,7 @@ def show(url: str | None, name: str, *, as_json: bool) -> int:
         if text:
             write(f"  {title:<12} {one_line(text)}")
     for number, slot in enumerate(found.upcoming):
-        write(f"  {'' if number else 'next':<12} {slot.text}, {distance(slot.at)}")
+        write(f"  {'' if number else 'next':<12} {slot.text}, {format_relative(slot.at)}")
     if firings:
         write("")
         rows = [_firing(one, found.time_zone) for one in firings]
@@ -170,7 +170,7 @@ def show(url: str | None, name: str, *, as_json: bool) -> int:
     return OK
 
 
-def add(url: str | None, order: Order, *, as_json: bool) -> int:
+def add(url: str | None, order: ScheduleOptions, *, as_json: bool) -> int:
     """Make a schedule and print when it comes due."""
     given = order.given()  # what is not understood is said before anything is started
     backend = backend_for(url)
@@ -273,7 +273,9 @@ def _cells(one: ScheduleSummaryOut) -> tuple[str, ...]:
     return (
         one_line(one.name, NAME_WIDTH),
         one_line(one.agent),
-        f"{spoken(one.next_at, one.time_zone)}, {distance(one.next_at)}" if one.next_at else "-",
+        f"{format_time(one.next_at, one.time_zone)}, {format_relative(one.next_at)}"
+        if one.next_at
+        else "-",
         _standing(one.last) if one.last else "-",
         _state(one),
         one_line(one.description),
@@ -282,15 +284,15 @@ def _cells(one: ScheduleSummaryOut) -> tuple[str, ...]:
 
 def _facts(one: ScheduleOut) -> list[tuple[str, str]]:
     zone = one.time_zone
-    made = f"{one.created_by or '-'}, {spoken(one.created_at, zone)}"
+    made = f"{one.created_by or '-'}, {format_time(one.created_at, zone)}"
     is_call = one.task_type == "tool_call"
     return [
         ("number", str(one.id)),
         ("agent", one.agent),
         ("state", _state(one)),
         ("when", one.description),
-        ("begins", spoken(one.begins_at, zone)),
-        ("ends", spoken(one.ends_at, zone) if one.ends_at else ""),
+        ("begins", format_time(one.begins_at, zone)),
+        ("ends", format_time(one.ends_at, zone) if one.ends_at else ""),
         ("what", "a message on its conversation" if one.task_type == "message" else ""),
         ("tool call", f"{one.tool} {readable_json(one.arguments)}")
         if is_call
@@ -306,7 +308,7 @@ def _facts(one: ScheduleOut) -> list[tuple[str, str]]:
 
 def _firing(one: FiringOut, zone: str) -> tuple[str, ...]:
     return (
-        spoken(one.scheduled_for, zone),
+        format_time(one.scheduled_for, zone),
         one.trigger,
         _standing(one),
         one.run_id or "-",
@@ -332,7 +334,7 @@ def _state(one: ScheduleSummaryOut) -> str:
 def _coming(one: ScheduleOut) -> str:
     if not one.upcoming:
         return "No slot is to come any more."
-    return f"Next: {one.upcoming[0].text}, {distance(one.upcoming[0].at)}."
+    return f"Next: {one.upcoming[0].text}, {format_relative(one.upcoming[0].at)}."
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -12,12 +12,12 @@ from django.db import connections
 
 from agents.actions.cancel_run import cancel_run
 from agents.actions.start_run import start_run, task_text
-from agents.choices import Home
+from agents.choices import Placement
 from agents.models import Run
 from agents.reads.agents import find_agent
 from agents.runtime.host import LocalHost
 from heartbit_site.base import orm
-from heartbit_site.base.os_user import at_terminal
+from heartbit_site.base.os_user import terminal_user
 from heartbit_site.cli import describe
 from heartbit_site.cli.display import Display, progress
 from heartbit_site.cli.errors import WAITING
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from agents.output.payload import TaskPayload
     from heartbit_site.base.models import Workspace
-    from heartbit_site.cli.approval_watcher import Attendant
+    from heartbit_site.cli.approval_watcher import ApprovalWatcher
 
 SLOTS: Final = 100
 STOP_SECONDS: Final = 5.0
@@ -80,11 +80,11 @@ def run(request: Request, *, as_json: bool, plain: bool) -> int:
             request.task,
             agent=chosen.name,
             model=request.model,
-            home=Home.LOCAL,
+            home=Placement.LOCAL,
             origin=chosen.origin,
             approve=request.approve,
             payload=request.payload,
-            by=at_terminal(),
+            by=terminal_user(),
         )
 
     return stay_here(workspace, start, as_json=as_json, plain=plain)
@@ -125,7 +125,7 @@ def stay_here(
     display = Display() if as_json else progress(plain_lines=plain)
 
     def cancel(run_id: UUID) -> None:
-        cancel_run(workspace, run_id, reason="Ctrl-C", by=at_terminal())
+        cancel_run(workspace, run_id, reason="Ctrl-C", by=terminal_user())
 
     attendant = attendant_of(display, leaves=leaves)
     connections.close_all()  # the next one is new, whatever becomes of the database meanwhile
@@ -149,7 +149,7 @@ async def _run(
     start: Callable[[], UUID],
     cancel: Callable[[UUID], None],
     display: Display,
-    attendant: Attendant,
+    attendant: ApprovalWatcher,
 ) -> Stay:
     host = LocalHost(slots=SLOTS)
     cancelling: list[asyncio.Future[None]] = []
@@ -157,12 +157,12 @@ async def _run(
     await host.start()
     with contextlib.ExitStack() as heeding:  # while the host drains as well
         try:
-            run_id = await orm.in_thread(start)
+            run_id = await orm.run_in_thread(start)
             watching = asyncio.ensure_future(watch(run_id, host.window, display, attendant))
 
             def interrupted() -> None:
                 note("Cancelling the run ... (Ctrl-C again leaves at once)")
-                cancelling.append(asyncio.ensure_future(orm.in_thread(lambda: cancel(run_id))))
+                cancelling.append(asyncio.ensure_future(orm.run_in_thread(lambda: cancel(run_id))))
 
             def leave(number: signal.Signals) -> None:
                 signals.append(number)

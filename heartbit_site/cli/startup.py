@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _TITLES: Final = {"postgres": "PostgreSQL", "valkey": "Valkey", "model": "the local model"}
 
 
-def begin(*modules: str, model: str | None = None) -> Admin | None:
+def ensure_ready(*modules: str, model: str | None = None) -> Admin | None:
     """Make the installation usable; services start while Python imports.
 
     Args:
@@ -54,7 +54,7 @@ def begin(*modules: str, model: str | None = None) -> Admin | None:
     prepare = importlib.import_module("heartbit_site.bootstrap").prepare
     admin: Admin | None = prepare()
     if admin is not None:
-        welcome(admin, environment)
+        print_first_login(admin, environment)
     return admin
 
 
@@ -120,7 +120,7 @@ class Starting:
             raise self._error
 
 
-def welcome(admin: Admin, environment: Environment) -> None:
+def print_first_login(admin: Admin, environment: Environment) -> None:
     """Say, once, what the first start has made; the password to a terminal, never to a log."""
     where = "the embedded database" if "postgres" in environment.embedded else "the database"
     note(f"First start: set up {where} with a workspace, a team of agents and an admin.")

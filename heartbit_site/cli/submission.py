@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class SubmitOptions:
     """What `heartbit submit` was asked.
 
     Attributes:
@@ -42,7 +42,9 @@ class Order:
     approve: bool = False
 
 
-def submit(url: str | None, order: Order, *, follow: bool, as_json: bool, plain: bool) -> int:
+def submit(
+    url: str | None, order: SubmitOptions, *, follow: bool, as_json: bool, plain: bool
+) -> int:
     """Start a run; with ``follow``, stay until it has ended."""
     backend = backend_for(url, order.file)
     if isinstance(backend, ServerBackend) and order.file is not None:
@@ -74,7 +76,7 @@ def accepted(
     return OK
 
 
-def _start(backend: Backend, order: Order) -> RunDetailOut:
+def _start(backend: Backend, order: SubmitOptions) -> RunDetailOut:
     given: dict[str, Any] = {
         "task": order.task,
         "agent": order.agent,

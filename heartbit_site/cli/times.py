@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from heartbit_site.base.local_times import NoSuchTimeError, moment_there
+from heartbit_site.base.local_times import NoSuchTimeError, localize
 from heartbit_site.base.moments import TooFarError, to_utc
 from heartbit_site.cli.errors import USAGE, CommandError
 from heartbit_site.cli.output import one_line, seconds
@@ -57,7 +57,7 @@ def moment(text: str, zone: ZoneInfo, option: str) -> datetime:
     try:
         if found.tzinfo is not None:
             return to_utc(found)
-        return to_utc(moment_there(found, zone)).astimezone(zone)
+        return to_utc(localize(found, zone)).astimezone(zone)
     except (NoSuchTimeError, TooFarError) as error:
         raise CommandError(f"{option}: {error}", USAGE) from None
 
@@ -77,7 +77,7 @@ def time_zone(name: str) -> ZoneInfo:
     return found
 
 
-def spoken(time: datetime, zone: str) -> str:
+def format_time(time: datetime, zone: str) -> str:
     """Return a time for people, in a zone of theirs, or in UTC if this machine has none."""
     found = _known(zone)
     at = time.astimezone(found or UTC)
@@ -85,7 +85,7 @@ def spoken(time: datetime, zone: str) -> str:
     return f"{at:%a %-d %b %Y}, {at:{clock}}{'' if found else ' UTC'}"
 
 
-def distance(time: datetime) -> str:
+def format_relative(time: datetime) -> str:
     """Return how far from now a time is: in 3 h 05 min, or 4 days ago."""
     away = (time - datetime.now(UTC)).total_seconds()
     size = abs(away)

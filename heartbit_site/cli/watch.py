@@ -15,7 +15,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING, Final
 
-from agents.live.follow import Happened, follow
+from agents.live.follow import EventUpdate, follow
 from heartbit_site.base import aio
 from heartbit_site.cli.errors import CANCELLED, database_is_away
 from heartbit_site.cli.output import survive_hangup
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from uuid import UUID
 
-    from agents.live.pubsub import Source
-    from heartbit_site.cli.approval_watcher import Attendant
+    from agents.live.pubsub import LiveSubscriber
+    from heartbit_site.cli.approval_watcher import ApprovalWatcher
     from heartbit_site.cli.display import Display
 
 TICK_SECONDS: Final = 0.1
@@ -33,7 +33,10 @@ DATABASE_PATIENCE: Final = 30.0  # a database that restarts is back within secon
 
 
 async def watch(
-    root_id: UUID, source: Source, display: Display, attendant: Attendant | None = None
+    root_id: UUID,
+    source: LiveSubscriber,
+    display: Display,
+    attendant: ApprovalWatcher | None = None,
 ) -> None:
     """Show the tree until all of its runs have ended; what waits meanwhile is the attendant's."""
     tasks = [
@@ -51,7 +54,7 @@ async def watch(
 
 
 async def _follow(
-    root_id: UUID, source: Source, display: Display, attendant: Attendant | None
+    root_id: UUID, source: LiveSubscriber, display: Display, attendant: ApprovalWatcher | None
 ) -> None:
     """The display's fold takes an event once, so after a lost connection it begins again."""
     lost_at: float | None = None
@@ -60,7 +63,7 @@ async def _follow(
             async for update in follow(root_id, source):
                 lost_at = None
                 _show(functools.partial(display.update, update))
-                if attendant is not None and isinstance(update, Happened):
+                if attendant is not None and isinstance(update, EventUpdate):
                     attendant.hear(update.recorded.event.type)
         except Exception as error:
             now = asyncio.get_running_loop().time()
@@ -99,7 +102,7 @@ def exit_code(number: signal.Signals) -> int:
 def interrupts(
     display: Display,
     first: Callable[[], None],
-    attendant: Attendant | None = None,
+    attendant: ApprovalWatcher | None = None,
     *,
     leave: Callable[[signal.Signals], None] | None = None,
 ) -> Iterator[None]:

@@ -17,10 +17,10 @@ from agents.definitions import validators as rules
 from agents.output.check import check_response_schema
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.library import shared_host as backstage
-from heartbit_site.library.callback_set import Listeners
+from heartbit_site.library.callback_set import Callbacks
 from heartbit_site.library.conversation import Conversation
 from heartbit_site.library.team import Member, Team, check_member, check_provider
-from heartbit_site.library.tool_sources import given
+from heartbit_site.library.tool_sources import resolve_tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from heartbit_site.library.approvals import Ask
     from heartbit_site.library.result import Result
-    from heartbit_site.library.tool_sources import Given, Tool
+    from heartbit_site.library.tool_sources import ResolvedTool, Tool
 
 _KEY_LENGTH = 200
 
@@ -51,7 +51,7 @@ class Heartbit:
 
     workspace: str = "default"
     team: Team = field(default_factory=Team)
-    listeners: Listeners = field(default_factory=Listeners)
+    listeners: Callbacks = field(default_factory=Callbacks)
     entries: Mapping[str, Any] = field(default_factory=dict)
     answer_type: type[BaseModel] | None = None
 
@@ -72,7 +72,7 @@ class Heartbit:
         name: str,
         prompt: str,
         *,
-        tools: Sequence[Tool | Given] = (),
+        tools: Sequence[Tool | ResolvedTool] = (),
         description: str = "",
         **options: Any,
     ) -> Self:
@@ -101,7 +101,7 @@ class Heartbit:
         self,
         prompt: str | None = None,
         *,
-        tools: Sequence[Tool | Given] = (),
+        tools: Sequence[Tool | ResolvedTool] = (),
         **options: Any,
     ) -> Self:
         """Name who gets the task and delegates to the agents.
@@ -239,7 +239,7 @@ class Heartbit:
         await asyncio.to_thread(backstage.close)
 
     def __enter__(self) -> Self:
-        backstage.enter()
+        backstage.acquire()
         return self
 
     def __exit__(
@@ -248,11 +248,11 @@ class Heartbit:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        backstage.leave()
+        backstage.release()
         backstage.close()
 
     async def __aenter__(self) -> Self:
-        await asyncio.to_thread(backstage.enter)
+        await asyncio.to_thread(backstage.acquire)
         return self
 
     async def __aexit__(
@@ -261,26 +261,26 @@ class Heartbit:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        backstage.leave()
+        backstage.release()
         await self.aclose()
 
     async def _perform(self, task: str, thread: Conversation | None) -> Result:
-        stage = await asyncio.to_thread(backstage.enter)
+        stage = await asyncio.to_thread(backstage.acquire)
         try:
             # Models can be imported only now that Django is set up.
-            from heartbit_site.library.execution import attend  # noqa: PLC0415
-            from heartbit_site.library.run_request import Order  # noqa: PLC0415
+            from heartbit_site.library.execution import execute  # noqa: PLC0415
+            from heartbit_site.library.run_request import RunRequest  # noqa: PLC0415
 
-            order = Order(
+            order = RunRequest(
                 task=task,
                 workspace=self.workspace,
                 team=self.team,
                 entries=self.entries,
                 thread=thread,
             )
-            return await attend(stage, order, self.listeners, self.answer_type)
+            return await execute(stage, order, self.listeners, self.answer_type)
         finally:
-            backstage.leave()
+            backstage.release()
 
     def _with_team(self, **changes: Any) -> Self:
         return replace(self, team=replace(self.team, **changes))
@@ -337,11 +337,11 @@ def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _member(table: dict[str, Any], tools: Sequence[Tool | Given], *, leads: bool) -> Member:
+def _member(table: dict[str, Any], tools: Sequence[Tool | ResolvedTool], *, leads: bool) -> Member:
     if isinstance(tools, str) or callable(tools):
         raise ConfigurationError("tools is a list: write tools=[...].")
     check_member(table, leads=leads)
-    return Member(table, tuple(given(tool) for tool in tools))
+    return Member(table, tuple(resolve_tool(tool) for tool in tools))
 
 
 def _callable(callback: Any, step: str) -> Any:

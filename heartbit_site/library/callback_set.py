@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Listeners:
+class Callbacks:
     """The callbacks of one builder; see its steps."""
 
     text: Callable[[str], Any] | None = None
@@ -23,7 +23,7 @@ class Listeners:
     ask: Ask | None = None
 
 
-async def tell(callback: Callable[..., Any] | None, *arguments: Any) -> Any:
+async def invoke(callback: Callable[..., Any] | None, *arguments: Any) -> Any:
     """Call a callback, if there is one, and await what it returns, if that can be awaited."""
     if callback is None:
         return None

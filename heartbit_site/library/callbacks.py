@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from agents.journal.events import ApprovalRequested, ModelAnswered
 from agents.live.tree_view import Tree
-from agents.live.updates import Happened, Streamed
+from agents.live.updates import DeltaUpdate, EventUpdate
 from heartbit_site.library.approvals import Approval, decision_of
-from heartbit_site.library.callback_set import Listeners, tell
+from heartbit_site.library.callback_set import Callbacks, invoke
 from heartbit_site.library.result import Event
 
 if TYPE_CHECKING:
@@ -18,26 +18,26 @@ if TYPE_CHECKING:
 
     from agents.live.timeline import Parts
     from agents.live.updates import Update
-    from heartbit_site.library.execution import Performance
-    from heartbit_site.library.shared_host import Stage
+    from heartbit_site.library.execution import RunExecution
+    from heartbit_site.library.shared_host import SharedHost
 
 logger = logging.getLogger(__name__)
 
 
-class Audience:
+class CallbackDispatcher:
     """Takes the updates of one run tree.
 
     Attributes:
         events: What was journaled, so far.
     """
 
-    def __init__(self, listeners: Listeners, stage: Stage, performance: Performance) -> None:
+    def __init__(self, listeners: Callbacks, stage: SharedHost, performance: RunExecution) -> None:
         self.events: list[Event] = []
         self._listeners = listeners
         self._stage = stage
         self._performance = performance
         self._tree = Tree()
-        self._text = Text(listeners)
+        self._text = TextAssembler(listeners)
         self._waiting: asyncio.Queue[Approval] = asyncio.Queue()
 
     async def listen(self, updates: asyncio.Queue[Update | None]) -> None:
@@ -45,12 +45,12 @@ class Audience:
         while (update := await updates.get()) is not None:
             changed = self._tree.apply(update)
             match update:
-                case Happened() if changed is not None:
+                case EventUpdate() if changed is not None:
                     await self._happened(update)
-                case Streamed(run_id, delta) if changed is not None and self._is_root(run_id):
+                case DeltaUpdate(run_id, delta) if changed is not None and self._is_root(run_id):
                     await self._text.add(delta.turn, changed)
 
-    async def _happened(self, update: Happened) -> None:
+    async def _happened(self, update: EventUpdate) -> None:
         run_id, recorded = update.run_id, update.recorded
         fact = recorded.event
         event = Event(
@@ -67,7 +67,7 @@ class Audience:
                 self._asked(event, fact)
             case ModelAnswered(turn, message) if self._is_root(run_id):
                 await self._text.answered(turn, message.text)
-        await tell(self._listeners.event, event)
+        await invoke(self._listeners.event, event)
 
     def _is_root(self, run_id: UUID) -> bool:
         return run_id == next(iter(self._tree.runs), None)  # a tree's oldest run is seen first
@@ -101,18 +101,18 @@ class Audience:
             approval = await self._stage.do(self._performance.as_it_waits(heard))
             if approval is None:
                 continue
-            decision = decision_of(await tell(self._listeners.ask, approval))
+            decision = decision_of(await invoke(self._listeners.ask, approval))
             await self._stage.do(self._performance.decide(approval, decision))
 
 
-class Text:
+class TextAssembler:
     """The text of one run: as it streams, and whatever of it the stream did not bring.
 
     A repeated model call voids what came of its turn. The journal has the last word: a reader that
     comes late, or misses pieces, is told the rest when the whole answer is there.
     """
 
-    def __init__(self, listeners: Listeners) -> None:
+    def __init__(self, listeners: Callbacks) -> None:
         self._listeners = listeners
         self._turn = 0
         self._told = ""  # of that turn
@@ -136,9 +136,9 @@ class Text:
 
     async def _begin(self, turn: int) -> None:
         if self._told and turn == self._turn:
-            await tell(self._listeners.restart)
+            await invoke(self._listeners.restart)
         self._turn, self._told = turn, ""
 
     async def _tell(self, text: str) -> None:
         self._told += text
-        await tell(self._listeners.text, text)
+        await invoke(self._listeners.text, text)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from agents.actions.decide_call import Always, Decider, decide_call
-from agents.approvals.questions import asked_form
+from agents.approvals.questions import answer_schema
 from agents.choices import Verdict
 from agents.errors import CallClosedError
 from agents.journal.waits import APPROVAL
@@ -24,7 +24,7 @@ PROGRAM = Decider("the program", "inline")
 logger = logging.getLogger(__name__)
 
 
-def as_it_waits(approval: Approval) -> Approval | None:
+def refresh_approval(approval: Approval) -> Approval | None:
     """The approval, a question with its form; None: somebody has decided, or its run has ended."""
     waits = Wait.objects.filter(
         run_id=approval.run_id,
@@ -33,7 +33,7 @@ def as_it_waits(approval: Approval) -> Approval | None:
         kind=APPROVAL.name,
         resolved_at=None,
     )
-    return replace(approval, form=asked_form(_call(approval))) if waits.exists() else None
+    return replace(approval, form=answer_schema(_call(approval))) if waits.exists() else None
 
 
 def decide(approval: Approval, decision: Decision) -> None:

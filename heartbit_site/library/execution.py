@@ -1,6 +1,6 @@
 """One run of the library: worked on in the host's loop, told to the program's own.
 
-``Performance`` lives on the stage's loop, ``attend`` on the caller's; a queue is between them, so
+``RunExecution`` lives on the stage's loop, ``execute`` on the caller's; a queue is between them, so
 that a slow callback holds up nothing but itself.
 """
 
@@ -18,8 +18,8 @@ from agents.models import Run
 from heartbit_site.base import orm
 from heartbit_site.library import deciding
 from heartbit_site.library import outcome as ending
-from heartbit_site.library.callbacks import Audience
-from heartbit_site.library.run_request import STARTER, Order, accept
+from heartbit_site.library.callbacks import CallbackDispatcher
+from heartbit_site.library.run_request import STARTER, RunRequest, create_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
     from agents.live.follow import Update
     from heartbit_site.library.approvals import Approval, Decision
-    from heartbit_site.library.callback_set import Listeners
-    from heartbit_site.library.outcome import Ending
+    from heartbit_site.library.callback_set import Callbacks
+    from heartbit_site.library.outcome import RunOutcome
     from heartbit_site.library.result import Result
-    from heartbit_site.library.shared_host import Stage
+    from heartbit_site.library.shared_host import SharedHost
 
 DATABASE_PATIENCE: Final = 30.0  # seconds; a database that restarts is back by then
 PAUSE_SECONDS: Final = 1.0
@@ -41,25 +41,27 @@ STOP_SECONDS: Final = 5.0  # a cancelled run ends within one; more, if the datab
 logger = logging.getLogger(__name__)
 
 
-class Performance:
+class RunExecution:
     """A run on the stage."""
 
-    def __init__(self, stage: Stage, order: Order, tell: Callable[[Update | None], None]) -> None:
+    def __init__(
+        self, stage: SharedHost, order: RunRequest, tell: Callable[[Update | None], None]
+    ) -> None:
         """``tell`` gets every update, on the stage's thread; None is the end."""
         self._host = stage.host
         self._order = order
         self._tell = tell
         self._accepting: asyncio.Task[UUID] | None = None
 
-    async def play(self) -> Ending:
+    async def play(self) -> RunOutcome:
         """Begin the run, follow it to its end and say how it ended."""
         try:
             order = self._order
-            self._accepting = asyncio.ensure_future(orm.in_thread(lambda: accept(order)))
+            self._accepting = asyncio.ensure_future(orm.run_in_thread(lambda: create_run(order)))
             run_id = await self._accepting
             self._host.execute(run_id)
             await self._follow(run_id)
-            return await orm.in_thread(lambda: ending.read(run_id))
+            return await orm.run_in_thread(lambda: ending.read(run_id))
         finally:
             self._tell(None)
 
@@ -76,15 +78,15 @@ class Performance:
             run = Run.objects.select_related("workspace").get(pk=run_id)
             cancel_run(run.workspace, run_id, reason="the program stopped waiting", by=STARTER)
 
-        await orm.in_thread(cancel)
+        await orm.run_in_thread(cancel)
 
     async def as_it_waits(self, approval: Approval) -> Approval | None:
         """The approval as the program is asked; None: somebody decided meanwhile."""
-        return await orm.in_thread(lambda: deciding.as_it_waits(approval))
+        return await orm.run_in_thread(lambda: deciding.refresh_approval(approval))
 
     async def decide(self, approval: Approval, decision: Decision) -> None:
         """Write the program's decision."""
-        await orm.in_thread(lambda: deciding.decide(approval, decision))
+        await orm.run_in_thread(lambda: deciding.decide(approval, decision))
 
     async def _follow(self, run_id: UUID) -> None:
         """Tell all updates; a database that is away is waited for, and then they begin again."""
@@ -104,8 +106,8 @@ class Performance:
                 return
 
 
-async def attend(
-    stage: Stage, order: Order, listeners: Listeners, answer_type: type[BaseModel] | None
+async def execute(
+    stage: SharedHost, order: RunRequest, listeners: Callbacks, answer_type: type[BaseModel] | None
 ) -> Result:
     """Do the order and tell its listeners; if that is cancelled or one of them fails, cancel it."""
     loop = asyncio.get_running_loop()
@@ -117,10 +119,10 @@ async def attend(
         except RuntimeError:  # the program has closed its loop, so nobody listens any more
             logger.debug("nobody listens to the run any more")
 
-    performance = Performance(stage, order, tell)
+    performance = RunExecution(stage, order, tell)
     playing = asyncio.wrap_future(stage.submit(performance.play()))
     playing.add_done_callback(lambda future: future.cancelled() or future.exception())
-    audience = Audience(listeners, stage, performance)
+    audience = CallbackDispatcher(listeners, stage, performance)
     listening = asyncio.create_task(audience.listen(updates), name="heartbit-listen")
     deciding_task = asyncio.create_task(audience.decide(), name="heartbit-decide")
     both = {listening, deciding_task}

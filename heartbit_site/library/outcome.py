@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class RunOutcome:
     """What the database says of an ended run; the fields are ``Result``'s."""
 
     run: Run
@@ -48,14 +48,14 @@ class Ending:
         )
 
 
-def read(run_id: UUID) -> Ending:
+def read(run_id: UUID) -> RunOutcome:
     """How a run ended that has ended."""
     run = Run.objects.get(pk=run_id)
     metrics = metrics_of(run)
     usage = Usage(metrics.input_tokens, metrics.output_tokens)
     cost = None if metrics.cost_usd is None else Decimal(metrics.cost_usd)
     entries = BlackboardEntry.objects.filter(root_id=run_id).values_list("key", "value")
-    return Ending(run, usage, cost, dict(entries))
+    return RunOutcome(run, usage, cost, dict(entries))
 
 
 def _typed(structured: Any, answer_type: type[BaseModel] | None) -> Any:

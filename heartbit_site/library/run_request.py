@@ -11,7 +11,7 @@ from agents.actions.create_default_team import MEMBERS
 from agents.actions.post_message import post_message, start_conversation
 from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
-from agents.choices import Home
+from agents.choices import Placement
 from agents.models import Agent, BlackboardEntry
 from agents.models import Conversation as Thread
 from heartbit_site.base.audit import Actor
@@ -20,7 +20,7 @@ from heartbit_site.base.models import Workspace
 from heartbit_site.config.apply import ephemeral_agent
 from heartbit_site.config.build import build
 from heartbit_site.library import team as teams
-from heartbit_site.library.tool_sources import Given, register
+from heartbit_site.library.tool_sources import ResolvedTool, register
 from tools.registry import closest, definition_hash, registry
 
 if TYPE_CHECKING:
@@ -40,14 +40,14 @@ DEFAULT_TEAM = tuple(
             "description": member.description,
             "system_prompt": member.system_prompt,
         },
-        tuple(Given(tool, None) for tool in member.tools),
+        tuple(ResolvedTool(tool, None) for tool in member.tools),
     )
     for member in MEMBERS
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class RunRequest:
     """A task for a team.
 
     Attributes:
@@ -65,7 +65,7 @@ class Order:
     thread: Conversation | None
 
 
-def accept(order: Order) -> UUID:
+def create_run(order: RunRequest) -> UUID:
     """Accept the run; nobody works on it yet.
 
     Raises:
@@ -83,7 +83,7 @@ def accept(order: Order) -> UUID:
             order.task,
             agent=agent.name,
             origin=agent.origin,
-            home=Home.LOCAL,
+            home=Placement.LOCAL,
             by=STARTER,
         )
         _write(run_id, order.entries)
@@ -132,12 +132,12 @@ def _published_again(workspace: Workspace, agent: Agent) -> Agent:
     return Agent.objects.get(pk=agent.pk)
 
 
-def _post(order: Order, conversation: Conversation, agent: Agent) -> UUID:
+def _post(order: RunRequest, conversation: Conversation, agent: Agent) -> UUID:
     with conversation.lock:
         thread = _thread(conversation, agent)
         conversation.id = thread.pk
     with transaction.atomic():
-        posted = post_message(thread, order.task, by=STARTER, home=Home.LOCAL)
+        posted = post_message(thread, order.task, by=STARTER, home=Placement.LOCAL)
         _write(posted.run_id, order.entries)
     return posted.run_id
 

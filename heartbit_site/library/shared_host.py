@@ -27,7 +27,7 @@ SLOTS: Final = 100
 STOP_SECONDS: Final = 10.0
 
 
-class Stage:
+class SharedHost:
     """A started host. ``submit`` is how other threads reach it."""
 
     def __init__(self) -> None:
@@ -74,13 +74,13 @@ class Stage:
 
 
 _lock = threading.RLock()
-_stage: Stage | None = None
+_stage: SharedHost | None = None
 _users = 0
 _prepared = False
 
 
-def enter() -> Stage:
-    """The process's stage, started by the first who needs it; ``leave`` when done. Blocks.
+def acquire() -> SharedHost:
+    """The process's stage, started by the first who needs it; ``release`` when done. Blocks.
 
     Raises:
         ConfigurationError: The environment is wrong, or the database cannot be reached.
@@ -92,13 +92,13 @@ def enter() -> Stage:
             _stage, _users = None, 0  # a fork has the variables, but not the thread
         if _stage is None:
             _prepare()
-            _stage = Stage()
+            _stage = SharedHost()
         _users += 1
         return _stage
 
 
-def leave() -> None:
-    """Say that ``enter``'s stage is not needed any more. It stays, for whoever comes next."""
+def release() -> None:
+    """Say that ``acquire``'s stage is not needed any more. It stays, for whoever comes next."""
     global _users
     with _lock:
         _users -= 1

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agents.definitions.validation_messages import Complaint
-    from heartbit_site.library.tool_sources import Given
+    from heartbit_site.library.tool_sources import ResolvedTool
 
 Table = dict[str, Any]
 OWN_STEPS: Final = {
@@ -41,7 +41,7 @@ class Member:
     """
 
     table: Mapping[str, Any]
-    tools: tuple[Given, ...] = ()
+    tools: tuple[ResolvedTool, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ class Team:
     response_schema: Mapping[str, Any] | None = None
 
     @property
-    def tools(self) -> tuple[Given, ...]:
+    def tools(self) -> tuple[ResolvedTool, ...]:
         """The tools of all of them."""
         everyone = (*self.members, *([self.lead] if self.lead else []))
         return tuple(tool for member in everyone for tool in member.tools)

@@ -18,7 +18,7 @@ Tool = str | ToolSpec | Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class ResolvedTool:
     """A tool as one agent has it.
 
     Attributes:
@@ -38,7 +38,7 @@ def bind(
     approval: str = "",
     approval_when: Mapping[str, Any] | None = None,
     defaults: Mapping[str, Any] | None = None,
-) -> Given:
+) -> ResolvedTool:
     """A tool with rules of its own for one agent.
 
     Args:
@@ -49,7 +49,7 @@ def bind(
         defaults: Arguments used where the model gives none.
 
     Raises:
-        ConfigurationError: As ``given``.
+        ConfigurationError: As ``resolve_tool``.
     """
     settings: dict[str, Any] = {}
     if approval or approval_when is not None:
@@ -58,27 +58,27 @@ def bind(
         settings["approval_when"] = dict(approval_when)
     if defaults:
         settings["defaults"] = dict(defaults)
-    plain = given(tool)
+    plain = resolve_tool(tool)
     _check(plain.name, settings)
-    return Given(plain.name, plain.spec, settings)
+    return ResolvedTool(plain.name, plain.spec, settings)
 
 
-def given(tool: Tool | Given) -> Given:
+def resolve_tool(tool: Tool | ResolvedTool) -> ResolvedTool:
     """What a program means by a tool.
 
     Raises:
         ConfigurationError: It is no tool, or cannot be one.
     """
     match tool:
-        case Given():
+        case ResolvedTool():
             return tool
         case str():
-            return Given(tool, None)
+            return ResolvedTool(tool, None)
         case ToolSpec():
-            return Given(tool.name, tool)
+            return ResolvedTool(tool.name, tool)
         case _ if callable(tool):
             spec = next(marked([tool]), None) or _specification(tool)
-            return Given(spec.name, spec)
+            return ResolvedTool(spec.name, spec)
     raise ConfigurationError(
         f"{tool!r} is no tool: give a function, a class marked with @tool, or an installed tool's "
         "name."
@@ -92,7 +92,7 @@ def _specification(function: Callable[..., Any]) -> ToolSpec:
     return spec_of(function)
 
 
-def register(tools: tuple[Given, ...]) -> None:
+def register(tools: tuple[ResolvedTool, ...]) -> None:
     """Add the program's own tools to the process's registry.
 
     Raises:

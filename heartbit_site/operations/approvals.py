@@ -14,9 +14,9 @@ from agents.actions.decide_call import VERDICTS, Always, Decider, decide_call
 from agents.actions.dry_run_call import dry_run_call
 from agents.actions.settle_call import settle_call
 from agents.approvals.question_state import load_question_state
-from agents.approvals.questions import asked_form
-from agents.approvals.uncertain_calls import Doubt, asked_about, doubt_of
-from agents.choices import Outcome
+from agents.approvals.questions import answer_schema
+from agents.approvals.uncertain_calls import UncertainCall, asked_about, to_uncertain_call
+from agents.choices import CallResolution
 from agents.dry_runs.threads import in_time
 from agents.models import Decision, ToolCall, Vote, Wait
 from agents.querysets import approval_of, calls_waiting, find_run, shown_tool
@@ -24,7 +24,7 @@ from agents.reads.pinned_tools import in_tool_order
 from heartbit_site.base.access import Access
 from heartbit_site.base.effect_text import UNCERTAIN_CALL
 from heartbit_site.base.models import Workspace
-from heartbit_site.base.os_user import login
+from heartbit_site.base.os_user import os_username
 from heartbit_site.base.preview import preview
 from heartbit_site.contract.approvals import (
     ApprovalOut,
@@ -46,7 +46,7 @@ from heartbit_site.contract.approvals import (
 )
 from heartbit_site.contract.dry_runs import DryRunOut
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
-from heartbit_site.operations.call_display import Offers, asked_view
+from heartbit_site.operations.call_display import ToolSchemas, asked_view
 from heartbit_site.operations.calls import find_call
 from heartbit_site.operations.paging import page
 
@@ -55,9 +55,9 @@ if TYPE_CHECKING:
 
 #: By what a request says: what is stored, and what is answered.
 RESOLUTIONS = {
-    "retry": (Outcome.RETRIED, "retried"),
-    "confirm": (Outcome.DONE, "confirmed"),
-    "skip": (Outcome.SKIPPED, "skipped"),
+    "retry": (CallResolution.RETRIED, "retried"),
+    "confirm": (CallResolution.DONE, "confirmed"),
+    "skip": (CallResolution.SKIPPED, "skipped"),
 }
 
 
@@ -73,7 +73,7 @@ def list_approvals(
     votes: defaultdict[tuple[UUID, str], list[str]] = defaultdict(list)
     for vote in Vote.objects.filter(run__in=runs):
         votes[vote.run_id, vote.wait_key].append(vote.by)
-    offers = Offers(access.workspace)
+    offers = ToolSchemas(access.workspace)
     keys = [(call.run_id, approval_of(call)) for call in calls]
     shown = [
         _approval(call, open_waits.get(key), offers, votes.get(key, []))
@@ -89,7 +89,7 @@ def list_uncertain_calls(
     rows = asked_about(access.workspace).filter(of_run(access.workspace, run))
     found, following = page(rows, "pk", cursor, limit)
     return UncertainCallsOut(
-        calls=[doubt_view(doubt_of(row)) for row in found], next_cursor=following
+        calls=[doubt_view(to_uncertain_call(row)) for row in found], next_cursor=following
     )
 
 
@@ -160,7 +160,7 @@ async def dry_run(access: Access, run_id: Word, call_id: Word, body: DryRunIn) -
     return DryRunOut.of(await in_time(attempt))
 
 
-def doubt_view(found: Doubt) -> UncertainCallOut:
+def doubt_view(found: UncertainCall) -> UncertainCallOut:
     """Return the view of a call of unknown outcome."""
     call = found.call
     arguments = in_tool_order(call, found.arguments)
@@ -173,7 +173,9 @@ def doubt_view(found: Doubt) -> UncertainCallOut:
     )
 
 
-def _approval(call: ToolCall, wait: Wait | None, offers: Offers, votes: list[str]) -> ApprovalOut:
+def _approval(
+    call: ToolCall, wait: Wait | None, offers: ToolSchemas, votes: list[str]
+) -> ApprovalOut:
     shown = call.shown or {}
     arguments = in_tool_order(call, shown.get("arguments", {}))
     reason = shown.get("reason", "")
@@ -189,7 +191,7 @@ def _approval(call: ToolCall, wait: Wait | None, offers: Offers, votes: list[str
         approver_group=shown.get("group", ""),
         escalated=_escalated(wait, shown.get("escalated_to", "")),
         parameters=offers.parameters(call.run, shown_tool(call)),
-        answer_schema=asked_form(call),
+        answer_schema=answer_schema(call),
         view=asked_view(call, arguments, reason),
     )
 
@@ -230,7 +232,7 @@ def decider(access: Access) -> Decider:
     several people counts it once.
     """
     at_terminal = access.via in ("terminal", "inline")
-    return Decider(login() if at_terminal else access.name, access.via, access.user_id)
+    return Decider(os_username() if at_terminal else access.name, access.via, access.user_id)
 
 
 def _missing(call: ToolCall) -> int:

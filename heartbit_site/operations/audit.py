@@ -52,7 +52,7 @@ def list_audit_entries(
 def verify_audit(access: Access) -> VerifiedOut:
     """Whether every entry is as it was written: none changed, moved or taken out between others."""
     broken = audit.verify(access.workspace)
-    tips = audit.tips(access.workspace)
+    tips = audit.chain_heads(access.workspace)
     return VerifiedOut(
         valid=not broken,
         last_number=tips[0].number if tips else 0,
@@ -79,7 +79,7 @@ def verify_all_audits(access: Access) -> ChainsOut:
             broken_at=at.number if at is not None else None,
             problem=at.problem if at is not None else None,
         )
-        for tip in audit.tips()
+        for tip in audit.chain_heads()
         for at in [broken.get(tip.workspace_id)]
     ]
     return ChainsOut(valid=not broken, chains=chains)

@@ -10,10 +10,10 @@ import httpx
 
 from agents.querysets import shown_tool
 from agents.reads.turns import definition_of
-from agents.runtime.toolbox import offer_of
+from agents.runtime.toolbox import offered_tools
 from heartbit_site.base.effect_text import describe_effect
 from heartbit_site.base.errors import ConfigurationError
-from heartbit_site.base.visible_text import pieces, readable_json, visible
+from heartbit_site.base.visible_text import readable_json, split_hidden, visible
 from heartbit_site.contract.approvals import CallDisplayOut, HostOut, PieceOut, ShownArgumentOut
 from tools.catalogue import catalogue
 
@@ -30,7 +30,7 @@ _MOST_HOSTS: Final = 50
 _SAFE: Final = 2**53 - 1  # a browser's numbers hold every integer up to here
 
 
-class Offers:
+class ToolSchemas:
     """What each version of a workspace's agents offers its runs; read once a version."""
 
     def __init__(self, workspace: Workspace) -> None:
@@ -54,7 +54,7 @@ class Offers:
             definition = definition_of(run.version)
         except ConfigurationError:
             return {}  # a newer Heartbit wrote it, and knows what it offers
-        return offer_of(definition, self._tools, is_child=run.parent_id is not None).specs
+        return offered_tools(definition, self._tools, is_child=run.parent_id is not None).specs
 
 
 def asked_view(call: ToolCall, arguments: Mapping[str, Any], reason: str) -> CallDisplayOut:
@@ -88,7 +88,7 @@ def _argument(name: str, value: object) -> ShownArgumentOut:
 
 
 def _parts(text: str) -> list[PieceOut]:
-    found = enumerate(pieces(text))
+    found = enumerate(split_hidden(text))
     return [PieceOut(text=piece, escaped=bool(index % 2)) for index, piece in found if piece]
 
 

@@ -8,7 +8,7 @@ from django.db import transaction
 from pydantic import Field
 
 from agents.actions import post_message as posting
-from agents.choices import SecondMessage
+from agents.choices import BusyPolicy
 from agents.models import Conversation, Run
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of, record, starter_of
@@ -48,7 +48,7 @@ def create_conversation(access: Access, body: ConversationIn) -> ConversationOut
         access.workspace,
         agent=body.agent,
         title=body.title,
-        second_message=SecondMessage(body.busy_policy),
+        second_message=BusyPolicy(body.busy_policy),
     )
     return ConversationOut.of(row)
 
@@ -129,7 +129,7 @@ def post_message(
         by=starter_of(access),
         model=body.model,
         idempotency_key=idempotency_key or None,
-        second_message=None if policy is None else SecondMessage(policy),
+        second_message=None if policy is None else BusyPolicy(policy),
         approve=body.require_approval,
     )
     return PostedOut.of(posted)

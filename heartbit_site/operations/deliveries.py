@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from agents.actions.send_delivery_again import send_delivery_again
-from agents.delivery.targets import whom
+from agents.delivery.targets import describe_target
 from agents.errors import DeliveryNotFoundError, RunNotFoundError
 from agents.models import Delivery
 from agents.querysets import id_range
@@ -57,7 +57,7 @@ def redeliver_result(access: Access, delivery: Word) -> ResultDeliveryOut:
 
 
 def _view(row: Delivery) -> ResultDeliveryOut:
-    return ResultDeliveryOut.of(row, recipient=whom(row.target))
+    return ResultDeliveryOut.of(row, recipient=describe_target(row.target))
 
 
 def _span(run: str) -> tuple[UUID, UUID]:

@@ -92,17 +92,19 @@ def enable_tool_in_workspace(access: Access, tool: Tool) -> PauseStateOut:
     return _free(access, pauses.of_tool(tool, access.workspace), by_operator=False)
 
 
-def _hold(access: Access, found: pauses.Held, body: PauseIn, *, by_operator: bool) -> PauseStateOut:
+def _hold(
+    access: Access, found: pauses.PauseTarget, body: PauseIn, *, by_operator: bool
+) -> PauseStateOut:
     changed = pause_work(found, by=actor_of(access), reason=body.reason, by_operator=by_operator)
     return _view(found, held=True, changed=changed)
 
 
-def _free(access: Access, found: pauses.Held, *, by_operator: bool) -> PauseStateOut:
+def _free(access: Access, found: pauses.PauseTarget, *, by_operator: bool) -> PauseStateOut:
     changed = resume_work(found, by=actor_of(access), by_operator=by_operator)
-    return _view(found, held=pauses.rows_of(found).exists(), changed=changed)
+    return _view(found, held=pauses.find_pauses(found).exists(), changed=changed)
 
 
-def _view(found: pauses.Held, *, held: bool, changed: bool) -> PauseStateOut:
+def _view(found: pauses.PauseTarget, *, held: bool, changed: bool) -> PauseStateOut:
     slug = found.workspace.slug if found.workspace is not None else ""
     return PauseStateOut(
         kind=found.kind.value,

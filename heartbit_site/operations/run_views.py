@@ -9,7 +9,7 @@ from django.db.models import Count, Q, Sum
 
 from agents.choices import TERMINAL
 from agents.journal.events import RunSucceeded
-from agents.limits.pauses import why_held
+from agents.limits.pauses import blocked_reason
 from agents.models import RunEvent, WorkerHeartbeat
 from agents.querysets import tree
 from agents.reads.forks import forks_of
@@ -75,7 +75,7 @@ def seen(run: Run) -> RunViewOut:
     result: ResultOut | None = values["result"]
     metrics = MetricsOut.of(metrics_of(row)) if result is None else result.metrics
     forks = [ForkOut(id=str(fork), turn=turn) for fork, turn in forks_of(row.pk)]
-    version, blocked = row.version.number, why_held(row)
+    version, blocked = row.version.number, blocked_reason(row)
     return RunViewOut.of(
         row, **values, version=version, blocked_reason=blocked, metrics=metrics, forks=forks
     )

@@ -20,11 +20,11 @@ from agents.actions.discard_run import discard_run as discard
 from agents.actions.order_deliveries import order_deliveries
 from agents.actions.post_message import post_message
 from agents.actions.revive_run import revive_run
-from agents.choices import TERMINAL, Home
+from agents.choices import TERMINAL, Placement
 from agents.delivery.targets import check_targets
 from agents.errors import ConversationBusyError
 from agents.live.follow import wait_for_end
-from agents.live.valkey import ValkeySource, connect
+from agents.live.valkey import ValkeySubscriber, connect
 from agents.models import Run
 from agents.output.payload import parse
 from agents.querysets import find_run, id_range
@@ -174,10 +174,10 @@ async def wait_for_result(
     ] = 0,
 ) -> RunResultOut | Answered[RunResultOut]:
     """The result form; 202 and no result as long as the run has not ended."""
-    run = await orm.in_thread(lambda: find_run(access.workspace, run_id))
+    run = await orm.run_in_thread(lambda: find_run(access.workspace, run_id))
     if wait and run.status not in TERMINAL:
         run = await _ended(run, wait)
-    view = await orm.in_thread(lambda: RunResultOut.of(run, result=result_of(run)))
+    view = await orm.run_in_thread(lambda: RunResultOut.of(run, result=result_of(run)))
     return view if run.status in TERMINAL else Answered(202, view)
 
 
@@ -199,7 +199,7 @@ def retry_run(access: Access, run_id: Word) -> RunStateOut:
     """A new run with the same task on the same version; a quarantined one is discarded with it."""
     run = find_run(access.workspace, run_id)
     # Whoever asks at a terminal can go on with a local run there.
-    home = Home(run.home) if access.via == "terminal" else Home.FLEET
+    home = Placement(run.home) if access.via == "terminal" else Placement.FLEET
     again = retrying.retry_run(run, by=starter_of(access), home=home)
     return RunStateOut.of(Run.objects.get(pk=again))
 
@@ -252,7 +252,7 @@ async def _ended(run: Run, seconds: float) -> Run:
     try:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                return await wait_for_end(run.pk, ValkeySource(client))
+                return await wait_for_end(run.pk, ValkeySubscriber(client))
     finally:
         await client.aclose()
-    return await orm.in_thread(lambda: Run.objects.get(pk=run.pk))
+    return await orm.run_in_thread(lambda: Run.objects.get(pk=run.pk))

@@ -39,10 +39,10 @@ from scheduling.actions.set_schedule import change_schedule as change
 from scheduling.actions.set_schedule import create_schedule as create
 from scheduling.errors import ScheduleError
 from scheduling.models import Firing, Schedule
-from scheduling.occurrences import next_slots
+from scheduling.occurrences import upcoming_occurrences
 from scheduling.outcomes import with_outcomes
 from scheduling.querysets import database_now, find_schedule
-from scheduling.recurrence import rhythm_of, spoken, time_zone
+from scheduling.recurrence import build_recurrence, format_time, time_zone
 from scheduling.rows import put
 
 if TYPE_CHECKING:
@@ -196,8 +196,8 @@ def _rhythm(row: Schedule, now: datetime) -> RecurrenceOut:
         ScheduleError: Its rhythm is none.
     """
     zone = time_zone(row.time_zone)
-    slots = next_slots(row, now, SHOWN) if row.enabled else []
+    slots = upcoming_occurrences(row, now, SHOWN) if row.enabled else []
     return RecurrenceOut(
-        description=rhythm_of(row).words,
-        upcoming=[OccurrenceOut(at=slot, text=spoken(slot, zone)) for slot in slots],
+        description=build_recurrence(row).words,
+        upcoming=[OccurrenceOut(at=slot, text=format_time(slot, zone)) for slot in slots],
     )

@@ -10,7 +10,7 @@ from django.db import transaction
 from pydantic import Field
 
 from agents.actions import fork_run as forking
-from agents.choices import Home
+from agents.choices import Placement
 from agents.querysets import find_past_run, find_run
 from agents.reads import turns
 from heartbit_site.base.access import Access
@@ -61,7 +61,12 @@ def fork_run(
 
 
 def fork(
-    access: Access, run_id: str, body: ForkIn, key: str | None = None, *, home: Home = Home.FLEET
+    access: Access,
+    run_id: str,
+    body: ForkIn,
+    key: str | None = None,
+    *,
+    home: Placement = Placement.FLEET,
 ) -> UUID:
     """Fork a run.
 

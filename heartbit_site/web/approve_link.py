@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods
 
 from agents.actions.decide_call import VERDICTS, Decider, decide_call
 from agents.approvals.links import open_link
-from agents.approvals.questions import asked_form
+from agents.approvals.questions import answer_schema
 from agents.errors import CallClosedError, InvalidEditError
 from agents.querysets import calls_waiting
 from agents.reads.pinned_tools import in_tool_order
@@ -61,7 +61,7 @@ def _shown(opened: Opened) -> dict[str, Any]:
     if not calls_waiting(call.run.workspace).filter(pk=call.pk, digest=opened.digest).exists():
         raise CallClosedError("The call does not wait for a decision (any more).")
     shown = call.shown or {}
-    arguments, form = in_tool_order(call, shown.get("arguments", {})), asked_form(call)
+    arguments, form = in_tool_order(call, shown.get("arguments", {})), answer_schema(call)
     seen = asked_view(call, without_form(arguments) if form else arguments, shown.get("reason", ""))
     found: dict[str, Any] = {"call": call, "access": opened.access, "view": seen}
     if form is None:
@@ -94,7 +94,7 @@ def _decide(request: HttpRequest, opened: Opened) -> str:
         answer=answer,
         reason=request.POST.get("reason", "")[:_MOST_REASON],
     )
-    return "Declined." if verdict == "deny" and asked_form(call) else _DECIDED[verdict]
+    return "Declined." if verdict == "deny" and answer_schema(call) else _DECIDED[verdict]
 
 
 def _page(request: HttpRequest, context: dict[str, Any], *, status: int = 200) -> HttpResponse:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from django.shortcuts import render
 
-from heartbit_site.base.admin.permissions import reach_of
-from heartbit_site.base.admin.workspace_scoped import Scoped
+from heartbit_site.base.admin.permissions import permissions_for
+from heartbit_site.base.admin.workspace_scoped import WorkspaceScopedAdmin
 from heartbit_site.base.refusals import RefusedError, describe_closed_page
 
 if TYPE_CHECKING:
@@ -26,6 +26,6 @@ def _why(request: HttpRequest, exception: Exception) -> str:
         return "Log in first."
     match = request.resolver_match
     page = getattr(match.func, "model_admin", None) if match is not None else None
-    needed = page.scope_of("view") if isinstance(page, Scoped) else None
-    is_missing = needed is not None and not reach_of(request).allows(needed)
+    needed = page.scope_of("view") if isinstance(page, WorkspaceScopedAdmin) else None
+    is_missing = needed is not None and not permissions_for(request).allows(needed)
     return describe_closed_page(request.user, needed if is_missing else None)

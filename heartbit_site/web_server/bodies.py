@@ -21,8 +21,8 @@ from heartbit_site.api.errors import (
     TooBusyError,
     TooLargeError,
     TooSlowError,
-    name_of,
     problem,
+    problem_code,
     status_of,
 )
 from heartbit_site.api.json_parser import MAX_BODY_BYTES
@@ -162,7 +162,7 @@ async def _refuse(scope: Any, send: Send, error: HeartbitError) -> None:
     status = status_of(error)
     if scope["path"].startswith("/api/"):
         kind = PROBLEM
-        content = json.dumps(problem(status, name_of(type(error)), str(error))).encode()
+        content = json.dumps(problem(status, problem_code(type(error)), str(error))).encode()
     else:
         kind, content = "text/plain; charset=utf-8", f"{error}\n".encode()
     headers = [

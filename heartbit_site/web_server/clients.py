@@ -8,14 +8,14 @@ from typing import Final
 
 from django.conf import settings
 
-from heartbit_site.api.rate_limit import whose
+from heartbit_site.api.rate_limit import bucket_key
 
 #: One client may have a connection in so many, and a byte in so many of the bodies held in memory.
 CLIENT_SHARE: Final = 4
 _REMEMBERED: Final = 16_384
 
 #: Takes an address and returns the name under which everything that comes from it is counted.
-client_at: Final = functools.lru_cache(_REMEMBERED)(whose)
+client_at: Final = functools.lru_cache(_REMEMBERED)(bucket_key)
 
 
 @functools.lru_cache(_REMEMBERED)

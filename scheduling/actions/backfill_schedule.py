@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 
 from heartbit_site.base.audit import Actor, record
-from scheduling.choices import Cause, FiringStatus
+from scheduling.choices import FiringStatus, Trigger
 from scheduling.errors import ScheduleConflictError, ScheduleError
 from scheduling.models import Firing, Schedule
 from scheduling.occurrences import slots_between
@@ -78,7 +78,7 @@ def _hold(schedule: Schedule, slots: list[datetime]) -> int:
     again = known.filter(status__in=[FiringStatus.SKIPPED, FiringStatus.FAILED])
     held = again.update(
         status=FiringStatus.DEFERRED,
-        cause=Cause.BACKFILL,
+        cause=Trigger.BACKFILL,
         note=_ASKED,
         refused_at=None,
         try_at=None,
@@ -88,7 +88,7 @@ def _hold(schedule: Schedule, slots: list[datetime]) -> int:
         Firing(
             schedule=schedule,
             slot=slot,
-            cause=Cause.BACKFILL,
+            cause=Trigger.BACKFILL,
             status=FiringStatus.DEFERRED,
             note=_ASKED,
         )

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 from django.db import InterfaceError, OperationalError, transaction
 
-from scheduling.backoff import Aside
-from scheduling.beat_sync import project, unproject
-from scheduling.choices import Cause, FiringStatus, Overlap
-from scheduling.deferral import give_way, line, wait_behind
+from scheduling.backoff import FailureBackoff
+from scheduling.beat_sync import remove_from_beat, sync_to_beat
+from scheduling.choices import FiringStatus, Overlap, Trigger
+from scheduling.deferral import defer_behind_first, deferred_firings, skip_superseded
 from scheduling.errors import ScheduleError
-from scheduling.firings import at_work, note, start_firing
-from scheduling.log_throttle import Complaints
+from scheduling.firings import has_running_run, record_firing, start_firing
+from scheduling.log_throttle import LogThrottle
 from scheduling.models import Schedule
 from scheduling.occurrences import due, fires_at
 from scheduling.querysets import database_now, due_schedules
@@ -32,8 +32,8 @@ logger = logging.getLogger(__name__)
 AT_ONCE = 100
 MOST_HELD = 100  # of a schedule, beside those that somebody asked for afterwards
 _BUSY = "The run before it was still at work."
-_aside = Aside()
-_complaints = Complaints()  # the clock looks each second, and a defect stays
+_aside = FailureBackoff()
+_complaints = LogThrottle()  # the clock looks each second, and a defect stays
 _PASSED = "It was missed, and is not made up for."
 
 
@@ -87,7 +87,7 @@ def _fire(schedule_id: int) -> int:
         _pause(schedule)
         return done
     for slot in found.skip:
-        note(schedule, slot, FiringStatus.SKIPPED, _PASSED)
+        record_firing(schedule, slot, FiringStatus.SKIPPED, _PASSED)
     for slot in found.fire:
         _take(schedule, slot)
     _move_on(schedule, found.next_slot, now)
@@ -96,28 +96,28 @@ def _fire(schedule_id: int) -> int:
 
 def _take(schedule: Schedule, slot: datetime) -> None:
     """Start a slot's run, or hold or skip it while the run before is at work."""
-    if schedule.overlap == Overlap.PARALLEL or not at_work(schedule):
-        give_way(schedule)
-        if not wait_behind(schedule, slot):
-            start_firing(schedule, slot, Cause.SCHEDULE)
+    if schedule.overlap == Overlap.PARALLEL or not has_running_run(schedule):
+        skip_superseded(schedule)
+        if not defer_behind_first(schedule, slot):
+            start_firing(schedule, slot, Trigger.SCHEDULE)
     elif schedule.overlap != Overlap.QUEUE:
-        note(schedule, slot, FiringStatus.SKIPPED, _BUSY)
-    elif line(schedule).filter(cause=Cause.SCHEDULE).count() < MOST_HELD:
-        note(schedule, slot, FiringStatus.DEFERRED, _BUSY)
+        record_firing(schedule, slot, FiringStatus.SKIPPED, _BUSY)
+    elif deferred_firings(schedule).filter(cause=Trigger.SCHEDULE).count() < MOST_HELD:
+        record_firing(schedule, slot, FiringStatus.DEFERRED, _BUSY)
     else:
         many = f"{_BUSY} {MOST_HELD} slots wait for its end already."
-        note(schedule, slot, FiringStatus.SKIPPED, many)
+        record_firing(schedule, slot, FiringStatus.SKIPPED, many)
 
 
 def _start_held(schedule: Schedule, now: datetime) -> int:
     """Start slots that were held back: the next one, or all where they may work side by side."""
     done = 0
-    for firing in line(schedule)[:AT_ONCE]:
+    for firing in deferred_firings(schedule)[:AT_ONCE]:
         if firing.try_at is not None and firing.try_at > now:
             break
-        if schedule.overlap != Overlap.PARALLEL and at_work(schedule):
+        if schedule.overlap != Overlap.PARALLEL and has_running_run(schedule):
             break
-        tried = start_firing(schedule, firing.slot, Cause(firing.cause))
+        tried = start_firing(schedule, firing.slot, Trigger(firing.cause))
         done += 1
         if tried.status == FiringStatus.DEFERRED:
             break
@@ -129,7 +129,7 @@ def _move_on(schedule: Schedule, next_slot: datetime | None, now: datetime) -> N
     schedule.next_slot = next_slot
     schedule.next_at = fires_at(schedule, next_slot) if next_slot is not None else None
     if next_slot is None:
-        unproject(schedule)
+        remove_from_beat(schedule)
         schedule.periodic_task = None
     schedule.save(update_fields=["last_slot", "next_slot", "next_at", "periodic_task"])
 
@@ -138,4 +138,4 @@ def _pause(schedule: Schedule) -> None:
     schedule.enabled = False
     schedule.next_slot = schedule.next_at = None
     schedule.save(update_fields=["enabled", "next_slot", "next_at"])
-    project(schedule)
+    sync_to_beat(schedule)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 
 from heartbit_site.base.audit import Actor, record
-from scheduling.beat_sync import unproject
+from scheduling.beat_sync import remove_from_beat
 
 if TYPE_CHECKING:
     from scheduling.models import Schedule
@@ -22,6 +22,6 @@ def remove_schedule(schedule: Schedule, *, by: Actor) -> None:
         by: Who does it, for the audit.
     """
     workspace, target, label = schedule.workspace, f"schedule:{schedule.pk}", schedule.name
-    unproject(schedule)
+    remove_from_beat(schedule)
     schedule.delete()
     record(by, "schedule.remove", workspace=workspace, target=target, label=label)

@@ -8,7 +8,7 @@ from django.db import transaction
 
 from agents.runs.keys import stored_key
 from heartbit_site.base.audit import Actor, record
-from scheduling.choices import Cause, FiringStatus
+from scheduling.choices import FiringStatus, Trigger
 from scheduling.errors import ScheduleConflictError
 from scheduling.firings import start_firing
 from scheduling.models import Firing, Schedule
@@ -37,7 +37,7 @@ def run_schedule_now(schedule: Schedule, *, by: Actor, key: str | None = None) -
     stored_key(key)
     locked = Schedule.objects.select_for_update(no_key=True, of=("self",))
     row = locked.select_related("agent", "workspace").get(pk=schedule.pk)
-    firing: Firing = start_firing(row, database_now(), Cause.MANUAL, key=key)
+    firing: Firing = start_firing(row, database_now(), Trigger.MANUAL, key=key)
     if firing.status != FiringStatus.STARTED or firing.run_id is None:
         raise ScheduleConflictError(f"The schedule {row.name} cannot run now: {firing.note}")
     record(

@@ -16,14 +16,14 @@ from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.moments import to_utc
 from heartbit_site.base.untrusted import clean_text
-from scheduling.beat_sync import project
+from scheduling.beat_sync import sync_to_beat
 from scheduling.choices import Kind, TaskType
 from scheduling.errors import ScheduleConflictError, ScheduleError
 from scheduling.models import Schedule
-from scheduling.occurrences import fires_at, first_slot, next_slots
+from scheduling.occurrences import fires_at, first_slot, upcoming_occurrences
 from scheduling.querysets import database_now
-from scheduling.recurrence import rhythm_of
-from scheduling.rescheduling import counts_anew, let_pass
+from scheduling.recurrence import build_recurrence
+from scheduling.rescheduling import changes_next_occurrence, skip_unprocessed
 from scheduling.rows import table_of
 from scheduling.rules import UnusableError
 from scheduling.spec import KINDS, SETTINGS, CheckedSpec
@@ -70,8 +70,8 @@ def save_schedule(schedule: Schedule, *, by: Actor) -> None:
     if before is None:
         schedule.made_by = by.name[:200]
         schedule.next_slot = _aimed(schedule, now, is_new=True)
-    elif counts_anew(before, schedule, changes, now):
-        let_pass(before, schedule, now)
+    elif changes_next_occurrence(before, schedule, changes, now):
+        skip_unprocessed(before, schedule, now)
         schedule.next_slot = _aimed(schedule, now, is_new=False)
     _write(schedule)
     record(
@@ -100,7 +100,7 @@ def _write(schedule: Schedule) -> None:
     schedule.save()  # jitter goes by its number
     if schedule.next_slot is not None:
         schedule.next_at = fires_at(schedule, schedule.next_slot)
-    schedule.periodic_task = project(schedule)
+    schedule.periodic_task = sync_to_beat(schedule)
     schedule.save(update_fields=["next_at", "periodic_task"])
 
 
@@ -249,10 +249,10 @@ def _check_rhythm(schedule: Schedule) -> None:
     if schedule.at is not None and schedule.at < schedule.begins_at:
         raise ScheduleError("That time is over: give one that is still to come.")
     if schedule.ends_at is not None and schedule.ends_at <= schedule.begins_at:
-        rhythm_of(schedule)  # that it has no slot is said of its end
+        build_recurrence(schedule)  # that it has no slot is said of its end
         return
     # Reads the whole rhythm, and finds what never comes true.
-    if not next_slots(schedule, schedule.begins_at - timedelta(seconds=1), 1):
+    if not upcoming_occurrences(schedule, schedule.begins_at - timedelta(seconds=1), 1):
         raise ScheduleError("The schedule has no slot between its begin and its end.")
 
 

@@ -12,7 +12,7 @@ from agents.models import Agent
 from heartbit_site.base.admin.themed import ReadOnlyInline, pill
 from scheduling.errors import ScheduleError
 from scheduling.models import Schedule
-from scheduling.recurrence import rhythm_of, spoken, time_zone
+from scheduling.recurrence import build_recurrence, format_time, time_zone
 
 if TYPE_CHECKING:
     from django.utils.safestring import SafeString
@@ -40,7 +40,7 @@ class ScheduleInline(ReadOnlyInline[Schedule, Agent]):
     def when(self, schedule: Schedule) -> str:
         """Its rhythm in words."""
         try:
-            return rhythm_of(schedule).words
+            return build_recurrence(schedule).words
         except ScheduleError as error:
             return str(error)
 
@@ -49,7 +49,7 @@ class ScheduleInline(ReadOnlyInline[Schedule, Agent]):
         """Its next slot."""
         if schedule.next_slot is None:
             return "-"
-        return spoken(schedule.next_slot, time_zone(schedule.time_zone))
+        return format_time(schedule.next_slot, time_zone(schedule.time_zone))
 
     @admin.display(description="state")
     def state(self, schedule: Schedule) -> SafeString:

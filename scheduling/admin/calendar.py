@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from django.template.loader import render_to_string
 
-from scheduling.occurrences import next_slots, slots_between
-from scheduling.recurrence import spoken, time_zone
+from scheduling.occurrences import slots_between, upcoming_occurrences
+from scheduling.recurrence import format_time, time_zone
 
 if TYPE_CHECKING:
     from django.utils.safestring import SafeString
@@ -48,7 +48,9 @@ def upcoming(schedule: Schedule, now: datetime) -> SafeString:
     return render_to_string(
         "admin/scheduling/upcoming.html",
         {
-            "slots": [spoken(slot, zone) for slot in next_slots(schedule, now, SHOWN)],
+            "slots": [
+                format_time(slot, zone) for slot in upcoming_occurrences(schedule, now, SHOWN)
+            ],
             "weeks": [days[at : at + 7] for at in range(0, len(days), 7)],
             "cut": len(found) == _MOST,
         },

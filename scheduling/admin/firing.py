@@ -59,7 +59,7 @@ class _Columns:
     @admin.display(description="slot")
     def at(self, firing: Firing) -> str:
         """When it was due."""
-        return words.moment(firing.slot)
+        return words.format_datetime(firing.slot)
 
     @admin.display(description="run")
     def run(self, firing: Firing) -> SafeString | str:

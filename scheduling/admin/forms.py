@@ -9,7 +9,7 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldBoolea
 
 from agents.models import WebhookEndpoint
 from heartbit_site.base.admin.themed import DialogForm, line_widget, text_widget
-from heartbit_site.base.local_times import NoSuchTimeError, moment_there
+from heartbit_site.base.local_times import NoSuchTimeError, localize
 from scheduling.actions.save_schedule import problems
 from scheduling.admin.local_fields import LocalTimeField, LocalTimeWidget, StackedTimeWidget
 from scheduling.errors import ScheduleError
@@ -128,7 +128,7 @@ class ScheduleForm(forms.ModelForm[Schedule]):
                 found[name] = self.instance.begins_at
                 continue
             try:
-                found[name] = moment_there(found[name], zone)
+                found[name] = localize(found[name], zone)
             except NoSuchTimeError as error:
                 self.add_error(name, str(error))
         return found
@@ -194,7 +194,7 @@ class SpanForm(DialogForm):
             NoSuchTimeError: One of them is a time that the clocks leap over.
         """
         given = self.cleaned_data
-        return moment_there(given["begin"], zone), moment_there(given["end"], zone)
+        return localize(given["begin"], zone), localize(given["end"], zone)
 
 
 def conditions() -> dict[str, str]:

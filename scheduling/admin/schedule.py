@@ -35,7 +35,7 @@ from scheduling.admin.forms import RHYTHM_FIELDS, ScheduleForm, SpanForm, condit
 from scheduling.errors import ScheduleError
 from scheduling.models import Firing, Schedule
 from scheduling.outcomes import with_outcomes
-from scheduling.recurrence import rhythm_of, time_zone
+from scheduling.recurrence import build_recurrence, time_zone
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -164,7 +164,7 @@ class ScheduleAdmin(ModelAdmin[Schedule]):
     def when(self, schedule: Schedule) -> SafeString:
         """Its rhythm in words."""
         try:
-            text = rhythm_of(schedule).words
+            text = build_recurrence(schedule).words
         except ScheduleError as error:
             text = str(error)
         return format_html('<span class="hb-wrapped">{}</span>', text)

@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from scheduling.choices import Cause, FiringStatus
+from scheduling.choices import FiringStatus, Trigger
 from scheduling.models.schedule import Schedule
 
 
@@ -26,7 +26,7 @@ class Firing(models.Model):
         Schedule, on_delete=models.CASCADE, related_name="firings", db_index=False
     )
     slot = models.DateTimeField()
-    cause = models.CharField(max_length=8, choices=Cause.choices, default=Cause.SCHEDULE)
+    cause = models.CharField(max_length=8, choices=Trigger.choices, default=Trigger.SCHEDULE)
     status = models.CharField(max_length=8, choices=FiringStatus.choices)
     run_id = models.UUIDField("run", null=True, blank=True)
     note = models.CharField(max_length=300, blank=True, default="")
@@ -45,7 +45,7 @@ class Firing(models.Model):
             ),
             models.CheckConstraint(
                 name="firing_words_known",
-                condition=Q(status__in=FiringStatus.values) & Q(cause__in=Cause.values),
+                condition=Q(status__in=FiringStatus.values) & Q(cause__in=Trigger.values),
             ),
         ]
         indexes = [

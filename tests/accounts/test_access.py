@@ -9,9 +9,9 @@ from heartbit_site.base.access import (
     NoWorkspaceError,
     access_of_key,
     access_of_user,
+    is_operator,
     members_with,
-    operates,
-    renew,
+    refresh_access,
     visible_to,
     workspaces_of,
 )
@@ -75,9 +75,9 @@ def test_given_a_superuser_then_every_workspace_is_theirs_and_the_fleet_too(
     assert access_of_user(root, "there").scopes == set(SCOPES)
     assert {here, there} <= set(workspaces_of(root))
     access = access_of_user(root, "here")
-    assert operates(access)
+    assert is_operator(access)
     User.objects.filter(pk=root.pk).update(is_active=False)
-    assert not operates(access), "who was switched off operates nothing"
+    assert not is_operator(access), "who was switched off operates nothing"
 
 
 def test_given_rows_of_two_workspaces_then_a_member_sees_those_of_theirs(
@@ -95,7 +95,7 @@ def test_given_an_inactive_person_then_nothing_is_theirs(here: Workspace, ada: U
     access = access_of_user(ada, "here")
     ada.is_active = False
     ada.save()
-    assert renew(access) is None
+    assert refresh_access(access) is None
     assert not workspaces_of(ada).exists()
     assert list(members_with(here, "runs:read")) == []
 
@@ -108,12 +108,12 @@ def test_given_a_changed_role_when_renewed_then_the_new_one_counts(
     assert list(members_with(here, "approvals:decide")) == [ada.pk]
     member.role = Role.VIEWER
     member.save()
-    now = renew(access)
+    now = refresh_access(access)
     assert now is not None
     assert not now.allows("approvals:decide")
     assert list(members_with(here, "approvals:decide")) == []
     member.delete()
-    assert renew(access) is None
+    assert refresh_access(access) is None
 
 
 def test_given_a_key_when_revoked_then_it_opens_nothing_any_more(
@@ -122,7 +122,7 @@ def test_given_a_key_when_revoked_then_it_opens_nothing_any_more(
     key, _ = create_api_key(here, "nightly", scopes=["runs:read", "fleet:manage"], user=ada)
     access = access_of_key(key)
     assert access.name == "API key nightly of ada"
-    assert not operates(access)
-    assert renew(access) == access
+    assert not is_operator(access)
+    assert refresh_access(access) == access
     ApiKey.objects.filter(pk=key.pk).update(revoked_at=key.created_at)
-    assert renew(access) is None
+    assert refresh_access(access) is None

@@ -56,7 +56,7 @@ async def save(workspace: Workspace, key: str | None = CANARY, **fields: object)
         save_provider_account(made, key=key)
         return made
 
-    return await orm.in_thread(write)
+    return await orm.run_in_thread(write)
 
 
 async def test_an_enabled_account_is_read_with_its_key(pool: Pool, workspace: Workspace) -> None:

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import connection
 
 from agents.actions.start_run import start_run
-from agents.choices import Home
+from agents.choices import Placement
 from agents.journal.events import (
     ApprovalRequested,
     CallWaiting,
@@ -77,7 +77,7 @@ def _registered() -> tuple[int, str]:
     row = session.execute(
         "INSERT INTO agents_workerheartbeat (name, home, queues, slots, lease_seconds)"
         " VALUES (%s, %s, '[\"agents\"]', 5, 86400) RETURNING id",
-        (name, Home.FLEET.value),
+        (name, Placement.FLEET.value),
     ).fetchone()
     assert row is not None
     session.execute("SELECT pg_advisory_lock(%s, %s)", (LOCK_CLASS, row[0]))

@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from agents.actions.decide_call import Decider
 from agents.actions.settle_call import settle_call
-from agents.choices import Home, Outcome
+from agents.choices import CallResolution, Placement
 from agents.models import Decision
 from tests.admin import rows
 from tests.doubtful import in_doubt
@@ -28,7 +28,7 @@ def test_given_a_doubt_then_the_list_and_the_sidebar_count_it_and_mark_it(
     browser: Client, workspace: Workspace
 ) -> None:
     before = browser.get(reverse("admin:index")).context["dashboard"].waiting
-    doubt, approval = in_doubt(workspace, home=Home.FLEET), rows.asking(workspace)
+    doubt, approval = in_doubt(workspace, home=Placement.FLEET), rows.asking(workspace)
     response = browser.get(LIST)
     text = response.content.decode()
     assert {doubt.pk, approval.pk} <= {row.pk for row in response.context["cl"].result_list}
@@ -36,15 +36,15 @@ def test_given_a_doubt_then_the_list_and_the_sidebar_count_it_and_mark_it(
     assert "Unknown outcome" in text
     sidebar = text.partition(f'href="{LIST}"')[2].partition("</a>")[0]
     assert str(before + 2) in sidebar
-    settle_call(doubt, Outcome.SKIPPED, by=Decider("anna", "web"))
+    settle_call(doubt, CallResolution.SKIPPED, by=Decider("anna", "web"))
     assert doubt.pk not in {row.pk for row in browser.get(LIST).context["cl"].result_list}
 
 
-@pytest.mark.parametrize("outcome", list(Outcome))
+@pytest.mark.parametrize("outcome", list(CallResolution))
 def test_given_a_settled_call_then_the_log_of_decisions_says_how(
-    browser: Client, workspace: Workspace, outcome: Outcome
+    browser: Client, workspace: Workspace, outcome: CallResolution
 ) -> None:
-    call = in_doubt(workspace, home=Home.FLEET)
+    call = in_doubt(workspace, home=Placement.FLEET)
     settle_call(call, outcome, by=Decider("anna", "web"))
     made = Decision.objects.get(run=call.run_id)
     for url in ("changelist", "change"):

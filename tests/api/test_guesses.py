@@ -14,8 +14,8 @@ from django.test.utils import CaptureQueriesContext
 from heartbit_site.api import auth
 from heartbit_site.api.auth import opened_by
 from heartbit_site.api.errors import TooManyRequestsError, UnauthorizedError
-from heartbit_site.api.key_prefix_cache import Prefixes
-from heartbit_site.api.rate_limit import Buckets, whose
+from heartbit_site.api.key_prefix_cache import KeyPrefixCache
+from heartbit_site.api.rate_limit import RateLimiter, bucket_key
 from tests.api.server import key_for
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def network() -> str:
 @pytest.fixture(autouse=True)
 def _one_at_once(database: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Everybody may ask once; nothing is known of keys yet."""
-    few, unknown = Buckets(settings.REDIS_URL, SLOW), Prefixes()
+    few, unknown = RateLimiter(settings.REDIS_URL, SLOW), KeyPrefixCache()
     monkeypatch.setattr(auth, "buckets", lambda: few)
     monkeypatch.setattr(auth, "prefixes", lambda: unknown)
 
@@ -81,13 +81,13 @@ def test_given_another_address_of_the_same_ipv6_network_then_it_is_over_the_limi
 def test_given_an_address_then_its_bucket_is_its_own_or_its_networks(
     address: str, bucket: str
 ) -> None:
-    assert whose(address) == bucket
+    assert bucket_key(address) == bucket
 
 
 def test_given_a_key_that_was_just_made_then_it_is_taken_for_a_guess_for_a_moment_only(
     workspace: Workspace,
 ) -> None:
-    prefixes = Prefixes(seconds=0.2)
+    prefixes = KeyPrefixCache(seconds=0.2)
     assert not prefixes.may_open(guess())
     key = key_for(workspace)
     assert not prefixes.may_open("no key at all")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
-from heartbit_site.api.errors import STATUSES, name_of
+from heartbit_site.api.errors import STATUSES, problem_code
 from tests.web.matrix_table import ROUTES
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def test_the_page_loads_nothing_from_elsewhere(web: WebServer) -> None:
 
 
 def test_an_error_s_type_is_its_class() -> None:
-    names = [name_of(kind) for kind, _ in STATUSES]
+    names = [problem_code(kind) for kind, _ in STATUSES]
     assert names == [
         *(
             "malformed_body",

@@ -27,7 +27,7 @@ from heartbit_site.cli.remote import Server
 from heartbit_site.contract.operation import Operation, operations_of
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.choices import FiringStatus
-from scheduling.firings import note
+from scheduling.firings import record_firing
 from scheduling.models import Schedule
 from tests.api.server import key_for
 from tests.doubtful import in_doubt
@@ -185,7 +185,7 @@ def firings(workspace: Workspace) -> Listed:
 
     def add(number: int) -> None:
         slot = datetime(2025, 1, 1, number, microsecond=number, tzinfo=UTC)
-        note(row, slot, FiringStatus.SKIPPED, "x")
+        record_firing(row, slot, FiringStatus.SKIPPED, "x")
 
     return Listed(f"/schedules/{row.pk}/firings", "firings", "slot", add)
 

@@ -14,7 +14,7 @@ from django.conf import settings
 from redis import Redis
 
 from heartbit_site.api.errors import TooManyRequestsError
-from heartbit_site.api.rate_limit import BURST_SECONDS, Buckets, whose
+from heartbit_site.api.rate_limit import BURST_SECONDS, RateLimiter, bucket_key
 from heartbit_site.cli.remote import Server
 from heartbit_site.cli.remote_client import Client
 from tests.api.server import Caller, WebServer, key_for
@@ -51,7 +51,7 @@ def serving(**variables: str) -> Iterator[WebServer]:
 def forget_requests() -> None:
     """Fill the bucket of this machine's address, which all servers of the tests share."""
     with Redis.from_url(settings.REDIS_URL) as valkey:
-        valkey.delete(f"heartbit:api:{whose('127.0.0.1')}")
+        valkey.delete(f"heartbit:api:{bucket_key('127.0.0.1')}")
 
 
 @pytest.fixture(scope="module")
@@ -184,7 +184,7 @@ def test_given_no_valkey_then_everybody_is_let_in_and_one_warning_is_logged(
 @pytest.mark.paced
 def test_given_a_valkey_that_says_nothing_then_a_request_waits_once_and_not_for_long() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        buckets = Buckets(f"redis://127.0.0.1:{silent.getsockname()[1]}/0", RATE)
+        buckets = RateLimiter(f"redis://127.0.0.1:{silent.getsockname()[1]}/0", RATE)
         began = time.monotonic()
         for _ in range(50):
             buckets.take("somebody")
@@ -192,7 +192,7 @@ def test_given_a_valkey_that_says_nothing_then_a_request_waits_once_and_not_for_
 
 
 def test_given_a_slow_rate_then_the_wait_is_the_one_that_is_left(database: None) -> None:
-    buckets, who = Buckets(settings.REDIS_URL, 0.01), secrets.token_hex(8)
+    buckets, who = RateLimiter(settings.REDIS_URL, 0.01), secrets.token_hex(8)
     began = time.monotonic()
     buckets.take(who)
     with pytest.raises(TooManyRequestsError) as refused:
@@ -202,6 +202,6 @@ def test_given_a_slow_rate_then_the_wait_is_the_one_that_is_left(database: None)
 
 
 def test_given_no_limit_then_valkey_is_not_asked() -> None:
-    nowhere = Buckets("redis://127.0.0.1:1/0", 0)
+    nowhere = RateLimiter("redis://127.0.0.1:1/0", 0)
     for _ in range(3):
         nowhere.take("somebody")

@@ -21,8 +21,8 @@ from heartbit_site.contract.schedules import (
     ScheduleSummaryOut,
 )
 from scheduling.actions.save_schedule import save_schedule
-from scheduling.choices import CatchUp, Cause, FiringStatus, Kind, Overlap, TaskType
-from scheduling.firings import note
+from scheduling.choices import CatchUp, FiringStatus, Kind, Overlap, TaskType, Trigger
+from scheduling.firings import record_firing
 from scheduling.models import Firing, Schedule
 from scheduling.spec import SETTINGS, ScheduleSpec
 from tests.web.matrix_world import agent_of
@@ -343,7 +343,7 @@ def test_given_a_past_span_then_its_slots_are_held_once(
     assert (done.status_code, done.json()) == (200, {"firings_created": 3})
     slots = Firing.objects.filter(schedule=made["id"]).order_by("slot")
     assert [(one.slot, one.cause) for one in slots] == [
-        (datetime(2025, 3, day, hour, tzinfo=UTC), Cause.BACKFILL)
+        (datetime(2025, 3, day, hour, tzinfo=UTC), Trigger.BACKFILL)
         for day, hour in ((29, 8), (30, 7), (31, 7))  # summer begins in between
     ]
     again = caller.post("/schedules/Monday report/backfill", span)
@@ -381,7 +381,7 @@ def test_given_a_log_then_it_is_read_by_status_the_latest_first(
     for hour, status in enumerate(
         (FiringStatus.SKIPPED, FiringStatus.DEFERRED, FiringStatus.SKIPPED)
     ):
-        note(schedule, datetime(2025, 1, 1, hour, tzinfo=UTC), status, f"note {hour}")
+        record_firing(schedule, datetime(2025, 1, 1, hour, tzinfo=UTC), status, f"note {hour}")
     every = caller.get("/schedules/Monday report/firings").json()["firings"]
     assert [one["note"] for one in every] == ["note 2", "note 1", "note 0"]
     skipped = caller.get("/schedules/Monday report/firings", status="skipped", limit=1).json()
@@ -469,7 +469,7 @@ def test_the_api_s_words_are_those_of_the_rows() -> None:
     assert fields["overlap"]["enum"] == Overlap.values
     schema = FiringOut.model_json_schema(mode="serialization")["properties"]
     assert schema["status"]["enum"] == FiringStatus.values
-    assert schema["trigger"]["enum"] == Cause.values
+    assert schema["trigger"]["enum"] == Trigger.values
     assert ScheduleOut.model_json_schema()["properties"]["kind"]["enum"] == Kind.values
 
 

@@ -134,7 +134,7 @@ async def test_a_stream_shows_life_and_ends_with_its_key(
 
     monkeypatch.setattr(stream, "BEAT_SECONDS", 0.02)
     monkeypatch.setattr(stream, "CHECK_SECONDS", 0.0)
-    run = await orm.in_thread(parked)
+    run = await orm.run_in_thread(parked)
     asked = 0
 
     async def allowed() -> bool:

@@ -9,7 +9,7 @@ import pytest
 
 from agents.choices import RunStatus
 from agents.llm.providers import PROVIDERS
-from agents.runs.transitions import arrows
+from agents.runs.transitions import allowed_transitions
 from heartbit_site.base.variables import VARIABLES
 from heartbit_site.web_server.bodies import HELD_BYTES
 from tests.readme import with_table
@@ -36,7 +36,8 @@ def code() -> str:
 
 def test_the_table_of_the_lifecycle_is_the_transition_table() -> None:
     assert (
-        sorted(f"{source}>{target}" for _, source, target, _ in ROW.findall(LIFECYCLE)) == arrows()
+        sorted(f"{source}>{target}" for _, source, target, _ in ROW.findall(LIFECYCLE))
+        == allowed_transitions()
     )
 
 

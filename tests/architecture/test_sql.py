@@ -9,7 +9,7 @@ from django.db import connection
 
 from agents.models.run import HELD_UNTIL
 from agents.runs import install
-from agents.runs.transitions import arrows
+from agents.runs.transitions import allowed_transitions
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("agents", "heartbit_site", "memory", "scheduling", "tools")
@@ -30,7 +30,7 @@ def test_the_databases_guard_holds_the_transition_table(database: None) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT prosrc FROM pg_proc WHERE proname = 'heartbit_check_transition'")
         (source,) = cursor.fetchone()
-    assert "'{" + ",".join(arrows()) + "}'" in source
+    assert "'{" + ",".join(allowed_transitions()) + "}'" in source
 
 
 def test_a_held_run_is_told_by_the_time_that_the_database_gives_it(database: None) -> None:

@@ -6,7 +6,7 @@ import os
 import pwd
 from typing import TYPE_CHECKING
 
-from heartbit_site.base.os_user import at_terminal, login
+from heartbit_site.base.os_user import os_username, terminal_user
 
 if TYPE_CHECKING:
     import pytest
@@ -17,8 +17,8 @@ def test_given_other_names_in_the_environment_then_the_account_counts(
 ) -> None:
     for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
         monkeypatch.setenv(name, "another-approver")
-    assert login() == pwd.getpwuid(os.getuid()).pw_name
-    assert "another-approver" not in at_terminal().name
+    assert os_username() == pwd.getpwuid(os.getuid()).pw_name
+    assert "another-approver" not in terminal_user().name
 
 
 def test_given_accounts_without_a_name_then_each_has_its_number(
@@ -27,5 +27,5 @@ def test_given_accounts_without_a_name_then_each_has_its_number(
     names = set()
     for number in (3_000_001, 3_000_002):
         monkeypatch.setattr(os, "getuid", lambda number=number: number)
-        names.add(login())
+        names.add(os_username())
     assert len(names) == 2

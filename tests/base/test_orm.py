@@ -31,9 +31,9 @@ def terminate(backends: set[int]) -> None:
 
 @pytest.mark.usefixtures("database")
 async def test_a_read_meets_a_dead_connection_and_comes_back_with_a_new_one() -> None:
-    before = {await orm.read(backend) for _ in range(4)}
+    before = {await orm.read_in_thread(backend) for _ in range(4)}
     await asyncio.to_thread(terminate, before)
-    after = {await orm.read(backend) for _ in range(4)}
+    after = {await orm.read_in_thread(backend) for _ in range(4)}
     assert not before & after
 
 
@@ -48,5 +48,5 @@ async def test_a_read_that_is_wrong_is_no_dead_connection() -> None:
             cursor.execute("SELECT nothing")
 
     with pytest.raises(DatabaseError):
-        await orm.read(wrong)
+        await orm.read_in_thread(wrong)
     assert len(tries) == 1

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from heartbit_site.base import secrets
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.keyring import parse_keys
-from heartbit_site.base.secrets import Place, SecretError, decrypt, encrypt
+from heartbit_site.base.secrets import SecretError, SecretLocation, decrypt, encrypt
 from heartbit_site.embedded.state import StateDirectory
 from heartbit_site.keys import encryption_keys
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pytest_django.fixtures import Settings
 
 CANARY = "sk-canary-0123456789abcdef"
-PLACE = Place("base_provideraccount", "secret", 1, 7)
+PLACE = SecretLocation("base_provideraccount", "secret", 1, 7)
 
 
 def new_key() -> str:
@@ -60,15 +60,17 @@ def test_the_same_secret_is_never_stored_twice_alike(keys: list[str]) -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        Place("tools_mcpserver", "secret", 1, 7),
-        Place("base_provideraccount", "other", 1, 7),
-        Place("base_provideraccount", "secret", 2, 7),
-        Place("base_provideraccount", "secret", 1, 8),
-        Place("base_provideraccount", "secret", 17, 7),
+        SecretLocation("tools_mcpserver", "secret", 1, 7),
+        SecretLocation("base_provideraccount", "other", 1, 7),
+        SecretLocation("base_provideraccount", "secret", 2, 7),
+        SecretLocation("base_provideraccount", "secret", 1, 8),
+        SecretLocation("base_provideraccount", "secret", 17, 7),
     ],
     ids=["table", "column", "tenant", "row", "digits"],
 )
-def test_a_ciphertext_copied_elsewhere_cannot_be_read(keys: list[str], other: Place) -> None:
+def test_a_ciphertext_copied_elsewhere_cannot_be_read(
+    keys: list[str], other: SecretLocation
+) -> None:
     stored = encrypt(CANARY, PLACE)
     with pytest.raises(SecretError, match="written for another row"):
         decrypt(stored, other)

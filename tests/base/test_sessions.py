@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 
-from heartbit_site.base.sessions import lasts
+from heartbit_site.base.sessions import is_session_valid
 from tests.web.people import member, session_of
 
 if TYPE_CHECKING:
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 def test_a_session_lasts_until_it_is_left_or_the_password_is_another(workspace: Workspace) -> None:
     ada, bob = member(workspace), member(workspace)
     left, kept = session_of(ada), session_of(ada)
-    assert lasts(left, ada.pk)
-    assert not lasts(left, bob.pk), "it is somebody else's"
-    assert not lasts(left, None)
-    assert not lasts(None, ada.pk)
+    assert is_session_valid(left, ada.pk)
+    assert not is_session_valid(left, bob.pk), "it is somebody else's"
+    assert not is_session_valid(left, None)
+    assert not is_session_valid(None, ada.pk)
     engine: Any = import_module(settings.SESSION_ENGINE)
     engine.SessionStore(left).flush()
-    assert not lasts(left, ada.pk)
-    assert lasts(kept, ada.pk)
+    assert not is_session_valid(left, ada.pk)
+    assert is_session_valid(kept, ada.pk)
     ada.set_password("another one")
     ada.save()
-    assert not lasts(kept, ada.pk)
+    assert not is_session_valid(kept, ada.pk)

@@ -6,7 +6,13 @@ import json
 
 import pytest
 
-from heartbit_site.base.visible_text import compact_json, is_hidden, pieces, readable_json, visible
+from heartbit_site.base.visible_text import (
+    compact_json,
+    is_hidden,
+    readable_json,
+    split_hidden,
+    visible,
+)
 
 
 @pytest.mark.parametrize(
@@ -25,7 +31,7 @@ def test_what_cannot_be_seen_becomes_its_code(hidden: str) -> None:
     shown = visible(f"a{hidden}b")
     assert shown.isascii()
     assert json.loads(f'"{shown}"') == f"a{hidden}b"
-    assert pieces(f"a{hidden}b") == ["a", shown[1:-1], "b"]
+    assert split_hidden(f"a{hidden}b") == ["a", shown[1:-1], "b"]
 
 
 @pytest.mark.parametrize(
@@ -33,7 +39,7 @@ def test_what_cannot_be_seen_becomes_its_code(hidden: str) -> None:
 )
 def test_what_can_be_seen_stays_as_it_is(text: str) -> None:
     assert visible(text) == text
-    assert pieces(text) == [text]
+    assert split_hidden(text) == [text]
 
 
 def test_marks_that_climb_over_the_lines_above_become_their_codes() -> None:

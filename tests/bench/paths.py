@@ -11,9 +11,9 @@ from django.conf import settings
 
 from agents.actions.post_message import post_message, start_conversation
 from agents.actions.start_run import start_run
-from agents.choices import Home, RunStatus
+from agents.choices import Placement, RunStatus
 from agents.live.follow import wait_for_result
-from agents.live.valkey import ValkeySource, connect
+from agents.live.valkey import ValkeySubscriber, connect
 from agents.runtime.host import LocalHost
 from heartbit_site.base import aio
 from tests.bench import calls, celery_app
@@ -113,12 +113,12 @@ class Durable:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._client = aio.run(_client())
-        self._source = ValkeySource(self._client)
+        self._source = ValkeySubscriber(self._client)
         self.ids: list[UUID] = []
 
     def take(self, workload: Workload) -> float:
         """See ``Path``."""
-        begin = _starts(self._workspace, workload, Home.FLEET)
+        begin = _starts(self._workspace, workload, Placement.FLEET)
         began = time.perf_counter()
         for _ in range(workload.messages):
             run_id = begin()
@@ -143,7 +143,7 @@ class InProcess:
 
     def take(self, workload: Workload) -> float:
         """See ``Path``."""
-        begin = _starts(self._workspace, workload, Home.LOCAL)
+        begin = _starts(self._workspace, workload, Placement.LOCAL)
         began = time.perf_counter()
         for _ in range(workload.messages):
             run_id = begin()
@@ -161,7 +161,7 @@ class InProcess:
         return run.output if run.status == RunStatus.SUCCEEDED else None
 
 
-def _starts(workspace: Workspace, workload: Workload, home: Home) -> Callable[[], UUID]:
+def _starts(workspace: Workspace, workload: Workload, home: Placement) -> Callable[[], UUID]:
     """What starts a run of the workload, or the next one of its conversation."""
     task, agent = workload.task, workload.agent
     if workload.messages == 1:

@@ -19,9 +19,9 @@ from django.db import connections
 from agents.actions.decide_call import Decider as Person
 from agents.actions.decide_call import approve_call, deny_call, edit_call
 from agents.actions.settle_call import settle_call
-from agents.choices import Outcome
+from agents.choices import CallResolution
 from agents.errors import CallClosedError
-from agents.querysets import calls_in_doubt, calls_waiting
+from agents.querysets import calls_waiting, uncertain_calls
 from tests.chaos.approvals import EDITED
 from tests.chaos.journals import op_of
 from tests.chaos.records import Decided, read_effects
@@ -69,7 +69,7 @@ class Decider:
             while not self._over.wait(LOOK_EVERY):
                 for call in calls_waiting(self._workspace):
                     self._decide(call)
-                for call in calls_in_doubt(self._workspace):
+                for call in uncertain_calls(self._workspace):
                     self._settle(call)
         except BaseException as error:  # noqa: BLE001  told when the scenario ends
             self._error = error
@@ -86,7 +86,7 @@ class Decider:
         ledger = read_effects(self._journal.with_name("effects.jsonl"))
         known = any(effect.op.removesuffix(EDITED) == op_of(call) for effect in ledger)
         with suppress(CallClosedError):
-            settle_call(call, Outcome.DONE if known else Outcome.SKIPPED, by=ANNA)
+            settle_call(call, CallResolution.DONE if known else CallResolution.SKIPPED, by=ANNA)
 
     def _take(self, call: ToolCall, verdict: str, *, by: Person) -> None:
         at, op = time.time(), op_of(call)

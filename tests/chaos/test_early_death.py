@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from agents.choices import Home
+from agents.choices import Placement
 from agents.models import WorkerHeartbeat
 from scheduling.querysets import database_now
 from tests.chaos.early_death import beat_no_more
@@ -23,7 +23,7 @@ def test_given_a_claim_a_second_after_a_workers_start_then_a_beat_after_it_is_no
     began = database_now()
     WorkerHeartbeat.objects.create(
         name="early:1",
-        home=Home.FLEET,
+        home=Placement.FLEET,
         queues=[],
         slots=1,
         lease_seconds=5,

@@ -11,8 +11,8 @@ import pytest
 from redis.exceptions import RedisError
 
 from agents.live.pubsub import START
-from agents.live.valkey import PATIENCE_SECONDS, ValkeySource, ValkeyWindow, connect
-from agents.runs.live_entries import Ended
+from agents.live.valkey import PATIENCE_SECONDS, ValkeyPublisher, ValkeySubscriber, connect
+from agents.runs.live_entries import RunEnded
 from agents.runtime.limiter import ValkeyLimiter
 from agents.runtime.valkey_guard import TIMEOUT_SECONDS
 from tests.chaos.valkey_server import ValkeyServer
@@ -51,8 +51,8 @@ async def connected(valkey: ValkeyServer) -> Redis:
 def test_a_writer_of_live_output_gives_its_batch_up(valkey: ValkeyServer) -> None:
     async def write() -> float:
         client = await connected(valkey)
-        window = ValkeyWindow(client)
-        window.put(uuid4(), Ended("succeeded"))
+        window = ValkeyPublisher(client)
+        window.put(uuid4(), RunEnded("succeeded"))
         with valkey.frozen():
             seconds = await took(window.flush())
         await client.aclose()
@@ -66,7 +66,7 @@ def test_a_writer_of_live_output_gives_its_batch_up(valkey: ValkeyServer) -> Non
 def test_a_reader_of_live_output_is_told_to_look_elsewhere(valkey: ValkeyServer) -> None:
     async def read() -> float:
         client = await connected(valkey)
-        source = ValkeySource(client)
+        source = ValkeySubscriber(client)
 
         async def silent() -> None:
             with pytest.raises((RedisError, OSError)):

@@ -15,11 +15,11 @@ from agents.actions.start_run import start_run
 from agents.models import Decision, Grant, Run, ToolCall, Wait
 from agents.querysets import calls_waiting
 from heartbit_site.base.errors import ConflictError, HeartbitError
-from heartbit_site.base.os_user import login
+from heartbit_site.base.os_user import os_username
 from heartbit_site.cli import doctor_work as checkup_work
 from heartbit_site.cli import errors
 from heartbit_site.cli import pending_calls as docket
-from heartbit_site.cli.choices import Order
+from heartbit_site.cli.choices import ApproveOptions
 from heartbit_site.cli.local_backend import LocalBackend
 from heartbit_site.cli.payload_option import payload_of
 from heartbit_site.contract.approvals import DECIDE, DecisionIn
@@ -54,7 +54,7 @@ def ended(run: Run) -> Run:
 def refused(code: int, run: Run, call: str | None = None, *, part: str, **order: Any) -> None:
     """In this process, which saves starting one for each sentence."""
     with pytest.raises(HeartbitError) as caught:
-        docket.of_run(LocalBackend(), str(run.pk), call, Order(**order), as_json=False)
+        docket.of_run(LocalBackend(), str(run.pk), call, ApproveOptions(**order), as_json=False)
     found = errors.explain(caught.value)
     assert found is not None
     assert found[0] == code, found
@@ -154,7 +154,7 @@ def test_an_account_counts_once_wherever_at_a_terminal_it_approves(database: Non
         return backend.call(DECIDE, body, run_id=str(call.run_id), call_id=call.call_id)
 
     first = approve(LocalBackend("inline"))
-    assert (first.decided_by, first.remaining_approvals) == (login(), 1)
+    assert (first.decided_by, first.remaining_approvals) == (os_username(), 1)
     with pytest.raises(ConflictError, match="You have approved the call already"):
         approve(LocalBackend())
     cancel_run(default_workspace(), call.run_id, reason="test")

@@ -11,7 +11,7 @@ from agents.actions.pause_work import pause_work
 from agents.actions.publish_agent import publish_agent
 from agents.actions.resume_work import resume_work
 from agents.actions.start_tool_call import start_tool_call
-from agents.choices import Home
+from agents.choices import Placement
 from agents.limits.pauses import of_workspace
 from agents.models import Agent, Run, ToolBinding
 from heartbit_site.base.audit import Actor
@@ -122,7 +122,7 @@ def test_a_run_that_is_a_call_is_forked_with_other_arguments_after_a_yes(
 ) -> None:
     place = default_workspace()
     name = Agent.objects.filter(workspace=place, current_version__isnull=False)[0].name
-    run = start_tool_call(place, "http_request", {"url": "x"}, agent=name, home=Home.LOCAL)
+    run = start_tool_call(place, "http_request", {"url": "x"}, agent=name, home=Placement.LOCAL)
     with pytest.raises(CommandError, match="Say --yes if that is meant"):
         order = order_of(run=str(run), call="0.0", arguments="{}")
         forking.confirm(LocalBackend(), order, order.place())
@@ -230,7 +230,7 @@ def test_an_order_finds_its_turn() -> None:
     assert sent == {"turn": 2, "call_id": "2.1", "arguments": {"a": 1}}
 
 
-def order_of(**asked: Any) -> forking.Order:
+def order_of(**asked: Any) -> forking.ForkOptions:
     nothing: dict[str, Any] = {
         "run": "r",
         "yes": False,
@@ -240,4 +240,4 @@ def order_of(**asked: Any) -> forking.Order:
         "version": None,
     }
     texts = {"message": "", "task": "", "call": ""}
-    return forking.Order(**(nothing | texts | asked))
+    return forking.ForkOptions(**(nothing | texts | asked))

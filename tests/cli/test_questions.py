@@ -16,7 +16,7 @@ from heartbit_site.base.errors import HeartbitError
 from heartbit_site.cli import errors, tools_report
 from heartbit_site.cli import pending_calls as docket
 from heartbit_site.cli.backend import ServerBackend
-from heartbit_site.cli.choices import Order
+from heartbit_site.cli.choices import ApproveOptions
 from heartbit_site.cli.kinds import QUESTION
 from heartbit_site.cli.local_backend import LocalBackend
 from heartbit_site.cli.question import MARGIN, WaitingCall, question
@@ -217,7 +217,7 @@ def test_given_a_server_then_a_question_is_answered_there_as_at_home(
     wait_until(lambda: calls_waiting(workspace).count() == 2, what="both questions wait")
 
     def answered(text: str, form_of: int = 0) -> int:
-        order = Order(answer=text)
+        order = ApproveOptions(answer=text)
         return docket.of_run(ServerBackend(server), str(runs[form_of]), None, order, as_json=True)
 
     for text, part in (('{"to": "Rome"}', "days"), ("Rome", "has to be JSON")):
@@ -225,7 +225,9 @@ def test_given_a_server_then_a_question_is_answered_there_as_at_home(
             answered(text)
         assert errors.explain(caught.value) is not None
     with pytest.raises(HeartbitError, match="is a question"):
-        docket.of_run(ServerBackend(server), str(runs[0]), None, Order(yes=True), as_json=False)
+        docket.of_run(
+            ServerBackend(server), str(runs[0]), None, ApproveOptions(yes=True), as_json=False
+        )
     assert answered('{"to": "Rome", "days": 2}') == 0
     env = {"HEARTBIT_API_KEY": server.key, "HEARTBIT_STATE_DIR": str(tmp_path / "s"), **NOWHERE}
     with Terminal("approve", str(runs[1]), "--url", server.url, env=env) as terminal:

@@ -80,7 +80,7 @@ def test_plain_lines_tell_the_same() -> None:
         "writer        answered (turn 1, 10 in, 5 out, 1.2 s)",
         "writer        succeeded after 2.0 s",
     ]
-    assert plain.standing(build.tree) == [
+    assert plain.progress_lines(build.tree) == [
         "orchestrator  waits for researcher ...",
         "researcher    runs calculate ...",
     ]

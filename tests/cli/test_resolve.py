@@ -14,7 +14,7 @@ from heartbit_site.base.errors import HeartbitError
 from heartbit_site.cli import errors
 from heartbit_site.cli import pending_calls as docket
 from heartbit_site.cli.backend import ServerBackend
-from heartbit_site.cli.choices import Word
+from heartbit_site.cli.choices import ResolveOptions
 from heartbit_site.cli.kinds import OUTCOME
 from heartbit_site.cli.local_backend import LocalBackend
 from heartbit_site.cli.plain import lines
@@ -38,13 +38,18 @@ def asked() -> ToolCall:
 
 
 def settled(run: str, call: str | None = None, **word: Any) -> int:
-    return docket.of_run(LocalBackend(), run, call, Word(**word), OUTCOME, as_json=False)
+    return docket.of_run(LocalBackend(), run, call, ResolveOptions(**word), OUTCOME, as_json=False)
 
 
 def refused(call: ToolCall, call_id: str | None = None, **word: Any) -> tuple[int, str] | None:
     with pytest.raises(HeartbitError) as caught:
         docket.of_run(
-            LocalBackend(), str(call.run_id), call_id, Word(**word), OUTCOME, as_json=False
+            LocalBackend(),
+            str(call.run_id),
+            call_id,
+            ResolveOptions(**word),
+            OUTCOME,
+            as_json=False,
         )
     return errors.explain(caught.value)
 
@@ -112,7 +117,12 @@ def test_given_a_local_run_that_died_then_its_doubt_is_listed_before_anybody_res
     assert (left.code, "heartbit resolve" in left.err) == (4, True)
     assert (
         docket.of_run(
-            LocalBackend(), str(call.run_id), None, Word(confirm=True), OUTCOME, as_json=False
+            LocalBackend(),
+            str(call.run_id),
+            None,
+            ResolveOptions(confirm=True),
+            OUTCOME,
+            as_json=False,
         )
         == 0
     )
@@ -150,11 +160,13 @@ def test_given_a_server_when_a_call_is_settled_there_then_it_is_as_at_home(
     found = json.loads(capsys.readouterr().out)["calls"]
     assert str(call.run_id) in {each["run_id"] for each in found}
     name = str(call.run_id)
-    assert docket.of_run(server, name, None, Word(retry=True), OUTCOME, as_json=False) == 0
+    assert (
+        docket.of_run(server, name, None, ResolveOptions(retry=True), OUTCOME, as_json=False) == 0
+    )
     assert capsys.readouterr().out.startswith("To be made again: http_request of researcher: {")
     assert Run.objects.get(pk=call.run_id).status == "queued"
     with pytest.raises(HeartbitError, match="already retried by API key test"):
-        docket.of_run(server, name, None, Word(skip=True), OUTCOME, as_json=False)
+        docket.of_run(server, name, None, ResolveOptions(skip=True), OUTCOME, as_json=False)
 
 
 def test_given_a_doubt_when_the_run_is_shown_then_it_says_what_it_waits_for() -> None:

@@ -16,7 +16,7 @@ from heartbit_site.base.models import AuditEntry
 from heartbit_site.cli import schedules_report, times
 from heartbit_site.cli.backend import Backend
 from heartbit_site.cli.errors import CommandError
-from heartbit_site.cli.schedules_report import Order
+from heartbit_site.cli.schedules_report import ScheduleOptions
 from heartbit_site.contract import schedules as contract
 from heartbit_site.contract.schedules import (
     FiringOut,
@@ -219,7 +219,7 @@ def test_against_a_server_nothing_slow_is_imported(afar: Afar, clerk: str) -> No
 # ------------------------------------------------------------------------------------ what is typed
 
 
-def order(**asked: Any) -> Order:
+def order(**asked: Any) -> ScheduleOptions:
     nothing: dict[str, Any] = {
         **dict.fromkeys(("cron", "every", "at", "after", "jitter", "tool", "arguments"), ""),
         "name": "n",
@@ -232,7 +232,7 @@ def order(**asked: Any) -> Order:
         "conversation": False,
         "require_approval": False,
     }
-    return Order(**(nothing | asked))
+    return ScheduleOptions(**(nothing | asked))
 
 
 @pytest.mark.parametrize(
@@ -284,12 +284,12 @@ def test_times_are_read_and_said_in_a_zone() -> None:
     with pytest.raises(CommandError, match="There is no 2027-03-28 02:30 in Europe/Berlin"):
         times.moment("2027-03-28T02:30", BERLIN, "--at")
     july = datetime(2026, 7, 1, 7, tzinfo=UTC)
-    assert times.spoken(july, "Europe/Berlin") == "Wed 1 Jul 2026, 09:00"
+    assert times.format_time(july, "Europe/Berlin") == "Wed 1 Jul 2026, 09:00"
     later = july + timedelta(seconds=9)
-    assert times.spoken(later, "Mars/X") == "Wed 1 Jul 2026, 07:00:09 UTC"
+    assert times.format_time(later, "Mars/X") == "Wed 1 Jul 2026, 07:00:09 UTC"
     now = datetime.now(UTC)
-    assert times.distance(now + timedelta(hours=3, minutes=5.5)) == "in 3 h 05 min"
-    assert times.distance(now - timedelta(days=4)) == "4 days ago"
+    assert times.format_relative(now + timedelta(hours=3, minutes=5.5)) == "in 3 h 05 min"
+    assert times.format_relative(now - timedelta(days=4)) == "4 days ago"
 
 
 def test_nothing_that_somebody_wrote_steers_the_terminal(

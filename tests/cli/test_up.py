@@ -13,7 +13,7 @@ import pytest
 
 from heartbit_site.cli.address import reachable_host
 from heartbit_site.cli.commands.up import address
-from heartbit_site.cli.startup import welcome
+from heartbit_site.cli.startup import print_first_login
 from heartbit_site.embedded import client
 from heartbit_site.embedded.state import StateDirectory
 from heartbit_site.environment import read
@@ -96,7 +96,7 @@ def test_the_first_password_is_printed_to_a_terminal_alone(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *, terminal: bool
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
-    welcome(Admin("admin", "word-1"), read())
+    print_first_login(Admin("admin", "word-1"), read())
     said = capsys.readouterr().err
     assert ("word-1" in said) is terminal
     assert "`heartbit users password admin` sets" in said

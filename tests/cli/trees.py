@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from agents.journal import events
-from agents.live.follow import Happened, RunSeen, Streamed, Update
+from agents.live.follow import DeltaUpdate, EventUpdate, RunUpdate, Update
 from agents.llm.messages import AssistantMessage, ToolCall, Usage
 from agents.models import Run
 from agents.runs.live_entries import Delta
@@ -25,16 +25,16 @@ class Builder:
         self._seqs: dict[UUID, int] = {}
 
     def seen(self, run_id: UUID, agent: str, parent: UUID | None = None, task: str = "Do") -> None:
-        self.apply(RunSeen(Run(pk=run_id, parent_id=parent, agent=agent, task=task)))
+        self.apply(RunUpdate(Run(pk=run_id, parent_id=parent, agent=agent, task=task)))
 
     def event(self, run_id: UUID, event: events.Event, at: float = 0.0) -> None:
         self._seqs[run_id] = self._seqs.get(run_id, 0) + 1
-        recorded = events.Recorded(self._seqs[run_id], START + timedelta(seconds=at), event)
-        self.apply(Happened(run_id, recorded))
+        recorded = events.RecordedEvent(self._seqs[run_id], START + timedelta(seconds=at), event)
+        self.apply(EventUpdate(run_id, recorded))
 
     def delta(self, run_id: UUID, text: str, *, attempt: int = 1001, offset: int = 0) -> None:
         turn = self.tree.runs[run_id].turn + 1
-        self.apply(Streamed(run_id, Delta(turn, attempt, offset, text)))
+        self.apply(DeltaUpdate(run_id, Delta(turn, attempt, offset, text)))
 
     def apply(self, update: Update) -> None:
         self.updates.append(update)

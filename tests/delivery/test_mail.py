@@ -20,7 +20,7 @@ from agents.actions.deliver_results import LEASE_SECONDS, deliver_results
 from agents.actions.order_deliveries import order_deliveries
 from agents.actions.send_delivery_again import send_delivery_again
 from agents.actions.start_run import start_run
-from agents.choices import Home
+from agents.choices import Placement
 from agents.delivery.html_report import html_of
 from agents.delivery.report import report_of
 from agents.delivery.targets import EmailTarget
@@ -292,7 +292,7 @@ def test_given_an_order_that_is_repeated_then_it_is_delivered_once(
 def test_given_a_mail_that_is_being_sent_then_another_look_leaves_it_alone(
     alone: Workspace, mailbox: Mailbox
 ) -> None:
-    run_id = start_run(alone, "Why?", agent="writer", home=Home.LOCAL)
+    run_id = start_run(alone, "Why?", agent="writer", home=Placement.LOCAL)
     order(alone, run_id, TO_ADA)
     cancel_run(alone, run_id, reason="no")
     sending, go_on, done = threading.Event(), threading.Event(), []
@@ -325,7 +325,7 @@ def test_given_a_mail_that_is_being_sent_then_another_look_leaves_it_alone(
 def test_given_looks_at_once_then_each_mail_is_sent_once(
     alone: Workspace, mailbox: Mailbox
 ) -> None:
-    ids = [start_run(alone, str(n), agent="writer", home=Home.LOCAL) for n in range(12)]
+    ids = [start_run(alone, str(n), agent="writer", home=Placement.LOCAL) for n in range(12)]
     for run_id in ids:
         order(alone, run_id, TO_ADA)
     ready, failed = threading.Barrier(3), []

@@ -11,9 +11,9 @@ from agents.delivery.targets import (
     EmailTarget,
     WebhookTarget,
     check_targets,
+    describe_target,
     read_targets,
     target_of,
-    whom,
 )
 from agents.errors import InvalidTargetsError
 from agents.models import WebhookEndpoint
@@ -44,7 +44,7 @@ def test_given_one_of_each_then_they_are_read_and_kept_as_they_were(
     assert [target_of(one.model_dump()) for one in (mail, webhook, artifact)] == [
         *(mail, webhook, artifact)
     ]
-    assert [whom(one.model_dump()) for one in (mail, webhook, artifact)] == [
+    assert [describe_target(one.model_dump()) for one in (mail, webhook, artifact)] == [
         *("ada@example.org", f"webhook {endpoint.pk}", "artifact sales-report")
     ]
 

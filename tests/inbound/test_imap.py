@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from agents.errors import MailboxError
 from agents.inbound import connection
 from agents.inbound.folders import folder_name
-from agents.inbound.imap import Account, open_mailbox
+from agents.inbound.imap import MailAccount, open_mailbox
 from tests.inbound.imap_server import (
     GOOD,
     ImapServer,
@@ -58,9 +58,9 @@ def certificate(tmp_path: Path) -> Path:
     return make_certificate(tmp_path / "server.pem")
 
 
-def account(port: int, **other: Any) -> Account:
+def account(port: int, **other: Any) -> MailAccount:
     values = {"security": "none", "user": USER, "password": PASSWORD, "host": "127.0.0.1"}
-    return Account(**{**values, "port": port, **other})
+    return MailAccount(**{**values, "port": port, **other})
 
 
 def trouble(port: int, **other: Any) -> str:
@@ -75,7 +75,7 @@ def trouble(port: int, **other: Any) -> str:
     return said
 
 
-def visit(account: Account) -> list[bytes | None]:
+def visit(account: MailAccount) -> list[bytes | None]:
     with open_mailbox(account) as mailbox:
         uids = mailbox.after(0, most=100)
         sizes = [mailbox.size(uid) for uid in uids]

@@ -16,7 +16,7 @@ from agents.actions.deliver_results import deliver_results
 from agents.actions.poll_mailboxes import poll_mailboxes
 from agents.actions.save_channel import save_channel
 from agents.choices import TERMINAL
-from agents.inbound.mailboxes import rested
+from agents.inbound.mailboxes import due_for_polling
 from agents.models import Agent, Channel, Delivery, InboundMessage, Run
 from heartbit_site.base.audit import SYSTEM
 from scheduling.querysets import database_now
@@ -272,9 +272,9 @@ class TestNobodyWorks:
         found = Channel.objects.filter(pk=channel.pk)
         for failures, seconds in ((0, 21), (1, 41), (3, 161), (9, 901)):
             found.update(failures=failures, looked_at=database_now() - timedelta(seconds=seconds))
-            assert channel in rested(database_now())
+            assert channel in due_for_polling(database_now())
             found.update(looked_at=database_now() - timedelta(seconds=seconds - 3))
-            assert channel not in rested(database_now())
+            assert channel not in due_for_polling(database_now())
 
     def test_given_a_look_that_dies_before_its_end_then_the_mail_is_taken_by_the_next_one_once(
         self, channel: Channel, imap: ImapServer

@@ -12,7 +12,7 @@ from agents.actions.publish_agent import publish_agent
 from agents.actions.retry_run import retry_run
 from agents.actions.start_run import start_run
 from agents.actions.start_tool_call import start_tool_call
-from agents.choices import Home, RunStatus
+from agents.choices import Placement, RunStatus
 from agents.live.follow import wait_for_end
 from agents.models import Agent, AgentVersion, Run
 from heartbit_site.base import orm
@@ -49,11 +49,11 @@ def types(run: Run) -> list[str]:
 
 
 async def test_a_run_of_another_kind_waits_and_succeeds_without_a_model(studio: Studio) -> None:
-    await orm.in_thread(lambda: publish_echo(studio.workspace))
+    await orm.run_in_thread(lambda: publish_echo(studio.workspace))
     run = await studio.run("hello", agent="parrot", model="")
     assert (run.kind, run.status, run.output) == (KIND, RunStatus.SUCCEEDED, "Echo: hello")
     assert run.model == ""
-    repeated = await orm.in_thread(lambda: retry_run(run, by=ADA, home=Home.LOCAL))
+    repeated = await orm.run_in_thread(lambda: retry_run(run, by=ADA, home=Placement.LOCAL))
     studio.host.execute(repeated)
     again = await wait_for_end(repeated, studio.host.window)
     assert (again.kind, again.output) == (KIND, "Echo: hello")
@@ -67,21 +67,23 @@ async def test_an_agent_delegates_to_a_run_of_another_kind(
         boss.team.add(publish_echo(studio.workspace))
         publish_agent(boss)
 
-    await orm.in_thread(team)
+    await orm.run_in_thread(team)
     order = json.dumps({"agent": "parrot", "task": "hello"})
     run = await studio.run(f"[[delegate: {order}]] [[text: Done.]]", agent="boss")
-    child = await orm.in_thread(lambda: run.children.get())
+    child = await orm.run_in_thread(lambda: run.children.get())
     assert (child.kind, child.output) == (KIND, "Echo: hello")
     assert child.model == "", "its parent's model is of no use to it"
-    call = await orm.in_thread(lambda: run.calls.get())
+    call = await orm.run_in_thread(lambda: run.calls.get())
     assert (run.output, call.status) == ("Done.", "ok")
     assert "Echo: hello" in (call.result or "")
 
 
 async def test_a_tool_call_on_a_version_that_is_no_agents_is_refused(studio: Studio) -> None:
-    await orm.in_thread(lambda: publish_echo(studio.workspace))
-    run_id = await orm.in_thread(
-        lambda: start_tool_call(studio.workspace, "calculate", {}, agent="parrot", home=Home.LOCAL)
+    await orm.run_in_thread(lambda: publish_echo(studio.workspace))
+    run_id = await orm.run_in_thread(
+        lambda: start_tool_call(
+            studio.workspace, "calculate", {}, agent="parrot", home=Placement.LOCAL
+        )
     )
     studio.host.execute(run_id)
     run = await wait_for_end(run_id, studio.host.window)

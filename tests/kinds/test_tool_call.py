@@ -14,7 +14,7 @@ from agents.actions.retry_run import retry_run
 from agents.actions.save_budget import save_budget
 from agents.actions.start_tool_call import start_tool_call
 from agents.actions.steer_run import steer_run
-from agents.choices import Home, RunStatus
+from agents.choices import Placement, RunStatus
 from agents.errors import InvalidEditError, RunStateError
 from agents.journal.events import ApprovalRequested, decode
 from agents.live.follow import wait_for_end
@@ -23,7 +23,7 @@ from agents.live.words import say
 from agents.loop.history import TurnNotFoundError
 from agents.models import Budget, Run
 from agents.reads.outcome import metrics_of
-from agents.runs.history import past_of
+from agents.runs.history import load_history
 from heartbit_site.base import orm
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import UsageEntry
@@ -45,13 +45,13 @@ SUM = {"expression": "6*7"}
 async def start(
     studio: Studio, tool: str = "calculate", arguments: dict[str, Any] | None = None
 ) -> UUID:
-    run_id = await orm.in_thread(
+    run_id = await orm.run_in_thread(
         lambda: start_tool_call(
             studio.workspace,
             tool,
             SUM if arguments is None else arguments,
             agent="solo",
-            home=Home.LOCAL,
+            home=Placement.LOCAL,
         )
     )
     studio.host.execute(run_id)
@@ -69,7 +69,7 @@ async def called(
 
 
 async def calls(run: Run) -> list[tuple[str, str, str | None]]:
-    return await orm.in_thread(
+    return await orm.run_in_thread(
         lambda: list(run.calls.values_list("call_id", "status", "result").order_by("id"))
     )
 
@@ -78,7 +78,7 @@ async def test_it_makes_the_call_and_its_result_is_the_answer(
     studio: Studio, agent: Create
 ) -> None:
     # One turn, a schema and a strong model are an agent's: none of them is asked for.
-    await orm.in_thread(
+    await orm.run_in_thread(
         lambda: agent(
             tools=("calculate",),
             max_turns=1,
@@ -98,11 +98,11 @@ async def test_it_makes_the_call_and_its_result_is_the_answer(
 
 
 async def test_no_model_is_named_asked_or_paid(studio: Studio, agent: Create) -> None:
-    await orm.in_thread(lambda: agent(tools=("calculate",), model="anthropic:none"))
+    await orm.run_in_thread(lambda: agent(tools=("calculate",), model="anthropic:none"))
     run = await called(studio)
     assert run.model == ""
-    assert not await orm.in_thread(lambda: UsageEntry.objects.filter(run_id=run.pk).exists())
-    metrics = await orm.in_thread(lambda: metrics_of(run))
+    assert not await orm.run_in_thread(lambda: UsageEntry.objects.filter(run_id=run.pk).exists())
+    metrics = await orm.run_in_thread(lambda: metrics_of(run))
     assert (metrics.model_calls, metrics.tool_calls, metrics.cost_usd) == (0, 1, "0")
     started = (await studio.events(run))[1]
     assert say(decode(started.type, started.payload), str).title == "started"
@@ -111,8 +111,8 @@ async def test_no_model_is_named_asked_or_paid(studio: Studio, agent: Create) ->
 async def test_a_spent_budget_is_of_models_and_stops_no_tool_call(
     studio: Studio, agent: Create
 ) -> None:
-    await orm.in_thread(lambda: agent(tools=("calculate",)))
-    await orm.in_thread(
+    await orm.run_in_thread(lambda: agent(tools=("calculate",)))
+    await orm.run_in_thread(
         lambda: save_budget(Budget(workspace=studio.workspace, period="day", max_tokens=1))
     )
     await studio.run("Spend it. [[text: A long answer to spend it.]]")
@@ -136,7 +136,7 @@ async def test_a_call_that_fails_fails_the_run(
     status: str,
     error: str,
 ) -> None:
-    await orm.in_thread(lambda: agent(tools=("calculate",)))
+    await orm.run_in_thread(lambda: agent(tools=("calculate",)))
     run = await called(studio, tool, arguments)
     assert (run.status, run.output) == (RunStatus.FAILED, None)
     assert run.error is not None
@@ -146,32 +146,36 @@ async def test_a_call_that_fails_fails_the_run(
 
 
 async def test_a_transactional_tool_takes_effect_once(studio: Studio, agent: Create) -> None:
-    await orm.in_thread(lambda: agent(tools=("blackboard_write",)))
+    await orm.run_in_thread(lambda: agent(tools=("blackboard_write",)))
     run = await called(studio, "blackboard_write", {"key": "k", "value": "v"})
     assert run.status == RunStatus.SUCCEEDED
-    assert await orm.in_thread(lambda: run.blackboard.count()) == 1
+    assert await orm.run_in_thread(lambda: run.blackboard.count()) == 1
 
 
 async def test_it_waits_for_a_person_who_may_edit_or_deny_it(studio: Studio, agent: Create) -> None:
-    await orm.in_thread(lambda: agent(tools=("calculate",), approval="always"))
+    await orm.run_in_thread(lambda: agent(tools=("calculate",), approval="always"))
     edited, denied = await start(studio), await start(studio)
     [call] = await waiting(studio, edited)
     assert call.run.status == RunStatus.WAITING
     arguments = '{"expression": "6*8"}'
-    await orm.in_thread(lambda: edit_call(call, digest=call.digest, by=ANNA, arguments=arguments))
+    await orm.run_in_thread(
+        lambda: edit_call(call, digest=call.digest, by=ANNA, arguments=arguments)
+    )
     assert (await ended(studio, edited)).output == "48"
     [other] = await waiting(studio, denied)
-    await orm.in_thread(lambda: deny_call(other, digest=other.digest, by=ANNA, reason="too dear"))
+    await orm.run_in_thread(
+        lambda: deny_call(other, digest=other.digest, by=ANNA, reason="too dear")
+    )
     run = await ended(studio, denied)
     assert run.status == RunStatus.FAILED
     assert "The tool calculate failed: A person denied this call (too dear)." in str(run.error)
 
 
 async def test_it_is_cancelled_while_it_waits(studio: Studio, agent: Create) -> None:
-    await orm.in_thread(lambda: agent(tools=("calculate",), approval="always"))
+    await orm.run_in_thread(lambda: agent(tools=("calculate",), approval="always"))
     run_id = await start(studio)
     await happened(studio, run_id, ApprovalRequested)
-    await orm.in_thread(lambda: cancel_run(studio.workspace, run_id, reason="enough"))
+    await orm.run_in_thread(lambda: cancel_run(studio.workspace, run_id, reason="enough"))
     run = await ended(studio, run_id)
     assert run.status == RunStatus.CANCELLED
     assert [each[1] for each in await calls(run)] == ["cancelled"]
@@ -184,10 +188,10 @@ async def test_it_delegates_when_that_is_its_tool(studio: Studio, agent: Create)
         boss.team.set(type(boss).objects.filter(workspace=boss.workspace, name="novelist"))
         publish_agent(boss)
 
-    await orm.in_thread(team)
+    await orm.run_in_thread(team)
     tasks = {"tasks": [{"agent": "novelist", "task": "[[text: Prose.]]"}]}
     run = await called(studio, "delegate_task", tasks)
-    child = await orm.in_thread(lambda: run.children.get())
+    child = await orm.run_in_thread(lambda: run.children.get())
     assert (child.kind, child.model, child.output) == ("agent", "openai:fake", "Prose.")
     assert run.status == RunStatus.SUCCEEDED
     assert "Prose." in (run.output or "")
@@ -195,9 +199,9 @@ async def test_it_delegates_when_that_is_its_tool(studio: Studio, agent: Create)
 
 class TestAgain:
     async def test_a_retry_makes_the_call_again(self, studio: Studio, agent: Create) -> None:
-        await orm.in_thread(lambda: agent(tools=("calculate",)))
+        await orm.run_in_thread(lambda: agent(tools=("calculate",)))
         run = await called(studio)
-        repeated = await orm.in_thread(lambda: retry_run(run, by=ADA, home=Home.LOCAL))
+        repeated = await orm.run_in_thread(lambda: retry_run(run, by=ADA, home=Placement.LOCAL))
         studio.host.execute(repeated)
         again = await ended(studio, repeated)
         assert (again.kind, again.output, again.task) == ("tool_call", "42", run.task)
@@ -206,10 +210,12 @@ class TestAgain:
         assert types[:3] == ["run.created", "run.forked", "run.started"]
 
     async def test_a_fork_takes_other_arguments(self, studio: Studio, agent: Create) -> None:
-        await orm.in_thread(lambda: agent(tools=("calculate",)))
+        await orm.run_in_thread(lambda: agent(tools=("calculate",)))
         run = await called(studio)
         edits = Edits(call="0.0", arguments='{"expression": "6*8"}')
-        forked = await orm.in_thread(lambda: fork_run(run, 0, edits=edits, home=Home.LOCAL))
+        forked = await orm.run_in_thread(
+            lambda: fork_run(run, 0, edits=edits, home=Placement.LOCAL)
+        )
         studio.host.execute(forked)
         fork = await ended(studio, forked)
         assert (fork.kind, fork.output) == ("tool_call", "48")
@@ -235,24 +241,24 @@ class TestAgain:
         error: type[Exception],
         words: str,
     ) -> None:
-        await orm.in_thread(lambda: agent(tools=("calculate",)))
+        await orm.run_in_thread(lambda: agent(tools=("calculate",)))
         run = await called(studio)
         with pytest.raises(error, match=words):
-            await orm.in_thread(lambda: fork_run(run, turn, edits=edits))
+            await orm.run_in_thread(lambda: fork_run(run, turn, edits=edits))
 
     async def test_nobody_can_tell_it_anything(self, studio: Studio, agent: Create) -> None:
-        await orm.in_thread(lambda: agent(tools=("calculate",), approval="always"))
+        await orm.run_in_thread(lambda: agent(tools=("calculate",), approval="always"))
         run_id = await start(studio)
         await happened(studio, run_id, ApprovalRequested)
-        run = await orm.in_thread(lambda: Run.objects.get(pk=run_id))
+        run = await orm.run_in_thread(lambda: Run.objects.get(pk=run_id))
         with pytest.raises(RunStateError, match="only an agent's run can be steered"):
-            await orm.in_thread(lambda: steer_run(run, "Hurry."))
+            await orm.run_in_thread(lambda: steer_run(run, "Hurry."))
 
 
 async def test_its_view_has_the_call_without_a_turn(studio: Studio, agent: Create) -> None:
-    await orm.in_thread(lambda: agent(tools=("calculate",)))
+    await orm.run_in_thread(lambda: agent(tools=("calculate",)))
     run = await called(studio)
-    past = await orm.in_thread(lambda: past_of(run))
+    past = await orm.run_in_thread(lambda: load_history(run))
     view = RunView(run.pk, None, run.agent, run.task)
     parts = [view.fold(recorded) or {} for recorded in past.journal]
     assert parts[0]["turn 0"]["calls"] == ["0.0"]

@@ -300,7 +300,7 @@ class TestAsync:
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        row = await orm.in_thread(lambda: Run.objects.get(pk=seen[0].run_id))
+        row = await orm.run_in_thread(lambda: Run.objects.get(pk=seen[0].run_id))
         assert row.status == "cancelled"
 
     async def test_a_block_closes_the_host_unless_others_use_it(self, heartbit: Heartbit) -> None:
@@ -315,7 +315,7 @@ class TestAsync:
         await outer.aclose()
         assert hosts() == 0
         mine = WorkerHeartbeat.objects.filter(name__endswith=f":{os.getpid()}")
-        row = await orm.in_thread(lambda: mine.last())
+        row = await orm.run_in_thread(lambda: mine.last())
         assert row is not None
         assert row.gone_at is not None, "it signed off"
 
@@ -350,7 +350,7 @@ class TestConversation:
             thread.asay("[[text: One.]] [[latency: 50]]"), thread.asay("[[text: Two.]]")
         )
         assert (first.text, second.text) == ("One.", "Two.")
-        runs = await orm.in_thread(
+        runs = await orm.run_in_thread(
             lambda: list(Run.objects.filter(conversation=thread.id).order_by("started_at"))
         )
         assert len(runs) == 2

@@ -8,10 +8,10 @@ from uuid import UUID
 import pytest
 
 from agents.journal.events import RunCreated, encode
-from agents.live.json_lines import line_of
+from agents.live.json_lines import to_json_line
 from agents.live.readable import Unreadable, encoded, readable
 from agents.live.tree_view import Tree
-from agents.live.updates import RunSeen, happened
+from agents.live.updates import RunUpdate, happened
 from agents.models import Run, RunEvent
 
 A = UUID(int=10)
@@ -24,13 +24,13 @@ def test_an_unknown_event_has_its_place_in_the_lines_and_the_view_stays(
     kind: str, payload: dict[str, str]
 ) -> None:
     tree = Tree()
-    tree.apply(RunSeen(Run(pk=A, agent="w", task="T")))
+    tree.apply(RunUpdate(Run(pk=A, agent="w", task="T")))
     before = tree.runs[A].snapshot()
     row = RunEvent(run_id=A, seq=1, type=kind, payload=payload, at=datetime.now(UTC))
     update = happened(row)
     assert tree.apply(update) == {}
     assert tree.apply(update) is None, "it is known by now"
-    line = line_of(update, tree.runs[A])
+    line = to_json_line(update, tree.runs[A])
     assert (line["event"], line["payload"], line["seq"]) == (kind, payload, 1)
     assert line["title"].lower() == kind
     assert {**tree.runs[A].snapshot(), "run": None} == {**before, "run": None}

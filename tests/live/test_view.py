@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 
 from agents.journal import events
-from agents.journal.events import Recorded
+from agents.journal.events import RecordedEvent
 from agents.live.view import RunView
 from agents.live.words import say
 from agents.llm.messages import AssistantMessage, Thinking, ToolCall, Usage
@@ -42,14 +42,14 @@ def merged(parts: dict[str, Any], changes: Iterable[dict[str, Any] | None]) -> d
     return found
 
 
-def at_its_end(journal: Iterable[Recorded]) -> dict[str, Any]:
+def at_its_end(journal: Iterable[RecordedEvent]) -> dict[str, Any]:
     whole = view()
     for recorded in journal:
         whole.fold(recorded)
     return whole.snapshot()
 
 
-def check(journal: list[Recorded]) -> None:
+def check(journal: list[RecordedEvent]) -> None:
     """At each place of a journal: the view there and what follows are the view at the end."""
     whole = at_its_end(journal)
     first = view()
@@ -70,9 +70,9 @@ def test_a_snapshot_and_the_events_after_it_are_a_fresh_snapshot(run: kept.Kept)
         assert say(recorded.event, str).title != recorded.event.type, "it has words"
 
 
-def recorded(*happened: tuple[float, events.Event]) -> list[Recorded]:
+def recorded(*happened: tuple[float, events.Event]) -> list[RecordedEvent]:
     return [
-        Recorded(number, START + timedelta(seconds=after), event)
+        RecordedEvent(number, START + timedelta(seconds=after), event)
         for number, (after, event) in enumerate(happened, start=1)
     ]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agents.llm import factory, health
-from agents.llm.health import Health, Subject, check
+from agents.llm.health import Health, HealthTarget, check
 from heartbit_site.base.http import guarded_client, parse_allow
 from tests.accounts.provider_server import Reply, models, provider_server, refusal
 
@@ -28,7 +28,7 @@ async def ask(
     """Check an account whose provider answers so; also what the provider saw."""
     wait = more.pop("timeout_seconds", health.SECONDS)
     with provider_server(replies) as server:
-        subject = Subject(provider, key=KEY, base_url=server.url, **more)
+        subject = HealthTarget(provider, key=KEY, base_url=server.url, **more)
         found = await check(subject, client=client, timeout_seconds=wait)
         assert "canary" not in found.message
         return found, server.requests
@@ -156,7 +156,7 @@ async def test_a_server_that_hangs_is_given_up(client: httpx.AsyncClient) -> Non
 async def test_where_nobody_listens_the_sentence_says_so(client: httpx.AsyncClient) -> None:
     with provider_server(models("m")) as server:
         url = server.url
-    found = await check(Subject("compatible", base_url=url), client=client)
+    found = await check(HealthTarget("compatible", base_url=url), client=client)
     assert not found.ok
     assert "could not be reached" in found.message
 
@@ -164,15 +164,15 @@ async def test_where_nobody_listens_the_sentence_says_so(client: httpx.AsyncClie
 @pytest.mark.parametrize(
     ("subject", "said"),
     [
-        (Subject("openay", key=KEY), "No provider is named openay"),
-        (Subject("openai"), "The account has no key"),
-        (Subject("compatible", key=KEY), "The account has no base URL"),
-        (Subject("compatible", base_url="http://[::1"), "base URL"),
-        (Subject("compatible", base_url="http://127.0.0.1:99999"), "base URL"),
+        (HealthTarget("openay", key=KEY), "No provider is named openay"),
+        (HealthTarget("openai"), "The account has no key"),
+        (HealthTarget("compatible", key=KEY), "The account has no base URL"),
+        (HealthTarget("compatible", base_url="http://[::1"), "base URL"),
+        (HealthTarget("compatible", base_url="http://127.0.0.1:99999"), "base URL"),
     ],
 )
 async def test_what_cannot_be_asked_is_said_without_asking(
-    client: httpx.AsyncClient, subject: Subject, said: str
+    client: httpx.AsyncClient, subject: HealthTarget, said: str
 ) -> None:
     found = await check(subject, client=client)
     assert not found.ok
@@ -181,7 +181,7 @@ async def test_what_cannot_be_asked_is_said_without_asking(
 
 async def test_the_guarded_client_keeps_a_typed_address_out_of_the_private_network() -> None:
     with provider_server(models("m")) as server:
-        subject = Subject("compatible", key=KEY, base_url=server.url)
+        subject = HealthTarget("compatible", key=KEY, base_url=server.url)
         async with guarded_client() as guarded:
             refused = await check(subject, client=guarded)
         assert not refused.ok
@@ -194,7 +194,7 @@ async def test_the_guarded_client_keeps_a_typed_address_out_of_the_private_netwo
 
 async def test_a_server_without_keys_is_not_said_to_take_one(client: httpx.AsyncClient) -> None:
     with provider_server(models("m")) as server:
-        found = await check(Subject("compatible", base_url=server.url), client=client)
+        found = await check(HealthTarget("compatible", base_url=server.url), client=client)
         assert found == Health(ok=True, message="It answers and lists 1 model.")
         assert "authorization" not in server.requests[0][1]
 
@@ -215,4 +215,4 @@ def test_health_and_calls_go_to_the_same_place(
 
 
 def test_a_subject_does_not_show_its_key() -> None:
-    assert "canary" not in repr(Subject("openai", key=KEY))
+    assert "canary" not in repr(HealthTarget("openai", key=KEY))

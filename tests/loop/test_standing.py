@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from agents.loop.effect_gate import Standing
+from agents.loop.effect_gate import EffectGate
 
 
 class Slice:
@@ -18,7 +18,7 @@ class Slice:
         self.alive.set()
         self.stops = 0
         self.begun: list[str] = []
-        self.standing = Standing(self.proven, self.stop)
+        self.standing = EffectGate(self.proven, self.stop)
 
     async def proven(self) -> None:
         await self.alive.wait()

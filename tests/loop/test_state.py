@@ -21,7 +21,7 @@ from agents.journal.events import (
     Event,
     ModelAnswered,
     ModelDelayed,
-    Recorded,
+    RecordedEvent,
     RunCreated,
     RunForked,
     RunRequeued,
@@ -91,14 +91,14 @@ def journals(draw: st.DrawFn) -> list[Event]:
     return events
 
 
-def recorded(events: list[Event]) -> list[Recorded]:
+def recorded(events: list[Event]) -> list[RecordedEvent]:
     return [
-        Recorded(seq, EPOCH + timedelta(seconds=seq), event)
+        RecordedEvent(seq, EPOCH + timedelta(seconds=seq), event)
         for seq, event in enumerate(events, start=1)
     ]
 
 
-def fold(events: list[Recorded], state: RunState | None = None) -> RunState:
+def fold(events: list[RecordedEvent], state: RunState | None = None) -> RunState:
     state = state or RunState()
     for event in events:
         state.fold(event)
@@ -194,7 +194,7 @@ def test_time_spent_waiting_or_queued_is_not_working_time() -> None:
         (1000, STARTED),
     ]
     rows = [
-        Recorded(seq, EPOCH + timedelta(seconds=at), event)
+        RecordedEvent(seq, EPOCH + timedelta(seconds=at), event)
         for seq, (at, event) in enumerate(events, start=1)
     ]
     assert fold(rows).worked_seconds == 4
@@ -215,7 +215,7 @@ def test_the_working_times_of_all_slices_add_up() -> None:
         (40, STARTED),
     ]
     rows = [
-        Recorded(seq, EPOCH + timedelta(seconds=at), event)
+        RecordedEvent(seq, EPOCH + timedelta(seconds=at), event)
         for seq, (at, event) in enumerate(events, start=1)
     ]
     assert fold(rows).worked_seconds == 3 + 5

@@ -61,7 +61,7 @@ def test_a_journal_that_names_no_kinds_is_still_read() -> None:
     )
     lanes = []
     for seq, event in enumerate(before, 1):
-        run.fold(events.Recorded(seq, datetime(2026, 1, 1, tzinfo=UTC), event))
+        run.fold(events.RecordedEvent(seq, datetime(2026, 1, 1, tzinfo=UTC), event))
         lanes.append([wait["kind"] for wait in run.waits.values()])
     assert lanes == [[], ["agents"], []]
     assert (run.status, say(before[2], str).title) == ("queued", "succeeded")

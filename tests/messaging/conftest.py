@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from agents.actions.start_run import start_run
-from agents.choices import Home
+from agents.choices import Placement
 from agents.messaging.addresses import Sender, sender_of_call, sender_of_person
 from agents.models import Agent, InboxEntry, Run
 from heartbit_site.base.audit import Actor
@@ -48,7 +48,7 @@ def writes(unserved: Workspace) -> Writes:
     """An agent that writes in a run of its own, which nobody executes."""
 
     def begin(
-        name: str = "writer", *, home: Home = Home.FLEET, run_id: UUID | None = None
+        name: str = "writer", *, home: Placement = Placement.FLEET, run_id: UUID | None = None
     ) -> Sender:
         if run_id is None:
             run_id = start_run(unserved, "Write.", agent=name, home=home, model="openai:fake")

@@ -53,18 +53,18 @@ async def test_replies_of_agents_give_no_new_turns(
     studio: Studio, agent: Create, settings: Settings
 ) -> None:
     settings.HEARTBIT_MAX_MESSAGE_HOPS = 1_000
-    await orm.in_thread(lambda: agent("one", tools=ALL, max_turns=3))
-    await orm.in_thread(lambda: agent("two", tools=ALL, queue="nobody-serves-this"))
-    two = await orm.in_thread(
+    await orm.run_in_thread(lambda: agent("one", tools=ALL, max_turns=3))
+    await orm.run_in_thread(lambda: agent("two", tools=ALL, queue="nobody-serves-this"))
+    two = await orm.run_in_thread(
         lambda: start_run(studio.workspace, "Write.", agent="two", model="openai:fake")
     )
-    sender = await orm.in_thread(lambda: sender_of_run(Run.objects.get(pk=two)))
+    sender = await orm.run_in_thread(lambda: sender_of_run(Run.objects.get(pk=two)))
     call = json.dumps({"to": "two", "text": "Ping."})
     again = f"[[latency: 300]] [[calls: send_message {call}]] [[rounds: 9]] [[text: End.]]"
     run_id = await studio.start(again, agent="one")
     ended = threading.Event()
     answering = asyncio.create_task(
-        orm.in_thread(partial(answer_all, sender, run_id, f"Pong. {again}", ended))
+        orm.run_in_thread(partial(answer_all, sender, run_id, f"Pong. {again}", ended))
     )
     run = await wait_for_end(run_id, studio.host.window)
     ended.set()
@@ -80,21 +80,21 @@ async def test_replies_of_agents_give_no_new_turns(
 async def test_a_reply_that_the_last_answer_has_not_heard_does_not_cost_it(
     studio: Studio, agent: Create
 ) -> None:
-    await orm.in_thread(lambda: agent("one", tools=ALL, max_turns=2))
-    await orm.in_thread(lambda: agent("two", tools=ALL, queue="nobody-serves-this"))
-    two = await orm.in_thread(
+    await orm.run_in_thread(lambda: agent("one", tools=ALL, max_turns=2))
+    await orm.run_in_thread(lambda: agent("two", tools=ALL, queue="nobody-serves-this"))
+    two = await orm.run_in_thread(
         lambda: start_run(studio.workspace, "Write.", agent="two", model="openai:fake")
     )
-    sender = await orm.in_thread(lambda: sender_of_run(Run.objects.get(pk=two)))
+    sender = await orm.run_in_thread(lambda: sender_of_run(Run.objects.get(pk=two)))
     call = json.dumps({"to": "two", "text": "Ping."})
     run_id = await studio.start(
         f"[[latency: 900]] [[calls: send_message {call}]] [[text: End.]]", agent="one"
     )
     messages = Message.objects.filter(source_run_id=run_id)
-    while not (sent := await orm.in_thread(messages.first)):
+    while not (sent := await orm.run_in_thread(messages.first)):
         await asyncio.sleep(0.05)
     await asyncio.sleep(0.4)  # the model writes its last answer
-    await orm.in_thread(lambda: reply_to_message(sender, str(sent.pk), "Pong."))
+    await orm.run_in_thread(lambda: reply_to_message(sender, str(sent.pk), "Pong."))
     run = await wait_for_end(run_id, studio.host.window)
     kinds = [event.type for event in await studio.events(run)]
     assert kinds.index(RunSteered.type) < kinds.index(ModelAnswered.type, -3)

@@ -25,8 +25,8 @@ from agents.messaging.addresses import sender_of_person
 from agents.messaging.limits import MOST_CHARACTERS, MOST_OF_AN_ENTRY
 from agents.models import Agent, Message, Run, RunEvent, ToolCall
 from agents.reads.turns import definition_of, describe_turn
-from agents.runtime.toolbox import offer_of
-from agents.runtime.unread import with_unread
+from agents.runtime.toolbox import offered_tools
+from agents.runtime.unread import with_unread_count
 from heartbit_site.base import orm
 from heartbit_site.base.audit import Actor
 from tests.admin import rows
@@ -61,19 +61,19 @@ def texts(messages: tuple[dict[str, object], ...]) -> list[object]:
 
 
 async def test_an_agent_reads_what_it_was_sent_once(studio: Studio, agent: Create) -> None:
-    await orm.in_thread(lambda: [agent(name, tools=ALL) for name in ("one", "two")])
+    await orm.run_in_thread(lambda: [agent(name, tools=ALL) for name in ("one", "two")])
     for text in ("First.", "Second."):
         call = json.dumps({"to": "two", "text": text, "thread": "plan"})
         await studio.run(f"[[calls: send_message {call}]]", agent="one")
     run = await studio.run("[[calls: read_messages {}]] [[rounds: 2]]", agent="two")
-    calls = await orm.in_thread(lambda: list(ToolCall.objects.filter(run=run).order_by("id")))
+    calls = await orm.run_in_thread(lambda: list(ToolCall.objects.filter(run=run).order_by("id")))
     read = json.loads(calls[0].result or "")
     assert [(one["from"], one["thread"], one["number"]) for one in read["messages"]] == [
         *(("agent:one", "plan", 1), ("agent:one", "plan", 2)),
     ]
     assert (texts(tuple(read["messages"])), read["unread"]) == (["First.", "Second."], 0)
     assert (calls[0].effect, calls[1].result) == ("transactional", "Your inbox is empty.")
-    entries = await orm.in_thread(lambda: inbox(studio.workspace, "two"))
+    entries = await orm.run_in_thread(lambda: inbox(studio.workspace, "two"))
     assert {entry.run_id for entry in entries} == {run.pk}
 
 
@@ -174,24 +174,26 @@ def test_a_run_that_reads_waits_for_one_whose_reading_may_be_undone(
 async def test_a_reply_is_told_to_the_run_that_waits_for_it_to_be_said(
     studio: Studio, agent: Create, ada: Sender
 ) -> None:
-    await orm.in_thread(lambda: agent("one", tools=(*ALL, "ask_human")))
+    await orm.run_in_thread(lambda: agent("one", tools=(*ALL, "ask_human")))
     call = json.dumps({"to": "writer", "text": "Any news?"})
     run_id = await studio.start(
         f'[[calls: send_message {call}]] [[then: ask_human {{"question": "Wait?"}}]]', agent="one"
     )
     [asked] = await waiting(studio, run_id)
-    sent = await orm.in_thread(lambda: Message.objects.get(source_run_id=run_id))
-    reply = await orm.in_thread(
+    sent = await orm.run_in_thread(lambda: Message.objects.get(source_run_id=run_id))
+    reply = await orm.run_in_thread(
         lambda: reply_to_message(ada, str(sent.pk), "Yes! [[text: Good news.]]")
     )
     assert (reply.kind, reply.thread, reply.seq) == ("reply", sent.thread, 2)
-    await orm.in_thread(lambda: answer_call(asked, digest=asked.digest, answer="Go on.", by=ANNA))
+    await orm.run_in_thread(
+        lambda: answer_call(asked, digest=asked.digest, answer="Go on.", by=ANNA)
+    )
     run = await wait_for_end(run_id, studio.host.window)
     assert (run.status, run.output) == (RunStatus.SUCCEEDED, "Good news.")
     [told] = [event for event in await studio.events(run) if event.type == RunSteered.type]
     assert told.payload["by"] == "person:ada"
     assert told.payload["text"].startswith(f"Reply from person:ada to your message {sent.pk}")
-    [entry] = await orm.in_thread(lambda: inbox(studio.workspace, "one"))
+    [entry] = await orm.run_in_thread(lambda: inbox(studio.workspace, "one"))
     assert entry.run_id == run_id, "it is out of the inbox"
 
 
@@ -242,25 +244,25 @@ def test_a_broadcast_is_answered_to_whoever_made_it(unserved: Workspace, writes:
 async def test_an_agent_that_can_read_is_told_how_much_is_unread(
     pool: Pool, agent: Create, unserved: Workspace, ada: Sender
 ) -> None:
-    await orm.in_thread(lambda: agent("reader", tools=("read_messages", "calculate")))
-    row = await orm.in_thread(
+    await orm.run_in_thread(lambda: agent("reader", tools=("read_messages", "calculate")))
+    row = await orm.run_in_thread(
         lambda: Agent.objects.select_related("current_version").get(
             workspace=unserved, name="reader"
         )
     )
     version = row.current_version
     assert version is not None
-    definition = await orm.in_thread(lambda: definition_of(version))
-    offer = offer_of(definition, registry, is_child=False)
-    assert await with_unread(pool, row.pk, offer) == offer, "an empty inbox changes nothing"
-    await orm.in_thread(lambda: [send_message(ada, "reader", "x") for _ in range(2)])
-    told = await with_unread(pool, row.pk, offer)
+    definition = await orm.run_in_thread(lambda: definition_of(version))
+    offer = offered_tools(definition, registry, is_child=False)
+    assert await with_unread_count(pool, row.pk, offer) == offer, "an empty inbox changes nothing"
+    await orm.run_in_thread(lambda: [send_message(ada, "reader", "x") for _ in range(2)])
+    told = await with_unread_count(pool, row.pk, offer)
     assert told.specs["read_messages"].description.endswith(" 2 messages are unread.")
     assert (told.hashes, told.specs["calculate"]) == (offer.hashes, offer.specs["calculate"])
 
 
 async def test_a_past_turn_shows_how_much_was_unread_then(studio: Studio, agent: Create) -> None:
-    await orm.in_thread(lambda: [agent(name, tools=ALL) for name in ("one", "two")])
+    await orm.run_in_thread(lambda: [agent(name, tools=ALL) for name in ("one", "two")])
     for text in ("First.", "Second."):
         call = json.dumps({"to": "two", "text": text})
         await studio.run(f"[[calls: send_message {call}]]", agent="one")
@@ -275,6 +277,6 @@ async def test_a_past_turn_shows_how_much_was_unread_then(studio: Studio, agent:
         [found] = [tool["description"] for tool in tools if tool["name"] == "read_messages"]
         return str(found).rpartition(". ")[2]
 
-    shown = await orm.in_thread(lambda: [told(run, turn) for run in read for turn in (1, 2)])
+    shown = await orm.run_in_thread(lambda: [told(run, turn) for run in read for turn in (1, 2)])
     assert shown[:2] == ["2 messages are unread."] * 2, "as the slice began"
     assert not [text for text in shown[2:] if "unread" in text]

@@ -22,7 +22,7 @@ from heartbit_site.base.ids import new_id
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from agents.limits.pauses import Held
+    from agents.limits.pauses import PauseTarget
     from agents.messaging.addresses import Sender
     from heartbit_site.base.models import Workspace
     from tests.messaging.conftest import Writes
@@ -113,7 +113,7 @@ def test_stopped_again_and_again_it_is_as_patient_as_at_first(
     unserved: Workspace,
     asker: Sender,
     begin: Callable[[Sender], Run],
-    what: Callable[[Workspace], Held],
+    what: Callable[[Workspace], PauseTarget],
 ) -> None:
     child = begin(asker)
     for _ in range(4):

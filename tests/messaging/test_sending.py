@@ -11,7 +11,7 @@ from django.db import DatabaseError, transaction
 from agents.actions.reply_to_message import reply_to_message
 from agents.actions.send_message import send_message
 from agents.actions.start_agent import start_agent
-from agents.choices import Home
+from agents.choices import Placement
 from agents.dry_runs.rollback_run import rehearse
 from agents.errors import (
     AgentNotFoundError,
@@ -21,7 +21,7 @@ from agents.errors import (
     UnknownMessageError,
 )
 from agents.messaging.addresses import Sender, sender_of_person
-from agents.messaging.receipts import told
+from agents.messaging.receipts import describe_receipt
 from agents.models import Agent, Message, Run
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import AuditEntry, Workspace
@@ -72,7 +72,7 @@ def test_a_broadcast_reaches_each_other_agent_once(workspace: Workspace, writes:
     for name in ("researcher", "analyst", "writer"):
         assert [entry.message_id for entry in inbox(workspace, name)] == [sent.pk]
     assert inbox(workspace, "orchestrator") == []
-    assert told(sent).startswith("Sent to 3 agents (")
+    assert describe_receipt(sent).startswith("Sent to 3 agents (")
 
 
 def test_a_broadcast_to_nobody_is_refused(workspace: Workspace, writes: Writes) -> None:
@@ -112,7 +112,7 @@ def test_a_task_is_kept_with_the_run_that_it_starts_once(writes: Writes) -> None
 
 def test_a_run_without_the_fleet_starts_nothing_that_outlives_it(writes: Writes) -> None:
     with pytest.raises(RunStateError, match="use ask_agent"):
-        start_agent(writes("writer", home=Home.LOCAL), "analyst", "Count.")
+        start_agent(writes("writer", home=Placement.LOCAL), "analyst", "Count.")
 
 
 def test_what_was_kept_is_never_changed(ada: Sender) -> None:
@@ -185,8 +185,10 @@ def test_agents_of_a_program_know_only_each_other(workspace: Workspace, ada: Sen
 
 def test_a_sender_learns_that_nobody_will_read(ada: Sender, agent: Callable[..., Agent]) -> None:
     agent("reader", tools=ALL)
-    assert told(send_message(ada, "reader", "x")).endswith("on its thread).")
-    assert "writer has no tool to read its inbox" in told(send_message(ada, "writer", "x"))
+    assert describe_receipt(send_message(ada, "reader", "x")).endswith("on its thread).")
+    assert "writer has no tool to read its inbox" in describe_receipt(
+        send_message(ada, "writer", "x")
+    )
 
 
 def test_people_are_in_the_audit_and_what_they_said_is_not(
@@ -209,7 +211,7 @@ def test_a_message_that_is_tried_is_not_sent(workspace: Workspace, writes: Write
         arguments='{"to": "analyst", "text": "Hello."}',
         context=context_of(run),
     )
-    assert isinstance(prepared, pipeline.Prepared)
+    assert isinstance(prepared, pipeline.PreparedCall)
     tried = rehearse(prepared)
     assert (tried.status, tried.refused) == ("ok", "")
     assert {table.table for table in tried.tables} == {"agents_inboxentry", "agents_message"}

@@ -27,7 +27,7 @@ from agents.housekeeping.archive_runs import (
     count_archivable,
     limit_of,
 )
-from agents.housekeeping.run_housekeeping import keep_house
+from agents.housekeeping.run_housekeeping import run_housekeeping
 from agents.inbound.message import Inbound
 from agents.models import Agent, Conversation, Run
 from agents.runs import archive as rows
@@ -166,7 +166,7 @@ def test_what_moved_since_it_was_archived_is_not_deleted(
     before = limit_of(workspace)
     [unit] = rows.finished_units(workspace, before, conversations=True, limit=10)
     post_message(thread, "One more!", by=ME)
-    assert not rows.forget(unit, before)
+    assert not rows.delete_unit(unit, before)
     assert len(left(workspace)) == 2
 
 
@@ -188,7 +188,7 @@ def test_without_an_archive_nothing_is_deleted(
     directory.write_text("a file is in the way")
     with pytest.raises(archive.ArchiveError, match="HEARTBIT_ARCHIVE_DIR"):
         archive_workspace(workspace)
-    keep_house(goes_on=lambda: True)
+    run_housekeeping(goes_on=lambda: True)
     assert [one.levelname for one in caplog.records if "archived into" in one.message] == ["ERROR"]
     assert left(workspace) == {run}
 

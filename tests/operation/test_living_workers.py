@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from agents.admin.worker import WorkerHeartbeatAdmin
-from agents.choices import Home
+from agents.choices import Placement
 from agents.models import WorkerHeartbeat
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 
 def worker(name: str, *, silent: float, gone: bool = False) -> WorkerHeartbeat:
     row = WorkerHeartbeat.objects.create(
-        name=name, home=Home.FLEET, queues=["living"], lease_seconds=10
+        name=name, home=Placement.FLEET, queues=["living"], lease_seconds=10
     )
     beat = Now() - timedelta(seconds=silent)
     WorkerHeartbeat.objects.filter(pk=row.pk).update(beat_at=beat, gone_at=beat if gone else None)

@@ -11,7 +11,7 @@ from django.db import IntegrityError, connection, transaction
 from agents.actions.pause_work import pause_work
 from agents.actions.start_run import start_run
 from agents.errors import HaltedError
-from agents.limits.pauses import of_tool, of_workspace, stopped_tools, why_held
+from agents.limits.pauses import blocked_reason, of_tool, of_workspace, stopped_tools
 from agents.models import Pause, Run
 from agents.reads.fleet import read_fleet
 from heartbit_site.base.audit import Actor
@@ -119,11 +119,11 @@ def test_given_their_own_stop_then_a_held_run_says_who_ends_it(
     run = start_run(workspace, "Wait.", agent="solo")
     manager.post("/workspace/halt", {"reason": "ours"})
     said = "(ours): the run goes on when whoever manages the workspace ends that, or an operator"
-    assert said in why_held(Run.objects.get(pk=run))
+    assert said in blocked_reason(Run.objects.get(pk=run))
     said = f"The workspace {workspace.slug} was stopped by API key test, who manages it (ours)"
     assert any(line.startswith(said) for line in read_fleet().problems)
     assert held(manager.post("/workspace/resume")) == (False, True)
-    assert why_held(Run.objects.get(pk=run)) == ""
+    assert blocked_reason(Run.objects.get(pk=run)) == ""
 
 
 def test_given_an_operator_s_stop_of_a_tool_there_then_the_managers_cannot_end_it(

@@ -18,7 +18,7 @@ from agents.actions.retry_run import retry_run
 from agents.actions.start_run import start_run
 from agents.actions.switch_agent import switch_agent
 from agents.errors import HaltedError
-from agents.limits.pauses import EVERYTHING, of_workspace, queue, why_held
+from agents.limits.pauses import EVERYTHING, blocked_reason, of_workspace, queue
 from agents.models import Agent, Pause, Run, RunEvent
 from agents.reads.fleet import read_fleet
 from heartbit_site.base.audit import Actor
@@ -79,7 +79,7 @@ def actions(target: str) -> list[str]:
 
 
 def why(run: UUID) -> str:
-    return why_held(Run.objects.get(pk=run))
+    return blocked_reason(Run.objects.get(pk=run))
 
 
 def test_given_a_stopped_agent_then_its_queued_run_says_so_until_it_is_started(

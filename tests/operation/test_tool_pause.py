@@ -15,7 +15,7 @@ from agents.actions.pause_work import pause_work
 from agents.actions.publish_agent import publish_agent
 from agents.actions.resume_work import resume_work
 from agents.errors import UnknownToolError
-from agents.limits.pauses import of_tool, refuse_if_halted, why_held
+from agents.limits.pauses import blocked_reason, of_tool, refuse_if_halted
 from agents.models import Agent, Run, RunEvent, WorkerHeartbeat
 from agents.reads.agent_status import status_of
 from agents.reads.fleet import read_fleet
@@ -109,7 +109,7 @@ def test_given_a_tool_stopped_in_a_workspace_then_nothing_else_is_held_back(
     assert pause_work(of_tool("http_request"), by=BY)
     refuse_if_halted(workspace)
     run = submit("x")
-    assert why_held(Run.objects.get(pk=run)) == ""
+    assert blocked_reason(Run.objects.get(pk=run)) == ""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT heartbit_is_stopped(r), heartbit_halts(r.workspace_id, heartbit_halted())"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.output.check import Invalid, Valid, check_response_schema, read
+from agents.output.check import InvalidAnswer, ValidAnswer, check_response_schema, parse_answer
 from agents.output.coercion import coerced
 from agents.output.respond import NAME, wrapped
 from agents.output.text import as_text
@@ -44,8 +44,8 @@ def test_given_an_answer_that_fits_then_it_is_that_answer(case: Case) -> None:
     schema, value = case
     _, is_wrapped = wrapped(schema)
     text = json.dumps({"value": value} if is_wrapped else value)
-    result = read(schema, text)
-    assert isinstance(result, Valid)
+    result = parse_answer(schema, text)
+    assert isinstance(result, ValidAnswer)
     assert json.dumps(result.value) == json.dumps(value)
 
 
@@ -56,10 +56,10 @@ def test_given_any_text_then_an_answer_fits_or_the_model_is_told_why(
 ) -> None:
     schema, _ = case
     for text in (json.dumps(value), json.dumps({"value": value}), str(value)):
-        match read(schema, text):
-            case Valid(answer):
+        match parse_answer(schema, text):
+            case ValidAnswer(answer):
                 assert validate(schema, answer) == []
-            case Invalid(problem):
+            case InvalidAnswer(problem):
                 assert problem.startswith(f"The arguments of {NAME} ")
 
 
@@ -80,8 +80,8 @@ def test_given_a_right_answer_in_a_wrong_wrapping_then_it_is_accepted(
         "call": json.dumps({"name": NAME, "arguments": plain}),
         "prose": f"Here you are:\n\n~~~\n{body}\n~~~\n\nAnything else?",
     }[wrapping]
-    result = read(schema, text)
-    assert isinstance(result, Valid)
+    result = parse_answer(schema, text)
+    assert isinstance(result, ValidAnswer)
     if wrapping in ("string", "fence", "prose") or validate(parameters, json.loads(text)):
         assert json.dumps(result.value) == json.dumps(value)
     else:  # the schema is so loose that what was sent fits as it is
@@ -108,7 +108,7 @@ def test_given_a_right_answer_in_a_wrong_wrapping_then_it_is_accepted(
     ],
 )
 def test_given_a_mistake_in_an_object_then_it_is_mended(text: str) -> None:
-    assert read(REPORT, text) == Valid(ANSWER)
+    assert parse_answer(REPORT, text) == ValidAnswer(ANSWER)
 
 
 @pytest.mark.parametrize(
@@ -128,13 +128,13 @@ def test_given_a_mistake_in_an_object_then_it_is_mended(text: str) -> None:
     ],
 )
 def test_given_a_mistake_in_a_wrapped_answer_then_it_is_mended(text: str) -> None:
-    assert read(LIST, text) == Valid([1, 2])
+    assert parse_answer(LIST, text) == ValidAnswer([1, 2])
 
 
 def test_given_texts_for_other_types_then_only_those_are_replaced() -> None:
     text = '{"title": "true", "pages": "4", "final": "False", "tags": "[\\"1\\", \\"2\\"]"}'
     value: JSONValue = {"title": "true", "pages": 4, "final": False, "tags": ["1", "2"]}
-    assert read(REPORT, text) == Valid(value)
+    assert parse_answer(REPORT, text) == ValidAnswer(value)
 
 
 @pytest.mark.parametrize(
@@ -158,33 +158,33 @@ def test_given_texts_for_other_types_then_only_those_are_replaced() -> None:
 def test_given_an_answer_that_cannot_be_mended_then_the_problem_names_the_place(
     text: str, problem: str
 ) -> None:
-    result = read(REPORT, text)
-    assert isinstance(result, Invalid)
+    result = parse_answer(REPORT, text)
+    assert isinstance(result, InvalidAnswer)
     assert problem in result.problem
 
 
 def test_given_an_answer_of_the_wrong_form_in_a_wrapper_then_the_problem_names_value() -> None:
-    result = read(LIST, '{"value": [1, "two"]}')
-    assert result == Invalid(
+    result = parse_answer(LIST, '{"value": [1, "two"]}')
+    assert result == InvalidAnswer(
         f"The arguments of {NAME} do not fit its schema.\n- value[1]: 'two' is not of type integer"
     )
 
 
 def test_given_a_number_too_large_for_the_database_then_it_stays_a_text() -> None:
-    assert isinstance(read(LIST, '["99999999999999999999"]'), Invalid)
+    assert isinstance(parse_answer(LIST, '["99999999999999999999"]'), InvalidAnswer)
 
 
 def test_given_a_text_that_looks_like_a_number_where_texts_fit_then_it_stays_a_text() -> None:
     either = {"anyOf": [{"type": "integer"}, {"type": "string"}]}
     schema = {"type": "array", "items": either, "maxItems": 2}
-    assert read(schema, '["1", "2"]') == Valid(["1", "2"])
+    assert parse_answer(schema, '["1", "2"]') == ValidAnswer(["1", "2"])
 
 
 def test_given_a_part_that_one_alternative_takes_then_it_stays_though_another_is_mended() -> None:
     lists = {"anyOf": [LIST, {"type": "array", "items": {"type": "string"}}]}
     schema = {"type": "object", "properties": {"ids": lists, "count": {"type": "integer"}}}
     text = '{"ids": ["1"], "count": "1"}'
-    assert read(schema, text) == Valid({"ids": ["1"], "count": 1})
+    assert parse_answer(schema, text) == ValidAnswer({"ids": ["1"], "count": 1})
 
 
 def test_given_the_answer_in_a_wrapper_fits_then_its_texts_are_not_replaced() -> None:
@@ -193,7 +193,7 @@ def test_given_the_answer_in_a_wrapper_fits_then_its_texts_are_not_replaced() ->
         "patternProperties": {"^x": {"type": "string"}},
         "additionalProperties": {"type": "integer"},
     }
-    assert read(schema, '{"arguments": {"xa": "1"}}') == Valid({"xa": "1"})
+    assert parse_answer(schema, '{"arguments": {"xa": "1"}}') == ValidAnswer({"xa": "1"})
 
 
 def test_given_alternatives_and_references_then_texts_are_replaced_in_them_too() -> None:
@@ -204,11 +204,11 @@ def test_given_alternatives_and_references_then_texts_are_replaced_in_them_too()
         "$defs": {"rows": {"type": "array", "prefixItems": [{"type": "boolean"}], "items": LIST}},
     }
     text = '{"limit": "7", "x": ["true", ["1"], "[2]"]}'
-    assert read(schema, text) == Valid({"limit": 7, "x": [True, [1], [2]]})
+    assert parse_answer(schema, text) == ValidAnswer({"limit": 7, "x": [True, [1], [2]]})
 
 
 def test_given_a_recursive_schema_then_texts_deep_in_it_are_replaced() -> None:
-    assert read(TREE, '{"value": ["1", ["2", ["3"]]]}') == Valid([1, [2, [3]]])
+    assert parse_answer(TREE, '{"value": ["1", ["2", ["3"]]]}') == ValidAnswer([1, [2, [3]]])
 
 
 @pytest.mark.paced

@@ -283,7 +283,7 @@ async def test_together_gives_results_in_order() -> None:
         await asyncio.sleep(seconds)
         return seconds
 
-    assert await aio.together(after(0.02), after(0.0)) == [0.02, 0.0]
+    assert await aio.gather_all(after(0.02), after(0.0)) == [0.02, 0.0]
 
 
 async def test_the_error_of_one_ends_the_others_and_leaves_no_cancellation_behind() -> None:
@@ -296,7 +296,7 @@ async def test_the_error_of_one_ends_the_others_and_leaves_no_cancellation_behin
             ended.append("other")
 
     with pytest.raises(BaseExceptionGroup) as caught:
-        await aio.together(other(), _fail())
+        await aio.gather_all(other(), _fail())
     assert [type(error) for error in caught.value.exceptions] == [ValueError]
     assert ended == ["other"]
     task = asyncio.current_task()
@@ -314,7 +314,7 @@ async def test_whoever_stops_the_waiting_task_is_heard_whatever_else_goes_wrong(
         except asyncio.CancelledError:
             raise ValueError("its end failed") from None
 
-    task = asyncio.create_task(aio.together(stubborn(), stubborn()))
+    task = asyncio.create_task(aio.gather_all(stubborn(), stubborn()))
     await began.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):

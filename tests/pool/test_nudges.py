@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from celery import Celery
 
 from heartbit_site.base import enqueue
-from heartbit_site.base.enqueue import Nudge
+from heartbit_site.base.enqueue import TaskMessage
 from heartbit_site.kombu_patches import LeanChannel
 from tests.pool.processes import wait_until
 
@@ -69,9 +69,9 @@ def test_a_nudge_whose_time_is_over_runs_nothing(
     client: Celery, monkeypatch: pytest.MonkeyPatch, start_worker: Callable[..., Worker]
 ) -> None:
     monkeypatch.setattr(enqueue, "current_app", client)
-    enqueue.send(Nudge("note", "late", "celery", seconds=-1))
-    enqueue.send(Nudge("note", "in time", "celery", seconds=60))
-    enqueue.send(Nudge("note", "whenever", "celery"))
+    enqueue.send(TaskMessage("note", "late", "celery", seconds=-1))
+    enqueue.send(TaskMessage("note", "in time", "celery", seconds=60))
+    enqueue.send(TaskMessage("note", "whenever", "celery"))
     worker = start_worker(acknowledges=False)
     worker.wait_for("noted", count=2)
     assert sorted(event["name"] for event in worker.events("noted")) == ["in time", "whenever"]
@@ -82,11 +82,11 @@ def test_a_nudge_runs_its_task_and_a_chord_s_body_once_after_all_of_its_header(
 ) -> None:
     monkeypatch.setattr(enqueue, "current_app", client)
     worker = start_worker(acknowledges=False)
-    enqueue.send(Nudge("note", "it", "celery"))
+    enqueue.send(TaskMessage("note", "it", "celery"))
     assert worker.wait_for("noted", "it")
     for chord in range(3):
-        header = [Nudge("note", f"{chord}.{part}", "celery") for part in range(4)]
-        enqueue.send_chord(header, Nudge("note", f"body {chord}", "celery"))
+        header = [TaskMessage("note", f"{chord}.{part}", "celery") for part in range(4)]
+        enqueue.send_chord(header, TaskMessage("note", f"body {chord}", "celery"))
     worker.wait_for("noted", count=16)
     names = [event["name"] for event in worker.events("noted")]
     for chord in range(3):
@@ -104,8 +104,10 @@ def test_a_broker_that_is_away_is_logged_and_never_raised(
         lonely.conf.broker_transport_options = {"max_retries": 0}
         monkeypatch.setattr(enqueue, "current_app", lonely)
         with caplog.at_level(logging.WARNING):
-            enqueue.send(Nudge("note", "it", "celery"))
-            enqueue.send_chord([Nudge("note", "it", "celery")], Nudge("note", "body", "celery"))
+            enqueue.send(TaskMessage("note", "it", "celery"))
+            enqueue.send_chord(
+                [TaskMessage("note", "it", "celery")], TaskMessage("note", "body", "celery")
+            )
     assert [record.message.partition(" (")[0] for record in caplog.records] == [
         "the broker is away"
     ] * 2
@@ -119,14 +121,14 @@ def test_a_broker_that_came_back_is_nudged_again(
 ) -> None:
     monkeypatch.setattr(enqueue, "current_app", client)
     worker = start_worker(acknowledges=False)
-    enqueue.send(Nudge("note", "before", "celery"))
+    enqueue.send(TaskMessage("note", "before", "celery"))
     worker.wait_for("noted", "before")
     valkey.kill()
-    enqueue.send(Nudge("note", "lost", "celery"))
+    enqueue.send(TaskMessage("note", "lost", "celery"))
     valkey.start()
 
     def noted() -> bool:
-        enqueue.send(Nudge("note", "after", "celery"))
+        enqueue.send(TaskMessage("note", "after", "celery"))
         return bool(worker.events("noted", "after"))
 
     wait_until(noted, what="a nudge arrives")

@@ -20,7 +20,7 @@ from agents.actions.post_message import post_message, start_conversation
 from agents.actions.publish_agent import publish_agent
 from agents.actions.retry_run import retry_run
 from agents.actions.start_run import start_run
-from agents.choices import Home, SecondMessage
+from agents.choices import BusyPolicy, Placement
 from agents.errors import QuotaExceededError, TooManyRunsError
 from agents.models import Agent, AgentVersion, Run, RunCount
 from heartbit_site.base import orm
@@ -156,7 +156,7 @@ class TestOfAWorkspace:
         thread = start_conversation(workspace, agent="writer")
         said = post_message(thread, "One.")
         assert counted(workspace) == 3
-        told = post_message(thread, "Go!", second_message=SecondMessage.STEER)
+        told = post_message(thread, "Go!", second_message=BusyPolicy.STEER)
         assert told.run_id == said.run_id
         with pytest.raises(QuotaExceededError):
             post_message(thread, "Two.")
@@ -171,15 +171,15 @@ class TestOfAWorkspace:
     async def test_sub_agents_do_not_count(
         self, workspace: Workspace, pool: Pool, claimant: Claimant
     ) -> None:
-        await orm.in_thread(lambda: give_tier(workspace, runs_per_day=1))
-        root = await orm.in_thread(lambda: accept(workspace))
+        await orm.run_in_thread(lambda: give_tier(workspace, runs_per_day=1))
+        root = await orm.run_in_thread(lambda: accept(workspace))
         children = await suspended_on(pool, claimant, root, ["writer", "analyst"])
         assert [(await fetch(child)).status for child in children] == ["queued", "queued"]
-        assert await orm.in_thread(lambda: counted(workspace)) == 1
+        assert await orm.run_in_thread(lambda: counted(workspace)) == 1
 
     def test_runs_in_one_s_own_process_count_as_well(self, workspace: Workspace) -> None:
         give_tier(workspace, runs_per_day=1)
-        submit(workspace, home=Home.LOCAL)
+        submit(workspace, home=Placement.LOCAL)
         with pytest.raises(QuotaExceededError):
             submit(workspace)
 
@@ -200,11 +200,11 @@ class TestOfAWorkspace:
     async def test_a_new_limit_counts_no_sub_agents_of_the_day(
         self, workspace: Workspace, pool: Pool, claimant: Claimant
     ) -> None:
-        root = await orm.in_thread(lambda: accept(workspace))
+        root = await orm.run_in_thread(lambda: accept(workspace))
         await suspended_on(pool, claimant, root, ["writer", "analyst"])
-        await orm.in_thread(lambda: give_tier(workspace, runs_per_day=5))
-        await orm.in_thread(lambda: submit(workspace))
-        assert await orm.in_thread(lambda: counted(workspace)) == 2
+        await orm.run_in_thread(lambda: give_tier(workspace, runs_per_day=5))
+        await orm.run_in_thread(lambda: submit(workspace))
+        assert await orm.run_in_thread(lambda: counted(workspace)) == 2
 
     def test_others_are_not_touched(self, workspace: Workspace) -> None:
         give_tier(workspace, runs_per_day=1)
@@ -255,8 +255,8 @@ class TestOfAnAgent:
     async def test_sub_agents_are_not_held_back(
         self, workspace: Workspace, pool: Pool, claimant: Claimant
     ) -> None:
-        await orm.in_thread(lambda: writer(workspace, max_runs_per_minute=1))
-        root = await orm.in_thread(lambda: accept(workspace))
+        await orm.run_in_thread(lambda: writer(workspace, max_runs_per_minute=1))
+        root = await orm.run_in_thread(lambda: accept(workspace))
         children = await suspended_on(pool, claimant, root, ["writer", "writer"])
         assert len(children) == 2
 

@@ -130,23 +130,25 @@ class TestARunaway:
             agent(tools=("calculate",), max_turns=100, max_tokens=300)
             return give_tier(studio.workspace, tokens_per_month=limit).name
 
-        tier = await orm.in_thread(prepare)
+        tier = await orm.run_in_thread(prepare)
         before = wire_server.stats()["requests"]
         run = await studio.run(RUNAWAY)
         self.is_stopped(run, tier, studio.workspace.slug)
-        calls = await orm.in_thread(lambda: list(UsageEntry.objects.filter(run_id=run.pk)))
+        calls = await orm.run_in_thread(lambda: list(UsageEntry.objects.filter(run_id=run.pk)))
         used = [call.input_tokens + call.output_tokens for call in calls]
         assert len(used) == wire_server.stats()["requests"] - before > 3
         assert sum(used[:-1]) < limit, "no call is made once the limit is reached"
-        assert (await orm.in_thread(lambda: of_tier(studio.workspace))).spent_tokens == sum(used)
+        assert (await orm.run_in_thread(lambda: of_tier(studio.workspace))).spent_tokens == sum(
+            used
+        )
         self.is_stopped(await studio.run(RUNAWAY), tier, studio.workspace.slug)
         label = f"the month of tier {tier}"
-        await orm.in_thread(tell_of_quotas)
-        assert await orm.in_thread(lambda: told(studio.workspace)) == [
+        await orm.run_in_thread(tell_of_quotas)
+        assert await orm.run_in_thread(lambda: told(studio.workspace)) == [
             ("quota.warning", label),
             ("quota.reached", label),
         ]
-        assert await orm.in_thread(lambda: audit.verify(studio.workspace)) == []
+        assert await orm.run_in_thread(lambda: audit.verify(studio.workspace)) == []
 
     @staticmethod
     def is_stopped(run: Run, tier: str, slug: str) -> None:
@@ -169,16 +171,16 @@ class TestARunaway:
                 period_start=ago, warned_for=ago, stopped_for=ago, stop_notified_for=ago
             )
 
-        await orm.in_thread(prepare)
+        await orm.run_in_thread(prepare)
         assert (await studio.run(RUNAWAY)).status == RunStatus.FAILED
-        await orm.in_thread(tell_of_quotas)
-        await orm.in_thread(a_month_ago)
+        await orm.run_in_thread(tell_of_quotas)
+        await orm.run_in_thread(a_month_ago)
         assert (await studio.run("[[text: Here.]]")).output == "Here."
-        await orm.in_thread(tell_of_quotas)
-        assert len(await orm.in_thread(lambda: told(studio.workspace))) == 2
+        await orm.run_in_thread(tell_of_quotas)
+        assert len(await orm.run_in_thread(lambda: told(studio.workspace))) == 2
         assert (await studio.run(RUNAWAY)).status == RunStatus.FAILED
-        await orm.in_thread(tell_of_quotas)
-        assert len(await orm.in_thread(lambda: told(studio.workspace))) == 4
+        await orm.run_in_thread(tell_of_quotas)
+        assert len(await orm.run_in_thread(lambda: told(studio.workspace))) == 4
 
 
 class TestBeingTold:

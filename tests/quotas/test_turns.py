@@ -14,12 +14,12 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from agents.choices import Home, RunStatus
+from agents.choices import Placement, RunStatus
 from agents.journal.events import RunSucceeded
-from agents.limits.pauses import why_held
+from agents.limits.pauses import blocked_reason
 from agents.loop.ports import PendingSuspension
 from agents.models import Agent, Run, WorkerHeartbeat
-from agents.runs.claims import Claimant, Claimed, claim
+from agents.runs.claims import Claimant, ClaimedRun, claim
 from agents.runs.lease import Lease
 from agents.runtime.control_session import LOCK_CLASS
 from heartbit_site.base import orm
@@ -48,11 +48,11 @@ def queue() -> str:
 def fleet(database: None, queue: str) -> Iterator[Claimant]:
     """A worker of the fleet that serves the queue; its lock says that it lives."""
     row = WorkerHeartbeat.objects.create(
-        name=f"test:{queue}", home=Home.FLEET, queues=[queue], lease_seconds=3600
+        name=f"test:{queue}", home=Placement.FLEET, queues=[queue], lease_seconds=3600
     )
     with psycopg.connect(settings.DATABASE_DIRECT_URL, autocommit=True) as alive:
         alive.execute("SELECT pg_advisory_lock(%s, %s)", (LOCK_CLASS, row.pk))
-        yield Claimant(row.pk, row.name, Home.FLEET, (queue,), "openai:fake")
+        yield Claimant(row.pk, row.name, Placement.FLEET, (queue,), "openai:fake")
     Run.objects.filter(worker=row).update(status="queued", worker=None)
     Run.objects.filter(queue=queue).update(queue="nobody-serves-this")
     row.delete()
@@ -77,14 +77,14 @@ def start(workspace: Workspace, runs: int = 1, **options: Any) -> list[UUID]:
     return queued(workspace)
 
 
-async def nudge(pool: Pool, fleet: Claimant, run_id: UUID) -> Claimed | None:
+async def nudge(pool: Pool, fleet: Claimant, run_id: UUID) -> ClaimedRun | None:
     """What the worker takes that was rung for a run."""
     found = await claim(pool, fleet, run_id, task_id="task")
-    assert found is None or isinstance(found, Claimed)
+    assert found is None or isinstance(found, ClaimedRun)
     return found
 
 
-async def finish(pool: Pool, claimed: Claimed) -> None:
+async def finish(pool: Pool, claimed: ClaimedRun) -> None:
     lease = Lease(pool, claimed, executor=orm.shared(), on_commit=lambda seq: None)
     await lease.finish(RunSucceeded("done"))
 
@@ -101,13 +101,13 @@ class TestRunsAtOnce:
     async def test_given_a_run_that_is_not_due_when_it_is_rung_then_it_waits(
         self, mine: Workspace, pool: Pool, fleet: Claimant
     ) -> None:
-        await orm.in_thread(lambda: give_tier(mine, runs_at_once=3))
-        [run_id] = await orm.in_thread(lambda: start(mine))
+        await orm.run_in_thread(lambda: give_tier(mine, runs_at_once=3))
+        [run_id] = await orm.run_in_thread(lambda: start(mine))
         later = timezone.now() + timedelta(hours=1)
-        await orm.in_thread(lambda: Run.objects.filter(pk=run_id).update(available_at=later))
+        await orm.run_in_thread(lambda: Run.objects.filter(pk=run_id).update(available_at=later))
         assert await nudge(pool, fleet, run_id) is None
         now = timezone.now()
-        await orm.in_thread(lambda: Run.objects.filter(pk=run_id).update(available_at=now))
+        await orm.run_in_thread(lambda: Run.objects.filter(pk=run_id).update(available_at=now))
         claimed = await nudge(pool, fleet, run_id)
         assert claimed is not None
         await finish(pool, claimed)
@@ -115,15 +115,15 @@ class TestRunsAtOnce:
     async def test_given_eight_claimers_then_no_more_are_at_work_than_the_tier_allows(
         self, mine: Workspace, pool: Pool, fleet: Claimant
     ) -> None:
-        await orm.in_thread(lambda: give_tier(mine, runs_at_once=3))
-        waiting = await orm.in_thread(lambda: start(mine, 40))
+        await orm.run_in_thread(lambda: give_tier(mine, runs_at_once=3))
+        waiting = await orm.run_in_thread(lambda: start(mine, 40))
         seen: list[int] = []
         done: set[UUID] = set()
 
         async def worker() -> None:
             while len(done) < len(waiting):
                 claimed = await nudge(pool, fleet, secrets.choice(waiting))
-                seen.append(await orm.in_thread(lambda: at_work(mine)))
+                seen.append(await orm.run_in_thread(lambda: at_work(mine)))
                 if claimed is not None:
                     await finish(pool, claimed)
                     done.add(claimed.id)
@@ -135,12 +135,12 @@ class TestRunsAtOnce:
     async def test_a_waiting_run_is_not_at_work_and_its_part_goes_before_other_runs(
         self, mine: Workspace, pool: Pool, fleet: Claimant
     ) -> None:
-        await orm.in_thread(lambda: give_tier(mine, runs_at_once=1))
-        (root,) = await orm.in_thread(lambda: start(mine, agent="orchestrator"))
+        await orm.run_in_thread(lambda: give_tier(mine, runs_at_once=1))
+        (root,) = await orm.run_in_thread(lambda: start(mine, agent="orchestrator"))
         claimed = await nudge(pool, fleet, root)
         assert claimed is not None
         assert claimed.limited
-        others = await orm.in_thread(lambda: start(mine, 10))
+        others = await orm.run_in_thread(lambda: start(mine, 10))
         assert await nudge(pool, fleet, others[0]) is None, "one is at work"
         lease = Lease(pool, claimed, executor=orm.shared(), on_commit=lambda seq: None)
         await lease.record(answer(1))
@@ -157,8 +157,8 @@ class TestRunsAtOnce:
     async def test_whoever_frees_a_slot_rings_the_next(
         self, mine: Workspace, pool: Pool, fleet: Claimant, queue: str
     ) -> None:
-        await orm.in_thread(lambda: give_tier(mine, runs_at_once=1))
-        first, second, _ = await orm.in_thread(lambda: start(mine, 3))
+        await orm.run_in_thread(lambda: give_tier(mine, runs_at_once=1))
+        first, second, _ = await orm.run_in_thread(lambda: start(mine, 3))
 
         def next_rung() -> list[tuple[UUID, str]]:
             with connection.cursor() as cursor:
@@ -167,39 +167,39 @@ class TestRunsAtOnce:
 
         claimed = await nudge(pool, fleet, first)
         assert claimed is not None
-        assert await orm.in_thread(next_rung) == []
+        assert await orm.run_in_thread(next_rung) == []
         await finish(pool, claimed)
-        assert await orm.in_thread(next_rung) == [(second, queue)]
+        assert await orm.run_in_thread(next_rung) == [(second, queue)]
 
     async def test_a_sweep_rings_no_more_than_there_is_room_for(
         self, mine: Workspace, theirs: Workspace, pool: Pool, fleet: Claimant, queue: str
     ) -> None:
-        tier = await orm.in_thread(lambda: give_tier(mine, runs_at_once=2))
-        waiting = await orm.in_thread(lambda: start(mine, 30))
-        await orm.in_thread(lambda: start(theirs, 4))
+        tier = await orm.run_in_thread(lambda: give_tier(mine, runs_at_once=2))
+        waiting = await orm.run_in_thread(lambda: start(mine, 30))
+        await orm.run_in_thread(lambda: start(theirs, 4))
 
         async def rung() -> tuple[int, int]:
-            rows = await orm.in_thread(lambda: unanswered(queue))
+            rows = await orm.run_in_thread(lambda: unanswered(queue))
             own = sum(run.workspace_id == mine.pk for run in rows)
             return own, len(rows) - own
 
         assert await rung() == (2, 4)
         claimed = [await nudge(pool, fleet, run) for run in waiting[:8]]
-        assert await orm.in_thread(lambda: at_work(mine)) == 2
+        assert await orm.run_in_thread(lambda: at_work(mine)) == 2
         assert await rung() == (0, 0), "the others' four are at work, too"
         assert sum(each is not None for each in claimed) == 6
         tier.runs_at_once = 3
-        await orm.in_thread(tier.save)
+        await orm.run_in_thread(tier.save)
         assert await rung() == (1, 0)
 
     async def test_a_suspect_waits_for_room_as_well(
         self, mine: Workspace, pool: Pool, fleet: Claimant
     ) -> None:
-        await orm.in_thread(lambda: give_tier(mine, runs_at_once=1))
-        first, suspect = await orm.in_thread(lambda: start(mine, 2))
+        await orm.run_in_thread(lambda: give_tier(mine, runs_at_once=1))
+        first, suspect = await orm.run_in_thread(lambda: start(mine, 2))
         claimed = await nudge(pool, fleet, first)
         assert claimed is not None
-        await orm.in_thread(lambda: Run.objects.filter(pk=suspect).update(attempts=2))
+        await orm.run_in_thread(lambda: Run.objects.filter(pk=suspect).update(attempts=2))
         assert await nudge(pool, fleet, suspect) is None
         alone = replace(fleet, alone=True)
         assert await nudge(pool, alone, suspect) is None
@@ -213,10 +213,10 @@ class TestFairness:
     async def test_given_a_flood_then_the_next_slot_is_another_workspace_s(
         self, mine: Workspace, theirs: Workspace, pool: Pool, fleet: Claimant
     ) -> None:
-        flooded = await orm.in_thread(lambda: start(mine, 500))
+        flooded = await orm.run_in_thread(lambda: start(mine, 500))
         for run in flooded[:5]:
             assert await nudge(pool, fleet, run) is not None
-        (theirs_run,) = await orm.in_thread(lambda: start(theirs))
+        (theirs_run,) = await orm.run_in_thread(lambda: start(theirs))
         claimed = await nudge(pool, fleet, flooded[5])
         assert claimed is not None
         assert claimed.id == theirs_run
@@ -227,18 +227,18 @@ class TestFairness:
     async def test_slots_are_shared_among_all_who_wait(
         self, mine: Workspace, theirs: Workspace, queue: str, pool: Pool, fleet: Claimant
     ) -> None:
-        third = await orm.in_thread(new_workspace)
-        await orm.in_thread(lambda: park(third, queue))
+        third = await orm.run_in_thread(new_workspace)
+        await orm.run_in_thread(lambda: park(third, queue))
         everyone = (mine, theirs, third)
-        waiting = await orm.in_thread(lambda: [start(each, 20) for each in everyone])
+        waiting = await orm.run_in_thread(lambda: [start(each, 20) for each in everyone])
         for run in waiting[0][:12]:
             assert await nudge(pool, fleet, run) is not None
-        assert await orm.in_thread(lambda: [at_work(each) for each in everyone]) == [4, 4, 4]
+        assert await orm.run_in_thread(lambda: [at_work(each) for each in everyone]) == [4, 4, 4]
 
     async def test_given_more_workspaces_than_are_compared_then_all_get_their_turn(
         self, mine: Workspace, queue: str, pool: Pool, fleet: Claimant
     ) -> None:
-        flooded = await orm.in_thread(lambda: start(mine, 60))
+        flooded = await orm.run_in_thread(lambda: start(mine, 60))
 
         def twenty() -> list[Workspace]:
             others = [new_workspace() for _ in range(20)]
@@ -247,15 +247,15 @@ class TestFairness:
                 start(each)
             return others
 
-        others = await orm.in_thread(twenty)
+        others = await orm.run_in_thread(twenty)
         for run in flooded[:24]:
             assert await nudge(pool, fleet, run) is not None
-        assert await orm.in_thread(lambda: [at_work(each) for each in others]) == [1] * 20
+        assert await orm.run_in_thread(lambda: [at_work(each) for each in others]) == [1] * 20
 
     async def test_given_nobody_else_then_the_named_run_is_taken(
         self, mine: Workspace, pool: Pool, fleet: Claimant
     ) -> None:
-        waiting = await orm.in_thread(lambda: start(mine, 5))
+        waiting = await orm.run_in_thread(lambda: start(mine, 5))
         claimed = await nudge(pool, fleet, waiting[3])
         assert claimed is not None
         assert (claimed.id, claimed.limited) == (waiting[3], False)
@@ -263,9 +263,9 @@ class TestFairness:
     async def test_a_higher_priority_goes_first_within_its_workspace(
         self, mine: Workspace, pool: Pool, fleet: Claimant
     ) -> None:
-        (low,) = await orm.in_thread(lambda: start(mine, priority=-1))
-        usual = (await orm.in_thread(lambda: start(mine)))[-1]
-        high = (await orm.in_thread(lambda: start(mine, priority=9)))[-1]
+        (low,) = await orm.run_in_thread(lambda: start(mine, priority=-1))
+        usual = (await orm.run_in_thread(lambda: start(mine)))[-1]
+        high = (await orm.run_in_thread(lambda: start(mine, priority=9)))[-1]
         for expected in (high, usual, low):
             claimed = await nudge(pool, fleet, low)
             assert claimed is not None
@@ -274,11 +274,11 @@ class TestFairness:
     async def test_given_a_flood_of_high_priority_then_another_workspace_has_its_turn(
         self, mine: Workspace, theirs: Workspace, pool: Pool, fleet: Claimant
     ) -> None:
-        flooded = await orm.in_thread(lambda: start(mine, 50, priority=1000))
-        ordinary = await orm.in_thread(lambda: start(theirs, 5))
+        flooded = await orm.run_in_thread(lambda: start(mine, 50, priority=1000))
+        ordinary = await orm.run_in_thread(lambda: start(theirs, 5))
         taken = [await nudge(pool, fleet, run) for run in flooded[:10]]
         assert all(taken)
-        assert await orm.in_thread(lambda: (at_work(mine), at_work(theirs))) == (5, 5)
+        assert await orm.run_in_thread(lambda: (at_work(mine), at_work(theirs))) == (5, 5)
         late = await nudge(pool, fleet, ordinary[0])
         assert late is not None, "its own nudge serves one of the flood"
         assert late.workspace_id == mine.pk
@@ -287,8 +287,8 @@ class TestFairness:
         self, mine: Workspace, theirs: Workspace, pool: Pool, fleet: Claimant
     ) -> None:
         """Nobody has more at work than the other whenever the slot is free."""
-        flooded = await orm.in_thread(lambda: start(mine, 50, priority=1000))
-        await orm.in_thread(lambda: start(theirs, 3))
+        flooded = await orm.run_in_thread(lambda: start(mine, 50, priority=1000))
+        await orm.run_in_thread(lambda: start(theirs, 3))
         turns = []
         for run in flooded[:8]:
             claimed = await nudge(pool, fleet, run)
@@ -308,17 +308,17 @@ class TestFairness:
             flood(mine, 1)
             return Run.objects.get(workspace=mine, agent="writer").pk
 
-        run = await orm.in_thread(pile_up)
-        await orm.in_thread(lambda: start(theirs, 1))
+        run = await orm.run_in_thread(pile_up)
+        await orm.run_in_thread(lambda: start(theirs, 1))
         claimed = [await nudge(pool, fleet, run), await nudge(pool, fleet, run)]
         assert {each.workspace_id for each in claimed if each} == {mine.pk, theirs.pk}
 
     async def test_a_sweep_rings_for_every_workspace_whatever_a_flood_s_priority_is(
         self, mine: Workspace, theirs: Workspace, fleet: Claimant, queue: str
     ) -> None:
-        await orm.in_thread(lambda: start(mine, 150, priority=1000))
-        await orm.in_thread(lambda: start(theirs, 4))
-        rung = await orm.in_thread(lambda: unanswered(queue))
+        await orm.run_in_thread(lambda: start(mine, 150, priority=1000))
+        await orm.run_in_thread(lambda: start(theirs, 4))
+        rung = await orm.run_in_thread(lambda: unanswered(queue))
         assert len(rung) == 100, "as many as there are free slots"
         assert sum(run.workspace_id == theirs.pk for run in rung) == 4
 
@@ -331,8 +331,8 @@ class TestFairness:
             flood(theirs, 1)
             return Run.objects.get(workspace=theirs, agent="writer").pk
 
-        flooded = await orm.in_thread(lambda: start(mine, 10))
-        run = await orm.in_thread(pile_up)
+        flooded = await orm.run_in_thread(lambda: start(mine, 10))
+        run = await orm.run_in_thread(pile_up)
         for each in flooded[:3]:
             claimed = await nudge(pool, fleet, each)
             assert claimed is not None
@@ -344,11 +344,11 @@ class TestFairness:
     async def test_a_nudge_for_what_is_gone_serves_whoever_waits(
         self, mine: Workspace, theirs: Workspace, pool: Pool, fleet: Claimant
     ) -> None:
-        await orm.in_thread(lambda: give_tier(mine, runs_at_once=1))
-        await orm.in_thread(lambda: start(mine, 3))
+        await orm.run_in_thread(lambda: give_tier(mine, runs_at_once=1))
+        await orm.run_in_thread(lambda: start(mine, 3))
         assert (await nudge(pool, fleet, new_id())) is not None
         assert (await nudge(pool, fleet, new_id())) is None, "there is no room for more"
-        await orm.in_thread(lambda: start(theirs))
+        await orm.run_in_thread(lambda: start(theirs))
         claimed = await nudge(pool, fleet, new_id())
         assert claimed is not None
         assert claimed.workspace_id == theirs.pk
@@ -382,14 +382,14 @@ async def test_a_claim_reads_no_more_because_ten_thousand_wait(
             cursor.execute("ROLLBACK")
         return after - before
 
-    few = await orm.in_thread(lambda: start(mine, 20))
-    await orm.in_thread(lambda: start(theirs, 20))
-    small = await orm.in_thread(lambda: cost(few[0]))
-    await orm.in_thread(lambda: start(mine, 3000))
-    large = await orm.in_thread(lambda: cost(few[0]))
+    few = await orm.run_in_thread(lambda: start(mine, 20))
+    await orm.run_in_thread(lambda: start(theirs, 20))
+    small = await orm.run_in_thread(lambda: cost(few[0]))
+    await orm.run_in_thread(lambda: start(mine, 3000))
+    large = await orm.run_in_thread(lambda: cost(few[0]))
     assert large <= small + 20, f"{small} rows with 40 waiting, {large} with 3040"
-    await orm.in_thread(lambda: start(theirs, 3000, priority=1000))
-    larger = await orm.in_thread(lambda: cost(few[0]))
+    await orm.run_in_thread(lambda: start(theirs, 3000, priority=1000))
+    larger = await orm.run_in_thread(lambda: cost(few[0]))
     assert larger <= small + 20, f"{small} rows with 40 waiting, {larger} with 6040"
 
 
@@ -397,12 +397,12 @@ async def test_a_run_that_waits_for_nothing_is_still_queued(
     mine: Workspace, pool: Pool, fleet: Claimant
 ) -> None:
     """A refused nudge changes nothing of the run."""
-    await orm.in_thread(lambda: give_tier(mine, runs_at_once=1))
-    first, second = await orm.in_thread(lambda: start(mine, 2))
+    await orm.run_in_thread(lambda: give_tier(mine, runs_at_once=1))
+    first, second = await orm.run_in_thread(lambda: start(mine, 2))
     assert await nudge(pool, fleet, first) is not None
-    before = await orm.in_thread(lambda: Run.objects.values().get(pk=second))
+    before = await orm.run_in_thread(lambda: Run.objects.values().get(pk=second))
     assert await nudge(pool, fleet, second) is None
-    after = await orm.in_thread(lambda: Run.objects.values().get(pk=second))
+    after = await orm.run_in_thread(lambda: Run.objects.values().get(pk=second))
     assert before == after
     assert after["status"] == RunStatus.QUEUED
 
@@ -411,13 +411,13 @@ async def test_whoever_looks_at_a_run_that_waits_for_room_reads_why(
     mine: Workspace, pool: Pool, fleet: Claimant
 ) -> None:
     def why(run_id: UUID) -> str:
-        return why_held(Run.objects.select_related("version__agent").get(pk=run_id))
+        return blocked_reason(Run.objects.select_related("version__agent").get(pk=run_id))
 
-    tier = await orm.in_thread(lambda: give_tier(mine, runs_at_once=1))
-    first, second = await orm.in_thread(lambda: start(mine, 2))
-    assert await orm.in_thread(lambda: why(second)) == ""
+    tier = await orm.run_in_thread(lambda: give_tier(mine, runs_at_once=1))
+    first, second = await orm.run_in_thread(lambda: start(mine, 2))
+    assert await orm.run_in_thread(lambda: why(second)) == ""
     assert await nudge(pool, fleet, first) is not None
-    assert await orm.in_thread(lambda: why(second)) == (
+    assert await orm.run_in_thread(lambda: why(second)) == (
         f"The workspace may have one run at work at once (tier {tier.name}): this one starts when "
         "one of these ends or waits itself."
     )

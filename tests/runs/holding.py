@@ -10,12 +10,12 @@ import pytest
 from django.conf import settings
 
 from agents.actions.start_run import start_run
-from agents.choices import Home
+from agents.choices import Placement
 from agents.journal.events import ModelAnswered
 from agents.llm.messages import AssistantMessage, ToolCall, Usage
-from agents.loop.ports import PendingSuspension, Settled
+from agents.loop.ports import Committed, PendingSuspension
 from agents.models import Run, WorkerHeartbeat
-from agents.runs.claims import Claimant, Claimed, claim
+from agents.runs.claims import Claimant, ClaimedRun, claim
 from agents.runs.lease import Lease
 from agents.runs.pool import Pool, open_pool
 from heartbit_site.base import orm
@@ -38,17 +38,17 @@ async def pool(database: None) -> AsyncIterator[Pool]:
 
 @pytest.fixture
 def claimant(database: None) -> Claimant:
-    row = WorkerHeartbeat.objects.create(name="test:1", home=Home.LOCAL, lease_seconds=3600)
-    return Claimant(row.pk, row.name, Home.LOCAL, (), "openai:fake", alone=True)
+    row = WorkerHeartbeat.objects.create(name="test:1", home=Placement.LOCAL, lease_seconds=3600)
+    return Claimant(row.pk, row.name, Placement.LOCAL, (), "openai:fake", alone=True)
 
 
 def accept(workspace: Workspace, agent: str = "orchestrator") -> UUID:
-    return start_run(workspace, "Do it.", agent=agent, home=Home.LOCAL)
+    return start_run(workspace, "Do it.", agent=agent, home=Placement.LOCAL)
 
 
-async def hold(pool: Pool, claimant: Claimant, run_id: UUID) -> tuple[Claimed, Lease]:
+async def hold(pool: Pool, claimant: Claimant, run_id: UUID) -> tuple[ClaimedRun, Lease]:
     claimed = await claim(pool, claimant, run_id, task_id="task")
-    assert isinstance(claimed, Claimed)
+    assert isinstance(claimed, ClaimedRun)
     return claimed, Lease(pool, claimed, executor=orm.shared(), on_commit=lambda seq: None)
 
 
@@ -60,7 +60,7 @@ async def suspended_on(
     await lease.record(answer(1, ToolCall("c", "delegate_task", "{}")))
     children = tuple(ChildTask(agent, "Part.") for agent in agents)
     result = await lease.suspend(PendingSuspension("1.0", Suspension(children, timeout)))
-    assert isinstance(result, Settled)
+    assert isinstance(result, Committed)
     return [child.id for child in lease.children]
 
 
@@ -71,7 +71,7 @@ def answer(turn: int, *calls: ToolCall, text: str = "") -> ModelAnswered:
 
 
 async def fetch(run_id: UUID) -> Run:
-    return await orm.in_thread(lambda: Run.objects.get(pk=run_id))
+    return await orm.run_in_thread(lambda: Run.objects.get(pk=run_id))
 
 
 async def blocked(connection: psycopg.AsyncConnection) -> None:

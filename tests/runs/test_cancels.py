@@ -11,14 +11,14 @@ import pytest
 from agents.actions.cancel_run import cancel_run
 from agents.definitions import snapshot
 from agents.llm.messages import ToolCall
-from agents.loop.effect_gate import Standing
+from agents.loop.effect_gate import EffectGate
 from agents.loop.journaled import JournaledState
 from agents.loop.state import RunState
-from agents.loop.tool_calls import CANCELLED_FIRST, Serving
+from agents.loop.tool_calls import CANCELLED_FIRST, ToolCallRunner
 from agents.models import AgentVersion
 from agents.models import ToolCall as ToolCallRow
-from agents.runtime.stopped_tools import StoppedHere, StoppedTools
-from agents.runtime.toolbox import Offer, RunToolbox, context_factory
+from agents.runtime.stopped_tools import StoppedTools, WorkspaceStoppedTools
+from agents.runtime.toolbox import OfferedTools, RunToolbox, context_factory
 from heartbit_site.base import orm
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.toolspec import Effect, spec_of
@@ -47,7 +47,7 @@ async def served(
         return "renamed"
 
     specs = {effect.value: spec_of(rename, name=effect.value, effect=effect) for effect in effects}
-    run_id = await orm.in_thread(lambda: accept(workspace))
+    run_id = await orm.run_in_thread(lambda: accept(workspace))
     claimed, lease = await hold(pool, claimant, run_id)
     journaled = JournaledState(RunState(), lease)
     for recorded in claimed.history():
@@ -55,8 +55,8 @@ async def served(
     calls = [ToolCall(f"c{number}", effect.value, "{}") for number, effect in enumerate(effects)]
     await journaled.record(answer(1, *calls))
     if cancel:
-        await orm.in_thread(partial(cancel_run, workspace, run_id, reason="stop!"))
-    version = await orm.in_thread(partial(AgentVersion.objects.get, pk=claimed.version_id))
+        await orm.run_in_thread(partial(cancel_run, workspace, run_id, reason="stop!"))
+    version = await orm.run_in_thread(partial(AgentVersion.objects.get, pk=claimed.version_id))
     definition = snapshot.read(version.pk, version.agent_id, "solo", version.snapshot)
 
     async def granted(_tool: str, _pinned: str) -> int | None:
@@ -67,7 +67,7 @@ async def served(
 
     async with httpx.AsyncClient() as http:
         toolbox = RunToolbox(
-            Offer(specs, {name: definition_hash(spec) for name, spec in specs.items()}),
+            OfferedTools(specs, {name: definition_hash(spec) for name, spec in specs.items()}),
             definition,
             approve=False,
             context=context_factory(
@@ -76,13 +76,13 @@ async def served(
             executor=orm.shared(),
             granted=granted,
             lost=lost,
-            stopped=StoppedHere(StoppedTools(), workspace.pk),
+            stopped=WorkspaceStoppedTools(StoppedTools(), workspace.pk),
         )
-        standing = Standing(_proven, lambda: None)
-        assert not await Serving(journaled, definition, toolbox, standing).serve()
-    await orm.in_thread(workspace.refresh_from_db)
+        standing = EffectGate(_proven, lambda: None)
+        assert not await ToolCallRunner(journaled, definition, toolbox, standing).serve()
+    await orm.run_in_thread(workspace.refresh_from_db)
     rows = ToolCallRow.objects.filter(run_id=run_id).order_by("id")
-    return await orm.in_thread(lambda: list(rows))
+    return await orm.run_in_thread(lambda: list(rows))
 
 
 async def _proven() -> None:

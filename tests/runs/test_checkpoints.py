@@ -17,14 +17,14 @@ from tests.runs.holding import accept, answer, claimant, hold, pool
 __all__ = ["claimant", "pool"]
 
 if TYPE_CHECKING:
-    from agents.runs.claims import Claimant, Claimed
+    from agents.runs.claims import Claimant, ClaimedRun
     from agents.runs.pool import Pool
     from heartbit_site.base.models import Workspace
 
 TURNS = 30
 
 
-def folded(claimed: Claimed, *, whole: bool = False) -> RunState:
+def folded(claimed: ClaimedRun, *, whole: bool = False) -> RunState:
     state = (None if whole else claimed.restored()) or RunState()
     for recorded in claimed.history():
         state.fold(recorded)
@@ -34,7 +34,7 @@ def folded(claimed: Claimed, *, whole: bool = False) -> RunState:
 async def test_the_rest_of_the_journal_is_folded_onto_it(
     workspace: Workspace, pool: Pool, claimant: Claimant
 ) -> None:
-    run_id = await orm.in_thread(partial(accept, workspace))
+    run_id = await orm.run_in_thread(partial(accept, workspace))
     claimed, lease = await hold(pool, claimant, run_id)
     journaled = JournaledState(folded(claimed), lease)
     for turn in range(1, TURNS):
@@ -56,7 +56,7 @@ async def test_the_rest_of_the_journal_is_folded_onto_it(
     claimed, lease = await hold(pool, claimant, run_id)
     short = folded(claimed)
     await lease.release("drain")
-    await orm.in_thread(partial(rows.update, format=checkpoint.FORMAT + 1))
+    await orm.run_in_thread(partial(rows.update, format=checkpoint.FORMAT + 1))
     claimed, _ = await hold(pool, claimant, run_id)
     assert claimed.checkpoint is None, "another form is not read"
     long = folded(claimed)

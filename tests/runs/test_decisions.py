@@ -18,12 +18,12 @@ from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import Always, Decider, approve_call, deny_call
 from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
-from agents.choices import Home, RunStatus
+from agents.choices import Placement, RunStatus
 from agents.errors import CallClosedError
 from agents.journal.events import ApprovalRequested, ModelDelayed
 from agents.live.valkey import connect
 from agents.llm.messages import ToolCall
-from agents.loop.ports import PendingSuspension, Settled
+from agents.loop.ports import Committed, PendingSuspension
 from agents.models import Agent, Decision, Grant, Run, RunEvent, ToolBinding, Wait
 from agents.models import ToolCall as ToolCallRow
 from heartbit_site.base import orm
@@ -51,11 +51,11 @@ ASKED = ApprovalRequested("1.0", "save", {"key": "a"}, "at_most_once", DIGEST, "
 
 async def asking(workspace: Workspace, pool: Pool, claimant: Claimant) -> ToolCallRow:
     """A run that waits for the decision about one call."""
-    run_id = await orm.in_thread(lambda: accept(workspace))
+    run_id = await orm.run_in_thread(lambda: accept(workspace))
     _, lease = await hold(pool, claimant, run_id)
     await lease.record(answer(1, ToolCall("c", "save", '{"key": "a"}')))
-    assert isinstance(await lease.suspend(ASKED), Settled)
-    return await orm.in_thread(
+    assert isinstance(await lease.suspend(ASKED), Committed)
+    return await orm.run_in_thread(
         lambda: ToolCallRow.objects.select_related("run__version__agent").get(run_id=run_id)
     )
 
@@ -69,7 +69,7 @@ async def raced(*deeds: Callable[[], object]) -> list[object]:
         except CallClosedError as error:
             return str(error)
 
-    return list(await asyncio.gather(*(orm.in_thread(partial(tried, deed)) for deed in deeds)))
+    return list(await asyncio.gather(*(orm.run_in_thread(partial(tried, deed)) for deed in deeds)))
 
 
 def execute(statement: str, parameter: UUID | int) -> list[tuple[Any, ...]]:
@@ -81,13 +81,13 @@ def execute(statement: str, parameter: UUID | int) -> list[tuple[Any, ...]]:
 
 async def kinds(run_id: UUID) -> list[str]:
     """The journal, type by type."""
-    return await orm.in_thread(
+    return await orm.run_in_thread(
         lambda: list(RunEvent.objects.filter(run_id=run_id).values_list("type", flat=True))
     )
 
 
 async def decided(run_id: UUID) -> bool:
-    return await orm.in_thread(lambda: Decision.objects.filter(run_id=run_id).exists())
+    return await orm.run_in_thread(lambda: Decision.objects.filter(run_id=run_id).exists())
 
 
 async def test_a_call_that_waits_shows_what_was_asked(
@@ -133,18 +133,20 @@ async def test_a_decision_after_the_expiry_is_refused_whoever_comes_first(
 ) -> None:
     for _ in range(ROUNDS // 2):
         call = await asking(workspace, pool, claimant)
-        await orm.in_thread(partial(execute, _MAKE_DUE, call.run_id))
+        await orm.run_in_thread(partial(execute, _MAKE_DUE, call.run_id))
         await raced(
             partial(execute, "SELECT * FROM heartbit_expire_waits(%s)", 100),
             partial(approve_call, call, digest=DIGEST, by=ANN),
         )
-        await orm.in_thread(partial(wait_until, partial(has_expired, call.run_id), what="expired"))
-        wait = await orm.in_thread(partial(Wait.objects.get, run_id=call.run_id))
+        await orm.run_in_thread(
+            partial(wait_until, partial(has_expired, call.run_id), what="expired")
+        )
+        wait = await orm.run_in_thread(partial(Wait.objects.get, run_id=call.run_id))
         run = await fetch(call.run_id)
         assert run.status == RunStatus.QUEUED
         assert wait.value is not None
         assert wait.value["status"] == "expired", "no decision is taken once its time is over"
-        decision = await orm.in_thread(partial(Decision.objects.get, run_id=run.pk))
+        decision = await orm.run_in_thread(partial(Decision.objects.get, run_id=run.pk))
         assert (decision.verdict, decision.decided_by) == ("denied", "expiry")
         events = await kinds(run.pk)
         assert events.count("wait.resolved") == 1
@@ -155,14 +157,14 @@ async def test_what_does_not_wait_is_not_decided(
 ) -> None:
     call = await asking(workspace, pool, claimant)
     with pytest.raises(CallClosedError, match="not the one that was shown"):
-        await orm.in_thread(lambda: approve_call(call, digest="e" * 64, by=ANN))
-    await orm.in_thread(lambda: approve_call(call, digest=DIGEST, by=ANN))
+        await orm.run_in_thread(lambda: approve_call(call, digest="e" * 64, by=ANN))
+    await orm.run_in_thread(lambda: approve_call(call, digest=DIGEST, by=ANN))
     with pytest.raises(CallClosedError, match="already approved by ann"):
-        await orm.in_thread(lambda: deny_call(call, digest=DIGEST, by=ANN, reason="no"))
-    other = await orm.in_thread(lambda: accept(workspace))
+        await orm.run_in_thread(lambda: deny_call(call, digest=DIGEST, by=ANN, reason="no"))
+    other = await orm.run_in_thread(lambda: accept(workspace))
     call.run_id = other
     with pytest.raises(CallClosedError, match="does not wait"):
-        await orm.in_thread(lambda: approve_call(call, digest=DIGEST, by=ANN))
+        await orm.run_in_thread(lambda: approve_call(call, digest=DIGEST, by=ANN))
 
 
 @pytest.fixture
@@ -182,13 +184,13 @@ async def two_asking(
     """Calls of two runs of one agent that wait for the same permission."""
 
     async def one() -> ToolCallRow:
-        run_id = await orm.in_thread(lambda: accept(workspace, "solo"))
+        run_id = await orm.run_in_thread(lambda: accept(workspace, "solo"))
         _, lease = await hold(pool, claimant, run_id)
         await lease.record(answer(1, ToolCall("c", "calculate", '{"expression": "1"}')))
         asked = replace(ASKED, tool="calculate", arguments={"expression": "1"}, effect="pure")
-        assert isinstance(await lease.suspend(asked), Settled)
+        assert isinstance(await lease.suspend(asked), Committed)
         rows = ToolCallRow.objects.select_related("run__version__agent", "run__workspace")
-        return await orm.in_thread(lambda: rows.get(run_id=run_id))
+        return await orm.run_in_thread(lambda: rows.get(run_id=run_id))
 
     return await one(), await one()
 
@@ -200,7 +202,7 @@ def allow(call: ToolCallRow, name: str) -> None:
 
 async def verdicts(*calls: ToolCallRow) -> list[tuple[str, str, str]]:
     rows = Decision.objects.filter(run_id__in=[call.run_id for call in calls])
-    return await orm.in_thread(
+    return await orm.run_in_thread(
         lambda: list(rows.order_by("run_id").values_list("verdict", "decided_by", "via"))
     )
 
@@ -262,7 +264,7 @@ async def test_who_allows_it_for_good_waits_for_another_s_decision_with_nothing_
             " NULL)",
             (second.run_id, DIGEST),
         )
-        allowing = asyncio.create_task(orm.in_thread(partial(allow, first, "ann")))
+        allowing = asyncio.create_task(orm.run_in_thread(partial(allow, first, "ann")))
         await blocked(bob)
         lock = "SELECT id FROM agents_run WHERE id = %s FOR NO KEY UPDATE NOWAIT"
         await bob.execute(lock, (first.run_id,))  # else the two would wait for each other
@@ -282,7 +284,7 @@ class TestAnOrchestratorsPatience:
         workspace: Workspace, pool: Pool, claimant: Claimant, *, seconds: float
     ) -> tuple[UUID, ToolCallRow]:
         """A run that waits for its sub-agent, which waits for a person."""
-        parent = await orm.in_thread(lambda: accept(workspace))
+        parent = await orm.run_in_thread(lambda: accept(workspace))
         _, lease = await hold(pool, claimant, parent)
         await lease.record(answer(1, ToolCall("c", "delegate_task", "{}")))
         children = (ChildTask("writer", "Write."),)
@@ -290,36 +292,36 @@ class TestAnOrchestratorsPatience:
         child = lease.children[0].id
         _, held = await hold(pool, claimant, child)
         await held.record(answer(1, ToolCall("c", "save", '{"key": "a"}')))
-        assert isinstance(await held.suspend(ASKED), Settled)
+        assert isinstance(await held.suspend(ASKED), Committed)
         rows = ToolCallRow.objects.select_related("run__version__agent", "run__workspace")
-        return parent, await orm.in_thread(lambda: rows.get(run_id=child))
+        return parent, await orm.run_in_thread(lambda: rows.get(run_id=child))
 
     async def test_it_does_not_end_while_a_person_thinks_and_is_as_long_as_before_afterwards(
         self, workspace: Workspace, pool: Pool, claimant: Claimant
     ) -> None:
         parent, call = await self.delegated(workspace, pool, claimant, seconds=60)
-        wait = await orm.in_thread(partial(Wait.objects.get, run_id=parent))
+        wait = await orm.run_in_thread(partial(Wait.objects.get, run_id=parent))
         hours = "UPDATE agents_wait SET created_at = created_at - interval '2 h',"
         hours += " expires_at = expires_at - interval '2 h' WHERE run_id = %s"
         for waits in (parent, call.run_id):  # as if all this had been two hours ago
-            await orm.in_thread(partial(execute, hours, waits))
+            await orm.run_in_thread(partial(execute, hours, waits))
         expire = partial(execute, "SELECT ring FROM heartbit_expire_waits(%s)", 1000)
-        await orm.in_thread(expire)
+        await orm.run_in_thread(expire)
         assert (await fetch(parent)).status == RunStatus.WAITING
         assert (await fetch(call.run_id)).status == RunStatus.WAITING
 
-        await orm.in_thread(partial(approve_call, call, digest=DIGEST, by=ANN))
-        await orm.in_thread(expire)
+        await orm.run_in_thread(partial(approve_call, call, digest=DIGEST, by=ANN))
+        await orm.run_in_thread(expire)
         assert (await fetch(parent)).status == RunStatus.WAITING
         assert (await fetch(call.run_id)).status == RunStatus.QUEUED
-        after = await orm.in_thread(partial(Wait.objects.get, run_id=parent))
+        after = await orm.run_in_thread(partial(Wait.objects.get, run_id=parent))
         assert wait.expires_at is not None
         assert after.expires_at is not None
         gained = (after.expires_at - wait.expires_at).total_seconds()
         assert 0 <= gained < 30, "what the decision took, in this test's time"
 
-        await orm.in_thread(partial(execute, _MAKE_DUE, parent))
-        await orm.in_thread(expire)
+        await orm.run_in_thread(partial(execute, _MAKE_DUE, parent))
+        await orm.run_in_thread(expire)
         assert (await fetch(parent)).status == RunStatus.QUEUED, "it is patience all the same"
         assert (await fetch(call.run_id)).status == RunStatus.CANCELLED
 
@@ -330,14 +332,14 @@ class TestAnOrchestratorsPatience:
         hours = "UPDATE agents_wait SET created_at = created_at - interval '2 h',"
         hours += " expires_at = expires_at - interval '2 h' WHERE run_id = %s"
         for waits in (parent, call.run_id):
-            await orm.in_thread(partial(execute, hours, waits))
+            await orm.run_in_thread(partial(execute, hours, waits))
         again = partial(execute, "SELECT ring FROM heartbit_go_on(NULL, %s, 0)", workspace.pk)
-        await orm.in_thread(again)
-        given = await orm.in_thread(partial(Wait.objects.get, run_id=parent))
+        await orm.run_in_thread(again)
+        given = await orm.run_in_thread(partial(Wait.objects.get, run_id=parent))
         assert given.expires_at is not None
         assert 30 < (given.expires_at - timezone.now()).total_seconds() <= 60
-        await orm.in_thread(partial(approve_call, call, digest=DIGEST, by=ANN))
-        after = await orm.in_thread(partial(Wait.objects.get, run_id=parent))
+        await orm.run_in_thread(partial(approve_call, call, digest=DIGEST, by=ANN))
+        after = await orm.run_in_thread(partial(Wait.objects.get, run_id=parent))
         assert after.expires_at is not None
         assert (after.expires_at - timezone.now()).total_seconds() <= 60
 
@@ -345,16 +347,16 @@ class TestAnOrchestratorsPatience:
 async def test_a_pause_is_a_wait_for_a_time(
     workspace: Workspace, pool: Pool, claimant: Claimant
 ) -> None:
-    run_id = await orm.in_thread(lambda: accept(workspace))
+    run_id = await orm.run_in_thread(lambda: accept(workspace))
     _, lease = await hold(pool, claimant, run_id)
     delayed = ModelDelayed(1, "timer:0", "The provider is busy.", 0.0)
-    assert isinstance(await lease.suspend(delayed), Settled)
+    assert isinstance(await lease.suspend(delayed), Committed)
     assert (await fetch(run_id)).status == RunStatus.WAITING
 
     expire = partial(execute, "SELECT ring FROM heartbit_expire_waits(%s)", 1000)
-    assert (run_id,) in await orm.in_thread(expire)
-    run = await orm.in_thread(lambda: Run.objects.get(pk=run_id))
-    assert (run.status, run.home) == (RunStatus.QUEUED, Home.LOCAL)
+    assert (run_id,) in await orm.run_in_thread(expire)
+    run = await orm.run_in_thread(lambda: Run.objects.get(pk=run_id))
+    assert (run.status, run.home) == (RunStatus.QUEUED, Placement.LOCAL)
 
 
 async def calculating(
@@ -367,15 +369,17 @@ async def calculating(
     needed: int = 1,
 ) -> ToolCallRow:
     """A run whose call of ``calculate`` waits for a person."""
-    start = partial(start_run, workspace, "Do it.", agent=agent, home=Home.LOCAL, approve=approve)
-    run_id = await orm.in_thread(start)
+    start = partial(
+        start_run, workspace, "Do it.", agent=agent, home=Placement.LOCAL, approve=approve
+    )
+    run_id = await orm.run_in_thread(start)
     _, lease = await hold(pool, claimant, run_id)
     await lease.record(answer(1, ToolCall("c", "calculate", '{"expression": "1"}')))
     arguments = {"expression": "1"}
     asked = replace(ASKED, tool="calculate", arguments=arguments, effect="pure", needed=needed)
-    assert isinstance(await lease.suspend(asked), Settled)
+    assert isinstance(await lease.suspend(asked), Committed)
     rows = ToolCallRow.objects.select_related("run__version__agent", "run__workspace")
-    return await orm.in_thread(lambda: rows.get(run_id=run_id))
+    return await orm.run_in_thread(lambda: rows.get(run_id=run_id))
 
 
 def published(workspace: Workspace, name: str, prompt: str = "Be brief.") -> Agent:
@@ -395,50 +399,52 @@ class TestAPermissionDecidesOnly:
     async def test_calls_of_its_agent(
         self, workspace: Workspace, pool: Pool, claimant: Claimant
     ) -> None:
-        await orm.in_thread(lambda: published(workspace, "solo"))
-        await orm.in_thread(lambda: published(workspace, "other"))
+        await orm.run_in_thread(lambda: published(workspace, "solo"))
+        await orm.run_in_thread(lambda: published(workspace, "other"))
         mine = await calculating(workspace, pool, claimant)
         others = await calculating(workspace, pool, claimant, agent="other")
-        await orm.in_thread(partial(allow, mine, "ann"))
+        await orm.run_in_thread(partial(allow, mine, "ann"))
         assert await verdicts(mine, others) == [("approved", "ann", "api")]
 
     async def test_calls_of_its_version(
         self, workspace: Workspace, pool: Pool, claimant: Claimant
     ) -> None:
-        await orm.in_thread(lambda: published(workspace, "solo"))
+        await orm.run_in_thread(lambda: published(workspace, "solo"))
         older = await calculating(workspace, pool, claimant)
-        await orm.in_thread(lambda: published(workspace, "solo", "Be very brief."))
+        await orm.run_in_thread(lambda: published(workspace, "solo", "Be very brief."))
         newer = await calculating(workspace, pool, claimant)
-        await orm.in_thread(partial(allow, newer, "ann"))
+        await orm.run_in_thread(partial(allow, newer, "ann"))
         assert await verdicts(older, newer) == [("approved", "ann", "api")]
 
     async def test_calls_of_runs_that_do_not_want_to_be_asked(
         self, workspace: Workspace, pool: Pool, claimant: Claimant
     ) -> None:
-        await orm.in_thread(lambda: published(workspace, "solo"))
+        await orm.run_in_thread(lambda: published(workspace, "solo"))
         asking = await calculating(workspace, pool, claimant, approve=True)
         free = await calculating(workspace, pool, claimant)
-        await orm.in_thread(partial(allow, free, "ann"))
+        await orm.run_in_thread(partial(allow, free, "ann"))
         assert not await decided(asking.run_id)
 
 
 async def test_one_of_several_approvers_gives_no_standing_permission(
     workspace: Workspace, pool: Pool, claimant: Claimant
 ) -> None:
-    await orm.in_thread(lambda: published(workspace, "solo"))
+    await orm.run_in_thread(lambda: published(workspace, "solo"))
     call = await calculating(workspace, pool, claimant, needed=2)
     with pytest.raises(CallClosedError):
-        await orm.in_thread(partial(allow, call, "ann"))
+        await orm.run_in_thread(partial(allow, call, "ann"))
     assert not await decided(call.run_id)
-    assert not await orm.in_thread(Grant.objects.filter(workspace=workspace).exists)
+    assert not await orm.run_in_thread(Grant.objects.filter(workspace=workspace).exists)
 
 
 async def test_a_reason_that_the_database_cannot_hold_is_cleaned(
     workspace: Workspace, pool: Pool, claimant: Claimant
 ) -> None:
     call = await asking(workspace, pool, claimant)
-    await orm.in_thread(partial(deny_call, call, digest=DIGEST, by=ANN, reason=" No\x00\ud800 "))
-    decision = await orm.in_thread(partial(Decision.objects.get, run_id=call.run_id))
+    await orm.run_in_thread(
+        partial(deny_call, call, digest=DIGEST, by=ANN, reason=" No\x00\ud800 ")
+    )
+    decision = await orm.run_in_thread(partial(Decision.objects.get, run_id=call.run_id))
     assert decision.reason == "No\ufffd\ufffd"
 
 
@@ -449,10 +455,10 @@ async def test_a_decision_rings_for_its_run(
     call = await asking(workspace, pool, claimant)
     queue = f"unserved-{uuid4().hex}"
     rows = Run.objects.filter(pk=call.run_id)
-    await orm.in_thread(partial(rows.update, home=Home.FLEET, queue=queue))
+    await orm.run_in_thread(partial(rows.update, home=Placement.FLEET, queue=queue))
     valkey = connect(settings.REDIS_URL)
     assert await valkey.llen(queue) == 0
-    await orm.in_thread(partial(decide, call, digest=DIGEST, by=ANN))
+    await orm.run_in_thread(partial(decide, call, digest=DIGEST, by=ANN))
     assert await valkey.llen(queue) == 1
     await valkey.delete(queue)
     await valkey.aclose()

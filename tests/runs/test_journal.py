@@ -11,7 +11,7 @@ from django.db import DatabaseError, connection
 
 from agents.actions.cancel_run import cancel_run
 from agents.actions.start_run import start_run
-from agents.choices import Home, RunStatus
+from agents.choices import Placement, RunStatus
 from agents.errors import AgentNotFoundError, EmptyTaskError, LeaseLostError
 from agents.journal.events import (
     CallWaiting,
@@ -21,10 +21,10 @@ from agents.journal.events import (
     WaitResolved,
 )
 from agents.llm.messages import ToolCall
-from agents.loop.ports import Moved, PendingSuspension, Settled
+from agents.loop.ports import Committed, Conflict, PendingSuspension
 from agents.models import Agent, BlackboardEntry, Run, RunEvent, Wait
 from agents.models import ToolCall as ToolCallRow
-from agents.runs.claims import Claimant, Claimed, claim
+from agents.runs.claims import Claimant, ClaimedRun, claim
 from heartbit_site.base import orm
 from heartbit_site.base.models import UsageEntry, Workspace
 from heartbit_site.base.toolspec import ChildTask, Suspension
@@ -43,8 +43,8 @@ class TestAccepting:
         assert [event.type for event in run.events.all()] == ["run.created"]
 
     def test_an_idempotency_key_gives_the_same_run(self, workspace: Workspace) -> None:
-        first = start_run(workspace, "Do it.", home=Home.LOCAL, idempotency_key="k")
-        assert start_run(workspace, "Again.", home=Home.LOCAL, idempotency_key="k") == first
+        first = start_run(workspace, "Do it.", home=Placement.LOCAL, idempotency_key="k")
+        assert start_run(workspace, "Again.", home=Placement.LOCAL, idempotency_key="k") == first
         assert Run.objects.filter(workspace=workspace).count() == 1
 
     def test_an_empty_task_is_refused_in_one_sentence(self, workspace: Workspace) -> None:
@@ -61,9 +61,11 @@ class TestClaiming:
     async def test_of_racing_claimers_one_wins(
         self, workspace: Workspace, pool: Pool, claimant: Claimant
     ) -> None:
-        run_id = await orm.in_thread(lambda: accept(workspace))
+        run_id = await orm.run_in_thread(lambda: accept(workspace))
         claims = [claim(pool, claimant, run_id, task_id=str(n)) for n in range(8)]
-        won = [claimed for claimed in await asyncio.gather(*claims) if isinstance(claimed, Claimed)]
+        won = [
+            claimed for claimed in await asyncio.gather(*claims) if isinstance(claimed, ClaimedRun)
+        ]
         assert [claimed.id for claimed in won] == [run_id]
         assert [recorded.event.type for recorded in won[0].history()] == [
             "run.created",
@@ -73,10 +75,12 @@ class TestClaiming:
     async def test_the_default_model_is_settled_at_the_first_claim(
         self, workspace: Workspace, pool: Pool, claimant: Claimant
     ) -> None:
-        claimed, lease = await hold(pool, claimant, await orm.in_thread(lambda: accept(workspace)))
+        claimed, lease = await hold(
+            pool, claimant, await orm.run_in_thread(lambda: accept(workspace))
+        )
         assert claimed.model == "openai:fake"
         await lease.release("test")
-        other = Claimant(claimant.worker_id, "test:2", Home.LOCAL, (), "anthropic:other")
+        other = Claimant(claimant.worker_id, "test:2", Placement.LOCAL, (), "anthropic:other")
         again, _ = await hold(pool, other, claimed.id)
         assert again.model == "openai:fake"
 
@@ -85,7 +89,7 @@ class TestFencing:
     async def test_a_lost_lease_can_write_nothing(
         self, workspace: Workspace, pool: Pool, claimant: Claimant
     ) -> None:
-        run_id = await orm.in_thread(lambda: accept(workspace))
+        run_id = await orm.run_in_thread(lambda: accept(workspace))
         _, stale = await hold(pool, claimant, run_id)
         await stale.release("test")
         await hold(pool, claimant, run_id)
@@ -103,32 +107,32 @@ class TestFencing:
     async def test_a_finish_waits_for_what_was_not_folded(
         self, workspace: Workspace, pool: Pool, claimant: Claimant
     ) -> None:
-        run_id = await orm.in_thread(lambda: accept(workspace))
+        run_id = await orm.run_in_thread(lambda: accept(workspace))
         _, lease = await hold(pool, claimant, run_id)
-        await orm.in_thread(lambda: cancel_run(workspace, run_id, reason="changed my mind"))
+        await orm.run_in_thread(lambda: cancel_run(workspace, run_id, reason="changed my mind"))
         moved = await lease.finish(RunSucceeded("done"))
-        assert isinstance(moved, Moved)
+        assert isinstance(moved, Conflict)
         assert [recorded.event for recorded in moved.tail] == [CancelRequested("changed my mind")]
         assert (await fetch(run_id)).status == RunStatus.RUNNING
-        assert isinstance(await lease.finish(RunSucceeded("done")), Settled)
+        assert isinstance(await lease.finish(RunSucceeded("done")), Committed)
 
 
 class TestProjection:
     async def test_calls_usage_and_tokens_follow_the_events(
         self, workspace: Workspace, pool: Pool, claimant: Claimant
     ) -> None:
-        run_id = await orm.in_thread(lambda: accept(workspace))
+        run_id = await orm.run_in_thread(lambda: accept(workspace))
         _, lease = await hold(pool, claimant, run_id)
         call = ToolCall("provider-1", "calculate", '{"expression": "1+1"}')
         await lease.record(answer(1, call, call))
         await lease.record(ToolFinished("1.0", "ok", "2", "pure", 3))
-        rows = await orm.in_thread(lambda: list(ToolCallRow.objects.filter(run_id=run_id)))
+        rows = await orm.run_in_thread(lambda: list(ToolCallRow.objects.filter(run_id=run_id)))
         assert [(row.call_id, row.status, row.result) for row in rows] == [
             ("1.0", "ok", "2"),
             ("1.1", "pending", None),
         ]
         assert rows[0].idempotency_key == f"{run_id}:1.0"
-        entry = await orm.in_thread(lambda: UsageEntry.objects.get(run_id=run_id))
+        entry = await orm.run_in_thread(lambda: UsageEntry.objects.get(run_id=run_id))
         assert (entry.input_tokens, entry.output_tokens, str(entry.cost_usd)) == (
             7,
             3,
@@ -142,7 +146,7 @@ class TestJoining:
     async def test_the_last_child_queues_the_parent_once(
         self, workspace: Workspace, pool: Pool, claimant: Claimant
     ) -> None:
-        parent = await orm.in_thread(lambda: accept(workspace))
+        parent = await orm.run_in_thread(lambda: accept(workspace))
         children = await suspended_on(pool, claimant, parent, ["researcher", "writer"])
         assert (await fetch(parent)).status == RunStatus.WAITING
         leases = [(await hold(pool, claimant, child))[1] for child in children]
@@ -153,7 +157,9 @@ class TestJoining:
         kinds = [type(recorded.event) for recorded in claimed.history()]
         assert kinds.count(WaitResolved) == 2
         assert kinds.count(CallWaiting) == 1
-        entries = await orm.in_thread(lambda: list(BlackboardEntry.objects.filter(root_id=parent)))
+        entries = await orm.run_in_thread(
+            lambda: list(BlackboardEntry.objects.filter(root_id=parent))
+        )
         assert [(e.key, e.value) for e in entries] == [
             ("agent:researcher", "part"),
             ("agent:writer", "part"),
@@ -162,24 +168,24 @@ class TestJoining:
     async def test_a_deleted_agent_is_a_sentence_and_writes_nothing(
         self, workspace: Workspace, pool: Pool, claimant: Claimant
     ) -> None:
-        parent = await orm.in_thread(lambda: accept(workspace))
+        parent = await orm.run_in_thread(lambda: accept(workspace))
         writer = Agent.objects.filter(workspace=workspace, name="writer")
-        await orm.in_thread(lambda: writer.update(current_version=None))
+        await orm.run_in_thread(lambda: writer.update(current_version=None))
         with pytest.raises(AgentNotFoundError, match="agent writer is gone or stopped"):
             await suspended_on(pool, claimant, parent, ["researcher", "writer"])
-        assert await orm.in_thread(lambda: Run.objects.filter(parent_id=parent).count()) == 0
+        assert await orm.run_in_thread(lambda: Run.objects.filter(parent_id=parent).count()) == 0
         assert (await fetch(parent)).status == RunStatus.RUNNING
 
     async def test_an_expired_wait_cancels_the_child_and_queues_the_parent(
         self, workspace: Workspace, pool: Pool, claimant: Claimant
     ) -> None:
-        parent = await orm.in_thread(lambda: accept(workspace))
+        parent = await orm.run_in_thread(lambda: accept(workspace))
         (child,) = await suspended_on(pool, claimant, parent, ["writer"], timeout=0)
         async with pool.connection() as conn:
             await conn.execute("SELECT heartbit_expire_waits(100)")
         assert (await fetch(parent)).status == RunStatus.QUEUED
         assert (await fetch(child)).status == RunStatus.CANCELLED
-        wait = await orm.in_thread(lambda: Wait.objects.get(run_id=parent))
+        wait = await orm.run_in_thread(lambda: Wait.objects.get(run_id=parent))
         assert wait.value is not None
         assert wait.value["status"] == "expired"
 
@@ -188,25 +194,25 @@ class TestCancelling:
     async def test_it_cascades_and_voids_the_waits(
         self, workspace: Workspace, pool: Pool, claimant: Claimant
     ) -> None:
-        parent = await orm.in_thread(lambda: accept(workspace))
+        parent = await orm.run_in_thread(lambda: accept(workspace))
         queued, running = await suspended_on(pool, claimant, parent, ["researcher", "writer"])
         _, lease = await hold(pool, claimant, running)
-        await orm.in_thread(lambda: cancel_run(workspace, parent, reason="stop"))
+        await orm.run_in_thread(lambda: cancel_run(workspace, parent, reason="stop"))
         assert (await fetch(parent)).status == RunStatus.CANCELLED
         assert (await fetch(queued)).status == RunStatus.CANCELLED
         assert (await fetch(running)).cancel_requested
-        assert isinstance(await lease.finish(RunSucceeded("late")), Moved)
-        assert isinstance(await lease.finish(RunSucceeded("late")), Settled)
+        assert isinstance(await lease.finish(RunSucceeded("late")), Conflict)
+        assert isinstance(await lease.finish(RunSucceeded("late")), Committed)
         assert lease.ring is None, "a wait of a terminal run never queues it"
         assert (await fetch(parent)).status == RunStatus.CANCELLED
 
     async def test_a_run_that_has_ended_stays_as_it_is(
         self, workspace: Workspace, pool: Pool, claimant: Claimant
     ) -> None:
-        run_id = await orm.in_thread(lambda: accept(workspace))
+        run_id = await orm.run_in_thread(lambda: accept(workspace))
         _, lease = await hold(pool, claimant, run_id)
         await lease.finish(RunSucceeded("done"))
-        await orm.in_thread(lambda: cancel_run(workspace, run_id, reason="late"))
+        await orm.run_in_thread(lambda: cancel_run(workspace, run_id, reason="late"))
         run = await fetch(run_id)
         assert (run.status, run.last_seq) == (RunStatus.SUCCEEDED, 3)
 
@@ -237,7 +243,7 @@ class TestTheDatabasesOwnRules:
     async def test_errors_carry_our_codes(
         self, workspace: Workspace, pool: Pool, claimant: Claimant
     ) -> None:
-        run_id = await orm.in_thread(lambda: accept(workspace))
+        run_id = await orm.run_in_thread(lambda: accept(workspace))
         async with pool.connection() as conn:
             with pytest.raises(psycopg.Error) as caught:
                 await conn.execute("SELECT heartbit_record(%s, 99, 0, '[]')", (run_id,))

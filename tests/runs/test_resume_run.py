@@ -12,7 +12,7 @@ from django.db import connection
 from agents.actions.cancel_run import cancel_run
 from agents.actions.resume_run import resume_run
 from agents.actions.start_run import start_run
-from agents.choices import Home
+from agents.choices import Placement
 from agents.errors import RunStateError
 from agents.models import Run, WorkerHeartbeat
 from agents.runtime.control_session import LOCK_CLASS
@@ -34,7 +34,7 @@ def test_a_run_that_nobody_began_is_whoevers_asks(workspace: Workspace) -> None:
 
 
 def test_a_run_of_the_fleet_is_left_to_it(workspace: Workspace) -> None:
-    run_id = start_run(workspace, "Do it.", agent="writer", home=Home.FLEET)
+    run_id = start_run(workspace, "Do it.", agent="writer", home=Placement.FLEET)
     found = resume_run(Run.objects.get(pk=run_id))
     assert (found.takes_over, found.executor) == (False, "")
 
@@ -49,7 +49,7 @@ def test_a_run_that_has_ended_is_refused(workspace: Workspace) -> None:
 async def test_a_local_run_is_its_process_s_as_long_as_that_lives(
     workspace: Workspace, pool: Pool, claimant: Claimant
 ) -> None:
-    run_id = await orm.in_thread(lambda: accept(workspace))
+    run_id = await orm.run_in_thread(lambda: accept(workspace))
     [child] = await suspended_on(pool, claimant, run_id, ["writer"])
     await hold(pool, claimant, child)
 
@@ -58,12 +58,12 @@ async def test_a_local_run_is_its_process_s_as_long_as_that_lives(
         assert found.root_id == run_id, "the whole tree goes on"
         return found.takes_over, found.executor
 
-    assert await orm.in_thread(look) == (True, ""), "nobody holds its lock"
+    assert await orm.run_in_thread(look) == (True, ""), "nobody holds its lock"
     async with await psycopg.AsyncConnection.connect(
         settings.DATABASE_DIRECT_URL, autocommit=True
     ) as alive:
         await alive.execute("SELECT pg_advisory_lock(%s, %s)", (LOCK_CLASS, claimant.worker_id))
-        assert await orm.in_thread(look) == (False, claimant.worker_name)
+        assert await orm.run_in_thread(look) == (False, claimant.worker_name)
 
         def fall_silent() -> None:
             with connection.cursor() as cursor:
@@ -73,6 +73,6 @@ async def test_a_local_run_is_its_process_s_as_long_as_that_lives(
                     [claimant.worker_id],
                 )
 
-        await orm.in_thread(fall_silent)
-        assert await orm.in_thread(look) == (True, ""), "silent for longer than its lease"
-    await orm.in_thread(WorkerHeartbeat.objects.filter(pk=claimant.worker_id).delete)
+        await orm.run_in_thread(fall_silent)
+        assert await orm.run_in_thread(look) == (True, ""), "silent for longer than its lease"
+    await orm.run_in_thread(WorkerHeartbeat.objects.filter(pk=claimant.worker_id).delete)

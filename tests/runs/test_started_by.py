@@ -13,14 +13,14 @@ from agents.actions.fork_run import fork_run
 from agents.actions.post_message import post_message, start_conversation
 from agents.actions.retry_run import retry_run
 from agents.actions.start_run import start_run
-from agents.choices import SecondMessage
+from agents.choices import BusyPolicy
 from agents.journal.events import RunForked, encode
 from agents.llm.messages import ToolCall
 from agents.models import Agent, Run
 from agents.runs import archive
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.ids import new_id
-from heartbit_site.base.os_user import login
+from heartbit_site.base.os_user import os_username
 from heartbit_site.first_start import default_workspace
 from tests.admin import rows
 from tests.web.people import person
@@ -96,7 +96,7 @@ def test_given_a_thread_then_each_message_is_of_whoever_said_it_and_a_steer_star
     thread = start_conversation(workspace, agent="writer")
     first = post_message(thread, "One.", by=named(ada)).run_id
     held = post_message(thread, "Two.", by=named(ben))
-    told = post_message(thread, "Go!", by=named(ben), second_message=SecondMessage.STEER)
+    told = post_message(thread, "Go!", by=named(ben), second_message=BusyPolicy.STEER)
     assert (held.outcome, told.outcome) == ("queued", "steered")
     assert starter(first) == (ada.username, ada.pk)
     assert starter(held.run_id) == (ben.username, ben.pk)
@@ -172,7 +172,7 @@ def test_given_many_runs_then_an_index_gives_somebodys_own_in_their_order(
 
 def test_given_the_command_line_then_the_systems_user_is_named(heartbit: Command) -> None:
     workspace = default_workspace()
-    me = (f"{login()} at a terminal", None)
+    me = (f"{os_username()} at a terminal", None)
     ran = heartbit("run", "[[text: Hi.]]", "--agent", "writer", "--json").json["id"]
     made = [
         heartbit(*arguments).out.strip()

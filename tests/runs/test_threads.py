@@ -16,15 +16,15 @@ from agents.actions.cancel_run import cancel_run
 from agents.actions.post_message import Posted, post_message, start_conversation
 from agents.actions.start_run import start_run
 from agents.actions.steer_run import steer_run
-from agents.choices import Home, RunStatus, SecondMessage
+from agents.choices import BusyPolicy, Placement, RunStatus
 from agents.errors import CallClosedError
 from agents.journal.events import ApprovalRequested, RunCancelled, RunSucceeded, encode
 from agents.llm.messages import AssistantMessage, ToolCall, UserMessage
-from agents.loop.ports import Moved, Settled
+from agents.loop.ports import Committed, Conflict
 from agents.models import Agent, AgentVersion, Conversation, Run, RunEvent, Wait
 from agents.runs.claims import Claimant, claim
 from agents.runs.pool import call
-from agents.runtime.conversation_history import spoken
+from agents.runtime.conversation_history import to_messages
 from heartbit_site.base import orm
 from heartbit_site.base.ids import new_id
 from tests.runs.holding import answer, blocked, claimant, fetch, hold, pool
@@ -56,12 +56,12 @@ def thread(workspace: Workspace) -> Conversation:
 async def post(
     thread: Conversation,
     text: str,
-    policy: SecondMessage | None = None,
+    policy: BusyPolicy | None = None,
     **options: Any,
 ) -> Posted:
     """Say something on a thread; it is executed by nobody but the test."""
-    return await orm.in_thread(
-        lambda: post_message(thread, text, home=Home.LOCAL, second_message=policy, **options)
+    return await orm.run_in_thread(
+        lambda: post_message(thread, text, home=Placement.LOCAL, second_message=policy, **options)
     )
 
 
@@ -72,7 +72,7 @@ async def is_due(run_id: UUID) -> bool:
 
 
 async def steers(run_id: UUID) -> list[str]:
-    return await orm.in_thread(
+    return await orm.run_in_thread(
         lambda: [
             event.payload["text"]
             for event in RunEvent.objects.filter(run_id=run_id, type="run.steered").order_by("seq")
@@ -105,13 +105,13 @@ class TestWorkersOfTwoGenerations:
             of_format(workspace, 2 if novelty == "format" else 1)
             if novelty == "conversation":
                 thread = start_conversation(workspace, agent="orchestrator")
-                made = post_message(thread, "Hello.", home=Home.LOCAL).run_id
+                made = post_message(thread, "Hello.", home=Placement.LOCAL).run_id
             else:
                 approve = novelty == "approve"
                 made = start_run(
-                    workspace, "Do it.", agent="orchestrator", home=Home.LOCAL, approve=approve
+                    workspace, "Do it.", agent="orchestrator", home=Placement.LOCAL, approve=approve
                 )
-            Run.objects.filter(pk=made).update(home=Home.FLEET, queue=queue)
+            Run.objects.filter(pk=made).update(home=Placement.FLEET, queue=queue)
             return made
 
         async def old(named: UUID, queues: list[str]) -> Mapping[str, Any] | None:
@@ -119,7 +119,7 @@ class TestWorkersOfTwoGenerations:
             arguments = (named, "fleet", queues, claimant.worker_id, name, task, "openai:fake")
             return await call(pool, OLD_CLAIM, arguments)
 
-        by_name, by_queue = await orm.in_thread(make), await orm.in_thread(make)
+        by_name, by_queue = await orm.run_in_thread(make), await orm.run_in_thread(make)
         if novelty == "none":
             for row in (await old(by_name, []), await old(new_id(), [queue])):
                 assert row is not None
@@ -128,7 +128,7 @@ class TestWorkersOfTwoGenerations:
         assert await old(by_name, []) is None
         assert await old(new_id(), [queue]) is None
         assert (await fetch(by_name)).status == RunStatus.QUEUED
-        fleet = Claimant(claimant.worker_id, "test:1", Home.FLEET, (queue,), "openai:fake")
+        fleet = Claimant(claimant.worker_id, "test:1", Placement.FLEET, (queue,), "openai:fake")
         for named in (by_queue, new_id()):
             taken = await claim(pool, fleet, named, task_id="task")
             assert taken is not None
@@ -137,7 +137,7 @@ class TestWorkersOfTwoGenerations:
     async def test_the_first_s_calls_still_work(
         self, workspace: Workspace, pool: Pool, claimant: Claimant
     ) -> None:
-        await orm.in_thread(partial(of_format, workspace, 1))
+        await orm.run_in_thread(partial(of_format, workspace, 1))
 
         async def taken() -> tuple[UUID, int, int]:
             run_id, agent = new_id(), "orchestrator"
@@ -169,7 +169,7 @@ class TestWorkersOfTwoGenerations:
         suspended = await call(pool, OLD_SUSPEND, (parent, token, seq, "[]", children))
         assert suspended is not None
         assert (suspended["moved"], len(suspended["queues"])) == (False, 1)
-        wait = await orm.in_thread(lambda: Wait.objects.get(run_id=parent))
+        wait = await orm.run_in_thread(lambda: Wait.objects.get(run_id=parent))
         assert (wait.kind, wait.key) == ("child", f"child:{child['id']}")
 
         await call(pool, OLD_CANCEL, (child["id"], "enough"))
@@ -223,7 +223,7 @@ class TestHeldRuns:
                 (first, claimed.token, claimed.last_seq, ending),
             )
             stop = partial(cancel_run, workspace, second, reason="no")
-            cancelling = asyncio.create_task(orm.in_thread(stop))
+            cancelling = asyncio.create_task(orm.run_in_thread(stop))
             await blocked(other)
             await other.commit()
             await cancelling
@@ -250,8 +250,8 @@ class TestHeldRuns:
 
 async def stopped(lease: Lease) -> None:
     """The worker sees that its run is cancelled, and ends it."""
-    assert isinstance(await lease.finish(RunCancelled("stop", "")), Moved)
-    assert isinstance(await lease.finish(RunCancelled("stop", "")), Settled)
+    assert isinstance(await lease.finish(RunCancelled("stop", "")), Conflict)
+    assert isinstance(await lease.finish(RunCancelled("stop", "")), Committed)
 
 
 class TestWhatWasSaid:
@@ -262,15 +262,15 @@ class TestWhatWasSaid:
         _, lease = await hold(pool, claimant, first)
         await lease.record(answer(1, ToolCall("c", "save", "{}"), text="Let me see."))
         await lease.suspend(ASKED)
-        await orm.in_thread(lambda: steer_run(Run.objects.get(pk=first), "For four."))
-        interrupt = SecondMessage.INTERRUPT
+        await orm.run_in_thread(lambda: steer_run(Run.objects.get(pk=first), "For four."))
+        interrupt = BusyPolicy.INTERRUPT
         second = (await post(thread, "At eight.", interrupt)).run_id
         claimed, _ = await hold(pool, claimant, second)
         assert claimed.thread == [
             {"task": "Book a table for Ann.", "output": None, "steers": ["For four."]}
         ]
         words = [UserMessage("Book a table for Ann."), UserMessage("For four.")]
-        assert spoken(claimed.thread) == words
+        assert to_messages(claimed.thread) == words
 
     async def test_a_run_that_was_cancelled_before_it_began_was_never_said(
         self, thread: Conversation, pool: Pool, claimant: Claimant, workspace: Workspace
@@ -279,10 +279,10 @@ class TestWhatWasSaid:
             (await post(thread, text)).run_id for text in ("One.", "Delete it all!", "Three.")
         ]
         _, lease = await hold(pool, claimant, first)
-        await orm.in_thread(partial(cancel_run, workspace, second, reason="no"))
+        await orm.run_in_thread(partial(cancel_run, workspace, second, reason="no"))
         await lease.finish(RunSucceeded("Done."))
         claimed, _ = await hold(pool, claimant, third)
-        assert spoken(claimed.thread) == [UserMessage("One."), AssistantMessage("Done.")]
+        assert to_messages(claimed.thread) == [UserMessage("One."), AssistantMessage("Done.")]
 
 
 class TestSteering:
@@ -291,17 +291,17 @@ class TestSteering:
     ) -> None:
         first = (await post(thread, "One.")).run_id
         _, lease = await hold(pool, claimant, first)
-        await orm.in_thread(partial(cancel_run, workspace, first, reason="stop"))
-        posted = await post(thread, "Book it for eight.", SecondMessage.STEER)
+        await orm.run_in_thread(partial(cancel_run, workspace, first, reason="stop"))
+        posted = await post(thread, "Book it for eight.", BusyPolicy.STEER)
         assert posted.outcome == "queued"
         row = await fetch(first)
         with pytest.raises(CallClosedError, match="is being cancelled: start a new one"):
-            await orm.in_thread(lambda: steer_run(row, "For four."))
+            await orm.run_in_thread(lambda: steer_run(row, "For four."))
         assert await steers(first) == []
         await stopped(lease)
         assert await is_due(posted.run_id)
         claimed, _ = await hold(pool, claimant, posted.run_id)
-        assert spoken(claimed.thread) == [UserMessage("One.")]
+        assert to_messages(claimed.thread) == [UserMessage("One.")]
 
     @pytest.mark.parametrize(
         ("asks", "wants", "outcome"),
@@ -311,7 +311,7 @@ class TestSteering:
         self, thread: Conversation, outcome: str, *, asks: bool, wants: bool
     ) -> None:
         first = await post(thread, "One.", approve=asks)
-        posted = await post(thread, "Now delete it.", SecondMessage.STEER, approve=wants)
+        posted = await post(thread, "Now delete it.", BusyPolicy.STEER, approve=wants)
         assert posted.outcome == outcome
         doing = await fetch(posted.run_id)
         assert doing.approve or not wants, "whoever does it asks"
@@ -322,13 +322,11 @@ class TestSteering:
     ) -> None:
         first = (await post(thread, "One.")).run_id
         key = f"key-{first}"
-        told = [
-            await post(thread, "Two.", SecondMessage.STEER, idempotency_key=key) for _ in range(3)
-        ]
+        told = [await post(thread, "Two.", BusyPolicy.STEER, idempotency_key=key) for _ in range(3)]
         assert told == [Posted(first, "steered")] * 3
         assert await steers(first) == ["Two."]
         _, lease = await hold(pool, claimant, first)
-        assert isinstance(await lease.finish(RunSucceeded("done")), Settled)
-        late = await post(thread, "Two.", SecondMessage.STEER, idempotency_key=key)
+        assert isinstance(await lease.finish(RunSucceeded("done")), Committed)
+        late = await post(thread, "Two.", BusyPolicy.STEER, idempotency_key=key)
         assert late == Posted(first, "steered"), "also when the run has ended meanwhile"
-        assert await orm.in_thread(lambda: Run.objects.filter(conversation=thread).count()) == 1
+        assert await orm.run_in_thread(lambda: Run.objects.filter(conversation=thread).count()) == 1

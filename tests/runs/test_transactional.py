@@ -29,11 +29,11 @@ def rename(workspace: Workspace) -> Event:
 
 
 async def name_of(workspace: Workspace) -> str:
-    return await orm.in_thread(lambda: Workspace.objects.get(pk=workspace.pk).name)
+    return await orm.run_in_thread(lambda: Workspace.objects.get(pk=workspace.pk).name)
 
 
 async def test_both_commit(workspace: Workspace, pool: Pool, claimant: Claimant) -> None:
-    _, lease = await hold(pool, claimant, await orm.in_thread(lambda: accept(workspace)))
+    _, lease = await hold(pool, claimant, await orm.run_in_thread(lambda: accept(workspace)))
     await lease.record(answer(1, ToolCall("c", "rename", "{}")))
     recorded = await lease.transact(lambda: rename(workspace), timeout_seconds=5)
     assert [row.event for row in recorded] == [DONE]
@@ -43,7 +43,7 @@ async def test_both_commit(workspace: Workspace, pool: Pool, claimant: Claimant)
 async def test_a_lost_lease_undoes_the_tool(
     workspace: Workspace, pool: Pool, claimant: Claimant
 ) -> None:
-    run_id = await orm.in_thread(lambda: accept(workspace))
+    run_id = await orm.run_in_thread(lambda: accept(workspace))
     _, stale = await hold(pool, claimant, run_id)
     await stale.release("test")
     await hold(pool, claimant, run_id)
@@ -55,7 +55,7 @@ async def test_a_lost_lease_undoes_the_tool(
 async def test_a_tool_that_takes_too_long_is_shut_out(
     workspace: Workspace, pool: Pool, claimant: Claimant
 ) -> None:
-    _, lease = await hold(pool, claimant, await orm.in_thread(lambda: accept(workspace)))
+    _, lease = await hold(pool, claimant, await orm.run_in_thread(lambda: accept(workspace)))
     await lease.record(answer(1, ToolCall("c", "rename", "{}")))
     gate, left = threading.Event(), threading.Event()
 
@@ -67,7 +67,7 @@ async def test_a_tool_that_takes_too_long_is_shut_out(
 
     assert await lease.transact(slow, timeout_seconds=0.1) == ()
     gate.set()
-    await orm.in_thread(lambda: left.wait(10))
+    await orm.run_in_thread(lambda: left.wait(10))
     late = ToolFinished("1.0", "timeout", "too slow", "transactional")
     assert [row.event for row in await lease.record(late)] == [late]
     assert await name_of(workspace) == workspace.slug

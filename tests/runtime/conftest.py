@@ -9,7 +9,7 @@ import pytest
 
 from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
-from agents.choices import Home
+from agents.choices import Placement
 from agents.live.follow import wait_for_end
 from agents.models import Agent, Run, RunEvent, ToolBinding
 from agents.runtime.host import LocalHost
@@ -39,9 +39,14 @@ class Studio:
         approve: bool = False,
     ) -> UUID:
         """Accept a run and start it."""
-        run_id = await orm.in_thread(
+        run_id = await orm.run_in_thread(
             lambda: start_run(
-                self.workspace, task, agent=agent, model=model, home=Home.LOCAL, approve=approve
+                self.workspace,
+                task,
+                agent=agent,
+                model=model,
+                home=Placement.LOCAL,
+                approve=approve,
             )
         )
         self.host.execute(run_id)
@@ -54,7 +59,7 @@ class Studio:
 
     async def events(self, run: Run) -> list[RunEvent]:
         """The run's journal."""
-        return await orm.in_thread(lambda: list(run.events.all()))
+        return await orm.run_in_thread(lambda: list(run.events.all()))
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from agents.actions.decide_call import Decider
 from agents.journal.events import ApprovalRequested, Event
-from agents.live.follow import Happened, follow
+from agents.live.follow import EventUpdate, follow
 from agents.querysets import calls_waiting
 from heartbit_site.base import orm
 
@@ -23,7 +23,7 @@ async def happened(studio: Studio, run_id: UUID, kind: type[Event], times: int =
     """Return once the journal of a run holds so many events of a kind."""
     seen = 0
     async for update in follow(run_id, studio.host.window):
-        if isinstance(update, Happened) and isinstance(update.recorded.event, kind):
+        if isinstance(update, EventUpdate) and isinstance(update.recorded.event, kind):
             seen += 1
             if seen == times:
                 return
@@ -33,6 +33,6 @@ async def happened(studio: Studio, run_id: UUID, kind: type[Event], times: int =
 async def waiting(studio: Studio, run_id: UUID, calls: int = 1) -> list[ToolCall]:
     """The calls of a run that wait for approval, once there are so many."""
     await happened(studio, run_id, ApprovalRequested, calls)
-    return await orm.in_thread(
+    return await orm.run_in_thread(
         lambda: list(calls_waiting(studio.workspace).filter(run__root_id=run_id))
     )

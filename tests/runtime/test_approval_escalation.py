@@ -18,15 +18,15 @@ from psycopg.rows import dict_row
 from agents.actions.announce_calls import announce_calls, announce_escalation
 from agents.actions.decide_call import Decider, approve_call, deny_call
 from agents.actions.publish_agent import publish_agent
-from agents.choices import Home
+from agents.choices import Placement
 from agents.errors import CallClosedError
 from agents.journal.events import ApprovalEscalated, ApprovalRequested, decode
 from agents.live.follow import wait_for_end
 from agents.llm.messages import ToolCall as Asked
-from agents.loop.ports import Settled
+from agents.loop.ports import Committed
 from agents.models import Agent, Decision, RunEvent, ToolBinding, ToolCall, Vote, Wait
 from agents.runs.overdue import escalate_approvals, expire_waits
-from agents.runtime.sweeper import Duty, Sweeper
+from agents.runtime.sweeper import Sweeper, SweeperConfig
 from heartbit_site.base import audit, orm
 from heartbit_site.base.models import AuditEntry
 from tests.mailbox import receiving_mail
@@ -98,23 +98,25 @@ async def asking(
     workspace: Workspace, pool: Pool, claimant: Claimant, **how: Any
 ) -> tuple[ToolCall, Wait]:
     """A call that waits, of a run that nobody works on."""
-    run_id = await orm.in_thread(lambda: accept(workspace))
+    run_id = await orm.run_in_thread(lambda: accept(workspace))
     _, lease = await hold(pool, claimant, run_id)
     await lease.record(answer(1, Asked("c", "save", '{"key": "a"}')))
     asked = replace(ASKED, escalate_seconds=300, **how)
-    assert isinstance(await lease.suspend(asked), Settled)
+    assert isinstance(await lease.suspend(asked), Committed)
     calls = ToolCall.objects.select_related("run__workspace", "run__version__agent")
-    return await orm.in_thread(lambda: (calls.get(run_id=run_id), Wait.objects.get(run_id=run_id)))
+    return await orm.run_in_thread(
+        lambda: (calls.get(run_id=run_id), Wait.objects.get(run_id=run_id))
+    )
 
 
 async def make_due(run_id: UUID, **more: str) -> None:
     waits = Wait.objects.filter(run_id=run_id)
-    await orm.in_thread(lambda: waits.update(escalates_at=LONG_AGO, **more))
+    await orm.run_in_thread(lambda: waits.update(escalates_at=LONG_AGO, **more))
 
 
 async def approve(call: ToolCall, user: User) -> None:
     by = Decider(user.username, "web", user.pk)
-    await orm.in_thread(lambda: approve_call(call, digest=call.digest, by=by))
+    await orm.run_in_thread(lambda: approve_call(call, digest=call.digest, by=by))
 
 
 def escalations(run_id: UUID) -> list[ApprovalEscalated]:
@@ -131,7 +133,7 @@ def entries(run_id: UUID) -> list[AuditEntry]:
 def sweep(told: list[int], *, gate: threading.Barrier | None = None, times: int = 1) -> None:
     """What a sweeper of local runs does; it notes the waits that it escalated."""
     sweeper = Sweeper(
-        Duty(
+        SweeperConfig(
             conninfo=settings.DATABASE_DIRECT_URL,
             every_seconds=1,
             max_attempts=3,
@@ -140,7 +142,7 @@ def sweep(told: list[int], *, gate: threading.Barrier | None = None, times: int 
             beats_steadily=lambda: False,
             free_slots=lambda: 0,
             ring=None,
-            home=Home.LOCAL,
+            home=Placement.LOCAL,
             escalated=told.append,
         )
     )
@@ -157,10 +159,10 @@ async def test_given_a_call_that_is_due_when_it_is_escalated_then_both_groups_ma
 ) -> None:
     how = {"required_approvals": 2, "approver_group": people.first}
     more = {"escalate_after_minutes": 5, "escalation_group": people.then}
-    await orm.in_thread(partial(careful, studio.workspace, **how, **more))
+    await orm.run_in_thread(partial(careful, studio.workspace, **how, **more))
     run_id = await studio.start(SUM)
     [call] = await waiting(studio, run_id)
-    wait = await orm.in_thread(lambda: Wait.objects.get(run_id=run_id))
+    wait = await orm.run_in_thread(lambda: Wait.objects.get(run_id=run_id))
     assert wait.escalates_at is not None
     assert abs(wait.escalates_at - wait.created_at - timedelta(minutes=5)) < timedelta(seconds=1)
     await approve(call, people.clerk)
@@ -174,21 +176,21 @@ async def test_given_a_call_that_is_due_when_it_is_escalated_then_both_groups_ma
     await approve(call, people.chief)
     run = await wait_for_end(run_id, studio.host.window)
     assert run.output == "Done."
-    found = await orm.in_thread(lambda: escalations(run_id))
+    found = await orm.run_in_thread(lambda: escalations(run_id))
     assert found == [ApprovalEscalated("1.0", "approval:1.0", people.then)]
-    assert await orm.in_thread(Vote.objects.filter(run_id=run_id).count) == 2
+    assert await orm.run_in_thread(Vote.objects.filter(run_id=run_id).count) == 2
 
 
 async def test_given_no_second_group_when_it_is_escalated_then_whoever_may_decide_at_all_may(
     studio: Studio, people: People
 ) -> None:
     how = {"approver_group": people.first, "escalate_after_minutes": 1}
-    await orm.in_thread(partial(careful, studio.workspace, **how))
+    await orm.run_in_thread(partial(careful, studio.workspace, **how))
     run_id = await studio.start(SUM)
     [call] = await waiting(studio, run_id)
     by = Decider(people.stranger.username, "web", people.stranger.pk)
     with pytest.raises(CallClosedError, match="Only members"):
-        await orm.in_thread(partial(deny_call, call, digest=call.digest, by=by, reason="no"))
+        await orm.run_in_thread(partial(deny_call, call, digest=call.digest, by=by, reason="no"))
     await make_due(run_id)
     await happened(studio, run_id, ApprovalEscalated)
     await approve(call, people.stranger)
@@ -216,22 +218,22 @@ async def test_given_two_sweepers_when_calls_are_due_then_each_is_escalated_once
         for thread in threads:
             thread.join()
 
-    await orm.in_thread(race)
+    await orm.run_in_thread(race)
     # A process of other tests may sweep too, and come first.
     assert len(told) == len(set(told))
     assert set(told) <= {wait.pk for _, wait in made}
     for call, wait in made:
-        assert len(await orm.in_thread(partial(escalations, call.run_id))) == 1
-        await orm.in_thread(wait.refresh_from_db)
+        assert len(await orm.run_in_thread(partial(escalations, call.run_id))) == 1
+        await orm.run_in_thread(wait.refresh_from_db)
         assert wait.escalated_at is not None
-        [entry] = await orm.in_thread(partial(entries, call.run_id))
+        [entry] = await orm.run_in_thread(partial(entries, call.run_id))
         assert (entry.actor, entry.via, entry.label) == ("escalation", "system", "save")
         assert entry.workspace_id == workspace.pk
         said = {"call": "1.0", "digest": call.digest, "group": ""}
         assert entry.details == said
-    assert await orm.in_thread(partial(audit.verify, workspace)) == [], "the chain holds"
-    assert await orm.in_thread(partial(entries, early.run_id)) == []
-    assert await orm.in_thread(partial(escalations, early.run_id)) == [], "it is not due"
+    assert await orm.run_in_thread(partial(audit.verify, workspace)) == [], "the chain holds"
+    assert await orm.run_in_thread(partial(entries, early.run_id)) == []
+    assert await orm.run_in_thread(partial(escalations, early.run_id)) == [], "it is not due"
 
 
 async def test_given_a_call_that_is_escalated_then_the_second_group_is_written_to(
@@ -239,19 +241,19 @@ async def test_given_a_call_that_is_escalated_then_the_second_group_is_written_t
 ) -> None:
     how = {"group": people.first, "escalate_group": people.then}
     call, wait = await asking(workspace, pool, claimant, **how)
-    assert await orm.in_thread(partial(announce_calls, call.run_id)) == 1
+    assert await orm.run_in_thread(partial(announce_calls, call.run_id)) == 1
     await make_due(call.run_id)
-    await orm.in_thread(partial(sweep, []))
-    assert len(await orm.in_thread(partial(escalations, call.run_id))) == 1
-    [entry] = await orm.in_thread(partial(entries, call.run_id))
+    await orm.run_in_thread(partial(sweep, []))
+    assert len(await orm.run_in_thread(partial(escalations, call.run_id))) == 1
+    [entry] = await orm.run_in_thread(partial(entries, call.run_id))
     assert entry.details["group"] == people.then
-    assert await orm.in_thread(partial(announce_escalation, wait.pk)) == 1
+    assert await orm.run_in_thread(partial(announce_escalation, wait.pk)) == 1
     first, second = mailbox.mails
     assert (first["To"], second["To"]) == (people.clerk.email, people.chief.email)
     assert "Nobody has decided in time" in str(second.get_payload())
     assert "Nobody has decided in time" not in str(first.get_payload())
     await approve(call, people.chief)
-    assert await orm.in_thread(partial(announce_escalation, wait.pk)) == 0, "it is decided"
+    assert await orm.run_in_thread(partial(announce_escalation, wait.pk)) == 0, "it is decided"
 
 
 async def test_given_a_time_limit_when_it_is_over_then_the_call_expires_escalated_or_not(
@@ -260,7 +262,7 @@ async def test_given_a_time_limit_when_it_is_over_then_the_call_expires_escalate
     limit = {"timeout_seconds": 600}
     escalated, _ = await asking(workspace, pool, claimant, **limit)
     await make_due(escalated.run_id)
-    await orm.in_thread(partial(sweep, []))
+    await orm.run_in_thread(partial(sweep, []))
     late, _ = await asking(workspace, pool, claimant, **limit)
     await make_due(late.run_id, expires_at=LONG_AGO)
     await make_due(escalated.run_id, expires_at=LONG_AGO)
@@ -269,13 +271,13 @@ async def test_given_a_time_limit_when_it_is_over_then_the_call_expires_escalate
         with connection.cursor() as cursor:
             cursor.execute("SELECT count(*) FROM heartbit_escalate_approvals('local', 100)")
 
-    await orm.in_thread(escalate)
-    assert await orm.in_thread(partial(escalations, late.run_id)) == [], "its time is over"
-    await orm.in_thread(partial(sweep, []))
+    await orm.run_in_thread(escalate)
+    assert await orm.run_in_thread(partial(escalations, late.run_id)) == [], "its time is over"
+    await orm.run_in_thread(partial(sweep, []))
     runs = [escalated.run_id, late.run_id]
     decided = Decision.objects.filter(run__in=runs).values_list("via", flat=True)
-    assert await orm.in_thread(lambda: list(decided)) == ["expiry", "expiry"]
-    assert len(await orm.in_thread(partial(escalations, escalated.run_id))) == 1
+    assert await orm.run_in_thread(lambda: list(decided)) == ["expiry", "expiry"]
+    assert len(await orm.run_in_thread(partial(escalations, escalated.run_id))) == 1
 
 
 @pytest.mark.parametrize("how", ["escalates_at", "expires_at"])
@@ -283,13 +285,13 @@ async def test_given_an_audit_that_cannot_be_written_when_a_time_is_over_then_no
     workspace: Workspace, pool: Pool, claimant: Claimant, how: str
 ) -> None:
     _, wait = await asking(workspace, pool, claimant, timeout_seconds=600)
-    await orm.in_thread(lambda: Wait.objects.filter(pk=wait.pk).update(**{how: LONG_AGO}))
+    await orm.run_in_thread(lambda: Wait.objects.filter(pk=wait.pk).update(**{how: LONG_AGO}))
 
     def blocked() -> None:
         with connection.cursor() as cursor:
             cursor.execute("SET lock_timeout = '300ms'")
             try:
-                escalate_approvals(Home.LOCAL, 100)
+                escalate_approvals(Placement.LOCAL, 100)
                 expire_waits(100)
             finally:
                 cursor.execute("RESET lock_timeout")
@@ -302,9 +304,9 @@ async def test_given_an_audit_that_cannot_be_written_when_a_time_is_over_then_no
     with psycopg.connect(conninfo) as holder:
         holder.execute("SELECT pg_advisory_xact_lock(7703, %s)", [workspace.pk])
         with pytest.raises(OperationalError, match="lock timeout"):
-            await orm.in_thread(blocked)
-        assert await orm.in_thread(times) == (None, None), "no step without its entry"
-    await orm.in_thread(partial(sweep, []))
-    assert await orm.in_thread(times) != (None, None)
+            await orm.run_in_thread(blocked)
+        assert await orm.run_in_thread(times) == (None, None), "no step without its entry"
+    await orm.run_in_thread(partial(sweep, []))
+    assert await orm.run_in_thread(times) != (None, None)
     entries = AuditEntry.objects.filter(workspace=workspace, target=f"run:{wait.run_id}")
-    assert await orm.in_thread(entries.count) == 1
+    assert await orm.run_in_thread(entries.count) == 1

@@ -20,13 +20,13 @@ from agents.definitions.definition import AgentDefinition, BoundTool
 from agents.errors import CallClosedError, InvalidEditError
 from agents.live.follow import wait_for_end
 from agents.models import Agent, Decision, Grant, Run, ToolBinding
-from agents.runtime.toolbox import Offer, approval_policy
+from agents.runtime.toolbox import OfferedTools, approval_policy
 from heartbit_site.base import orm
 from heartbit_site.base.jsonschema import fits
 from heartbit_site.base.toolspec import Effect, spec_of
 from tests.runtime.deciding import ANNA, waiting
 from tools.approval import digest
-from tools.pipeline import Ask
+from tools.pipeline import RequireApproval
 from tools.registry import definition_hash, registry
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def careful(agent: Create) -> Callable[[], Agent]:
 
 
 async def results(run: Run) -> list[tuple[str, str]]:
-    return await orm.in_thread(
+    return await orm.run_in_thread(
         lambda: [(call.status, call.result or "") for call in run.calls.order_by("id")]
     )
 
@@ -55,7 +55,7 @@ async def results(run: Run) -> list[tuple[str, str]]:
 async def test_an_approved_call_runs_as_it_was_shown(
     studio: Studio, careful: Callable[[], Agent]
 ) -> None:
-    await orm.in_thread(careful)
+    await orm.run_in_thread(careful)
     run_id = await studio.start(SUM)
     [call] = await waiting(studio, run_id)
     assert call.shown == {
@@ -65,11 +65,11 @@ async def test_an_approved_call_runs_as_it_was_shown(
     }
     assert call.run.status == RunStatus.WAITING
     assert call.run.worker_id is None, "it holds no worker"
-    await orm.in_thread(lambda: approve_call(call, digest=call.digest, by=ANNA))
+    await orm.run_in_thread(lambda: approve_call(call, digest=call.digest, by=ANNA))
     run = await wait_for_end(run_id, studio.host.window)
     assert (run.status, run.output) == (RunStatus.SUCCEEDED, "Done.")
     assert await results(run) == [("ok", "42")]
-    decision = await orm.in_thread(lambda: run.decisions.get())
+    decision = await orm.run_in_thread(lambda: run.decisions.get())
     assert (decision.verdict, decision.decided_by, decision.via) == (
         "approved",
         "anna",
@@ -81,14 +81,14 @@ async def test_an_approved_call_runs_as_it_was_shown(
 async def test_an_edited_call_runs_as_it_was_edited(
     studio: Studio, careful: Callable[[], Agent]
 ) -> None:
-    await orm.in_thread(careful)
+    await orm.run_in_thread(careful)
     run_id = await studio.start(SUM)
     [call] = await waiting(studio, run_id)
     edited = '{"expression": "6*8"}'
-    await orm.in_thread(lambda: edit_call(call, digest=call.digest, by=ANNA, arguments=edited))
+    await orm.run_in_thread(lambda: edit_call(call, digest=call.digest, by=ANNA, arguments=edited))
     run = await wait_for_end(run_id, studio.host.window)
     assert await results(run) == [("ok", "48")]
-    decision = await orm.in_thread(lambda: run.decisions.get())
+    decision = await orm.run_in_thread(lambda: run.decisions.get())
     assert decision.verdict == "edited"
     assert decision.runs_digest != decision.digest == call.digest
 
@@ -96,25 +96,27 @@ async def test_an_edited_call_runs_as_it_was_edited(
 async def test_an_edit_that_does_not_fit_decides_nothing(
     studio: Studio, careful: Callable[[], Agent]
 ) -> None:
-    await orm.in_thread(careful)
+    await orm.run_in_thread(careful)
     run_id = await studio.start(SUM)
     [call] = await waiting(studio, run_id)
     for arguments in ('{"expression": 7}', '{"formula": "1"}', "not json", "[]"):
         edit = partial(edit_call, call, digest=call.digest, by=ANNA, arguments=arguments)
         with pytest.raises(InvalidEditError, match="calculate"):
-            await orm.in_thread(edit)
-    assert not await orm.in_thread(lambda: Decision.objects.filter(run_id=run_id).exists())
-    await orm.in_thread(lambda: approve_call(call, digest=call.digest, by=ANNA))
+            await orm.run_in_thread(edit)
+    assert not await orm.run_in_thread(lambda: Decision.objects.filter(run_id=run_id).exists())
+    await orm.run_in_thread(lambda: approve_call(call, digest=call.digest, by=ANNA))
     assert await results(await wait_for_end(run_id, studio.host.window)) == [("ok", "42")]
 
 
 async def test_a_denied_call_is_answered_with_the_reason(
     studio: Studio, careful: Callable[[], Agent]
 ) -> None:
-    await orm.in_thread(careful)
+    await orm.run_in_thread(careful)
     run_id = await studio.start(SUM)
     [call] = await waiting(studio, run_id)
-    await orm.in_thread(lambda: deny_call(call, digest=call.digest, by=ANNA, reason="Too risky"))
+    await orm.run_in_thread(
+        lambda: deny_call(call, digest=call.digest, by=ANNA, reason="Too risky")
+    )
     run = await wait_for_end(run_id, studio.host.window)
     [(status, result)] = await results(run)
     assert status == "refused"
@@ -125,13 +127,13 @@ async def test_a_denied_call_is_answered_with_the_reason(
 async def test_each_call_of_a_turn_is_decided_by_itself(
     studio: Studio, careful: Callable[[], Agent]
 ) -> None:
-    await orm.in_thread(careful)
+    await orm.run_in_thread(careful)
     run_id = await studio.start(TWO)
     first, second = await waiting(studio, run_id, 2)
-    await orm.in_thread(lambda: approve_call(first, digest=first.digest, by=ANNA))
-    run = await orm.in_thread(lambda: Run.objects.get(pk=run_id))
+    await orm.run_in_thread(lambda: approve_call(first, digest=first.digest, by=ANNA))
+    run = await orm.run_in_thread(lambda: Run.objects.get(pk=run_id))
     assert run.status == RunStatus.WAITING, "the other one is open"
-    await orm.in_thread(lambda: deny_call(second, digest=second.digest, by=ANNA, reason="no"))
+    await orm.run_in_thread(lambda: deny_call(second, digest=second.digest, by=ANNA, reason="no"))
     statuses = [
         status for status, _ in await results(await wait_for_end(run_id, studio.host.window))
     ]
@@ -140,10 +142,10 @@ async def test_each_call_of_a_turn_is_decided_by_itself(
 
 class TestWhoIsAsked:
     async def test_a_run_may_ask_for_everything(self, studio: Studio, agent: Create) -> None:
-        await orm.in_thread(lambda: agent(tools=("calculate",)))
+        await orm.run_in_thread(lambda: agent(tools=("calculate",)))
         run_id = await studio.start(SUM, approve=True)
         [call] = await waiting(studio, run_id)
-        await orm.in_thread(lambda: approve_call(call, digest=call.digest, by=ANNA))
+        await orm.run_in_thread(lambda: approve_call(call, digest=call.digest, by=ANNA))
         run = await wait_for_end(run_id, studio.host.window)
         assert run.output == "Done."
 
@@ -154,7 +156,7 @@ class TestWhoIsAsked:
             boss.team.set([writer])
             publish_agent(boss)
 
-        await orm.in_thread(team)
+        await orm.run_in_thread(team)
         task = {"agent": "helper", "task": SUM}
         run_id = await studio.start(
             f"[[delegate: {json.dumps(task)}]] [[text: Led.]]", agent="boss", approve=True
@@ -162,10 +164,10 @@ class TestWhoIsAsked:
         [delegation] = await waiting(studio, run_id)
         assert delegation.shown is not None
         assert delegation.shown["tool"] == "delegate_task"
-        await orm.in_thread(lambda: approve_call(delegation, digest=delegation.digest, by=ANNA))
+        await orm.run_in_thread(lambda: approve_call(delegation, digest=delegation.digest, by=ANNA))
         child = await child_of(run_id)
         [call] = await waiting_in(studio, child)
-        await orm.in_thread(lambda: approve_call(call, digest=call.digest, by=ANNA))
+        await orm.run_in_thread(lambda: approve_call(call, digest=call.digest, by=ANNA))
         assert (await wait_for_end(run_id, studio.host.window)).output == "Led."
 
     @pytest.mark.parametrize(("expression", "asked"), [("1+1", False), ("9*9", True)])
@@ -182,13 +184,15 @@ class TestWhoIsAsked:
             )
             publish_agent(row)
 
-        await orm.in_thread(bound)
+        await orm.run_in_thread(bound)
         run_id = await studio.start(
             f'[[calls: calculate {{"expression": "{expression}"}}]] [[text: Done.]]'
         )
         if asked:
             [call] = await waiting(studio, run_id)
-            await orm.in_thread(lambda: deny_call(call, digest=call.digest, by=ANNA, reason="-"))
+            await orm.run_in_thread(
+                lambda: deny_call(call, digest=call.digest, by=ANNA, reason="-")
+            )
         run = await wait_for_end(run_id, studio.host.window)
         [(status, _)] = await results(run)
         assert status == ("refused" if asked else "ok")
@@ -205,7 +209,7 @@ class TestWhoIsAsked:
             )
             publish_agent(row)
 
-        await orm.in_thread(bound)
+        await orm.run_in_thread(bound)
         script = f"[[calls: current_time {json.dumps(arguments)}]] [[text: Done.]]"
         run_id = await studio.start(script)
         [call] = await waiting(studio, run_id)
@@ -217,7 +221,7 @@ class TestWhoIsAsked:
             definition_hash=definition_hash(registry["current_time"]),
             arguments={"time_zone": "UTC"},
         )
-        await orm.in_thread(lambda: approve_call(call, digest=call.digest, by=ANNA))
+        await orm.run_in_thread(lambda: approve_call(call, digest=call.digest, by=ANNA))
         run = await wait_for_end(run_id, studio.host.window)
         [(status, result)] = await results(run)
         assert (status, "time zone UTC" in result) == ("ok", True)
@@ -253,22 +257,24 @@ class TestWhoIsAsked:
             max_parallel=1,
             delegation_timeout_seconds=5,
         )
-        offer = Offer({"save": spec}, {"save": definition_hash(spec)})
+        offer = OfferedTools({"save": spec}, {"save": definition_hash(spec)})
         answer = approval_policy(definition, offer, approve=False)(spec, {"value": deep})
-        assert answer == (Ask("solo asks before it uses save like this.") if asked else None)
+        assert answer == (
+            RequireApproval("solo asks before it uses save like this.") if asked else None
+        )
 
     async def test_pure_tools_are_not_asked_for_when_effects_are(
         self, studio: Studio, agent: Create
     ) -> None:
         tools = ("calculate", "blackboard_write")
-        await orm.in_thread(lambda: agent(tools=tools, approval="effects"))
+        await orm.run_in_thread(lambda: agent(tools=tools, approval="effects"))
         run_id = await studio.start(
             '[[calls: calculate {"expression": "1"}, blackboard_write {"key": "a", "value": "b"}]]'
             " [[text: Done.]]"
         )
         [call] = await waiting(studio, run_id)
         assert call.tool == "blackboard_write"
-        await orm.in_thread(lambda: approve_call(call, digest=call.digest, by=ANNA))
+        await orm.run_in_thread(lambda: approve_call(call, digest=call.digest, by=ANNA))
         run = await wait_for_end(run_id, studio.host.window)
         assert [status for status, _ in await results(run)] == ["ok", "ok"]
 
@@ -278,16 +284,16 @@ class TestAlwaysAllow:
     async def test_what_else_waits_for_it_goes_on_too(
         self, studio: Studio, careful: Callable[[], Agent], scope: str
     ) -> None:
-        await orm.in_thread(careful)
+        await orm.run_in_thread(careful)
         run_id = await studio.start(TWO.replace("[[text", "[[then: calculate {}]] [[text", 1))
         first, _ = await waiting(studio, run_id, 2)
         always = Always("run") if scope == "run" else Always("agent")
-        await orm.in_thread(
+        await orm.run_in_thread(
             lambda: approve_call(first, digest=first.digest, by=ANNA, always=always)
         )
         run = await wait_for_end(run_id, studio.host.window)
         assert run.output == "Done."
-        decided = await orm.in_thread(
+        decided = await orm.run_in_thread(
             lambda: list(run.decisions.order_by("call_id").values_list("decided_by", "via"))
         )
         assert decided == [("anna", "terminal"), ("anna", "grant")]
@@ -299,17 +305,17 @@ class TestAlwaysAllow:
             assert finished[0].payload["grant"] is not None, "by what right it ran"
         else:
             assert await waiting(studio, again), "it was for that run alone"
-            await orm.in_thread(lambda: cancel_run(studio.workspace, again, reason="over"))
+            await orm.run_in_thread(lambda: cancel_run(studio.workspace, again, reason="over"))
 
     @pytest.mark.parametrize("end", ["expired", "revoked", "changed"])
     async def test_a_permission_ends(
         self, studio: Studio, careful: Callable[[], Agent], end: str
     ) -> None:
-        row = await orm.in_thread(careful)
+        row = await orm.run_in_thread(careful)
         run_id = await studio.start(SUM)
         [call] = await waiting(studio, run_id)
         tomorrow = datetime.now(UTC) + timedelta(days=1)
-        await orm.in_thread(
+        await orm.run_in_thread(
             lambda: approve_call(
                 call, digest=call.digest, by=ANNA, always=Always("agent", tomorrow)
             )
@@ -320,31 +326,31 @@ class TestAlwaysAllow:
             "revoked": {"revoked_at": datetime.now(UTC)},
             "changed": {"definition_hash": "0" * 64},
         }
-        await orm.in_thread(lambda: Grant.objects.filter(agent=row).update(**changes[end]))
+        await orm.run_in_thread(lambda: Grant.objects.filter(agent=row).update(**changes[end]))
         again = await studio.start(SUM)
         assert await waiting(studio, again)
-        await orm.in_thread(lambda: cancel_run(studio.workspace, again, reason="over"))
+        await orm.run_in_thread(lambda: cancel_run(studio.workspace, again, reason="over"))
 
     async def test_who_wants_to_be_asked_is_asked_all_the_same(
         self, studio: Studio, careful: Callable[[], Agent]
     ) -> None:
-        await orm.in_thread(careful)
+        await orm.run_in_thread(careful)
         run_id = await studio.start(SUM)
         [call] = await waiting(studio, run_id)
-        await orm.in_thread(
+        await orm.run_in_thread(
             lambda: approve_call(call, digest=call.digest, by=ANNA, always=Always("agent"))
         )
         await wait_for_end(run_id, studio.host.window)
         again = await studio.start(SUM, approve=True)
         assert await waiting(studio, again)
-        await orm.in_thread(lambda: cancel_run(studio.workspace, again, reason="over"))
+        await orm.run_in_thread(lambda: cancel_run(studio.workspace, again, reason="over"))
 
 
 class TestOneDecisionWins:
     async def test_of_many_at_once_one_is_taken_and_the_others_are_told_whose(
         self, studio: Studio, careful: Callable[[], Agent]
     ) -> None:
-        await orm.in_thread(careful)
+        await orm.run_in_thread(careful)
         run_id = await studio.start(SUM)
         [call] = await waiting(studio, run_id)
 
@@ -363,7 +369,7 @@ class TestOneDecisionWins:
 
         told = await asyncio.gather(*(asyncio.to_thread(decide, n) for n in range(8)))
         run = await wait_for_end(run_id, studio.host.window)
-        decision = await orm.in_thread(lambda: run.decisions.get())
+        decision = await orm.run_in_thread(lambda: run.decisions.get())
         assert told.count(decision.decided_by) == 1
         others = [sentence for sentence in told if sentence != decision.decided_by]
         assert set(others) == {f"The call was already {decision.verdict} by {decision.decided_by}."}
@@ -371,22 +377,22 @@ class TestOneDecisionWins:
     async def test_a_cancelled_run_takes_no_decision(
         self, studio: Studio, careful: Callable[[], Agent]
     ) -> None:
-        await orm.in_thread(careful)
+        await orm.run_in_thread(careful)
         run_id = await studio.start(SUM)
         [call] = await waiting(studio, run_id)
-        await orm.in_thread(lambda: cancel_run(studio.workspace, run_id, reason="enough"))
+        await orm.run_in_thread(lambda: cancel_run(studio.workspace, run_id, reason="enough"))
         with pytest.raises(CallClosedError, match="has cancelled meanwhile"):
-            await orm.in_thread(lambda: approve_call(call, digest=call.digest, by=ANNA))
+            await orm.run_in_thread(lambda: approve_call(call, digest=call.digest, by=ANNA))
 
     async def test_what_is_not_what_was_shown_is_not_approved(
         self, studio: Studio, careful: Callable[[], Agent]
     ) -> None:
-        await orm.in_thread(careful)
+        await orm.run_in_thread(careful)
         run_id = await studio.start(SUM)
         [call] = await waiting(studio, run_id)
         with pytest.raises(CallClosedError, match="was shown"):
-            await orm.in_thread(lambda: approve_call(call, digest="0" * 64, by=ANNA))
-        await orm.in_thread(lambda: cancel_run(studio.workspace, run_id, reason="over"))
+            await orm.run_in_thread(lambda: approve_call(call, digest="0" * 64, by=ANNA))
+        await orm.run_in_thread(lambda: cancel_run(studio.workspace, run_id, reason="over"))
 
 
 async def child_of(run_id: UUID) -> Run:
@@ -395,7 +401,7 @@ async def child_of(run_id: UUID) -> Run:
 
     while True:  # its creation is the next thing that happens; the test's own limit ends a wait
         try:
-            return await orm.in_thread(look)
+            return await orm.run_in_thread(look)
         except Run.DoesNotExist:
             await asyncio.sleep(0.02)
 

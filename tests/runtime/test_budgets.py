@@ -45,11 +45,11 @@ async def budget(workspace: Workspace, **fields: object) -> Budget:
         save_budget(row)
         return row
 
-    return await orm.in_thread(create)
+    return await orm.run_in_thread(create)
 
 
 async def fresh(row: Budget) -> Budget:
-    return await orm.in_thread(lambda: Budget.objects.get(pk=row.pk))
+    return await orm.run_in_thread(lambda: Budget.objects.get(pk=row.pk))
 
 
 def limit_of(run: Run) -> str:
@@ -61,7 +61,7 @@ class TestOfOneRun:
     async def test_given_too_many_tokens_then_it_ends_before_the_next_call_and_says_so(
         self, studio: Studio, agent: Create, wire_server: WireServer
     ) -> None:
-        await orm.in_thread(lambda: agent(tools=("calculate",), max_run_tokens=20))
+        await orm.run_in_thread(lambda: agent(tools=("calculate",), max_run_tokens=20))
         before = wire_server.stats()["requests"]
         run = await studio.run(f"[[thinking: So far.]] {TWICE}")
         assert limit_of(run) == "max_run_tokens"
@@ -70,7 +70,7 @@ class TestOfOneRun:
 
     async def test_given_it_cost_too_much_then_it_ends(self, studio: Studio, agent: Create) -> None:
         cents = Decimal("0.0001")
-        await orm.in_thread(lambda: agent(tools=("calculate",), max_run_cost_usd=cents))
+        await orm.run_in_thread(lambda: agent(tools=("calculate",), max_run_cost_usd=cents))
         run = await studio.run(f"[[run: {'long ' * 400}]] {TWICE}", model="openai:gpt-4o")
         assert limit_of(run) == "max_run_cost_usd"
 
@@ -80,26 +80,26 @@ class TestOfOneRun:
             lead.team.add(Agent.objects.get(workspace=studio.workspace, name="writer"))
             publish_agent(lead)
 
-        await orm.in_thread(team)
+        await orm.run_in_thread(team)
         task = '[[delegate: {"agent": "writer", "task": "[[tokens: 1400]]"}]] [[text: Never.]]'
         run = await studio.run(task, agent="lead")
         assert limit_of(run) == "max_run_tokens"
         assert run.input_tokens + run.output_tokens < 1500, "by itself it used less"
         resolved = next(e for e in await studio.events(run) if e.type == "wait.resolved")
-        child = await orm.in_thread(lambda: Run.objects.get(parent=run))
+        child = await orm.run_in_thread(lambda: Run.objects.get(parent=run))
         used = child.input_tokens + child.output_tokens
         assert resolved.payload["value"]["usage"] == {"tokens": used, "cost_usd": "0"}
 
 
 class TestOfAPeriod:
     async def test_each_answer_is_settled_with_it(self, studio: Studio, agent: Create) -> None:
-        await orm.in_thread(lambda: agent(tools=("calculate",)))
+        await orm.run_in_thread(lambda: agent(tools=("calculate",)))
         row = await budget(studio.workspace, max_tokens=1_000_000, max_usd=5)
         run = await studio.run(TWICE, model="openai:gpt-4o")
         assert run.status == RunStatus.SUCCEEDED
         row = await fresh(row)
         assert row.spent_tokens == run.input_tokens + run.output_tokens > 0
-        costs = await orm.in_thread(
+        costs = await orm.run_in_thread(
             lambda: [each.cost_usd or 0 for each in UsageEntry.objects.filter(run_id=run.pk)]
         )
         assert len(costs) == 2
@@ -108,9 +108,9 @@ class TestOfAPeriod:
     async def test_given_it_is_spent_then_the_model_is_not_called_and_the_run_says_whose_it_is(
         self, studio: Studio, agent: Create, wire_server: WireServer
     ) -> None:
-        await orm.in_thread(agent)
+        await orm.run_in_thread(agent)
         row = await budget(studio.workspace, max_tokens=500)
-        await orm.in_thread(lambda: Budget.objects.filter(pk=row.pk).update(spent_tokens=400))
+        await orm.run_in_thread(lambda: Budget.objects.filter(pk=row.pk).update(spent_tokens=400))
         before = wire_server.stats()["requests"]
         run = await studio.run("[[text: Never.]]")
         assert limit_of(run) == "budget"
@@ -120,8 +120,8 @@ class TestOfAPeriod:
         assert wire_server.stats()["requests"] == before
 
     async def test_an_agent_s_budget_is_its_own(self, studio: Studio, agent: Create) -> None:
-        poor = await orm.in_thread(lambda: agent("poor"))
-        await orm.in_thread(lambda: agent("rich"))
+        poor = await orm.run_in_thread(lambda: agent("poor"))
+        await orm.run_in_thread(lambda: agent("rich"))
         row = await budget(studio.workspace, agent=poor, period="month", max_usd=Decimal(0))
         run = await studio.run("[[text: Never.]]", agent="poor", model="openai:gpt-4o")
         assert limit_of(run) == "budget"
@@ -133,13 +133,13 @@ class TestOfAPeriod:
     async def test_given_the_next_period_then_it_counts_from_nothing(
         self, studio: Studio, agent: Create
     ) -> None:
-        await orm.in_thread(agent)
+        await orm.run_in_thread(agent)
         rows = [
             await budget(studio.workspace, period="day", max_tokens=10_000),
             await budget(studio.workspace, period="month", max_tokens=20_000),
         ]
         long_ago = datetime.now(tz=UTC) - timedelta(days=32)
-        await orm.in_thread(
+        await orm.run_in_thread(
             lambda: Budget.objects.filter(workspace=studio.workspace).update(
                 period_start=long_ago, spent_tokens=20_000, spent_usd=3
             )
@@ -156,8 +156,8 @@ class TestOfAPeriod:
     async def test_given_a_new_budget_then_it_knows_what_its_period_has_used(
         self, studio: Studio, agent: Create
     ) -> None:
-        solo = await orm.in_thread(agent)
-        await orm.in_thread(lambda: agent("other"))
+        solo = await orm.run_in_thread(agent)
+        await orm.run_in_thread(lambda: agent("other"))
         runs = [await studio.run("[[text: One.]]"), await studio.run("Hi.", agent="other")]
         used = [run.input_tokens + run.output_tokens for run in runs]
         assert (await budget(studio.workspace, max_tokens=9)).spent_tokens == sum(used)
@@ -168,7 +168,7 @@ class TestOfAPeriod:
     ) -> None:
         monkeypatch.setattr(module, "HOLD_SECONDS", 0.5)
         monkeypatch.setattr(module, "WAIT_SECONDS", 1.0)
-        await orm.in_thread(lambda: agent(max_tokens=300))
+        await orm.run_in_thread(lambda: agent(max_tokens=300))
         row = await budget(studio.workspace, max_tokens=3000)
         started = [await studio.start("[[tokens: 200]] [[latency: 100]]") for _ in range(20)]
         runs = [await wait_for_end(run_id, studio.host.window) for run_id in started]
@@ -195,7 +195,7 @@ async def test_two_workers_reservations_never_exceed_a_budget(workspace: Workspa
         await purse.reserve(call, call)
         used += call.tokens
         most = max(most, used)
-        await orm.in_thread(lambda: Budget.objects.filter(pk=row.pk).update(spent_tokens=spend))
+        await orm.run_in_thread(lambda: Budget.objects.filter(pk=row.pk).update(spent_tokens=spend))
         purse.release()
 
     results = await asyncio.gather(*(run(number) for number in range(20)), return_exceptions=True)

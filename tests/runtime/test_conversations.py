@@ -10,10 +10,10 @@ import pytest
 from agents.actions.cancel_run import cancel_run
 from agents.actions.post_message import Posted, post_message, start_conversation
 from agents.actions.steer_run import steer_run
-from agents.choices import Home, RunStatus, SecondMessage
+from agents.choices import BusyPolicy, Placement, RunStatus
 from agents.errors import CallClosedError, ConversationBusyError
 from agents.journal.events import ModelAnswered
-from agents.live.follow import Streamed, follow, wait_for_end
+from agents.live.follow import DeltaUpdate, follow, wait_for_end
 from agents.models import Agent, Conversation, Run
 from heartbit_site.base import orm
 from heartbit_site.base.audit import Actor
@@ -30,8 +30,8 @@ BEN = Actor("ben", "web")
 @pytest.fixture
 async def thread(studio: Studio, agent: Create) -> Conversation:
     """A conversation with an agent that asks before it calculates."""
-    await orm.in_thread(lambda: agent(tools=("calculate",), approval="always"))
-    return await orm.in_thread(lambda: start_conversation(studio.workspace, agent="solo"))
+    await orm.run_in_thread(lambda: agent(tools=("calculate",), approval="always"))
+    return await orm.run_in_thread(lambda: start_conversation(studio.workspace, agent="solo"))
 
 
 class Voice:
@@ -40,14 +40,14 @@ class Voice:
     def __init__(self, studio: Studio, thread: Conversation) -> None:
         self._studio, self._thread = studio, thread
 
-    async def post(self, text: str, policy: SecondMessage | None = None) -> Posted:
-        posted = await orm.in_thread(
+    async def post(self, text: str, policy: BusyPolicy | None = None) -> Posted:
+        posted = await orm.run_in_thread(
             lambda: post_message(
                 self._thread,
                 text,
                 by=BEN,
                 model="openai:fake",
-                home=Home.LOCAL,
+                home=Placement.LOCAL,
                 second_message=policy,
             )
         )
@@ -87,13 +87,13 @@ async def test_by_default_a_second_message_is_answered_afterwards(
     second = await voice.post("[[text: Second.]]")
     third = await voice.post("[[text: Third.]]")
     assert [first.outcome, second.outcome, third.outcome] == ["started", "queued", "queued"]
-    held = await orm.in_thread(lambda: Run.objects.get(pk=second.run_id))
+    held = await orm.run_in_thread(lambda: Run.objects.get(pk=second.run_id))
     assert (held.status, held.rung_at) == (RunStatus.QUEUED, None)
-    await orm.in_thread(lambda: cancel_run(studio.workspace, call.run_id, reason="enough"))
+    await orm.run_in_thread(lambda: cancel_run(studio.workspace, call.run_id, reason="enough"))
     ended = [await wait_for_end(posted.run_id, studio.host.window) for posted in (second, third)]
     assert [run.output for run in ended] == ["Second.", "Third."]
     first_end, second_begin = (
-        (await orm.in_thread(lambda: Run.objects.get(pk=first.run_id))).finished_at,
+        (await orm.run_in_thread(lambda: Run.objects.get(pk=first.run_id))).finished_at,
         ended[0].started_at,
     )
     assert first_end is not None
@@ -105,11 +105,11 @@ async def test_a_held_run_that_is_cancelled_starts_nothing(studio: Studio, voice
     first = await voice.post(BUSY)
     await waiting(studio, first.run_id)
     second, third = await voice.post("[[text: 2.]]"), await voice.post("[[text: 3.]]")
-    await orm.in_thread(lambda: cancel_run(studio.workspace, second.run_id, reason="no"))
-    run = await orm.in_thread(lambda: Run.objects.get(pk=third.run_id))
+    await orm.run_in_thread(lambda: cancel_run(studio.workspace, second.run_id, reason="no"))
+    run = await orm.run_in_thread(lambda: Run.objects.get(pk=third.run_id))
     assert run.status == RunStatus.QUEUED
     assert run.started_at is None, "the first one is still under way"
-    await orm.in_thread(lambda: cancel_run(studio.workspace, first.run_id, reason="no"))
+    await orm.run_in_thread(lambda: cancel_run(studio.workspace, first.run_id, reason="no"))
     assert (await wait_for_end(third.run_id, studio.host.window)).output == "3."
 
 
@@ -117,23 +117,25 @@ async def test_it_may_be_refused(studio: Studio, voice: Voice) -> None:
     first = await voice.post(BUSY)
     await waiting(studio, first.run_id)
     with pytest.raises(ConversationBusyError, match=str(first.run_id)):
-        await voice.post("[[text: 2.]]", SecondMessage.REJECT)
-    assert await orm.in_thread(lambda: Run.objects.filter(workspace=studio.workspace).count()) == 1
-    await orm.in_thread(lambda: cancel_run(studio.workspace, first.run_id, reason="over"))
+        await voice.post("[[text: 2.]]", BusyPolicy.REJECT)
+    assert (
+        await orm.run_in_thread(lambda: Run.objects.filter(workspace=studio.workspace).count()) == 1
+    )
+    await orm.run_in_thread(lambda: cancel_run(studio.workspace, first.run_id, reason="over"))
 
 
 async def test_it_may_interrupt(studio: Studio, voice: Voice) -> None:
     first = await voice.post(BUSY)
     await waiting(studio, first.run_id)
-    second = await voice.post("[[text: 2.]]", SecondMessage.INTERRUPT)
+    second = await voice.post("[[text: 2.]]", BusyPolicy.INTERRUPT)
     assert (await wait_for_end(second.run_id, studio.host.window)).output == "2."
-    run = await orm.in_thread(lambda: Run.objects.get(pk=first.run_id))
+    run = await orm.run_in_thread(lambda: Run.objects.get(pk=first.run_id))
     assert run.status == RunStatus.CANCELLED
 
 
 async def test_it_may_steer_the_run_under_way(studio: Studio, voice: Voice) -> None:
     first = await voice.post("[[latency: 600]] [[text: First.]]")
-    posted = await voice.post("[[text: Steered.]]", SecondMessage.STEER)
+    posted = await voice.post("[[text: Steered.]]", BusyPolicy.STEER)
     assert (posted.run_id, posted.outcome) == (first.run_id, "steered")
     run = await wait_for_end(first.run_id, studio.host.window)
     assert run.output == "Steered.", "an answer that had not seen it was not the last"
@@ -145,30 +147,30 @@ async def test_it_may_steer_the_run_under_way(studio: Studio, voice: Voice) -> N
 
 
 async def test_a_steer_during_the_last_answer_is_seen(studio: Studio, agent: Create) -> None:
-    await orm.in_thread(agent)
+    await orm.run_in_thread(agent)
     run_id = await studio.start("[[text: One.]] [[chunks: 4]] [[stream: 800]]")
     async for update in follow(run_id, studio.host.window):
-        if isinstance(update, Streamed):
+        if isinstance(update, DeltaUpdate):
             break
-    run = await orm.in_thread(lambda: Run.objects.get(pk=run_id))
-    await orm.in_thread(lambda: steer_run(run, "[[text: Two.]] [[stream: 0]]", by=BEN))
+    run = await orm.run_in_thread(lambda: Run.objects.get(pk=run_id))
+    await orm.run_in_thread(lambda: steer_run(run, "[[text: Two.]] [[stream: 0]]", by=BEN))
     await happened(studio, run_id, ModelAnswered, 2)
     ended = await wait_for_end(run_id, studio.host.window)
     assert ended.output == "Two."
     with pytest.raises(CallClosedError, match="has succeeded"):
-        await orm.in_thread(lambda: steer_run(run, "Too late."))
+        await orm.run_in_thread(lambda: steer_run(run, "Too late."))
 
 
 async def test_a_run_of_one_turn_still_answers_what_it_was_told_meanwhile(
     studio: Studio, agent: Create
 ) -> None:
-    await orm.in_thread(lambda: agent(max_turns=1))
+    await orm.run_in_thread(lambda: agent(max_turns=1))
     run_id = await studio.start("[[text: One.]] [[chunks: 4]] [[stream: 800]]")
     async for update in follow(run_id, studio.host.window):
-        if isinstance(update, Streamed):
+        if isinstance(update, DeltaUpdate):
             break
-    run = await orm.in_thread(lambda: Run.objects.get(pk=run_id))
-    await orm.in_thread(lambda: steer_run(run, "[[text: Two.]] [[stream: 0]]", by=BEN))
+    run = await orm.run_in_thread(lambda: Run.objects.get(pk=run_id))
+    await orm.run_in_thread(lambda: steer_run(run, "[[text: Two.]] [[stream: 0]]", by=BEN))
     ended = await wait_for_end(run_id, studio.host.window)
     assert (ended.status, ended.output) == (RunStatus.SUCCEEDED, "Two.")
 
@@ -179,6 +181,6 @@ async def test_what_an_interrupted_run_was_asked_reaches_the_model_of_the_next(
     key = f"interrupted-{studio.workspace.slug}"  # the wire server's name for a first message
     first = await voice.post(f"{BUSY} [[run: {key}]]")
     await waiting(studio, first.run_id)
-    second = await voice.post("[[text: 2.]]", SecondMessage.INTERRUPT)
+    second = await voice.post("[[text: 2.]]", BusyPolicy.INTERRUPT)
     assert (await wait_for_end(second.run_id, studio.host.window)).output == "2."
     assert wire_server.stats()["runs"][key]["requests"] == 2

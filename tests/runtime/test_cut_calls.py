@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from agents.actions.cancel_run import cancel_run
 from agents.actions.save_budget import save_budget
 from agents.choices import RunStatus
-from agents.live.follow import Streamed, follow, wait_for_end
+from agents.live.follow import DeltaUpdate, follow, wait_for_end
 from agents.llm.messages import AssistantMessage, ChatRequest, Completion, Usage
 from agents.llm.messages import UserMessage as Said
 from agents.loop.attempt import Attempt
@@ -26,13 +26,13 @@ SLOW = "[[text: " + "word " * 200 + "]] [[chunks: 20]] [[stream: 6000]]"
 
 
 async def ledger(run: Run) -> list[UsageEntry]:
-    return await orm.in_thread(lambda: list(UsageEntry.objects.filter(run_id=run.pk)))
+    return await orm.run_in_thread(lambda: list(UsageEntry.objects.filter(run_id=run.pk)))
 
 
 async def test_a_run_whose_time_is_over_pays_for_half_an_answer(
     studio: Studio, agent: Create
 ) -> None:
-    await orm.in_thread(lambda: agent(timeout_seconds=2))
+    await orm.run_in_thread(lambda: agent(timeout_seconds=2))
     run = await studio.run(SLOW)
     assert run.status == RunStatus.FAILED
     [entry] = await ledger(run)
@@ -46,18 +46,18 @@ async def test_a_run_whose_time_is_over_pays_for_half_an_answer(
 
 
 async def test_a_cancelled_run_pays_for_half_an_answer(studio: Studio, agent: Create) -> None:
-    await orm.in_thread(agent)
+    await orm.run_in_thread(agent)
     run_id = await studio.start(SLOW)
     async for update in follow(run_id, studio.host.window):
-        if isinstance(update, Streamed):
+        if isinstance(update, DeltaUpdate):
             break
-    await orm.in_thread(lambda: cancel_run(studio.workspace, run_id, reason="enough"))
+    await orm.run_in_thread(lambda: cancel_run(studio.workspace, run_id, reason="enough"))
     run = await wait_for_end(run_id, studio.host.window)
     assert run.status == RunStatus.CANCELLED
     [entry] = await ledger(run)
     assert entry.output_tokens > 0
     # What the demo compares with its model server's count: an answer that was cut is none.
-    found = await orm.in_thread(lambda: answers([run]))
+    found = await orm.run_in_thread(lambda: answers([run]))
     assert found.tokens == 0
     assert found.cut
 
@@ -65,17 +65,17 @@ async def test_a_cancelled_run_pays_for_half_an_answer(studio: Studio, agent: Cr
 async def test_each_attempt_that_had_begun_to_answer_is_paid_for(
     studio: Studio, agent: Create
 ) -> None:
-    await orm.in_thread(lambda: agent(retry_base_delay_ms=1))
+    await orm.run_in_thread(lambda: agent(retry_base_delay_ms=1))
     run = await studio.run(f"[[cut: 700 times=2]] [[text: Whole.]] [[run: cut-{id(studio)}]]")
     assert run.output == "Whole."
     kinds = [event.type for event in await studio.events(run)]
     assert kinds.count("model.cut") == 2
     assert len(await ledger(run)) == 3
-    assert (await orm.in_thread(lambda: answers([run]))).cut == 2
+    assert (await orm.run_in_thread(lambda: answers([run]))).cut == 2
 
 
 async def test_a_call_that_had_not_begun_to_answer_is_not(studio: Studio, agent: Create) -> None:
-    await orm.in_thread(lambda: agent(timeout_seconds=1))
+    await orm.run_in_thread(lambda: agent(timeout_seconds=1))
     run = await studio.run("[[latency: 8000]] [[text: Never.]]")
     assert run.status == RunStatus.FAILED
     assert await ledger(run) == []
@@ -88,7 +88,7 @@ async def test_runs_that_are_cut_off_come_to_the_end_of_a_budget(
         agent(timeout_seconds=1, max_tokens=300)
         save_budget(Budget(workspace=studio.workspace, period="day", max_tokens=2500))
 
-    await orm.in_thread(limited)
+    await orm.run_in_thread(limited)
     messages: list[str] = []
     while len(messages) < 12 and "budget" not in " ".join(messages):
         run = await studio.run(SLOW)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from agents.choices import RunStatus
 from agents.definitions import snapshot
-from agents.journal.events import ModelAnswered, Recorded, RunCreated, decode
+from agents.journal.events import ModelAnswered, RecordedEvent, RunCreated, decode
 from agents.llm.messages import AssistantMessage, Usage, UserMessage
 from agents.loop import empty_answers as silence
 from agents.loop.state import RunState
@@ -51,12 +51,12 @@ async def models(studio: Studio, run: Run) -> list[str]:
 async def test_given_two_turns_of_invalid_calls_then_the_strong_model_goes_on_to_the_end(
     studio: Studio, agent: Create
 ) -> None:
-    await orm.in_thread(lambda: agent(tools=("calculate",), strong_model=STRONG, model=WEAK))
+    await orm.run_in_thread(lambda: agent(tools=("calculate",), strong_model=STRONG, model=WEAK))
     task = f"[[calls: {WRONG}]] [[then: no_such_tool {{}}]] [[then: {SUM}]] [[text: Two.]]"
     run = await studio.run(task, model="")
     assert run.output == "Two."
     assert await models(studio, run) == [WEAK, WEAK, STRONG, STRONG]
-    entries = await orm.in_thread(
+    entries = await orm.run_in_thread(
         lambda: list(UsageEntry.objects.filter(run_id=run.pk).order_by("turn"))
     )
     assert [entry.model for entry in entries] == [WEAK, WEAK, STRONG, STRONG]
@@ -65,12 +65,12 @@ async def test_given_two_turns_of_invalid_calls_then_the_strong_model_goes_on_to
 async def test_given_a_journal_that_is_folded_again_then_the_same_is_decided(
     studio: Studio, agent: Create
 ) -> None:
-    await orm.in_thread(lambda: agent(tools=("calculate",), strong_model=STRONG, model=WEAK))
+    await orm.run_in_thread(lambda: agent(tools=("calculate",), strong_model=STRONG, model=WEAK))
     task = f"[[calls: {WRONG}]] [[then: {WRONG}]] [[text: Done.]]"
     run = await studio.run(task, model="")
     state, escalated = RunState(), []
     for event in await studio.events(run):
-        state.fold(Recorded(event.seq, event.at, decode(event.type, event.payload)))
+        state.fold(RecordedEvent(event.seq, event.at, decode(event.type, event.payload)))
         if event.type == "tool.finished":
             escalated.append(state.escalated)
     assert escalated == [False, True]
@@ -80,7 +80,7 @@ async def test_given_a_journal_that_is_folded_again_then_the_same_is_decided(
 async def test_given_a_good_answer_between_then_the_own_model_stays(
     studio: Studio, agent: Create
 ) -> None:
-    await orm.in_thread(lambda: agent(tools=("calculate",), strong_model=STRONG, model=WEAK))
+    await orm.run_in_thread(lambda: agent(tools=("calculate",), strong_model=STRONG, model=WEAK))
     task = f"[[calls: {WRONG}]] [[then: {SUM}]] [[then: {WRONG}, {SUM}]] [[text: Done.]]"
     run = await studio.run(task, model="")
     assert await models(studio, run) == [WEAK] * 4
@@ -90,7 +90,7 @@ async def test_given_an_answer_of_a_wrong_form_then_the_strong_one_is_asked_for_
     studio: Studio, agent: Create
 ) -> None:
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
-    await orm.in_thread(lambda: agent(response_schema=schema, strong_model=STRONG, model=WEAK))
+    await orm.run_in_thread(lambda: agent(response_schema=schema, strong_model=STRONG, model=WEAK))
     run = await studio.run("[[text: No JSON at all.]]", model="")
     assert await models(studio, run) == [WEAK, WEAK, STRONG, STRONG]
     assert (run.error or {})["kind"] == "output"
@@ -99,7 +99,7 @@ async def test_given_an_answer_of_a_wrong_form_then_the_strong_one_is_asked_for_
 async def test_given_an_empty_answer_then_the_run_is_asked_on_instead_of_ended(
     studio: Studio, agent: Create
 ) -> None:
-    await orm.in_thread(lambda: agent(strong_model=STRONG, model=WEAK))
+    await orm.run_in_thread(lambda: agent(strong_model=STRONG, model=WEAK))
     run = await studio.run("[[tokens: 0]]", model="")
     assert (run.output or "").startswith("Hello"), "it answers the question that came after"
     assert await models(studio, run) == [WEAK, WEAK]
@@ -109,21 +109,21 @@ def test_given_nothing_but_silence_then_it_ends_with_the_strong_one_s() -> None:
     definition = snapshot.read(1, 1, "solo", SNAPSHOT)
     state, silence_ = RunState(), AssistantMessage(" ")
     now = datetime.now(tz=UTC)
-    state.fold(Recorded(1, now, RunCreated("Speak.", "solo")))
+    state.fold(RecordedEvent(1, now, RunCreated("Speak.", "solo")))
     goes_on = []
     for turn in (1, 2, 3):
         answer = ModelAnswered(turn, silence_, Usage(), "stop", WEAK, seen=turn)
-        state.fold(Recorded(turn + 1, now, answer))
-        goes_on.append((state.escalated, silence.goes_on(definition, state, silence_)))
+        state.fold(RecordedEvent(turn + 1, now, answer))
+        goes_on.append((state.escalated, silence.should_retry(definition, state, silence_)))
     assert goes_on == [(False, True), (True, True), (True, False)]
-    asked = silence.prompted(state.messages)
+    asked = silence.retry_conversation(state.messages)
     assert asked == (UserMessage("Speak."), UserMessage(silence.ANSWER))
 
 
 async def test_given_no_strong_model_then_an_empty_answer_ends_the_run_as_ever(
     studio: Studio, agent: Create
 ) -> None:
-    await orm.in_thread(lambda: agent(model=WEAK))
+    await orm.run_in_thread(lambda: agent(model=WEAK))
     run = await studio.run("[[tokens: 0]]", model="")
     assert (run.status, await models(studio, run)) == (RunStatus.SUCCEEDED, [WEAK])
 
@@ -131,7 +131,7 @@ async def test_given_no_strong_model_then_an_empty_answer_ends_the_run_as_ever(
 async def test_given_a_strong_model_without_a_key_then_the_own_one_stays(
     studio: Studio, agent: Create
 ) -> None:
-    await orm.in_thread(
+    await orm.run_in_thread(
         lambda: agent(tools=("calculate",), strong_model="mistral:large", model=WEAK)
     )
     task = f"[[calls: {WRONG}]] [[then: {WRONG}]] [[text: Done.]]"

@@ -193,6 +193,6 @@ def test_a_database_that_drops_every_session_loses_nothing(
 def test_duplicate_nudges_change_nothing(submit: Submit, worker: Worker) -> None:
     run_id = submit("[[text: Once.]] [[latency: 200]]", agent="writer")
     for _ in range(10):
-        dispatch.ring(run_id, queue="agents")
+        dispatch.wake_run(run_id, queue="agents")
     assert ended(run_id).output == "Once."
     assert len(events(run_id, "run.started")) == 1

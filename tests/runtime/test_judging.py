@@ -14,9 +14,9 @@ import pytest
 from django.conf import settings
 from psycopg.rows import dict_row
 
-from agents.choices import Home
-from agents.runtime.control_session import LOCK_CLASS, Control
-from agents.runtime.sweeper import SECOND_LOOK_SECONDS, Duty, Sweeper
+from agents.choices import Placement
+from agents.runtime.control_session import LOCK_CLASS, ControlSession
+from agents.runtime.sweeper import SECOND_LOOK_SECONDS, Sweeper, SweeperConfig
 from heartbit_site.base import orm
 from heartbit_site.base.ids import new_id
 
@@ -71,7 +71,7 @@ def sweeper(*, steady: bool, ring: Callable[[UUID, str], None] | None = ring_nob
         raise AssertionError(f"wait {wait_id} was escalated")
 
     return Sweeper(
-        Duty(
+        SweeperConfig(
             conninfo=settings.DATABASE_DIRECT_URL,
             every_seconds=EVERY_SECONDS,
             max_attempts=3,
@@ -80,7 +80,7 @@ def sweeper(*, steady: bool, ring: Callable[[UUID, str], None] | None = ring_nob
             beats_steadily=lambda: steady,
             free_slots=lambda: 0,
             ring=ring,
-            home=Home.FLEET,
+            home=Placement.FLEET,
             escalated=escalated,
         )
     )
@@ -129,9 +129,9 @@ async def test_given_heartbeats_held_up_when_they_go_on_then_it_judges_a_lease_l
     async def nothing(*_: Any) -> None:
         return
 
-    control = Control(
+    control = ControlSession(
         settings.DATABASE_DIRECT_URL,
-        home=Home.LOCAL,
+        home=Placement.LOCAL,
         queues=(),
         slots=1,
         lease_seconds=LEASE,
@@ -145,7 +145,7 @@ async def test_given_heartbeats_held_up_when_they_go_on_then_it_judges_a_lease_l
         async with await psycopg.AsyncConnection.connect(settings.DATABASE_DIRECT_URL) as held_up:
             await held_up.execute("LOCK TABLE agents_workerheartbeat IN SHARE MODE")
             await until(lambda: not control.beats_steadily())
-        await orm.in_thread(lambda: None)
+        await orm.run_in_thread(lambda: None)
         assert not control.beats_steadily()
         await until(control.beats_steadily)
     finally:

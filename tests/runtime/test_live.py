@@ -9,16 +9,16 @@ from uuid import UUID, uuid4
 import pytest
 from django.conf import settings
 
-from agents.live.follow import Happened, RunSeen, Streamed, follow, wait_for_end
+from agents.live.follow import DeltaUpdate, EventUpdate, RunUpdate, follow, wait_for_end
 from agents.live.valkey import (
     READ_ENTRIES,
-    ValkeySource,
-    ValkeyWindow,
+    ValkeyPublisher,
+    ValkeySubscriber,
     coalesce,
     connect,
     stream_key,
 )
-from agents.runs.live_entries import Advanced, Delta, Ended, Entry
+from agents.runs.live_entries import Delta, Entry, JournalAdvanced, RunEnded
 from heartbit_site.base import orm
 from tests.runtime.test_fleet import TEAM, submit
 
@@ -48,9 +48,11 @@ def joined(entries: list[Entry]) -> list[Entry]:
 
 class TestCoalescing:
     def test_deltas_that_continue_each_other_become_one(self) -> None:
-        assert joined([Delta(1, 7, 0, "Hel"), Delta(1, 7, 3, "lo"), Advanced(3), Advanced(4)]) == [
+        assert joined(
+            [Delta(1, 7, 0, "Hel"), Delta(1, 7, 3, "lo"), JournalAdvanced(3), JournalAdvanced(4)]
+        ) == [
             Delta(1, 7, 0, "Hello"),
-            Advanced(4),
+            JournalAdvanced(4),
         ]
 
     def test_a_repeated_call_stays_apart(self) -> None:
@@ -68,42 +70,42 @@ class TestCoalescing:
 
 
 async def test_what_is_put_is_read_from_any_cursor(valkey: Redis) -> None:
-    window, source, run_id = ValkeyWindow(valkey), ValkeySource(valkey), uuid4()
-    for entry in (Delta(1, 7, 0, "Hé\n"), Advanced(3), Ended("succeeded")):
+    window, source, run_id = ValkeyPublisher(valkey), ValkeySubscriber(valkey), uuid4()
+    for entry in (Delta(1, 7, 0, "Hé\n"), JournalAdvanced(3), RunEnded("succeeded")):
         window.put(run_id, entry)
         await window.flush()
     read = await source.read({run_id: ""}, timeout=1)
     assert [entry for _, _, entry in read] == [
         Delta(1, 7, 0, "Hé\n"),
-        Advanced(3),
-        Ended("succeeded"),
+        JournalAdvanced(3),
+        RunEnded("succeeded"),
     ]
     after_first = await source.read({run_id: read[0][1]}, timeout=1)
-    assert [entry for _, _, entry in after_first] == [Advanced(3), Ended("succeeded")]
+    assert [entry for _, _, entry in after_first] == [JournalAdvanced(3), RunEnded("succeeded")]
     assert await valkey.ttl(stream_key(run_id)) > 0, "a stream goes away by itself"
     assert await source.read({run_id: read[-1][1]}, timeout=0.01) == []
 
 
 async def test_what_comes_while_a_batch_is_on_its_way_follows_it(valkey: Redis) -> None:
-    window, source, run_id = ValkeyWindow(valkey), ValkeySource(valkey), uuid4()
+    window, source, run_id = ValkeyPublisher(valkey), ValkeySubscriber(valkey), uuid4()
     put: list[Entry] = []
     for attempt in range(20):
-        put += [Delta(1, attempt, 0, "a"), Ended("succeeded")]
+        put += [Delta(1, attempt, 0, "a"), RunEnded("succeeded")]
         window.put(run_id, put[-2])
         window.put(run_id, put[-1])  # which is written at once
         await asyncio.sleep(0)
-    window.put(run_id, Advanced(9))  # which nothing hurries
+    window.put(run_id, JournalAdvanced(9))  # which nothing hurries
     read: list[Entry] = []
     cursor = ""
     while len(read) < len(put) + 1:
         entries = await source.read({run_id: cursor}, timeout=5)
         read += [entry for _, _, entry in entries]
         cursor = entries[-1][1]
-    assert read == [*put, Advanced(9)]
+    assert read == [*put, JournalAdvanced(9)]
 
 
 async def test_a_wide_tree_is_read_evenly_and_in_several_reads(valkey: Redis) -> None:
-    window, source, count = ValkeyWindow(valkey), ValkeySource(valkey), 250
+    window, source, count = ValkeyPublisher(valkey), ValkeySubscriber(valkey), 250
     cursors = {uuid4(): "" for _ in range(60)}
     for run_id in cursors:
         for attempt in range(count):
@@ -125,8 +127,8 @@ async def test_a_wide_tree_is_read_evenly_and_in_several_reads(valkey: Redis) ->
 
 async def test_an_absent_valkey_costs_the_view_and_nothing_else() -> None:
     client = connect("unix:///nowhere/valkey.sock")
-    window = ValkeyWindow(client)
-    window.put(RUN, Ended("succeeded"))
+    window = ValkeyPublisher(client)
+    window.put(RUN, RunEnded("succeeded"))
     await window.flush()
     await client.aclose()
 
@@ -134,22 +136,22 @@ async def test_an_absent_valkey_costs_the_view_and_nothing_else() -> None:
 async def test_a_late_reader_sees_the_whole_tree_once_and_in_order(
     submit: Submit, worker: Worker, valkey: Redis
 ) -> None:
-    source = ValkeySource(valkey)
-    run_id = await orm.in_thread(lambda: submit(TEAM))
+    source = ValkeySubscriber(valkey)
+    run_id = await orm.run_in_thread(lambda: submit(TEAM))
     live = [update async for update in follow(run_id, source)]
     late = [update async for update in follow(run_id, source)]
     for updates in (live, late):
         seqs: dict[UUID, list[int]] = {}
         for update in updates:
-            if isinstance(update, Happened):
+            if isinstance(update, EventUpdate):
                 seqs.setdefault(update.run_id, []).append(update.recorded.seq)
         assert len(seqs) == 4
         assert all(numbers == list(range(1, len(numbers) + 1)) for numbers in seqs.values())
     text = "".join(
         update.delta.text
         for update in live
-        if isinstance(update, Streamed) and update.run_id == run_id
+        if isinstance(update, DeltaUpdate) and update.run_id == run_id
     )
     assert text == "All together."
-    assert any(isinstance(update, RunSeen) for update in late)
+    assert any(isinstance(update, RunUpdate) for update in late)
     assert (await wait_for_end(run_id, source)).status == "succeeded"

@@ -11,7 +11,7 @@ import pytest
 from agents.actions.cancel_run import cancel_run
 from agents.actions.switch_agent import switch_agent
 from agents.choices import RunStatus
-from agents.live.follow import Streamed, follow, wait_for_end
+from agents.live.follow import DeltaUpdate, follow, wait_for_end
 from agents.models import Agent, Run, ToolCall, Wait
 from agents.runtime.toolbox import RunToolbox
 from heartbit_site.base import orm
@@ -26,11 +26,11 @@ Create = Callable[..., Agent]
 
 
 async def calls_of(run: Run) -> list[ToolCall]:
-    return await orm.in_thread(lambda: list(run.calls.order_by("id")))
+    return await orm.run_in_thread(lambda: list(run.calls.order_by("id")))
 
 
 async def test_an_answer_is_the_output(studio: Studio, agent: Create) -> None:
-    await orm.in_thread(agent)
+    await orm.run_in_thread(agent)
     run = await studio.run("[[text: Forty-two.]]")
     assert (run.status, run.output) == (RunStatus.SUCCEEDED, "Forty-two.")
     assert [event.type for event in await studio.events(run)] == [
@@ -45,16 +45,16 @@ async def test_an_answer_is_the_output(studio: Studio, agent: Create) -> None:
 
 
 async def test_the_text_streams_while_the_run_works(studio: Studio, agent: Create) -> None:
-    await orm.in_thread(agent)
+    await orm.run_in_thread(agent)
     run_id = await studio.start("[[text: One two three four.]] [[chunks: 4]] [[stream: 100]]")
     updates = [update async for update in follow(run_id, studio.host.window)]
-    deltas = [update.delta for update in updates if isinstance(update, Streamed)]
+    deltas = [update.delta for update in updates if isinstance(update, DeltaUpdate)]
     assert "".join(delta.text for delta in deltas) == "One two three four."
     assert [delta.offset for delta in deltas] == sorted(delta.offset for delta in deltas)
 
 
 async def test_parallel_tools_answer_in_one_turn(studio: Studio, agent: Create) -> None:
-    await orm.in_thread(lambda: agent(tools=("calculate", "current_time")))
+    await orm.run_in_thread(lambda: agent(tools=("calculate", "current_time")))
     run = await studio.run(
         '[[calls: calculate {"expression": "6*7"}, current_time {}]] [[text: Done.]]'
     )
@@ -87,7 +87,7 @@ async def test_parallel_tools_answer_in_one_turn(studio: Studio, agent: Create) 
 async def test_a_bad_call_is_answered_and_never_ends_the_run(
     studio: Studio, agent: Create, directive: str, status: str, says: str
 ) -> None:
-    await orm.in_thread(lambda: agent(tools=("calculate",)))
+    await orm.run_in_thread(lambda: agent(tools=("calculate",)))
     run = await studio.run(f"[[calls: {directive}]] [[text: Done.]]")
     assert (run.status, run.output) == (RunStatus.SUCCEEDED, "Done.")
     (call,) = await calls_of(run)
@@ -98,7 +98,7 @@ async def test_a_bad_call_is_answered_and_never_ends_the_run(
 async def test_an_at_most_once_tool_journals_its_intent_first(
     studio: Studio, agent: Create
 ) -> None:
-    await orm.in_thread(lambda: agent(tools=("http_request",)))
+    await orm.run_in_thread(lambda: agent(tools=("http_request",)))
     run = await studio.run(
         '[[calls: http_request {"method": "POST", "url": "http://127.0.0.1:9/"}]] [[text: Done.]]'
     )
@@ -109,7 +109,7 @@ async def test_an_at_most_once_tool_journals_its_intent_first(
 
 
 async def test_a_transactional_tool_and_its_result_are_one(studio: Studio, agent: Create) -> None:
-    await orm.in_thread(lambda: agent(tools=("blackboard_write", "blackboard_read")))
+    await orm.run_in_thread(lambda: agent(tools=("blackboard_write", "blackboard_read")))
     run = await studio.run(
         '[[calls: blackboard_write {"key": "k", "value": "shared"}]]'
         '[[then: blackboard_read {"key": "k"}]] [[text: Done.]]'
@@ -123,7 +123,7 @@ async def test_a_transactional_tool_and_its_result_are_one(studio: Studio, agent
 
 class TestLimits:
     async def test_max_turns(self, studio: Studio, agent: Create) -> None:
-        await orm.in_thread(lambda: agent(tools=("current_time",), max_turns=2))
+        await orm.run_in_thread(lambda: agent(tools=("current_time",), max_turns=2))
         run = await studio.run("[[calls: current_time {}]] [[rounds: 9]]")
         assert run.status == RunStatus.FAILED
         assert run.error == {
@@ -135,14 +135,14 @@ class TestLimits:
     async def test_working_time_keeps_what_was_streamed(
         self, studio: Studio, agent: Create
     ) -> None:
-        await orm.in_thread(lambda: agent(timeout_seconds=1))
+        await orm.run_in_thread(lambda: agent(timeout_seconds=1))
         run = await studio.run("[[text: Slow words that drip.]] [[chunks: 9]] [[stream: 9000]]")
         assert run.error is not None
         assert run.error["limit"] == "timeout_seconds"
         assert "Slow words that drip.".startswith(run.output or "-")
 
     async def test_tool_output(self, studio: Studio, agent: Create) -> None:
-        await orm.in_thread(
+        await orm.run_in_thread(
             lambda: agent(tools=("blackboard_write", "blackboard_read"), max_tool_output_bytes=256)
         )
         run = await studio.run(
@@ -160,7 +160,7 @@ async def test_a_defect_while_tools_are_served_ends_the_run_once(
         raise RuntimeError("a defect")
 
     monkeypatch.setattr(RunToolbox, "prepare", prepare)
-    await orm.in_thread(lambda: agent(tools=("calculate",)))
+    await orm.run_in_thread(lambda: agent(tools=("calculate",)))
     run = await studio.run('[[calls: calculate {"expression": "1"}]] [[text: Done.]]')
     assert run.status == RunStatus.FAILED
     assert run.error is not None
@@ -181,7 +181,7 @@ class TestDelegation:
     ) -> None:
         run = await studio.run(self.TEAM, agent="orchestrator")
         assert (run.status, run.output) == (RunStatus.SUCCEEDED, "All together.")
-        children = await orm.in_thread(lambda: list(run.children.order_by("agent")))
+        children = await orm.run_in_thread(lambda: list(run.children.order_by("agent")))
         assert [(child.agent, child.output) for child in children] == [
             ("analyst", "Four."),
             ("researcher", "Facts."),
@@ -190,7 +190,7 @@ class TestDelegation:
         (call,) = await calls_of(run)
         assert call.result == "researcher: Facts.\n\nanalyst: Four.\n\nwriter: Prose."
         assert overlap(children)
-        board = await orm.in_thread(lambda: dict(run.blackboard.values_list("key", "value")))
+        board = await orm.run_in_thread(lambda: dict(run.blackboard.values_list("key", "value")))
         assert board == {
             "agent:analyst": "Four.",
             "agent:researcher": "Facts.",
@@ -214,9 +214,9 @@ class TestDelegation:
             ' \\"task\\": \\"x\\"}]] [[text: Alone.]]"}]] [[text: Done.]]',
             agent="orchestrator",
         )
-        child = await orm.in_thread(lambda: run.children.get())
+        child = await orm.run_in_thread(lambda: run.children.get())
         assert child.output == "Alone."
-        assert await orm.in_thread(lambda: not child.children.exists())
+        assert await orm.run_in_thread(lambda: not child.children.exists())
         (call,) = await calls_of(child)
         assert call.status == "invalid"
 
@@ -235,7 +235,7 @@ class TestDelegation:
             writer = Agent.objects.get(workspace=studio.workspace, name="writer")
             switch_agent(writer, "stop")
 
-        await orm.in_thread(stop)
+        await orm.run_in_thread(stop)
         run = await studio.run(
             '[[delegate: {"agent": "writer", "task": "x"}]] [[text: Alone then.]]',
             agent="orchestrator",
@@ -244,7 +244,7 @@ class TestDelegation:
         (call,) = await calls_of(run)
         assert call.status == "refused"
         assert "writer is gone or stopped" in (call.result or "")
-        assert await orm.in_thread(lambda: not run.children.exists())
+        assert await orm.run_in_thread(lambda: not run.children.exists())
 
     async def test_children_that_are_too_slow_are_cancelled(
         self, studio: Studio, agent: Create
@@ -256,13 +256,13 @@ class TestDelegation:
 
             publish_agent(boss)
 
-        await orm.in_thread(orchestrator)
+        await orm.run_in_thread(orchestrator)
         run = await studio.run(
             '[[delegate: {"agent": "writer", "task": "[[hang: headers]]"}]] [[text: Without.]]',
             agent="boss",
         )
         assert run.output == "Without."
-        child = await orm.in_thread(lambda: run.children.get())
+        child = await orm.run_in_thread(lambda: run.children.get())
         child = await wait_for_end(child.pk, studio.host.window)
         assert child.status == RunStatus.CANCELLED
 
@@ -274,7 +274,7 @@ class TestModelFaults:
     async def test_they_end_the_run_in_one_sentence(
         self, studio: Studio, agent: Create, directive: str
     ) -> None:
-        await orm.in_thread(agent)
+        await orm.run_in_thread(agent)
         run = await studio.run(directive)
         assert run.status == RunStatus.FAILED
         assert run.error is not None
@@ -282,7 +282,7 @@ class TestModelFaults:
         assert "\n" not in run.error["message"]
 
     async def test_a_missing_key_names_its_variable(self, studio: Studio, agent: Create) -> None:
-        await orm.in_thread(agent)
+        await orm.run_in_thread(agent)
         run = await studio.run("Hello.", model="anthropic:claude")
         assert run.error is not None
         assert run.error["kind"] == "definition"
@@ -292,11 +292,11 @@ class TestModelFaults:
 class TestCancelling:
     @pytest.mark.paced
     async def test_a_silent_model_is_left_at_once(self, studio: Studio, agent: Create) -> None:
-        await orm.in_thread(agent)
+        await orm.run_in_thread(agent)
         run_id = await studio.start("[[text: Never.]] [[hang: headers]]")
         await until_running(run_id)
         began = asyncio.get_running_loop().time()
-        await orm.in_thread(lambda: cancel_run(studio.workspace, run_id, reason="enough"))
+        await orm.run_in_thread(lambda: cancel_run(studio.workspace, run_id, reason="enough"))
         run = await wait_for_end(run_id, studio.host.window)
         took = asyncio.get_running_loop().time() - began
         assert run.status == RunStatus.CANCELLED
@@ -309,11 +309,11 @@ class TestCancelling:
             '[[delegate: {"agent": "writer", "task": "[[hang: headers]]"}]]', agent="orchestrator"
         )
         await until(lambda: Run.objects.filter(parent_id=run_id, status="running").exists())
-        await orm.in_thread(lambda: cancel_run(studio.workspace, run_id, reason="enough"))
-        child_id = await orm.in_thread(lambda: Run.objects.get(parent_id=run_id).pk)
+        await orm.run_in_thread(lambda: cancel_run(studio.workspace, run_id, reason="enough"))
+        child_id = await orm.run_in_thread(lambda: Run.objects.get(parent_id=run_id).pk)
         assert (await wait_for_end(child_id, studio.host.window)).status == RunStatus.CANCELLED
         assert (await wait_for_end(run_id, studio.host.window)).status == RunStatus.CANCELLED
-        wait = await orm.in_thread(lambda: Wait.objects.get(run_id=run_id))
+        wait = await orm.run_in_thread(lambda: Wait.objects.get(run_id=run_id))
         assert wait.value == {"status": "void"}
 
 
@@ -330,5 +330,5 @@ async def until_running(run_id: UUID) -> None:
 
 async def until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(10):
-        while not await orm.in_thread(condition):
+        while not await orm.run_in_thread(condition):
             await asyncio.sleep(0.02)

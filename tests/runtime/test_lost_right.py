@@ -13,11 +13,11 @@ from django.contrib.auth.models import Group, User
 from agents.actions.decide_call import Always, Decider, approve_call
 from agents.actions.publish_agent import publish_agent
 from agents.actions.settle_call import settle_call
-from agents.choices import Outcome
+from agents.choices import CallResolution
 from agents.journal.events import DecisionLapsed, OutcomeAsked
 from agents.live.follow import wait_for_end
 from agents.models import Agent, Decision, Grant, Run, RunEvent, ToolBinding
-from agents.querysets import calls_in_doubt
+from agents.querysets import uncertain_calls
 from agents.runtime.host import LocalHost
 from heartbit_site.base import orm
 from heartbit_site.base.models import Membership
@@ -99,11 +99,15 @@ def by(user: User) -> Decider:
 
 
 async def approve(call: ToolCall, user: User, always: Always | None = None) -> None:
-    await orm.in_thread(lambda: approve_call(call, digest=call.digest, by=by(user), always=always))
+    await orm.run_in_thread(
+        lambda: approve_call(call, digest=call.digest, by=by(user), always=always)
+    )
 
 
 async def operators(till: Till, number: int = 2) -> list[User]:
-    return await orm.in_thread(lambda: [member(till.workspace, "operator") for _ in range(number)])
+    return await orm.run_in_thread(
+        lambda: [member(till.workspace, "operator") for _ in range(number)]
+    )
 
 
 def leave(user: User) -> None:
@@ -125,7 +129,7 @@ def be_deleted(user: User) -> None:
 async def reasons(run_id: UUID) -> list[str]:
     """Why decisions about the run's calls did not hold, as its journal says."""
     events = RunEvent.objects.filter(run_id=run_id, type=DecisionLapsed.type).order_by("seq")
-    return await orm.in_thread(lambda: [event.payload["reason"] for event in events])
+    return await orm.run_in_thread(lambda: [event.payload["reason"] for event in events])
 
 
 def sentence(user: User) -> str:
@@ -134,7 +138,7 @@ def sentence(user: User) -> str:
 
 
 async def test_given_an_approval_when_its_maker_may_still_decide_then_it_runs(till: Till) -> None:
-    await orm.in_thread(till.cashier)
+    await orm.run_in_thread(till.cashier)
     call = await till.asked()
     [ann] = await operators(till, 1)
     await approve(call, ann)
@@ -148,11 +152,11 @@ async def test_given_an_approval_when_its_maker_may_still_decide_then_it_runs(ti
 async def test_given_an_approval_when_its_maker_loses_the_right_then_somebody_else_is_asked(
     till: Till, lose: Callable[[User], None]
 ) -> None:
-    await orm.in_thread(till.cashier)
+    await orm.run_in_thread(till.cashier)
     call = await till.asked()
     ann, bob = await operators(till)
     await approve(call, ann)
-    await orm.in_thread(partial(lose, ann))
+    await orm.run_in_thread(partial(lose, ann))
     async with till.at_work() as studio:
         studio.host.execute(call.run_id)
         [again] = await waiting(studio, call.run_id, 2)
@@ -166,7 +170,7 @@ async def test_given_an_approval_when_its_maker_loses_the_right_then_somebody_el
         await approve(again, bob)
         run = await wait_for_end(call.run_id, studio.host.window)
     assert (run.output, till.paid()) == ("Paid.", 1)
-    decided = await orm.in_thread(
+    decided = await orm.run_in_thread(
         lambda: list(
             Decision.objects.filter(run=run).order_by("id").values_list("wait_key", "decided_by")
         )
@@ -187,17 +191,17 @@ async def test_given_two_approvals_of_a_group_when_one_leaves_it_then_both_are_a
         group.user_set.add(*people)
         return group
 
-    group = await orm.in_thread(grouped)
+    group = await orm.run_in_thread(grouped)
     call = await till.asked()
     await approve(call, ann)
     await approve(call, bob)
-    await orm.in_thread(lambda: group.user_set.remove(ann))
+    await orm.run_in_thread(lambda: group.user_set.remove(ann))
     async with till.at_work() as studio:
         studio.host.execute(call.run_id)
         [again] = await waiting(studio, call.run_id, 2)
         assert await reasons(call.run_id) == [sentence(ann)]
         await approve(again, bob)
-        run = await orm.in_thread(lambda: Run.objects.get(pk=call.run_id))
+        run = await orm.run_in_thread(lambda: Run.objects.get(pk=call.run_id))
         assert (run.status, till.paid()) == ("waiting", 0), "the first two approvals are void"
         await approve(again, eve)
         run = await wait_for_end(call.run_id, studio.host.window)
@@ -207,7 +211,7 @@ async def test_given_two_approvals_of_a_group_when_one_leaves_it_then_both_are_a
 async def test_given_a_standing_permission_when_its_giver_loses_the_right_then_it_does_not_hold(
     till: Till,
 ) -> None:
-    await orm.in_thread(till.cashier)
+    await orm.run_in_thread(till.cashier)
     call = await till.asked()
     [ann] = await operators(till, 1)
     await approve(call, ann, Always("agent"))
@@ -217,11 +221,13 @@ async def test_given_a_standing_permission_when_its_giver_loses_the_right_then_i
         second = await studio.start(till.task, agent="cashier")
         await wait_for_end(second, studio.host.window)
         assert till.paid() == 2, "the second one by the permission"
-        await orm.in_thread(partial(become_viewer, ann))
+        await orm.run_in_thread(partial(become_viewer, ann))
         third = await studio.start(till.task, agent="cashier")
         assert len(await waiting(studio, third)) == 1
-        await orm.in_thread(partial(be_deleted, ann))
-        assert await orm.in_thread(Grant.objects.filter(user=None, workspace=till.workspace).exists)
+        await orm.run_in_thread(partial(be_deleted, ann))
+        assert await orm.run_in_thread(
+            Grant.objects.filter(user=None, workspace=till.workspace).exists
+        )
         fourth = await studio.start(till.task, agent="cashier")
         assert len(await waiting(studio, fourth)) == 1
     assert till.paid() == 2
@@ -231,16 +237,16 @@ async def test_given_a_call_in_doubt_when_who_lets_it_be_made_again_leaves_then_
     till: Till,
 ) -> None:
     arguments = {"method": "POST", "url": f"{till.url}/pay"}
-    call = await orm.in_thread(partial(in_doubt, till.workspace, arguments=arguments))
+    call = await orm.run_in_thread(partial(in_doubt, till.workspace, arguments=arguments))
     ann, bob = await operators(till)
-    await orm.in_thread(partial(settle_call, call, Outcome.RETRIED, by=by(ann)))
-    await orm.in_thread(partial(leave, ann))
+    await orm.run_in_thread(partial(settle_call, call, CallResolution.RETRIED, by=by(ann)))
+    await orm.run_in_thread(partial(leave, ann))
     async with till.at_work() as studio:
         studio.host.execute(call.run_id)
         await happened(studio, call.run_id, OutcomeAsked, 2)
         assert await reasons(call.run_id) == [sentence(ann)]
-        found = calls_in_doubt(till.workspace).select_related("run__workspace")
-        again = await orm.in_thread(found.get)
-        await orm.in_thread(partial(settle_call, again, Outcome.DONE, by=by(bob)))
+        found = uncertain_calls(till.workspace).select_related("run__workspace")
+        again = await orm.run_in_thread(found.get)
+        await orm.run_in_thread(partial(settle_call, again, CallResolution.DONE, by=by(bob)))
         run = await wait_for_end(call.run_id, studio.host.window)
     assert (run.output, till.paid()) == ("Done.", 0)

@@ -10,7 +10,7 @@ import pytest
 
 from agents.actions.post_message import post_message, start_conversation
 from agents.actions.publish_agent import publish_agent
-from agents.choices import Home, RunStatus
+from agents.choices import Placement, RunStatus
 from agents.context.tokens import estimate_all
 from agents.journal.events import ContextSummarized, ModelAnswered
 from agents.live.follow import wait_for_end
@@ -48,7 +48,7 @@ def kinds(events: list[RunEvent]) -> list[str]:
 async def test_a_fault_that_passes_is_not_seen_in_the_journal(
     studio: Studio, agent: Create
 ) -> None:
-    await orm.in_thread(lambda: agent(retry_base_delay_ms=1))
+    await orm.run_in_thread(lambda: agent(retry_base_delay_ms=1))
     run = await studio.run("[[error: 503 times=2]] [[text: At last.]] [[run: passing]]")
     assert run.output == "At last."
     assert kinds(await studio.events(run)).count("model.answered") == 1
@@ -57,13 +57,13 @@ async def test_a_fault_that_passes_is_not_seen_in_the_journal(
 async def test_text_that_a_cut_stream_had_brought_is_not_kept(
     studio: Studio, agent: Create
 ) -> None:
-    await orm.in_thread(lambda: agent(retry_base_delay_ms=1))
+    await orm.run_in_thread(lambda: agent(retry_base_delay_ms=1))
     run = await studio.run("[[cut: 700 times=1]] [[text: Whole at last.]] [[run: cut-once]]")
     assert run.output == "Whole at last."
 
 
 async def test_retries_end(studio: Studio, agent: Create, wire_server: WireServer) -> None:
-    await orm.in_thread(lambda: agent(max_retries=2, retry_base_delay_ms=1))
+    await orm.run_in_thread(lambda: agent(max_retries=2, retry_base_delay_ms=1))
     before = wire_server.stats()["requests"]
     run = await studio.run("[[error: 500]] [[text: Never.]]")
     assert (run.status, (run.error or {})["kind"]) == (RunStatus.FAILED, "model")
@@ -73,21 +73,21 @@ async def test_retries_end(studio: Studio, agent: Create, wire_server: WireServe
 async def test_a_long_pause_is_not_waited_for_once_the_retries_are_used_up(
     studio: Studio, agent: Create
 ) -> None:
-    await orm.in_thread(lambda: agent(max_retries=0))
+    await orm.run_in_thread(lambda: agent(max_retries=0))
     run = await studio.run("[[error: 503 retry_after=300]] [[text: Never.]]")
     assert (run.status, (run.error or {})["kind"]) == (RunStatus.FAILED, "model")
     assert "model.delayed" not in kinds(await studio.events(run))
 
 
 async def test_the_next_model_answers_when_the_first_fails(studio: Studio, agent: Create) -> None:
-    await orm.in_thread(
+    await orm.run_in_thread(
         lambda: agent(max_retries=0, fallback_models=["openai:second"], model="ollama:none")
     )
     run = await studio.run("[[text: Here.]]", model="")
     assert run.output == "Here."
     answered = next(e for e in await studio.events(run) if e.type == "model.answered")
     assert answered.payload["model"] == "openai:second"
-    usage = await orm.in_thread(lambda: UsageEntry.objects.get(run_id=run.pk))
+    usage = await orm.run_in_thread(lambda: UsageEntry.objects.get(run_id=run.pk))
     assert usage.model == "openai:second", "the ledger names who was paid"
 
 
@@ -96,12 +96,12 @@ async def test_a_fallback_without_a_key_is_left_out(
 ) -> None:
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     fallbacks = ["anthropic:claude-x", "openai:second"]
-    await orm.in_thread(
+    await orm.run_in_thread(
         lambda: agent(max_retries=0, fallback_models=fallbacks, model="openai:first")
     )
     run = await studio.run("[[text: Here.]]", model="")
     assert run.output == "Here."
-    await orm.in_thread(
+    await orm.run_in_thread(
         lambda: agent("other", max_retries=0, fallback_models=fallbacks, model="ollama:none")
     )
     run = await studio.run("[[text: There.]]", agent="other", model="")
@@ -128,12 +128,12 @@ async def talk(
     studio: Studio, create: Create, strategy: dict[str, object]
 ) -> Callable[[str], Coroutine[object, object, Run]]:
     """Begin a conversation with an agent that calculates; returns a voice on it."""
-    await orm.in_thread(lambda: create(context_strategy=strategy, tools=("calculate",)))
-    thread = await orm.in_thread(lambda: start_conversation(studio.workspace, agent="solo"))
+    await orm.run_in_thread(lambda: create(context_strategy=strategy, tools=("calculate",)))
+    thread = await orm.run_in_thread(lambda: start_conversation(studio.workspace, agent="solo"))
 
     async def say(text: str) -> Run:
-        posted = await orm.in_thread(
-            lambda: post_message(thread, text, model="openai:fake", home=Home.LOCAL)
+        posted = await orm.run_in_thread(
+            lambda: post_message(thread, text, model="openai:fake", home=Placement.LOCAL)
         )
         studio.host.execute(posted.run_id)
         return await wait_for_end(posted.run_id, studio.host.window)
@@ -172,7 +172,7 @@ async def test_a_summary_does_not_swallow_what_is_asked_now(studio: Studio, agen
         row.save()
         publish_agent(row)
 
-    await orm.in_thread(shorten)
+    await orm.run_in_thread(shorten)
     run = await say(task)
     events = await studio.events(run)
     types = kinds(events)
@@ -186,12 +186,12 @@ async def test_a_long_conversation_is_summarized_once_and_goes_on(
     studio: Studio, agent: Create
 ) -> None:
     strategy = {"type": "summarize", "threshold": 700, "keep_recent": 1}
-    await orm.in_thread(lambda: agent(context_strategy=strategy))
-    thread = await orm.in_thread(lambda: start_conversation(studio.workspace, agent="solo"))
+    await orm.run_in_thread(lambda: agent(context_strategy=strategy))
+    thread = await orm.run_in_thread(lambda: start_conversation(studio.workspace, agent="solo"))
 
     async def say(text: str) -> Run:
-        posted = await orm.in_thread(
-            lambda: post_message(thread, text, model="openai:fake", home=Home.LOCAL)
+        posted = await orm.run_in_thread(
+            lambda: post_message(thread, text, model="openai:fake", home=Placement.LOCAL)
         )
         studio.host.execute(posted.run_id)
         return await wait_for_end(posted.run_id, studio.host.window)
@@ -204,7 +204,7 @@ async def test_a_long_conversation_is_summarized_once_and_goes_on(
     assert kinds(events).count(ContextSummarized.type) == 1
     answered = next(event for event in events if event.type == ModelAnswered.type)
     assert answered.payload["usage"]["input_tokens"] < 450, "the model got the summary instead"
-    spent = await orm.in_thread(lambda: UsageEntry.objects.filter(run_id=run.pk).count())
+    spent = await orm.run_in_thread(lambda: UsageEntry.objects.filter(run_id=run.pk).count())
     assert spent == 2, "it is paid for too"
     assert run.input_tokens > answered.payload["usage"]["input_tokens"]
 
@@ -219,12 +219,12 @@ async def test_a_long_conversation_is_summarized_once_and_goes_on(
 async def test_a_sliding_window_sends_the_first_and_the_newest(
     studio: Studio, agent: Create, strategy: dict[str, object], least: int, most: int
 ) -> None:
-    await orm.in_thread(lambda: agent(context_strategy=strategy))
-    thread = await orm.in_thread(lambda: start_conversation(studio.workspace, agent="solo"))
+    await orm.run_in_thread(lambda: agent(context_strategy=strategy))
+    thread = await orm.run_in_thread(lambda: start_conversation(studio.workspace, agent="solo"))
 
     async def say(text: str) -> Run:
-        posted = await orm.in_thread(
-            lambda: post_message(thread, text, model="openai:fake", home=Home.LOCAL)
+        posted = await orm.run_in_thread(
+            lambda: post_message(thread, text, model="openai:fake", home=Placement.LOCAL)
         )
         studio.host.execute(posted.run_id)
         return await wait_for_end(posted.run_id, studio.host.window)
@@ -242,16 +242,16 @@ def test_only_what_the_environment_names_wins_over_the_workspace(
 ) -> None:
     for name in ("HEARTBIT_PROVIDER", "HEARTBIT_MODEL"):
         monkeypatch.delenv(name, raising=False)
-    assert not host_module.names_a_model({"OPENAI_API_KEY": "k"})
-    assert host_module.names_a_model(names)
+    assert not host_module.has_explicit_model({"OPENAI_API_KEY": "k"})
+    assert host_module.has_explicit_model(names)
 
 
 async def test_a_workspace_names_the_model_of_agents_that_name_none(
     studio: Studio, agent: Create
 ) -> None:
-    await orm.in_thread(agent)
+    await orm.run_in_thread(agent)
     studio.workspace.default_model = "openai:house"
-    await orm.in_thread(lambda: studio.workspace.save())
+    await orm.run_in_thread(lambda: studio.workspace.save())
     run = await studio.run("[[text: Here.]]", model="")
     assert run.model == "openai:house"
 
@@ -276,7 +276,7 @@ async def test_an_account_with_an_address_of_its_own_goes_through_the_guard(
         )
         save_provider_account(account, key="sk-of-the-workspace")
 
-    await orm.in_thread(rows)
+    await orm.run_in_thread(rows)
     host = LocalHost(slots=2)
     await host.start()
     studio = Studio(host, workspace)
@@ -312,7 +312,7 @@ async def test_a_run_says_which_address_was_refused(studio: Studio, agent: Creat
         )
         save_provider_account(account, key="sk-of-the-workspace")
 
-    await orm.in_thread(rows)
+    await orm.run_in_thread(rows)
     run = await studio.run("[[text: Never.]]", model="")
     assert (run.status, run.error is not None) == (RunStatus.FAILED, True)
     assert "deepseek takes no base URL" in (run.error or {})["message"]

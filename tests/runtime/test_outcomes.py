@@ -12,14 +12,14 @@ from django.db import connection
 
 from agents.actions.settle_call import settle_call
 from agents.actions.start_run import start_run
-from agents.choices import Home, Outcome, RunStatus
+from agents.choices import CallResolution, Placement, RunStatus
 from agents.errors import CallClosedError
 from agents.journal.events import Event, OutcomeAsked, ToolStarted, encode
 from agents.live.follow import wait_for_end
 from agents.llm.messages import ToolCall as Asked
 from agents.loop.tool_calls import CONFIRMED, SKIPPED, UNCERTAIN
 from agents.models import Agent, Run, WorkerHeartbeat
-from agents.querysets import calls_in_doubt
+from agents.querysets import uncertain_calls
 from heartbit_site.base import orm
 from tests.runs.holding import answer
 from tests.runtime.deciding import ANNA, happened
@@ -36,8 +36,8 @@ NOWHERE = json.dumps({"method": "POST", "url": "http://127.0.0.1:9/"})
 
 def orphaned(studio: Studio) -> UUID:
     """A run whose worker died after it had committed the intent of an at-most-once call."""
-    run_id = start_run(studio.workspace, "[[text: Done.]]", agent="solo", home=Home.LOCAL)
-    row = WorkerHeartbeat.objects.create(name="dead:1", home=Home.LOCAL, lease_seconds=3600)
+    run_id = start_run(studio.workspace, "[[text: Done.]]", agent="solo", home=Placement.LOCAL)
+    row = WorkerHeartbeat.objects.create(name="dead:1", home=Placement.LOCAL, lease_seconds=3600)
     events: list[Event] = [
         answer(1, Asked("c1", "http_request", NOWHERE)),
         ToolStarted("1.0", "at_most_once"),
@@ -57,25 +57,25 @@ def orphaned(studio: Studio) -> UUID:
 
 async def in_doubt(studio: Studio, run_id: UUID, times: int = 1) -> ToolCall:
     await happened(studio, run_id, OutcomeAsked, times)
-    return await orm.in_thread(calls_in_doubt(studio.workspace).filter(run_id=run_id).get)
+    return await orm.run_in_thread(uncertain_calls(studio.workspace).filter(run_id=run_id).get)
 
 
 async def ended(studio: Studio, run_id: UUID) -> list[tuple[str, str | None]]:
     run = await wait_for_end(run_id, studio.host.window)
     assert (run.status, run.output) == (RunStatus.SUCCEEDED, "Done.")
-    return await orm.in_thread(
+    return await orm.run_in_thread(
         lambda: list(Run.objects.get(pk=run_id).calls.values_list("status", "result"))
     )
 
 
 async def asked(studio: Studio) -> ToolCall:
-    run_id = await orm.in_thread(partial(orphaned, studio))
+    run_id = await orm.run_in_thread(partial(orphaned, studio))
     studio.host.execute(run_id)
     return await in_doubt(studio, run_id)
 
 
 async def test_the_run_stops_and_holds_no_worker(studio: Studio, agent: Create) -> None:
-    await orm.in_thread(lambda: agent(tools=("http_request",)))
+    await orm.run_in_thread(lambda: agent(tools=("http_request",)))
     call = await asked(studio)
     assert (call.status, call.run.status, call.run.worker_id) == ("uncertain", "waiting", None)
 
@@ -83,37 +83,37 @@ async def test_the_run_stops_and_holds_no_worker(studio: Studio, agent: Create) 
 @pytest.mark.parametrize(
     ("outcome", "result", "shown"),
     [
-        (Outcome.DONE, "", ("ok", CONFIRMED)),
-        (Outcome.DONE, "The mail is out.", ("ok", "The mail is out.")),
-        (Outcome.SKIPPED, "ignored", ("uncertain", SKIPPED)),
+        (CallResolution.DONE, "", ("ok", CONFIRMED)),
+        (CallResolution.DONE, "The mail is out.", ("ok", "The mail is out.")),
+        (CallResolution.SKIPPED, "ignored", ("uncertain", SKIPPED)),
     ],
 )
 async def test_the_model_reads_what_the_person_said(
-    studio: Studio, agent: Create, outcome: Outcome, result: str, shown: tuple[str, str]
+    studio: Studio, agent: Create, outcome: CallResolution, result: str, shown: tuple[str, str]
 ) -> None:
-    await orm.in_thread(lambda: agent(tools=("http_request",)))
+    await orm.run_in_thread(lambda: agent(tools=("http_request",)))
     call = await asked(studio)
-    await orm.in_thread(partial(settle_call, call, outcome, by=ANNA, result=result))
+    await orm.run_in_thread(partial(settle_call, call, outcome, by=ANNA, result=result))
     assert await ended(studio, call.run_id) == [shown]
-    decision = await orm.in_thread(lambda: call.run.decisions.get())
+    decision = await orm.run_in_thread(lambda: call.run.decisions.get())
     assert (decision.verdict, decision.decided_by) == (outcome.value, "anna")
 
 
 async def test_a_retried_call_is_made_again(studio: Studio, agent: Create) -> None:
-    await orm.in_thread(lambda: agent(tools=("http_request",)))
+    await orm.run_in_thread(lambda: agent(tools=("http_request",)))
     call = await asked(studio)
-    await orm.in_thread(partial(settle_call, call, Outcome.RETRIED, by=ANNA))
+    await orm.run_in_thread(partial(settle_call, call, CallResolution.RETRIED, by=ANNA))
     [(status, result)] = await ended(studio, call.run_id)
     assert status == "error"  # port 9 is refused by the guard: so it was tried
     assert "127.0.0.1" in (result or "")
 
 
 async def test_the_first_word_wins(studio: Studio, agent: Create) -> None:
-    await orm.in_thread(lambda: agent(tools=("http_request",)))
+    await orm.run_in_thread(lambda: agent(tools=("http_request",)))
     call = await asked(studio)
-    await orm.in_thread(partial(settle_call, call, Outcome.DONE, by=ANNA))
+    await orm.run_in_thread(partial(settle_call, call, CallResolution.DONE, by=ANNA))
     with pytest.raises(CallClosedError, match=r"already done by anna"):
-        await orm.in_thread(partial(settle_call, call, Outcome.RETRIED, by=ANNA))
+        await orm.run_in_thread(partial(settle_call, call, CallResolution.RETRIED, by=ANNA))
 
 
 @pytest.mark.parametrize(
@@ -123,8 +123,8 @@ async def test_the_first_word_wins(studio: Studio, agent: Create) -> None:
 async def test_a_policy_decides_in_a_persons_place(
     studio: Studio, agent: Create, policy: str, status: str, text: str
 ) -> None:
-    await orm.in_thread(lambda: agent(tools=("http_request",), uncertain_calls=policy))
-    run_id = await orm.in_thread(partial(orphaned, studio))
+    await orm.run_in_thread(lambda: agent(tools=("http_request",), uncertain_calls=policy))
+    run_id = await orm.run_in_thread(partial(orphaned, studio))
     studio.host.execute(run_id)
     [(seen, result)] = await ended(studio, run_id)
     assert seen == status
@@ -134,14 +134,14 @@ async def test_a_policy_decides_in_a_persons_place(
 async def test_a_call_that_is_made_again_and_dies_again_is_asked_about_again(
     studio: Studio, agent: Create
 ) -> None:
-    await orm.in_thread(lambda: agent(tools=("http_request",)))
+    await orm.run_in_thread(lambda: agent(tools=("http_request",)))
     call = await asked(studio)
-    await orm.in_thread(partial(_die_again, call))
+    await orm.run_in_thread(partial(_die_again, call))
     studio.host.execute(call.run_id)
     again = await in_doubt(studio, call.run_id, 2)
-    await orm.in_thread(partial(settle_call, again, Outcome.DONE, by=ANNA))
+    await orm.run_in_thread(partial(settle_call, again, CallResolution.DONE, by=ANNA))
     assert [status for status, _ in await ended(studio, call.run_id)] == ["ok"]
-    keys = await orm.in_thread(
+    keys = await orm.run_in_thread(
         lambda: list(call.run.decisions.order_by("at").values_list("wait_key", flat=True))
     )
     assert keys == ["outcome:1.0:1", "outcome:1.0:2"]
@@ -149,7 +149,7 @@ async def test_a_call_that_is_made_again_and_dies_again_is_asked_about_again(
 
 def _die_again(call: ToolCall) -> None:
     """A worker makes the call again, and dies right after its intent."""
-    row = WorkerHeartbeat.objects.create(name="dead:2", home=Home.LOCAL, lease_seconds=3600)
+    row = WorkerHeartbeat.objects.create(name="dead:2", home=Placement.LOCAL, lease_seconds=3600)
     with connection.cursor() as cursor:
         cursor.execute("BEGIN")
         cursor.execute(

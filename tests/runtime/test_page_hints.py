@@ -50,7 +50,7 @@ async def slices_ended(studio: Studio) -> None:
 async def test_a_run_that_asks_nobody_hints_at_no_calls(
     studio: Studio, agent: Create, hints: list[str]
 ) -> None:
-    await orm.in_thread(lambda: agent(tools=("calculate",)))
+    await orm.run_in_thread(lambda: agent(tools=("calculate",)))
     run = await studio.run(SUM)
     assert run.status == RunStatus.SUCCEEDED
     assert set(hints) == {"runs"}
@@ -61,19 +61,19 @@ async def test_a_run_that_waits_for_sub_agents_hints_at_no_calls(
 ) -> None:
     task = '[[delegate: {"agent": "writer", "task": "[[text: ok]]"}]] [[text: Done.]]'
     run = await studio.run(task, agent="orchestrator")
-    assert await orm.in_thread(Run.objects.filter(parent_id=run.pk).exists)
+    assert await orm.run_in_thread(Run.objects.filter(parent_id=run.pk).exists)
     assert set(hints) == {"runs"}
 
 
 async def test_a_call_that_begins_to_wait_for_approval_is_hinted_at(
     studio: Studio, agent: Create, hints: list[str]
 ) -> None:
-    await orm.in_thread(lambda: agent(tools=("calculate",), approval="always"))
+    await orm.run_in_thread(lambda: agent(tools=("calculate",), approval="always"))
     run_id = await studio.start(SUM)
     [call] = await waiting(studio, run_id)
     await slices_ended(studio)
     assert hints.count("calls") == 1
-    await orm.in_thread(lambda: approve_call(call, digest=call.digest, by=ANNA))
+    await orm.run_in_thread(lambda: approve_call(call, digest=call.digest, by=ANNA))
     await wait_for_end(run_id, studio.host.window)
     await slices_ended(studio)
     assert hints.count("calls") == 1, "the decision sends its own hint"
@@ -82,7 +82,7 @@ async def test_a_call_that_begins_to_wait_for_approval_is_hinted_at(
 async def test_a_call_of_unknown_outcome_is_hinted_at(
     studio: Studio, agent: Create, hints: list[str]
 ) -> None:
-    await orm.in_thread(lambda: agent(tools=("http_request",)))
+    await orm.run_in_thread(lambda: agent(tools=("http_request",)))
     await asked(studio)
     await slices_ended(studio)
     assert hints.count("calls") == 1

@@ -11,7 +11,7 @@ from django.db import connection
 
 from agents.actions.cancel_run import cancel_run
 from agents.actions.start_run import start_run
-from agents.choices import Home, RunStatus
+from agents.choices import Placement, RunStatus
 from agents.live.follow import wait_for_end
 from agents.models import Run
 from agents.runs import claims, lease
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 async def test_a_claim_whose_answer_was_lost_is_found_and_served(
     studio: Studio, agent: Create, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await orm.in_thread(agent)
+    await orm.run_in_thread(agent)
     lost: list[DictRow | None] = []
 
     async def losing(pool: Pool, query: str, parameters: Sequence[Any]) -> DictRow | None:
@@ -53,7 +53,7 @@ async def test_a_claim_whose_answer_was_lost_is_found_and_served(
 async def test_a_claim_on_its_way_when_a_drain_begins_is_handed_back(
     studio: Studio, agent: Create, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await orm.in_thread(agent)
+    await orm.run_in_thread(agent)
     drains: list[asyncio.Task[None]] = []
 
     async def late(pool: Pool, query: str, parameters: Sequence[Any]) -> DictRow | None:
@@ -65,7 +65,7 @@ async def test_a_claim_on_its_way_when_a_drain_begins_is_handed_back(
     monkeypatch.setattr(claims, "call", late)
     run_id = await studio.start("[[hang: headers]]")
     async with asyncio.timeout(5):
-        while not await orm.in_thread(
+        while not await orm.run_in_thread(
             lambda: Run.objects.filter(pk=run_id, status="queued", last_seq=3).exists()
         ):
             await asyncio.sleep(0.02)
@@ -74,10 +74,10 @@ async def test_a_claim_on_its_way_when_a_drain_begins_is_handed_back(
 async def test_a_journal_that_contradicts_itself_ends_in_one_sentence(
     studio: Studio, agent: Create
 ) -> None:
-    await orm.in_thread(agent)
+    await orm.run_in_thread(agent)
 
     def corrupted() -> UUID:
-        run_id = start_run(studio.workspace, "Do it.", agent="solo", home=Home.LOCAL)
+        run_id = start_run(studio.workspace, "Do it.", agent="solo", home=Placement.LOCAL)
         with connection.cursor() as cursor:
             cursor.execute(
                 "INSERT INTO agents_runevent (run_id, seq, type, payload)"
@@ -87,7 +87,7 @@ async def test_a_journal_that_contradicts_itself_ends_in_one_sentence(
             cursor.execute("UPDATE agents_run SET last_seq = 2 WHERE id = %s", [run_id])
         return run_id
 
-    run_id = await orm.in_thread(corrupted)
+    run_id = await orm.run_in_thread(corrupted)
     studio.host.execute(run_id)
     run = await wait_for_end(run_id, studio.host.window)
     assert run.error is not None
@@ -97,7 +97,7 @@ async def test_a_journal_that_contradicts_itself_ends_in_one_sentence(
 async def test_a_failover_while_a_tool_writes_is_no_failure_of_the_run(
     studio: Studio, agent: Create, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await orm.in_thread(lambda: agent(tools=("http_request", "current_time")))
+    await orm.run_in_thread(lambda: agent(tools=("http_request", "current_time")))
     refused: list[str] = []
 
     async def failing(pool: Pool, query: str, parameters: Sequence[Any]) -> DictRow | None:
@@ -137,27 +137,29 @@ async def test_a_suspension_whose_answer_was_lost_goes_on(
 
 
 async def test_a_stray_notice_leaves_the_ear_open(studio: Studio, agent: Create) -> None:
-    await orm.in_thread(agent)
+    await orm.run_in_thread(agent)
 
     def notify() -> None:
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_notify('heartbit', 'cancel:nonsense')")
 
-    await orm.in_thread(notify)
+    await orm.run_in_thread(notify)
     run_id = await studio.start("[[hang: headers]]")
-    while not await orm.in_thread(lambda: Run.objects.filter(pk=run_id, status="running").exists()):
+    while not await orm.run_in_thread(
+        lambda: Run.objects.filter(pk=run_id, status="running").exists()
+    ):
         await asyncio.sleep(0.02)
-    await orm.in_thread(lambda: cancel_run(studio.workspace, run_id, reason="enough"))
+    await orm.run_in_thread(lambda: cancel_run(studio.workspace, run_id, reason="enough"))
     async with asyncio.timeout(2):
         assert (await wait_for_end(run_id, studio.host.window)).status == RunStatus.CANCELLED
 
 
 async def test_more_calls_than_one_turn_serves_are_answered(studio: Studio, agent: Create) -> None:
-    await orm.in_thread(lambda: agent(tools=("current_time",)))
+    await orm.run_in_thread(lambda: agent(tools=("current_time",)))
     calls = ", ".join(["current_time {}"] * 70)
     run = await studio.run(f"[[calls: {calls}]] [[text: Done.]]")
     assert run.output == "Done."
-    statuses = await orm.in_thread(lambda: list(run.calls.values_list("status", flat=True)))
+    statuses = await orm.run_in_thread(lambda: list(run.calls.values_list("status", flat=True)))
     assert (statuses.count("ok"), statuses.count("refused")) == (64, 6)
 
 
@@ -169,6 +171,6 @@ async def test_sub_agents_beyond_the_limit_are_refused_call_by_call(studio: Stud
         agent="orchestrator",
     )
     assert run.output == "Done."
-    assert await orm.in_thread(lambda: run.children.count()) == 6
-    statuses = await orm.in_thread(lambda: list(run.calls.values_list("status", flat=True)))
+    assert await orm.run_in_thread(lambda: run.children.count()) == 6
+    statuses = await orm.run_in_thread(lambda: list(run.calls.values_list("status", flat=True)))
     assert statuses == ["ok", "refused"]

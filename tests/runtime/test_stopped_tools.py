@@ -11,7 +11,7 @@ from django.db import connection
 from agents.actions.decide_call import approve_call
 from agents.actions.pause_work import pause_work
 from agents.actions.start_tool_call import start_tool_call
-from agents.choices import Home, RunStatus
+from agents.choices import Placement, RunStatus
 from agents.limits.pauses import of_tool
 from agents.live.follow import wait_for_end
 from agents.models.pause import Pause, PauseKind
@@ -24,7 +24,7 @@ from heartbit_site.base.toolspec import Effect
 from tests.runtime.conftest import Studio
 from tests.runtime.deciding import ANNA, waiting
 from tests.tools.calls import EXECUTOR, context, made
-from tools.pipeline import Prepared, execute, prepare
+from tools.pipeline import PreparedCall, execute, prepare
 from tools.registry import Registry
 from tools.result import Done
 
@@ -40,8 +40,8 @@ SUM = '[[calls: calculate {"expression": "6*7"}]] [[text: Done.]]'
 
 async def stop(studio: Studio, tool: str = "calculate", place: Workspace | None = None) -> None:
     """Stop a tool in the studio's workspace, or another; return once the process knows."""
-    held = await orm.in_thread(lambda: of_tool(tool, place or studio.workspace))
-    await orm.in_thread(lambda: pause_work(held, by=SYSTEM, reason="a drill"))
+    held = await orm.run_in_thread(lambda: of_tool(tool, place or studio.workspace))
+    await orm.run_in_thread(lambda: pause_work(held, by=SYSTEM, reason="a drill"))
     await known(studio, tool, held.workspace or studio.workspace)
 
 
@@ -53,7 +53,7 @@ async def known(studio: Studio, tool: str, place: Workspace) -> None:
 
 
 async def results(run: Run) -> list[tuple[str, str]]:
-    return await orm.in_thread(
+    return await orm.run_in_thread(
         lambda: [(call.status, call.result or "") for call in run.calls.order_by("id")]
     )
 
@@ -61,11 +61,11 @@ async def results(run: Run) -> list[tuple[str, str]]:
 async def test_given_an_approval_when_the_tool_is_stopped_then_the_call_is_not_run(
     studio: Studio, agent: Callable[..., Agent]
 ) -> None:
-    await orm.in_thread(lambda: agent(tools=("calculate",), approval="always"))
+    await orm.run_in_thread(lambda: agent(tools=("calculate",), approval="always"))
     run_id = await studio.start(SUM)
     [call] = await waiting(studio, run_id)
     await stop(studio)
-    await orm.in_thread(lambda: approve_call(call, by=ANNA, digest=call.digest))
+    await orm.run_in_thread(lambda: approve_call(call, by=ANNA, digest=call.digest))
     run = await wait_for_end(run_id, studio.host.window)
     assert (run.status, run.output) == (RunStatus.SUCCEEDED, "Done.")
     [(status, text)] = await results(run)
@@ -76,7 +76,7 @@ async def test_given_an_approval_when_the_tool_is_stopped_then_the_call_is_not_r
 async def test_given_a_stopped_tool_then_nobody_is_asked_to_approve_its_call(
     studio: Studio, agent: Callable[..., Agent]
 ) -> None:
-    await orm.in_thread(lambda: agent(tools=("calculate",), approval="always"))
+    await orm.run_in_thread(lambda: agent(tools=("calculate",), approval="always"))
     await stop(studio)
     run = await studio.run(SUM)
     [(status, _)] = await results(run)
@@ -86,8 +86,8 @@ async def test_given_a_stopped_tool_then_nobody_is_asked_to_approve_its_call(
 async def test_given_a_tool_stopped_elsewhere_or_started_again_then_it_is_called(
     studio: Studio, agent: Callable[..., Agent]
 ) -> None:
-    await orm.in_thread(lambda: agent(tools=("calculate",)))
-    other = await orm.in_thread(
+    await orm.run_in_thread(lambda: agent(tools=("calculate",)))
+    other = await orm.run_in_thread(
         lambda: Workspace.objects.create(slug=f"o{studio.workspace.slug}"[:50], name="Next door")
     )
     await stop(studio, place=other)
@@ -97,11 +97,11 @@ async def test_given_a_tool_stopped_elsewhere_or_started_again_then_it_is_called
 async def test_given_a_stopped_tool_then_a_run_that_is_a_call_of_it_fails_with_the_reason(
     studio: Studio, agent: Callable[..., Agent]
 ) -> None:
-    await orm.in_thread(lambda: agent(tools=("calculate",)))
+    await orm.run_in_thread(lambda: agent(tools=("calculate",)))
     await stop(studio)
-    run_id = await orm.in_thread(
+    run_id = await orm.run_in_thread(
         lambda: start_tool_call(
-            studio.workspace, "calculate", {"expression": "6*7"}, agent="solo", home=Home.LOCAL
+            studio.workspace, "calculate", {"expression": "6*7"}, agent="solo", home=Placement.LOCAL
         )
     )
     studio.host.execute(run_id)
@@ -128,7 +128,7 @@ async def test_given_a_stop_that_nobody_told_when_the_session_is_lost_then_it_is
     try:
         async with asyncio.timeout(2):
             await control._beaten.wait()  # what was told before it listened is known by now
-        await orm.in_thread(stop_and_cut)
+        await orm.run_in_thread(stop_and_cut)
         await known(studio, "calculate", workspace)
     finally:
         await studio.host.stop()
@@ -137,14 +137,14 @@ async def test_given_a_stop_that_nobody_told_when_the_session_is_lost_then_it_is
 ROW = {"tool": "wait", "workspace_id": None, "by": "ann", "reason": ""}
 
 
-def prepared(function: Callable[..., object], effect: Effect) -> Prepared:
+def prepared(function: Callable[..., object], effect: Effect) -> PreparedCall:
     spec = made(function, effect, name="wait")
     found = prepare(Registry([spec]), name="wait", arguments="{}", context=context())
-    assert isinstance(found, Prepared)
+    assert isinstance(found, PreparedCall)
     return found
 
 
-async def executed(call: Prepared, stopped: StoppedTools) -> Done:
+async def executed(call: PreparedCall, stopped: StoppedTools) -> Done:
     async def intent() -> None:
         return None
 

@@ -10,12 +10,12 @@ import pytest
 
 from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
-from agents.choices import Home, RunStatus
+from agents.choices import Placement, RunStatus
 from agents.definitions.definition import AgentDefinition
 from agents.journal.events import (
     Event,
     ModelAnswered,
-    Recorded,
+    RecordedEvent,
     RunCreated,
     RunSteered,
     ToolFinished,
@@ -45,7 +45,7 @@ GOOD = '[[calls: __respond__ {"city": "Bonn", "people": 330000}]]'
 
 @pytest.fixture
 async def surveyor(agent: Create) -> None:
-    await orm.in_thread(lambda: agent(response_schema=CITY, tools=("calculate",)))
+    await orm.run_in_thread(lambda: agent(response_schema=CITY, tools=("calculate",)))
 
 
 async def test_a_fitting_call_is_the_answer(studio: Studio, surveyor: None) -> None:
@@ -62,7 +62,7 @@ async def test_a_fitting_call_is_the_answer(studio: Studio, surveyor: None) -> N
         "tool.finished",
         "run.succeeded",
     ]
-    call = await orm.in_thread(lambda: run.calls.get())
+    call = await orm.run_in_thread(lambda: run.calls.get())
     assert call.status == "ok"
 
 
@@ -80,7 +80,7 @@ async def test_what_does_not_fit_is_sent_back_and_mended(studio: Studio, surveyo
         ' [[then: __respond__ {"city": "Bonn", "people": 330000}]]'
     )
     assert run.structured == {"city": "Bonn", "people": 330000}
-    first, second = await orm.in_thread(lambda: list(run.calls.order_by("id")))
+    first, second = await orm.run_in_thread(lambda: list(run.calls.order_by("id")))
     assert (first.status, second.status) == ("invalid", "ok")
     assert "people" in (first.result or ""), "it says what to mend"
 
@@ -93,7 +93,7 @@ async def test_an_answer_beside_other_calls_has_to_come_again(
         ' [[then: __respond__ {"city": "Bonn", "people": 330000}]]'
     )
     assert run.structured == {"city": "Bonn", "people": 330000}
-    statuses = await orm.in_thread(
+    statuses = await orm.run_in_thread(
         lambda: list(run.calls.order_by("id").values_list("tool", "status"))
     )
     assert statuses == [("calculate", "ok"), ("__respond__", "refused"), ("__respond__", "ok")]
@@ -125,15 +125,15 @@ async def test_a_sub_agents_structure_reaches_its_orchestrator(
         boss.team.set([helper])
         publish_agent(boss)
 
-    await orm.in_thread(team)
+    await orm.run_in_thread(team)
     inner = '[[calls: __respond__ {\\"city\\": \\"Bonn\\", \\"people\\": 1}]]'
     run = await studio.run(
         f'[[delegate: {{"agent": "helper", "task": "{inner}"}}]] [[text: Led.]]', agent="boss"
     )
     assert run.output == "Led."
-    entry = await orm.in_thread(lambda: BlackboardEntry.objects.get(root=run))
+    entry = await orm.run_in_thread(lambda: BlackboardEntry.objects.get(root=run))
     assert entry.value == {"city": "Bonn", "people": 1}
-    child = await orm.in_thread(lambda: Run.objects.get(parent=run))
+    child = await orm.run_in_thread(lambda: Run.objects.get(parent=run))
     assert child.structured == {"city": "Bonn", "people": 1}
 
 
@@ -141,7 +141,7 @@ async def test_the_result_form_has_data_artifacts_and_what_it_took(
     studio: Studio, surveyor: None
 ) -> None:
     run = await studio.run(GOOD)
-    result = await orm.in_thread(lambda: result_of(run))
+    result = await orm.run_in_thread(lambda: result_of(run))
     assert (result.status, result.data, result.error) == ("success", run.structured, None)
     assert [artifact.kind for artifact in result.artifacts] == ["data"]
     assert (result.metrics.model_calls, result.metrics.tool_calls) == (1, 1)
@@ -153,15 +153,15 @@ async def test_the_result_form_has_data_artifacts_and_what_it_took(
 async def test_a_task_in_its_long_form_is_what_the_model_reads(
     studio: Studio, agent: Create
 ) -> None:
-    await orm.in_thread(agent)
+    await orm.run_in_thread(agent)
     payload = parse({"action": "review", "spec": "The module. [[text: Reviewed.]]"})
-    run_id = await orm.in_thread(
+    run_id = await orm.run_in_thread(
         lambda: start_run(
             studio.workspace,
             "",
             agent="solo",
             model="openai:fake",
-            home=Home.LOCAL,
+            home=Placement.LOCAL,
             payload=payload,
         )
     )
@@ -200,7 +200,7 @@ class TestSteering:
     @staticmethod
     def fold(state: RunState, *events: Event) -> None:
         for event in events:
-            state.fold(Recorded(state.folded_seq + 1, datetime.now(UTC), event))
+            state.fold(RecordedEvent(state.folded_seq + 1, datetime.now(UTC), event))
 
     def answered(self, state: RunState, *, seen: int) -> None:
         """The model tries to end the run, in vain."""

@@ -31,7 +31,7 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def break_circuit(studio: Studio, agent: Create) -> None:
     """Let the provider fail five calls in a row."""
-    await orm.in_thread(lambda: agent("unlucky", max_retries=4, retry_base_delay_ms=1))
+    await orm.run_in_thread(lambda: agent("unlucky", max_retries=4, retry_base_delay_ms=1))
     run = await studio.run(DOWN, agent="unlucky")
     assert run.status == RunStatus.FAILED
 
@@ -40,13 +40,13 @@ async def test_given_an_open_circuit_then_the_next_model_answers_and_nothing_is_
     studio: Studio, agent: Create, wire_server: WireServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await break_circuit(studio, agent)
-    await orm.in_thread(lambda: agent("wise", fallback_models=["compatible:second"]))
+    await orm.run_in_thread(lambda: agent("wise", fallback_models=["compatible:second"]))
     monkeypatch.setenv("COMPATIBLE_BASE_URL", wire_server.url)
     before = wire_server.stats()["requests"]
     run = await studio.run("[[text: Here.]]", agent="wise")
     assert run.output == "Here."
     assert wire_server.stats()["requests"] - before == 1
-    usage = await orm.in_thread(lambda: UsageEntry.objects.get(run_id=run.pk))
+    usage = await orm.run_in_thread(lambda: UsageEntry.objects.get(run_id=run.pk))
     assert usage.model == "compatible:second"
 
 
@@ -55,7 +55,7 @@ async def test_given_no_other_model_then_the_run_waits_without_a_worker_and_goes
     studio: Studio, agent: Create, wire_server: WireServer
 ) -> None:
     await break_circuit(studio, agent)
-    await orm.in_thread(lambda: agent(max_retries=0))
+    await orm.run_in_thread(lambda: agent(max_retries=0))
     before = wire_server.stats()["requests"]
     run_id = await studio.start("[[text: At last.]]")
     run = await wait_for_end(run_id, studio.host.window)
@@ -72,7 +72,7 @@ async def test_given_a_provider_that_comes_back_then_all_that_waited_go_on(
     studio: Studio, agent: Create
 ) -> None:
     await break_circuit(studio, agent)
-    await orm.in_thread(agent)
+    await orm.run_in_thread(agent)
     waiting = [await studio.start(f"[[text: Answer {number}.]]") for number in range(5)]
     runs: list[Run] = [await wait_for_end(run_id, studio.host.window) for run_id in waiting]
     assert [run.output for run in runs] == [f"Answer {number}." for number in range(5)]

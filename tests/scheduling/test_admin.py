@@ -15,7 +15,7 @@ from agents.actions.switch_agent import switch_agent
 from agents.models import WebhookEndpoint
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import AuditEntry, Workspace
-from scheduling.choices import Cause, FiringStatus, Kind
+from scheduling.choices import FiringStatus, Kind, Trigger
 from scheduling.models import Firing, Schedule
 from scheduling.querysets import database_now
 from tests.admin.conftest import browser, handler
@@ -168,7 +168,7 @@ def test_it_runs_now_and_leads_to_the_run(browser: Client, planned: Plan) -> Non
     row = planned()
     answer = browser.post(action(row, "run_now"), SENT)
     [firing] = Firing.objects.filter(schedule=row)
-    assert (firing.cause, firing.status) == (Cause.MANUAL, FiringStatus.STARTED)
+    assert (firing.cause, firing.status) == (Trigger.MANUAL, FiringStatus.STARTED)
     assert str(firing.run_id) in answer.headers["HX-Redirect"]
     assert str(firing.run_id)[:8] in browser.get(page(row)).content.decode()
 

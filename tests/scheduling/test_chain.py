@@ -12,7 +12,7 @@ from django.utils import timezone
 from agents.actions.cancel_run import cancel_run
 from agents.actions.post_message import post_message, start_conversation
 from agents.actions.start_agent import start_agent
-from agents.choices import SecondMessage
+from agents.choices import BusyPolicy
 from agents.errors import MessageLimitReachedError, SubAgentError
 from agents.models import Message, Run
 from heartbit_site.base.audit import Actor
@@ -125,7 +125,7 @@ def test_a_sub_agent_plans_nothing_and_who_was_asked_may(writes: Writes) -> None
 
 
 def test_an_agents_plan_gives_the_run_under_way_no_new_turns(unserved: Workspace) -> None:
-    thread = start_conversation(unserved, agent="writer", second_message=SecondMessage.STEER)
+    thread = start_conversation(unserved, agent="writer", second_message=BusyPolicy.STEER)
     first = post_message(thread, "Begin.", model="openai:fake")
     planned = plan(Run.objects.get(pk=first.run_id))
     assert planned.conversation_id == thread.pk

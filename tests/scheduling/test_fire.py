@@ -24,10 +24,10 @@ from scheduling.actions.forget_firings import forget_firings
 from scheduling.actions.remove_schedule import remove_schedule
 from scheduling.actions.run_schedule_now import run_schedule_now
 from scheduling.actions.save_schedule import save_schedule
-from scheduling.choices import CatchUp, Cause, FiringStatus, Kind, Overlap, TaskType
+from scheduling.choices import CatchUp, FiringStatus, Kind, Overlap, TaskType, Trigger
 from scheduling.errors import ScheduleConflictError, ScheduleError
-from scheduling.firings import at_work, start_firing
-from scheduling.log_throttle import MOST, Complaints
+from scheduling.firings import has_running_run, start_firing
+from scheduling.log_throttle import MOST, LogThrottle
 from scheduling.models import Firing, Schedule
 from scheduling.querysets import database_now, due_schedules
 from tests.scheduling.conftest import ANN, let_pass
@@ -207,7 +207,7 @@ def test_run_now_is_beside_its_slots(planned: Plan) -> None:
     plan = planned(enabled=False)
     run_id = run_schedule_now(plan, by=ANN)
     [firing] = firings(plan)
-    assert (firing.run_id, firing.cause) == (run_id, Cause.MANUAL)
+    assert (firing.run_id, firing.cause) == (run_id, Trigger.MANUAL)
     plan.refresh_from_db()
     assert plan.next_slot is None
     switch_agent(plan.agent, "stop")
@@ -332,13 +332,13 @@ def test_old_slots_are_forgotten_but_for_those_that_are_held(planned: Plan) -> N
 def test_a_slot_whose_run_is_at_work_is_not_forgotten(planned: Plan) -> None:
     plan = planned(overlap=Overlap.SKIP)
     now = database_now()
-    made = [start_firing(plan, now - timedelta(days=91, hours=n), Cause.MANUAL) for n in (0, 1)]
+    made = [start_firing(plan, now - timedelta(days=91, hours=n), Trigger.MANUAL) for n in (0, 1)]
     Firing.objects.filter(schedule=plan).update(created_at=now - timedelta(days=91))
     gone, live = (firing.run_id for firing in made)
     Run.objects.filter(pk__in=[gone]).update(status="cancelled", finished_at=now)
     assert forget_firings() == 1
     assert list(Firing.objects.filter(schedule=plan).values_list("run_id", flat=True)) == [live]
-    assert at_work(plan)
+    assert has_running_run(plan)
 
 
 @transacted
@@ -357,7 +357,7 @@ def test_a_defect_of_a_schedule_is_logged_once_and_not_at_every_look(
 
 def test_a_complaint_is_news_again_after_an_hour_and_for_another() -> None:
     now = 0.0
-    complaints = Complaints(lambda: now)
+    complaints = LogThrottle(lambda: now)
     assert [complaints.is_news(1, "x"), complaints.is_news(1, "x")] == [True, False]
     assert complaints.is_news(2, "x")
     assert complaints.is_news(1, "y")

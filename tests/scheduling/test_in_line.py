@@ -11,7 +11,7 @@ from agents.models import Run
 from scheduling.actions import fire_due as firing
 from scheduling.actions.backfill_schedule import backfill_schedule
 from scheduling.actions.fire_due import fire_due
-from scheduling.backoff import SECONDS, Aside
+from scheduling.backoff import SECONDS, FailureBackoff
 from scheduling.choices import CatchUp, FiringStatus, Kind, Overlap
 from scheduling.models import Firing, Schedule
 from scheduling.querysets import database_now, due_schedules
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db
 def two_at_once(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     Schedule.objects.update(enabled=False)  # others' stand in no line, until the test's rollback
     monkeypatch.setattr(firing, "AT_ONCE", 2)
-    monkeypatch.setattr(firing, "_aside", Aside())
+    monkeypatch.setattr(firing, "_aside", FailureBackoff())
 
 
 def statuses(schedule: Schedule) -> list[str]:
@@ -96,7 +96,7 @@ def test_schedules_that_cannot_be_fired_keep_no_others_waiting(planned: Plan) ->
 
 def test_what_stood_aside_is_looked_at_again() -> None:
     now = 0.0
-    aside = Aside(lambda: now)
+    aside = FailureBackoff(lambda: now)
     aside.put(7)
     now = 1.0
     aside.put(8)

@@ -14,8 +14,8 @@ from agents.actions.save_webhook import save_webhook
 from agents.choices import DeliveryStatus
 from agents.delivery.overdue import results_are_overdue, webhooks_are_overdue
 from agents.delivery.webhooks import new_message_id
-from agents.housekeeping.enqueue_overdue import ring_overdue
-from agents.housekeeping.pending_quota_notices import UntoldQuotas
+from agents.housekeeping.enqueue_overdue import enqueue_overdue
+from agents.housekeeping.pending_quota_notices import PendingQuotaNotices
 from agents.inbound.mailboxes import mailboxes_are_overdue
 from agents.models import Agent, Budget, Channel, Delivery, Run, WebhookDelivery, WebhookEndpoint
 from heartbit_site.base import queues
@@ -70,9 +70,9 @@ def test_given_no_beat_then_a_quota_that_is_nearly_used_up_is_told_of(
     row = Budget(workspace=workspace, period="day", max_tokens=100)
     save_budget(row)
     Budget.objects.filter(pk=row.pk).update(spent_tokens=90)
-    untold = UntoldQuotas()
+    untold = PendingQuotaNotices()
     assert not untold.are_overdue(30, now=time.monotonic() - 60), "it was seen just then"
-    assert queues.TELL_OF_QUOTAS in ring_overdue(untold)
+    assert queues.TELL_OF_QUOTAS in enqueue_overdue(untold)
     wait_until(lambda: told(workspace), what="told of")
     assert not untold.are_overdue(30, now=time.monotonic())
 

@@ -21,7 +21,7 @@ from heartbit_site.base.models import Tier, Workspace
 from scheduling.actions.backfill_schedule import backfill_schedule
 from scheduling.actions.fire_due import fire_due
 from scheduling.actions.run_schedule_now import run_schedule_now
-from scheduling.choices import CatchUp, Cause, FiringStatus, Kind, Overlap
+from scheduling.choices import CatchUp, FiringStatus, Kind, Overlap, Trigger
 from scheduling.deferral import GIVEN_UP, LONGEST, SHORTEST
 from scheduling.errors import ScheduleConflictError
 from scheduling.firings import start_firing
@@ -132,7 +132,7 @@ def fill(plan: Schedule) -> None:
 def test_whatever_may_pass_holds_a_slot(planned: Plan, hinder: Callable[[Schedule], None]) -> None:
     plan = planned()
     hinder(plan)
-    held = start_firing(plan, database_now(), Cause.SCHEDULE)
+    held = start_firing(plan, database_now(), Trigger.SCHEDULE)
     assert (held.status, held.run_id) == (FiringStatus.DEFERRED, None), held.note
     assert held.try_at is not None
 

@@ -12,8 +12,8 @@ import pytest
 from scheduling.choices import CatchUp, Kind
 from scheduling.errors import ScheduleError
 from scheduling.models import Schedule
-from scheduling.occurrences import MOST, due, fires_at, next_slots, slots_between
-from scheduling.recurrence import Cron, Interval, Once, rhythm_of, time_zone
+from scheduling.occurrences import MOST, due, fires_at, slots_between, upcoming_occurrences
+from scheduling.recurrence import Cron, Interval, Once, build_recurrence, time_zone
 from tests.scheduling.conftest import utc
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def schedule(**fields: object) -> Schedule:
     ],
 )
 def test_it_is_said_in_words(fields: dict[str, object], words: str) -> None:
-    assert words in rhythm_of(schedule(**fields)).words
+    assert words in build_recurrence(schedule(**fields)).words
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_what_is_no_rhythm_is_refused_in_a_sentence(
     fields: dict[str, object], sentence: str
 ) -> None:
     with pytest.raises(ScheduleError, match=sentence):
-        rhythm_of(schedule(**fields))
+        build_recurrence(schedule(**fields))
 
 
 def at_nine(day: int) -> datetime:
@@ -199,7 +199,11 @@ def test_nothing_is_due_before_its_begin_or_after_its_end() -> None:
     found = due(row, at_nine(8))
     assert list(found.fire) == [at_nine(3), at_nine(4), at_nine(5)]
     assert found.next_slot is None
-    assert next_slots(row, utc("2026-01-01 00:00"), 9) == [at_nine(3), at_nine(4), at_nine(5)]
+    assert upcoming_occurrences(row, utc("2026-01-01 00:00"), 9) == [
+        at_nine(3),
+        at_nine(4),
+        at_nine(5),
+    ]
     assert slots_between(row, at_nine(4), at_nine(8), 9) == [at_nine(4), at_nine(5)]
 
 
@@ -220,7 +224,7 @@ def test_once_is_once() -> None:
     row = schedule(kind=Kind.ONCE, at=at_nine(3), next_slot=at_nine(3))
     found = due(row, at_nine(3) + MINUTE)
     assert (found.fire, found.next_slot) == ((at_nine(3),), None)
-    assert isinstance(rhythm_of(row), Once)
+    assert isinstance(build_recurrence(row), Once)
 
 
 @pytest.mark.parametrize(

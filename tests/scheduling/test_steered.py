@@ -9,7 +9,7 @@ import pytest
 
 from agents.actions.order_deliveries import order_deliveries
 from agents.actions.post_message import post_message, start_conversation
-from agents.choices import SecondMessage
+from agents.choices import BusyPolicy
 from agents.delivery.targets import read_targets
 from agents.models import Delivery, Run
 from scheduling.actions.fire_due import fire_due
@@ -25,10 +25,8 @@ def to(address: str) -> list[dict[str, object]]:
     return [{"kind": "email", "to": [address]}]
 
 
-@pytest.mark.parametrize("policy", list(SecondMessage))
-def test_its_message_is_a_run_of_its_own_and_delivered(
-    planned: Plan, policy: SecondMessage
-) -> None:
+@pytest.mark.parametrize("policy", list(BusyPolicy))
+def test_its_message_is_a_run_of_its_own_and_delivered(planned: Plan, policy: BusyPolicy) -> None:
     plan = planned(task_type=TaskType.MESSAGE, deliver=to("boss@example.org"))
     thread = start_conversation(plan.workspace, agent="solo", second_message=policy)
     Schedule.objects.filter(pk=plan.pk).update(conversation_id=thread.pk)

@@ -12,7 +12,7 @@ import pytest
 
 from agents.actions.order_deliveries import order_deliveries
 from agents.actions.post_message import post_message, start_conversation
-from agents.choices import Home, RunStatus
+from agents.choices import Placement, RunStatus
 from agents.delivery.targets import EmailTarget
 from agents.live.follow import wait_for_end
 from agents.models import Agent, Delivery, ToolCall
@@ -38,7 +38,7 @@ TOOLS = ("schedule", "list_schedules", "cancel_schedule")
 
 @pytest.fixture
 async def planner(studio: Studio, agent: Callable[..., Agent]) -> Agent:
-    return await orm.in_thread(lambda: agent("planner", tools=TOOLS))
+    return await orm.run_in_thread(lambda: agent("planner", tools=TOOLS))
 
 
 def calls(*asked: tuple[str, dict[str, object]]) -> str:
@@ -49,7 +49,7 @@ def calls(*asked: tuple[str, dict[str, object]]) -> str:
 
 async def results(run: Run) -> list[str]:
     rows = ToolCall.objects.filter(run=run).order_by("call_id")
-    return await orm.in_thread(lambda: [call.result or "" for call in rows])
+    return await orm.run_in_thread(lambda: [call.result or "" for call in rows])
 
 
 def plans(studio: Studio) -> list[Schedule]:
@@ -63,11 +63,11 @@ async def say(
 
     def post() -> UUID:
         text = f"{calls(*asked)} [[text: Done.]]"
-        run = post_message(thread, text, model="openai:fake", home=Home.LOCAL).run_id
+        run = post_message(thread, text, model="openai:fake", home=Placement.LOCAL).run_id
         order_deliveries(run, studio.workspace, [answer_to(reply)] if reply else [])
         return run
 
-    run_id = await orm.in_thread(post)
+    run_id = await orm.run_in_thread(post)
     studio.host.execute(run_id)
     return await wait_for_end(run_id, studio.host.window)
 
@@ -84,7 +84,7 @@ def answer_to(address: str) -> EmailTarget:
 
 
 async def begun(studio: Studio) -> Conversation:
-    return await orm.in_thread(lambda: start_conversation(studio.workspace, agent="planner"))
+    return await orm.run_in_thread(lambda: start_conversation(studio.workspace, agent="planner"))
 
 
 async def test_remind_me_in_three_days(studio: Studio, planner: Agent) -> None:
@@ -93,11 +93,11 @@ async def test_remind_me_in_three_days(studio: Studio, planner: Agent) -> None:
     asked = {"name": "Call Ann", "task": "Remind them to call Ann.", "in_seconds": three_days}
     run = await say(studio, thread, ("schedule", asked))
     assert run.status == RunStatus.SUCCEEDED
-    [plan] = await orm.in_thread(lambda: plans(studio))
+    [plan] = await orm.run_in_thread(lambda: plans(studio))
     assert (plan.name, plan.task_type) == ("planner: Call Ann", TaskType.MESSAGE)
     assert plan.conversation_id == thread.pk, "it comes up where it was asked for"
     assert plan.made_in_run == run.pk
-    now = await orm.in_thread(database_now)
+    now = await orm.run_in_thread(database_now)
     assert plan.next_slot is not None
     assert abs(plan.next_slot - now - timedelta(days=3)) < timedelta(minutes=1)
 
@@ -115,7 +115,7 @@ async def test_it_lists_and_cancels_its_own(studio: Studio, planner: Agent) -> N
     assert "09:00" in listed
     assert cancelled == "Cancelled 'planner: Weekly'."
     assert "You have planned no 'Weekly'" in again
-    assert await orm.in_thread(lambda: plans(studio)) == []
+    assert await orm.run_in_thread(lambda: plans(studio)) == []
 
 
 async def test_a_reminder_goes_back_where_it_was_asked_for(studio: Studio, planner: Agent) -> None:
@@ -128,7 +128,7 @@ async def test_a_reminder_goes_back_where_it_was_asked_for(studio: Studio, plann
         run = run_schedule_now(plan, by=SYSTEM)
         return Delivery.objects.get(run_id=run).target
 
-    assert await orm.in_thread(fire) == answer_to("ada@example.org").model_dump()
+    assert await orm.run_in_thread(fire) == answer_to("ada@example.org").model_dump()
 
 
 async def test_what_was_planned_in_a_conversation_is_seen_and_cancelled_there_alone(
@@ -171,7 +171,7 @@ async def test_what_cannot_be_planned_is_answered(studio: Studio, planner: Agent
     assert "has 2 fields" in said[5]
     assert "the clocks leap over it" in said[6]
     assert run.status == RunStatus.SUCCEEDED
-    assert await orm.in_thread(lambda: plans(studio)) == []
+    assert await orm.run_in_thread(lambda: plans(studio)) == []
 
 
 async def test_an_agent_that_plans_without_end_is_stopped(
@@ -184,7 +184,7 @@ async def test_an_agent_that_plans_without_end_is_stopped(
     run = await studio.run(f"{calls(*asked)} [[text: Done.]]", agent="planner")
     *_, last = await results(run)
     assert "which is the most" in last
-    assert len(await orm.in_thread(lambda: plans(studio))) == 2
+    assert len(await orm.run_in_thread(lambda: plans(studio))) == 2
 
 
 async def test_cron_expressions_leave_as_much_between_two_as_intervals(
@@ -199,7 +199,7 @@ async def test_cron_expressions_leave_as_much_between_two_as_intervals(
     run = await studio.run(f"{calls(*asked)} [[text: Done.]]", agent="planner")
     said = await results(run)
     assert ["too often" in one for one in said] == [True] * len(often) + [False] * len(seldom)
-    assert len(await orm.in_thread(lambda: plans(studio))) == len(seldom)
+    assert len(await orm.run_in_thread(lambda: plans(studio))) == len(seldom)
 
 
 async def test_what_was_cancelled_counts_among_a_days(
@@ -233,4 +233,4 @@ async def test_runs_side_by_side_do_not_plan_more_than_the_most(
     await asyncio.gather(
         *(studio.run(f"{task} [[text: Done.]]", agent="planner") for task in tasks)
     )
-    assert len(await orm.in_thread(lambda: plans(studio))) == 1
+    assert len(await orm.run_in_thread(lambda: plans(studio))) == 1

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from heartbit_site.base.toolspec import Effect, ToolContext, ToolSpec, spec_of
-from tools.pipeline import Held, Waiting, invoke
+from tools.pipeline import PendingApprovalCall, SuspendedCall, invoke
 from tools.registry import Registry
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ async def call(
     executor: Executor = EXECUTOR,
     http: httpx.AsyncClient | None = None,
     **options: Any,
-) -> Done | Waiting | Held:
+) -> Done | SuspendedCall | PendingApprovalCall:
     specs = Registry([tools]) if isinstance(tools, ToolSpec) else tools
 
     async def intent() -> None:

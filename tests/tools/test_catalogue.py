@@ -10,7 +10,7 @@ import pytest
 from django.db import DatabaseError, transaction
 
 from agents.definitions.definition import AgentDefinition, BoundTool
-from agents.runtime.toolbox import Offer, offer_of
+from agents.runtime.toolbox import OfferedTools, offered_tools
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.toolspec import Effect, Origin, ToolSpec, spec_of
 from tests.installed import uninstall, without_tools
@@ -48,7 +48,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> ToolSpec:
     return ACT
 
 
-def shown(offer: Offer) -> list[tuple[str, str, str, Effect, str | None, str]]:
+def shown(offer: OfferedTools) -> list[tuple[str, str, str, Effect, str | None, str]]:
     """What a model and a person are shown of each tool, byte for byte."""
     return [
         (
@@ -80,14 +80,16 @@ def test_what_is_offered_from_rows_is_what_is_offered_from_the_registry(
         tools=bound,
         team=(("b", "Helps."),),
     )
-    live = {child: shown(offer_of(agent, registry, is_child=child)) for child in (True, False)}
+    live = {child: shown(offered_tools(agent, registry, is_child=child)) for child in (True, False)}
     assert len(live[True]) == len(registry) == len(live[False]) - 1
     without_tools(monkeypatch)
     known = catalogue(None)
     assert [definition_hash(spec) for spec in known.values()] == [
         tool.pinned for tool in sorted(bound, key=lambda tool: tool.name)
     ]
-    assert live == {child: shown(offer_of(agent, known, is_child=child)) for child in (True, False)}
+    assert live == {
+        child: shown(offered_tools(agent, known, is_child=child)) for child in (True, False)
+    }
 
 
 def test_a_definition_never_changes(installed: ToolSpec) -> None:

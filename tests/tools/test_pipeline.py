@@ -19,7 +19,7 @@ from heartbit_site.base.http.errors import BlockedAddressError
 from heartbit_site.base.toolspec import ChildTask, Effect, Suspension, ToolContext, WaitOutcome
 from tests.pace import in_time
 from tests.tools.calls import EXECUTOR, Opaque, add, add_on_loop, call, context, made, nothing
-from tools.pipeline import Prepared, Waiting, execute, execute_here, prepare, resume
+from tools.pipeline import PreparedCall, SuspendedCall, execute, execute_here, prepare, resume
 from tools.registry import Registry
 from tools.result import Done
 
@@ -166,7 +166,7 @@ async def test_a_tool_that_is_stopped_while_its_call_is_queued_does_not_run() ->
         prepared = prepare(
             Registry([made(ran.set, name="late")]), name="late", arguments="{}", context=context()
         )
-        assert isinstance(prepared, Prepared)
+        assert isinstance(prepared, PreparedCall)
         queued = asyncio.create_task(
             execute(prepared, executor=executor, intent=no_intent, stop=stop)
         )
@@ -188,7 +188,7 @@ async def test_the_lesser_limit_holds() -> None:
             context=context(),
             timeout_seconds=limit,
         )
-        assert isinstance(result, Prepared)
+        assert isinstance(result, PreparedCall)
         return result.timeout_seconds
 
     assert [prepared(limit) for limit in (None, 1, 100)] == [5, 1, 5]
@@ -309,7 +309,7 @@ def joined(outcomes: tuple[WaitOutcome, ...]) -> object:
 
 async def test_a_tool_may_wait_and_be_resumed() -> None:
     spec = dataclasses.replace(made(delegating), resume=joined)
-    assert await call(spec) == Waiting(SUSPENSION)
+    assert await call(spec) == SuspendedCall(SUSPENSION)
     outcomes = (
         WaitOutcome("researcher", {"text": "found é" * 9}),
         WaitOutcome("writer", {"text": ""}),
@@ -342,14 +342,14 @@ def test_a_transactional_tool_runs_inside_what_undoes_it() -> None:
         log.append("write")
         return Opaque() if value == 2 else 1 // value
 
-    def run(value: int) -> Done | Waiting:
+    def run(value: int) -> Done | SuspendedCall:
         prepared = prepare(
             Registry([made(write, Effect.TRANSACTIONAL)]),
             name="write",
             arguments=f'{{"value": {value}}}',
             context=context(),
         )
-        assert isinstance(prepared, Prepared)
+        assert isinstance(prepared, PreparedCall)
         log.clear()
         return execute_here(prepared, around=savepoint)
 

@@ -13,8 +13,8 @@ from tests.tools.calls import context
 from tools import call_parsing as reading
 from tools import questions
 from tools.builtin.people import ask_human
-from tools.call_parsing import Read
-from tools.pipeline import Held, Prepared, prepare
+from tools.call_parsing import ParsedCall
+from tools.pipeline import PendingApprovalCall, PreparedCall, prepare
 from tools.result import Done
 
 SPEC = spec_of(ask_human, effect=Effect.PURE)
@@ -27,7 +27,7 @@ TRIP = {
 }
 
 
-def read(arguments: dict[str, Any], *, answered: bool) -> Read | Done:
+def read(arguments: dict[str, Any], *, answered: bool) -> ParsedCall | Done:
     text = json.dumps(arguments)
     return reading.read({"ask_human": SPEC}, name="ask_human", arguments=text, answered=answered)
 
@@ -59,7 +59,7 @@ def test_given_a_form_that_nobody_could_fill_in_then_the_call_is_invalid(form: A
 )
 def test_given_an_answer_that_fits_then_the_tool_gets_it(form: Any, answer: Any) -> None:
     found = read({"question": "Which?", "form": form, "answer": answer}, answered=True)
-    assert isinstance(found, Read)
+    assert isinstance(found, ParsedCall)
     assert found.keywords["answer"] == Answer(answer)
     assert found.arguments == {"question": "Which?", "form": form, "answer": answer}
     assert ask_human(**found.keywords) == answer
@@ -111,7 +111,7 @@ def test_given_a_text_that_is_no_json_where_a_form_wants_it_then_it_is_refused()
         questions.read_answer({"form": TRIP}, "Rome, two days")
 
 
-@pytest.mark.parametrize(("answered", "kind"), [(False, Held), (True, Prepared)])
+@pytest.mark.parametrize(("answered", "kind"), [(False, PendingApprovalCall), (True, PreparedCall)])
 def test_a_question_is_held_until_a_person_has_answered(*, answered: bool, kind: type) -> None:
     arguments = {"question": "Which?"} | ({"answer": "red"} if answered else {})
     found = prepare(

@@ -11,7 +11,7 @@ import pytest
 from pydantic import Field
 
 from tests.tools.calls import add, add_on_loop, call, made, nothing
-from tools.pipeline import Ask, Held
+from tools.pipeline import PendingApprovalCall, RequireApproval
 from tools.registry import Registry
 from tools.result import Done
 
@@ -103,13 +103,13 @@ async def test_policy_and_people_see_what_the_function_takes_by_itself(given: st
     whole = {"to": "ann", "amount": 5_000, "on": "2026-01-02"}
     asked: list[Mapping[str, Any]] = []
 
-    def policy(_spec: ToolSpec, arguments: Mapping[str, Any]) -> Ask:
+    def policy(_spec: ToolSpec, arguments: Mapping[str, Any]) -> RequireApproval:
         asked.append(arguments)
-        return Ask("A lot of money.")
+        return RequireApproval("A lot of money.")
 
     arguments = f'{{"to": "ann"{given}}}'
     held = await call(made(pay), arguments, policy=policy)
-    assert isinstance(held, Held)
+    assert isinstance(held, PendingApprovalCall)
     assert (held.arguments, asked) == (whole, [whole])
     assert await call(made(pay), arguments) == Done("5000 to ann on 02.01.", "ok")
 

@@ -16,7 +16,7 @@ from agents.actions.fork_run import Edits, ForkRefusedError, fork_run
 from agents.actions.post_message import post_message, start_conversation
 from agents.actions.publish_agent import publish_agent
 from agents.actions.steer_run import steer_run
-from agents.choices import Home, RunStatus
+from agents.choices import Placement, RunStatus
 from agents.errors import AgentNotFoundError, InvalidEditError
 from agents.live.follow import wait_for_end
 from agents.loop.history import TurnNotFoundError, TurnOpenError
@@ -61,17 +61,17 @@ async def fork(studio: Studio, run: Run, turn: int, *, execute: bool = True, **e
 
     def make() -> UUID:
         source = Run.objects.select_related("version__agent", "workspace").get(pk=run.pk)
-        return fork_run(source, turn, edits=Edits(**edits), by=FORKER, home=Home.LOCAL)
+        return fork_run(source, turn, edits=Edits(**edits), by=FORKER, home=Placement.LOCAL)
 
-    run_id = await orm.in_thread(make)
+    run_id = await orm.run_in_thread(make)
     if not execute:
-        return await orm.in_thread(lambda: Run.objects.get(pk=run_id))
+        return await orm.run_in_thread(lambda: Run.objects.get(pk=run_id))
     studio.host.execute(run_id)
     return await wait_for_end(run_id, studio.host.window)
 
 
 async def journal(run: Run) -> list[RunEvent]:
-    return await orm.in_thread(lambda: list(run.events.order_by("seq")))
+    return await orm.run_in_thread(lambda: list(run.events.order_by("seq")))
 
 
 async def calls(run: Run) -> list[tuple[str, str, str | None]]:
@@ -80,13 +80,13 @@ async def calls(run: Run) -> list[tuple[str, str, str | None]]:
         assert {row.idempotency_key for row in rows} == {f"{run.pk}:{r.call_id}" for r in rows}
         return [(row.call_id, row.status, row.result) for row in rows]
 
-    return await orm.in_thread(read)
+    return await orm.run_in_thread(read)
 
 
 async def test_a_fork_goes_on_from_a_turn_and_repeats_nothing_before_it(
     studio: Studio, agent: Create, wire_server: WireServer
 ) -> None:
-    await orm.in_thread(lambda: agent(tools=("calculate",)))
+    await orm.run_in_thread(lambda: agent(tools=("calculate",)))
     script = Script(wire_server, SUM, THEN, "[[text: Done.]]")
     source = await studio.run(script.task)
     assert [answered for answered, _ in script.digests()] == [0, 1, 2]
@@ -110,7 +110,7 @@ async def test_a_fork_goes_on_from_a_turn_and_repeats_nothing_before_it(
         entries = UsageEntry.objects.filter(run_id=made.pk).order_by("turn")
         return [entry.turn for entry in entries], sum(entry.input_tokens for entry in entries)
 
-    turns, tokens = await orm.in_thread(spent)
+    turns, tokens = await orm.run_in_thread(spent)
     assert turns == [2, 3], "the source paid for turn 1"
     assert made.input_tokens == tokens
 
@@ -124,7 +124,7 @@ async def test_a_sub_agents_work_is_kept_and_it_is_not_started_again(
         boss.team.add(helper)
         publish_agent(boss)
 
-    await orm.in_thread(team)
+    await orm.run_in_thread(team)
     inner = json.dumps({"agent": "helper", "task": f"Sum. {SUM} [[text: It is 42.]]"})
     script = Script(wire_server, f"[[delegate: {inner}]]", "[[text: Done.]]")
     source = await studio.run(script.task, agent="boss")
@@ -141,10 +141,10 @@ async def test_a_sub_agents_work_is_kept_and_it_is_not_started_again(
             [(kind, at is not None) for kind, at in waits],
         )
 
-    assert await orm.in_thread(around) == (1, ["agent:helper"], [("child", True)])
-    shown = await orm.in_thread(lambda: describe_turn(made, 1))
+    assert await orm.run_in_thread(around) == (1, ["agent:helper"], [("child", True)])
+    shown = await orm.run_in_thread(lambda: describe_turn(made, 1))
     [call] = shown["calls"]
-    child = await orm.in_thread(lambda: Run.objects.get(parent=source))
+    child = await orm.run_in_thread(lambda: Run.objects.get(parent=source))
     assert call["runs"] == [str(child.pk)], "where the work was done"
 
 
@@ -152,7 +152,7 @@ async def test_what_was_steered_and_summarised_is_in_the_fork_as_in_its_source(
     studio: Studio, agent: Create, wire_server: WireServer
 ) -> None:
     strategy = {"type": "summarize", "threshold": 700, "keep_recent": 1}
-    await orm.in_thread(
+    await orm.run_in_thread(
         lambda: agent(tools=("calculate",), context_strategy=strategy, approval="always")
     )
     script = Script(wire_server, SUM)
@@ -160,10 +160,10 @@ async def test_what_was_steered_and_summarised_is_in_the_fork_as_in_its_source(
     for number in (1, 2):
         [call] = await waiting(studio, run_id, number)
         if number == 1:
-            run = await orm.in_thread(lambda: Run.objects.get(pk=run_id))
+            run = await orm.run_in_thread(lambda: Run.objects.get(pk=run_id))
             words = f"{'Consider this. ' * 200} {SUM}"
-            await orm.in_thread(partial(steer_run, run, words, by=FORKER))
-        await orm.in_thread(partial(approve_call, call, digest=call.digest, by=ANNA))
+            await orm.run_in_thread(partial(steer_run, run, words, by=FORKER))
+        await orm.run_in_thread(partial(approve_call, call, digest=call.digest, by=ANNA))
     source = await wait_for_end(run_id, studio.host.window)
     kinds = [event.type for event in await journal(source)]
     assert {"run.steered", "context.summarized", "wait.resolved"} <= set(kinds)
@@ -172,18 +172,18 @@ async def test_what_was_steered_and_summarised_is_in_the_fork_as_in_its_source(
     assert script.digests()[len(asked) :] == asked[-1:], "the last request, byte for byte"
     assert made.output == source.output
     assert (await calls(made)) == (await calls(source))
-    assert not await orm.in_thread(made.decisions.exists), "who decided is the source's"
+    assert not await orm.run_in_thread(made.decisions.exists), "who decided is the source's"
 
 
 async def test_replaced_arguments_run_the_turn_again_and_are_asked_for_again(
     studio: Studio, agent: Create
 ) -> None:
-    await orm.in_thread(lambda: agent(tools=("calculate",), approval="always"))
+    await orm.run_in_thread(lambda: agent(tools=("calculate",), approval="always"))
     two = '[[calls: calculate {"expression": "1+1"}, calculate {"expression": "2+2"}]]'
     run_id = await studio.start(f"{two} [[text: Done.]]")
     waited = await waiting(studio, run_id, 2)
-    await orm.in_thread(partial(approve_call, waited[0], digest=waited[0].digest, by=ANNA))
-    source = await orm.in_thread(lambda: Run.objects.get(pk=run_id))
+    await orm.run_in_thread(partial(approve_call, waited[0], digest=waited[0].digest, by=ANNA))
+    source = await orm.run_in_thread(lambda: Run.objects.get(pk=run_id))
     assert source.status == RunStatus.WAITING, "a fork needs no finished source"
     with pytest.raises(TurnOpenError, match=r"no result of 1\.0, 1\.1"):
         await fork(studio, source, 1)
@@ -196,10 +196,10 @@ async def test_replaced_arguments_run_the_turn_again_and_are_asked_for_again(
     again = await waiting(studio, made.pk, 2)
     assert [call.call_id for call in again] == ["1.0", "1.1"], "the first one too"
     for call in again:
-        await orm.in_thread(partial(approve_call, call, digest=call.digest, by=ANNA))
+        await orm.run_in_thread(partial(approve_call, call, digest=call.digest, by=ANNA))
     ended = await wait_for_end(made.pk, studio.host.window)
     assert [result for _, _, result in await calls(ended)] == ["2", "25"]
-    await orm.in_thread(partial(cancel_run, studio.workspace, run_id, reason="enough"))
+    await orm.run_in_thread(partial(cancel_run, studio.workspace, run_id, reason="enough"))
     assert [status for _, status, _ in await calls(source)] == ["cancelled", "cancelled"]
 
 
@@ -216,7 +216,7 @@ async def test_a_message_a_task_a_result_and_a_version_change_what_comes(
         publish_agent(row)
         return row
 
-    await orm.in_thread(publish)
+    await orm.run_in_thread(publish)
     source = await studio.run(f"{SUM} [[text: Done.]]")
     told = await fork(studio, source, 2, message="Now say [[text: Bye.]]")
     assert told.output == "Bye."
@@ -229,7 +229,7 @@ async def test_a_message_a_task_a_result_and_a_version_change_what_comes(
     ]
     given = await fork(studio, source, 1, call="1.0", result="43, to be sure")
     assert await calls(given) == [("1.0", "ok", "43, to be sure")]
-    sent = (await orm.in_thread(lambda: describe_turn(given, 2)))["request"]["messages"]
+    sent = (await orm.run_in_thread(lambda: describe_turn(given, 2)))["request"]["messages"]
     assert sent[-1]["content"] == "43, to be sure"
     other = await fork(studio, source, 1, version=2)
     assert other.version_id != source.version_id
@@ -242,12 +242,12 @@ async def test_a_message_a_task_a_result_and_a_version_change_what_comes(
 async def test_a_fork_of_an_answer_on_a_thread_knows_the_thread_and_is_not_on_it(
     studio: Studio, agent: Create, wire_server: WireServer
 ) -> None:
-    await orm.in_thread(lambda: agent(tools=("calculate",)))
-    thread = await orm.in_thread(lambda: start_conversation(studio.workspace, agent="solo"))
+    await orm.run_in_thread(lambda: agent(tools=("calculate",)))
+    thread = await orm.run_in_thread(lambda: start_conversation(studio.workspace, agent="solo"))
 
     async def say(text: str) -> Run:
-        posted = await orm.in_thread(
-            lambda: post_message(thread, text, model="openai:fake", home=Home.LOCAL)
+        posted = await orm.run_in_thread(
+            lambda: post_message(thread, text, model="openai:fake", home=Placement.LOCAL)
         )
         studio.host.execute(posted.run_id)
         return await wait_for_end(posted.run_id, studio.host.window)
@@ -261,9 +261,9 @@ async def test_a_fork_of_an_answer_on_a_thread_knows_the_thread_and_is_not_on_it
     assert asked[4:] == asked[2:3], "the second request of the second run, byte for byte"
     assert made.conversation_id is None
     again = await fork(studio, made, 1)
-    await orm.in_thread(first.delete)
-    await orm.in_thread(lambda: Run.objects.filter(pk=second.pk).delete())
-    shown = await orm.in_thread(lambda: describe_turn(Run.objects.get(pk=again.pk), 2))
+    await orm.run_in_thread(first.delete)
+    await orm.run_in_thread(lambda: Run.objects.filter(pk=second.pk).delete())
+    shown = await orm.run_in_thread(lambda: describe_turn(Run.objects.get(pk=again.pk), 2))
     said = [message.get("text") for message in shown["request"]["messages"]]
     assert said[:2] == [script.task, "Hello Ben."], "kept by the fork"
 
@@ -271,9 +271,9 @@ async def test_a_fork_of_an_answer_on_a_thread_knows_the_thread_and_is_not_on_it
 async def test_what_makes_no_sense_is_refused_in_a_sentence_and_writes_nothing(
     studio: Studio, agent: Create
 ) -> None:
-    row = await orm.in_thread(lambda: agent(tools=("calculate",)))
+    row = await orm.run_in_thread(lambda: agent(tools=("calculate",)))
     source = await studio.run(f"{SUM} [[text: Done.]]")
-    before = await orm.in_thread(Run.objects.count)
+    before = await orm.run_in_thread(Run.objects.count)
     refused: list[tuple[int, dict[str, Any], type[Exception], str]] = [
         (9, {}, TurnNotFoundError, "no turn 9; its turns are: 1 to 2"),
         (1, {"call": "1.7", "result": "x"}, InvalidEditError, "no call 1.7; its calls are: 1.0"),
@@ -287,29 +287,31 @@ async def test_what_makes_no_sense_is_refused_in_a_sentence_and_writes_nothing(
     for turn, edits, kind, words in refused:
         with pytest.raises(kind, match=words):
             await fork(studio, source, turn, execute=False, **edits)
-    await orm.in_thread(lambda: Agent.objects.filter(pk=row.pk).update(enabled=False))
+    await orm.run_in_thread(lambda: Agent.objects.filter(pk=row.pk).update(enabled=False))
     with pytest.raises(AgentNotFoundError, match="is stopped"):
         await fork(studio, source, 1, execute=False)
-    assert await orm.in_thread(Run.objects.count) == before
+    assert await orm.run_in_thread(Run.objects.count) == before
 
 
 async def test_a_key_gives_one_fork_and_every_turn_can_be_looked_at(
     studio: Studio, agent: Create
 ) -> None:
-    await orm.in_thread(lambda: agent(tools=("calculate",), approval="always"))
+    await orm.run_in_thread(lambda: agent(tools=("calculate",), approval="always"))
     run_id = await studio.start(f"{SUM} [[text: Done.]]")
     [call] = await waiting(studio, run_id)
-    open_turn = await orm.in_thread(lambda: describe_turn(Run.objects.get(pk=run_id), 1))
+    open_turn = await orm.run_in_thread(lambda: describe_turn(Run.objects.get(pk=run_id), 1))
     assert (open_turn["complete"], open_turn["calls"][0]["status"]) == (False, "waiting")
-    await orm.in_thread(partial(deny_call, call, digest=call.digest, by=ANNA, reason="By hand!"))
+    await orm.run_in_thread(
+        partial(deny_call, call, digest=call.digest, by=ANNA, reason="By hand!")
+    )
     source = await wait_for_end(run_id, studio.host.window)
 
     def twice() -> set[UUID]:
         run = Run.objects.get(pk=source.pk)
-        return {fork_run(run, 1, home=Home.LOCAL, idempotency_key="k") for _ in range(2)}
+        return {fork_run(run, 1, home=Placement.LOCAL, idempotency_key="k") for _ in range(2)}
 
-    assert len(await orm.in_thread(twice)) == 1
-    shown = await orm.in_thread(lambda: describe_turn(source, 1))
+    assert len(await orm.run_in_thread(twice)) == 1
+    shown = await orm.run_in_thread(lambda: describe_turn(source, 1))
     assert shown["request"]["system"] == "Be brief."
     assert shown["request"]["messages"] == [{"role": "user", "text": source.task}]
     assert [tool["name"] for tool in shown["request"]["tools"]] == ["calculate"]
@@ -318,7 +320,7 @@ async def test_a_key_gives_one_fork_and_every_turn_can_be_looked_at(
         *("refused", "denied", "By hand!"),
     )
     assert shown["usage"]["output_tokens"] > 0
-    short = await orm.in_thread(lambda: list_turns(source))
+    short = await orm.run_in_thread(lambda: list_turns(source))
     assert [(row["number"], row["tools"], row["complete"]) for row in short] == [
         *((1, ["calculate"], True), (2, [], True))
     ]

@@ -14,7 +14,7 @@ from agents.journal.events import (
     CancelRequested,
     ContextSummarized,
     Event,
-    Recorded,
+    RecordedEvent,
     RunCreated,
     RunFailed,
     RunForked,
@@ -26,12 +26,12 @@ from agents.llm.messages import ToolDefinition, Usage, UserMessage
 from agents.loop.history import (
     TurnNotFoundError,
     TurnOpenError,
-    boundary,
     is_final,
-    state_at,
+    last_seq_of_turn,
+    replay_to,
     turns,
 )
-from agents.loop.request import request_of
+from agents.loop.request import build_request
 from agents.loop.state import RunState
 from tests.loop.test_state import STARTED, answer, fold, journals, recorded
 
@@ -58,16 +58,19 @@ TOOL = ToolDefinition("tool", "A tool.", {"type": "object"})
 THREAD = (UserMessage("Before."),)
 
 
-def forked(journal: list[Recorded], turn: int, *said: Event) -> list[Recorded]:
+def forked(journal: list[RecordedEvent], turn: int, *said: Event) -> list[RecordedEvent]:
     """The journal of a fork, a worker's claim included."""
-    cut = boundary(journal, turn)
+    cut = last_seq_of_turn(journal, turn)
     added = [RunForked("source", cut, turn), *said, STARTED]
     late = journal[-1].at + timedelta(days=90)
-    return [*journal[:cut], *(Recorded(cut + n, late, e) for n, e in enumerate(added, start=1))]
+    return [
+        *journal[:cut],
+        *(RecordedEvent(cut + n, late, e) for n, e in enumerate(added, start=1)),
+    ]
 
 
 def asked(state: RunState, definition: AgentDefinition) -> object:
-    return replace(request_of(state, definition, tools=(TOOL,)), attempts=0)
+    return replace(build_request(state, definition, tools=(TOOL,)), attempts=0)
 
 
 @given(journals(), st.data())
@@ -81,7 +84,7 @@ def test_a_fork_without_edits_asks_what_its_source_asked_byte_for_byte(
     fork = fold(forked(journal, number), RunState(conversation=list(THREAD)))
     following = found[number:]
     seq = following[0].asked_seq if following else len(journal)
-    source = state_at(journal, seq, THREAD)
+    source = replay_to(journal, seq, THREAD)
     assert (fork.conversation, fork.inbox, fork.turn) == (
         *(source.conversation, source.inbox, source.turn),
     )
@@ -94,7 +97,7 @@ def test_a_fork_without_edits_asks_what_its_source_asked_byte_for_byte(
 def test_a_past_turns_state_is_what_the_model_was_told(events: list[Event]) -> None:
     journal = recorded(events)
     for turn in turns(journal):
-        state = state_at(journal, turn.asked_seq)
+        state = replay_to(journal, turn.asked_seq)
         assert state.turn == turn.number - 1
         assert not state.calls, "no turn is asked for while calls are open"
 
@@ -122,7 +125,7 @@ def test_how_a_run_ended_is_not_copied_and_a_message_gives_new_turns() -> None:
         [RunCreated("Do it.", "solo"), STARTED, answer(1, 0, "Done."), RunSucceeded("Done.")]
     )
     assert is_final(ended, 1)
-    assert boundary(ended, 1) == 3
+    assert last_seq_of_turn(ended, 1) == 3
     state = fold(forked(ended, 1, RunSteered("Once more.")))
     assert state.answer is None, "the message has to be answered"
     assert state.messages[-1] == UserMessage("Once more.")
@@ -137,12 +140,12 @@ def test_an_open_turn_and_a_turn_that_never_was_are_refused_with_a_sentence() ->
         ]
     )
     with pytest.raises(TurnOpenError, match=r"no result of 1\.0\): take turn 0"):
-        boundary(journal, 1)
+        last_seq_of_turn(journal, 1)
     with pytest.raises(TurnNotFoundError, match="no turn 2; its turns are: 1 to 1"):
-        boundary(journal, 2)
+        last_seq_of_turn(journal, 2)
     with pytest.raises(TurnNotFoundError, match="no turn -1"):
-        boundary(journal, -1)
-    assert boundary(journal, 0) == 2, "turn 0 ends where the model was first asked"
+        last_seq_of_turn(journal, -1)
+    assert last_seq_of_turn(journal, 0) == 2, "turn 0 ends where the model was first asked"
 
 
 def test_journals_that_do_not_say_what_the_model_had_seen_can_be_read() -> None:

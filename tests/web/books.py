@@ -17,7 +17,7 @@ from heartbit_site.base.toolspec import Effect, ToolContext, spec_of
 from tests.web.waiting_calls import unserved
 from tools import call_parsing as reading
 from tools.approval import digest
-from tools.call_parsing import Read
+from tools.call_parsing import ParsedCall
 from tools.registry import definition_hash, registry
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def waiting(workspace: Workspace, *statements: str, **more: Any) -> ToolCall:
     given = {"statements": list(statements), **more}
     call = unserved(workspace, agent="clerk", tool="bookkeeping", arguments=given)
     found = reading.read(registry, name="bookkeeping", arguments=json.dumps(given))
-    assert isinstance(found, Read)
+    assert isinstance(found, ParsedCall)
     call.effect = "transactional"
     call.digest = digest(
         call.run_id,

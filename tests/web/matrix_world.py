@@ -40,7 +40,7 @@ from heartbit_site.base.scopes import SCOPES
 from scheduling.actions.run_schedule_now import run_schedule_now
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.choices import FiringStatus
-from scheduling.firings import note
+from scheduling.firings import record_firing
 from scheduling.models import Firing, Schedule
 from tests.web.matrix_table import ROUTES
 from tests.web.people import member, person, session_of
@@ -115,7 +115,7 @@ def _schedule(workspace: Workspace) -> str:
     )
     save_schedule(made, by=SYSTEM)
     run_schedule_now(made, by=SYSTEM)
-    note(made, datetime(2025, 1, 1, tzinfo=UTC), FiringStatus.SKIPPED, made.task)
+    record_firing(made, datetime(2025, 1, 1, tzinfo=UTC), FiringStatus.SKIPPED, made.task)
     return made.name
 
 

@@ -28,7 +28,7 @@ from heartbit_site.base import audit
 from heartbit_site.base.actions.create_api_key import create_api_key
 from heartbit_site.base.actions.save_provider_account import save_provider_account
 from heartbit_site.base.admin.permissions import INSTALLATION
-from heartbit_site.base.admin.workspace_scoped import Scoped
+from heartbit_site.base.admin.workspace_scoped import WorkspaceScopedAdmin
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import (
     ApiKey,
@@ -63,14 +63,14 @@ KEY = "sk-very-secret-and-long-enough-0000"
 
 
 @cache
-def pages() -> dict[str, Scoped]:
+def pages() -> dict[str, WorkspaceScopedAdmin]:
     """The registered classes by model."""
     reverse("admin:index")  # the addresses are there, so every app has registered its classes
     assert Agent in admin.site._registry
     return {
         model._meta.label_lower: page
         for model, page in admin.site._registry.items()
-        if isinstance(page, Scoped)
+        if isinstance(page, WorkspaceScopedAdmin)
     }
 
 

@@ -16,10 +16,10 @@ from agents.actions.decide_call import Decider, approve_call
 from agents.definitions.definition import AgentDefinition, BoundTool
 from agents.errors import CallClosedError
 from agents.llm.messages import ToolCall as Asked
-from agents.loop.ports import Approved, Ready
+from agents.loop.ports import ApprovedCall, ReadyCall
 from agents.models import Decision, ToolCall
-from agents.runtime.stopped_tools import StoppedHere, StoppedTools
-from agents.runtime.toolbox import RunToolbox, context_factory, offer_of
+from agents.runtime.stopped_tools import StoppedTools, WorkspaceStoppedTools
+from agents.runtime.toolbox import RunToolbox, context_factory, offered_tools
 from heartbit_site.base.toolspec import Effect, ToolSpec, spec_of
 from tests.sizes import sized
 from tests.web.waiting_calls import unserved
@@ -115,14 +115,14 @@ def boxed(spec: ToolSpec, *, run: UUID, pinned: str) -> RunToolbox:
 
     http = httpx.AsyncClient(verify=False)  # noqa: S501  it is never used
     return RunToolbox(
-        offer_of(definition, Registry([spec]), is_child=True),
+        offered_tools(definition, Registry([spec]), is_child=True),
         definition,
         approve=False,
         context=context_factory(workspace_id=1, run_id=run, root_id=run, agent="solo", http=http),
         executor=ThreadPoolExecutor(1),
         granted=nobody,
         lost=none_lost,
-        stopped=StoppedHere(StoppedTools(), 1),
+        stopped=WorkspaceStoppedTools(StoppedTools(), 1),
     )
 
 
@@ -132,10 +132,10 @@ async def test_given_an_approval_when_anything_differs_at_the_execution_then_not
     chance = random.Random(4)  # noqa: S311
     spec = replace(spec_of(sent), effect=Effect.AT_MOST_ONCE)
     pinned, run = definition_hash(spec), uuid4()
-    approved = Approved(digest(run, "1.0", definition_hash=pinned, arguments=ARGUMENTS), None)
+    approved = ApprovedCall(digest(run, "1.0", definition_hash=pinned, arguments=ARGUMENTS), None)
     box = boxed(spec, run=run, pinned=pinned)
     exact = await box.prepare("1.0", Asked("c", spec.name, _text(ARGUMENTS)), approved)
-    assert isinstance(exact, Ready), "as it was shown it runs"
+    assert isinstance(exact, ReadyCall), "as it was shown it runs"
 
     other_spec = replace(spec, description="Send money, twice.")
     others = {

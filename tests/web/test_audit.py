@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from django.db import Error, connection, transaction
 
-from heartbit_site.base.audit import SYSTEM, Actor, record, tips, verify
+from heartbit_site.base.audit import SYSTEM, Actor, chain_heads, record, verify
 from heartbit_site.base.models import AuditEntry, Workspace
 from heartbit_site.cli import audit_report
 from heartbit_site.cli.local_backend import LocalBackend
@@ -62,7 +62,7 @@ def test_given_entries_then_they_are_numbered_and_chained(
     assert [entry.number for entry in chain] == [1, 2, 3, 4, 5]
     assert [entry.previous for entry in chain] == ["", *(entry.hash for entry in chain[:-1])]
     assert verify(workspace) == []
-    (tip,) = tips(workspace)
+    (tip,) = chain_heads(workspace)
     assert (tip.number, tip.hash) == (5, chain[-1].hash)
 
 
@@ -126,10 +126,10 @@ def test_given_a_row_that_was_hashed_anew_then_the_next_one_shows_it(
 def test_given_a_cut_end_then_the_printed_tip_differs(
     intruder: Any, chain: list[AuditEntry], workspace: Workspace
 ) -> None:
-    before = tips(workspace)
+    before = chain_heads(workspace)
     intruder.execute("DELETE FROM base_auditentry WHERE id = %s", [chain[4].pk])
     assert verify(workspace) == [], "a shorter chain holds"
-    assert tips(workspace) != before
+    assert chain_heads(workspace) != before
 
 
 def test_given_a_break_then_the_command_says_where_and_fails(

@@ -14,7 +14,7 @@ from agents.actions.post_message import post_message, start_conversation
 from agents.actions.retry_run import retry_run
 from agents.actions.start_run import start_run
 from agents.actions.steer_run import steer_run
-from agents.choices import SecondMessage
+from agents.choices import BusyPolicy
 from agents.errors import CallClosedError
 from agents.models import Agent, Run
 from heartbit_site.base.audit import Actor, verify
@@ -81,14 +81,14 @@ def test_given_what_is_refused_or_undone_then_the_audit_has_nothing_of_it(
 def test_given_a_message_that_steers_or_interrupts_then_that_is_told_once(
     workspace: Workspace, run: Run
 ) -> None:
-    thread = start_conversation(workspace, agent="writer", second_message=SecondMessage.STEER)
+    thread = start_conversation(workspace, agent="writer", second_message=BusyPolicy.STEER)
     first = post_message(thread, "One.", by=ADA)
     for _ in range(2):
         post_message(thread, "Two.", by=ADA, idempotency_key="two")
-    post_message(thread, "Three.", by=ADA, second_message=SecondMessage.QUEUE)
+    post_message(thread, "Three.", by=ADA, second_message=BusyPolicy.QUEUE)
     assert told(workspace) == [("run.steer", f"run:{first.run_id}", {})]
     for _ in range(2):
-        interrupt = SecondMessage.INTERRUPT
+        interrupt = BusyPolicy.INTERRUPT
         post_message(thread, "Four.", by=ADA, second_message=interrupt, idempotency_key="four")
     stopped = [target for action, target, _ in told(workspace) if action == "run.cancel"]
     runs = Run.objects.filter(conversation=thread, status="cancelled")

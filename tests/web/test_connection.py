@@ -89,8 +89,8 @@ def test_given_a_server_when_it_freezes_then_the_page_says_so_in_five_seconds_an
 
 @pytest.mark.parametrize("which", ["workspace", "run"])
 async def test_given_a_ping_then_every_socket_answers(workspace: Workspace, which: str) -> None:
-    run = await orm.in_thread(lambda: waiting_run(workspace))
-    cookie = await orm.in_thread(lambda: session_of(member(workspace)))
+    run = await orm.run_in_thread(lambda: waiting_run(workspace))
+    cookie = await orm.run_in_thread(lambda: session_of(member(workspace)))
     path = f"/ws/{workspace.slug}/" if which == "workspace" else run_path(workspace, run)
     talk = await opened(path, cookie)
     await talk.say('{"type": "ping"}')

@@ -11,7 +11,7 @@ from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import Decider, approve_call, deny_call, edit_call
 from agents.actions.settle_call import settle_call
 from agents.approvals.question_state import load_question_state
-from agents.choices import Outcome
+from agents.choices import CallResolution
 from agents.models import Decision, ToolCall, Wait
 from heartbit_site.base.audit import Actor
 from tests.admin import rows
@@ -140,7 +140,7 @@ class TestState:
         doubtful = in_doubt(workspace)
         key = Wait.objects.get(run=doubtful.run, kind="outcome").key
         assert state(doubtful, key) == ("open", "")
-        settle_call(doubtful, Outcome.SKIPPED, by=BOB)
+        settle_call(doubtful, CallResolution.SKIPPED, by=BOB)
         assert state(doubtful, key) == ("skipped", "bob")
 
         other = unserved(workspace)

@@ -25,7 +25,7 @@ from agents.errors import (
     DryRunUnavailableError,
     InvalidEditError,
 )
-from agents.limits.pauses import Held
+from agents.limits.pauses import PauseTarget
 from agents.models import Agent, BlackboardEntry, Run, ToolBinding, ToolCall
 from agents.models.pause import PauseKind
 from heartbit_site.base.audit import SYSTEM
@@ -313,7 +313,7 @@ class TestWhatItRefuses:
 
     def test_given_a_stopped_tool_when_tried_then_it_is_not_run(self, workspace: Workspace) -> None:
         call = waiting(workspace, "DELETE FROM book_log")
-        held = Held(PauseKind.TOOL, workspace=workspace, tool=call.tool)
+        held = PauseTarget(PauseKind.TOOL, workspace=workspace, tool=call.tool)
         pause_work(held, by=SYSTEM, reason="a leak")
         with pytest.raises(
             DryRunUnavailableError, match=r"was stopped by Heartbit \(a leak\): it cannot"

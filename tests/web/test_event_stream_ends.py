@@ -48,7 +48,7 @@ async def test_given_a_logout_or_another_password_then_an_event_stream_ends(
         user = member(workspace)
         return start_run(workspace, "x", agent="writer"), user, session_of(user)
 
-    run, user, session = await orm.in_thread(parked)
+    run, user, session = await orm.run_in_thread(parked)
     browser = AsyncClient(headers={"host": "127.0.0.1"})
     browser.cookies[settings.SESSION_COOKIE_NAME] = session
     answer: Any = await browser.get(f"/api/v1/runs/{run}/events?workspace={workspace.slug}")
@@ -59,7 +59,7 @@ async def test_given_a_logout_or_another_password_then_an_event_stream_ends(
         said = await anext(chunks)
     assert b"run.created" in said
     assert await anext(chunks) == stream.BEAT, "it goes on"
-    await orm.in_thread(lambda: ends(user, session))
+    await orm.run_in_thread(lambda: ends(user, session))
     async with asyncio.timeout(20):
         async for _ in chunks:
             pass

@@ -48,11 +48,11 @@ def _hints_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def signed_in(workspace: Workspace, role: str = "admin") -> str:
-    return await orm.in_thread(lambda: session_of(member(workspace, role)))
+    return await orm.run_in_thread(lambda: session_of(member(workspace, role)))
 
 
 async def root() -> str:
-    return await orm.in_thread(lambda: session_of(person(operator=True)))
+    return await orm.run_in_thread(lambda: session_of(person(operator=True)))
 
 
 async def heard(talk: Talk, what: Callable[[dict[str, Any]], Any]) -> dict[str, Any]:
@@ -78,22 +78,22 @@ class TestHints:
         first = await talk.hears()
         assert (first["live"], first["newest_run"]) == (0, None)
         await subscribed()
-        run = await orm.in_thread(lambda: start_run(workspace, "Wait.", agent="writer"))
+        run = await orm.run_in_thread(lambda: start_run(workspace, "Wait.", agent="writer"))
         began = await heard(talk, lambda frame: frame["newest_run"] == str(run))
         assert began["runs"] > first["runs"]
-        await orm.in_thread(lambda: cancel_run(workspace, run, reason="not needed"))
+        await orm.run_in_thread(lambda: cancel_run(workspace, run, reason="not needed"))
         assert (await heard(talk, lambda frame: frame["runs"] > began["runs"]))["waiting"] == 0
 
     async def test_given_a_worker_when_a_run_waits_and_is_denied_then_both_sockets_are_told(
         self, workspace: Workspace, worker: Worker
     ) -> None:
-        await orm.in_thread(lambda: careful(workspace))
+        await orm.run_in_thread(lambda: careful(workspace))
         cookie = await signed_in(workspace)
         page = await opened(f"/ws/{workspace.slug}/", cookie)
         admin = await opened(ADMIN, cookie)
         assert [(await one.hears())["waiting"] for one in (page, admin)] == [0, 0]
         await subscribed()
-        run = await orm.in_thread(lambda: start_run(workspace, SUM, agent="solo"))
+        run = await orm.run_in_thread(lambda: start_run(workspace, SUM, agent="solo"))
         for one in (page, admin):
             await heard(one, lambda frame: frame["waiting"] == 1)
 
@@ -102,14 +102,14 @@ class TestHints:
             asked = call.get(run_id=run)
             deny_call(asked, digest=asked.digest, by=Decider("grace", "api"), reason="No.")
 
-        await orm.in_thread(deny)
+        await orm.run_in_thread(deny)
         await heard(admin, lambda frame: frame["waiting"] == 0)
         await heard(page, lambda frame: frame["waiting"] == frame["live"] == 0)
 
     async def test_given_a_change_elsewhere_then_those_who_may_not_see_it_hear_nothing(
         self, workspace: Workspace
     ) -> None:
-        other = await orm.in_thread(another)
+        other = await orm.run_in_thread(another)
         mine = await opened(ADMIN, await signed_in(workspace, "viewer"))
         every = await opened(ADMIN, await root())
         first, before = await mine.hears(), await every.hears()
@@ -131,11 +131,11 @@ class TestTheAdminsSocket:
     async def test_given_somebody_who_belongs_nowhere_then_it_is_closed(
         self, workspace: Workspace, who: str, code: int
     ) -> None:
-        cookie = "" if who == "nobody" else await orm.in_thread(lambda: session_of(person()))
+        cookie = "" if who == "nobody" else await orm.run_in_thread(lambda: session_of(person()))
         assert await (await opened(ADMIN, cookie)).closed_with() == code
 
     async def test_given_a_key_then_it_is_closed(self, workspace: Workspace) -> None:
-        _, key = await orm.in_thread(
+        _, key = await orm.run_in_thread(
             lambda: create_api_key(workspace, "reader", scopes=["runs:read"])
         )
         talk = await opened(ADMIN, authorization=f"Bearer {key}", origin="")
@@ -170,19 +170,19 @@ class TestTheAdminsSocket:
             else:
                 Membership.objects.filter(workspace=workspace).delete()
 
-        await orm.in_thread(go)
+        await orm.run_in_thread(go)
         assert await talk.closed_with() == code
 
     async def test_given_a_second_workspace_when_somebody_joins_it_then_they_hear_of_it_too(
         self, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(MemberConsumer, "check_seconds", 0.05)
-        other = await orm.in_thread(another)
-        user = await orm.in_thread(lambda: member(workspace, "viewer"))
-        talk = await opened(ADMIN, await orm.in_thread(lambda: session_of(user)))
+        other = await orm.run_in_thread(another)
+        user = await orm.run_in_thread(lambda: member(workspace, "viewer"))
+        talk = await opened(ADMIN, await orm.run_in_thread(lambda: session_of(user)))
         first = await talk.hears()
         joined = Membership(workspace=other, user=user, role="viewer")
-        await orm.in_thread(lambda: joined.save(force_insert=True))
+        await orm.run_in_thread(lambda: joined.save(force_insert=True))
         second = await heard(talk, lambda frame: frame["runs"] > first["runs"])
         notify(other.pk, "runs")
         await heard(talk, lambda frame: frame["runs"] > second["runs"])
@@ -280,7 +280,7 @@ class TestValkeyDown:
         try:
             while hub._listener.is_connected:
                 await asyncio.sleep(0.01)
-            run = await orm.in_thread(lambda: start_run(workspace, "Wait.", agent="writer"))
+            run = await orm.run_in_thread(lambda: start_run(workspace, "Wait.", agent="writer"))
             found = await heard(talk, lambda frame: frame["newest_run"] == str(run))
             late = await opened(ADMIN, cookie)  # a page that is opened meanwhile
             assert (await late.hears())["type"] == "pulse"
@@ -290,6 +290,6 @@ class TestValkeyDown:
         await subscribed()
         # Nobody knows what was missed, so everything is read and the page told to do the same.
         told = await heard(talk, lambda frame: frame["calls"] > found["calls"])
-        again = await orm.in_thread(lambda: start_run(workspace, "Wait.", agent="writer"))
+        again = await orm.run_in_thread(lambda: start_run(workspace, "Wait.", agent="writer"))
         after = await heard(talk, lambda frame: frame["newest_run"] == str(again))
         assert after["runs"] > told["runs"]

@@ -18,9 +18,9 @@ from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
 from agents.actions.start_tool_call import start_tool_call
 from agents.journal import events
-from agents.live.json_lines import line_of
+from agents.live.json_lines import to_json_line
 from agents.live.tree_view import Tree
-from agents.live.updates import Happened, RunSeen, Streamed
+from agents.live.updates import DeltaUpdate, EventUpdate, RunUpdate
 from agents.llm.messages import AssistantMessage, ToolCall, Usage
 from agents.models import Agent, Run
 from agents.runs.live_entries import Delta
@@ -278,19 +278,21 @@ class TestTheList:
 def lines(*updates: Update) -> list[dict[str, Any]]:
     """What a page's socket sends of run ``a``, which nothing was known of."""
     tree, found = Tree(), []
-    for update in (RunSeen(Run(pk=A, agent="w", task="T")), *updates):
+    for update in (RunUpdate(Run(pk=A, agent="w", task="T")), *updates):
         view = tree.apply(update)
         if view is not None:
-            found.append(line_of(update, tree.runs[A]) | {"view": view})
+            found.append(to_json_line(update, tree.runs[A]) | {"view": view})
     return found
 
 
-def event(seq: int, what: events.Event) -> Happened:
-    return Happened(A, events.Recorded(seq, datetime(2026, 1, 1, second=seq, tzinfo=UTC), what))
+def event(seq: int, what: events.Event) -> EventUpdate:
+    return EventUpdate(
+        A, events.RecordedEvent(seq, datetime(2026, 1, 1, second=seq, tzinfo=UTC), what)
+    )
 
 
-def delta(offset: int, text: str, *, attempt: int = 1, kind: DeltaKind = "text") -> Streamed:
-    return Streamed(A, Delta(1, attempt, offset, text, kind))
+def delta(offset: int, text: str, *, attempt: int = 1, kind: DeltaKind = "text") -> DeltaUpdate:
+    return DeltaUpdate(A, Delta(1, attempt, offset, text, kind))
 
 
 def answered(text: str) -> events.ModelAnswered:

@@ -14,7 +14,7 @@ from playwright.sync_api import expect
 from agents.actions.decide_call import Always, Decider, approve_call
 from agents.actions.post_message import post_message, start_conversation
 from agents.actions.start_run import start_run
-from agents.choices import Outcome
+from agents.choices import CallResolution
 from agents.models import Agent, Decision, Delivery, Run, RunEvent, ToolCall
 from heartbit_site.base.markdown import LONGEST
 from heartbit_site.base.models import Workspace
@@ -233,7 +233,7 @@ class TestDecisions:
         expect(decided).to_contain_text("Approved with other arguments by bert (terminal)")
         expect(decided).to_contain_text(re.compile(r"Confirmed by \S+ \(web\)"))
         expect(decided.get_by_label("Arguments of http_request")).to_contain_text("\\u202e")
-        assert Decision.objects.get(run=call.run, verdict=Outcome.DONE).reason == "Code 200."
+        assert Decision.objects.get(run=call.run, verdict=CallResolution.DONE).reason == "Code 200."
 
     def test_given_a_standing_permission_then_the_calls_say_which(
         self, signed_in: Visitor, workspace: Workspace

@@ -39,8 +39,8 @@ def _often(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def signed_in(workspace: Workspace) -> tuple[User, str]:
     """Somebody, and their session."""
-    user = await orm.in_thread(lambda: member(workspace, password="the first"))
-    return user, await orm.in_thread(lambda: session_of(user))
+    user = await orm.run_in_thread(lambda: member(workspace, password="the first"))
+    return user, await orm.run_in_thread(lambda: session_of(user))
 
 
 @pytest.mark.usefixtures("_often")
@@ -59,7 +59,7 @@ async def test_given_a_session_that_no_page_would_be_shown_for_then_the_socket_c
         else:
             Session.objects.filter(session_key=cookie).update(expire_date=timezone.now())
 
-    await orm.in_thread(end)
+    await orm.run_in_thread(end)
     assert await talk.closed_with() == UNKNOWN
 
 
@@ -69,7 +69,7 @@ async def test_given_a_session_that_lasts_then_the_socket_does(workspace: Worksp
     talk = await opened(f"/ws/{workspace.slug}/", cookie)
     assert (await talk.hears())["newest_run"] is None
     await asyncio.sleep(0.3)
-    run = await orm.in_thread(lambda: start_run(workspace, "Wait.", agent="writer"))
+    run = await orm.run_in_thread(lambda: start_run(workspace, "Wait.", agent="writer"))
     assert (await talk.hears())["newest_run"] == str(run)
     await talk.say("no request")
     assert await talk.closed_with() == MALFORMED

@@ -63,12 +63,12 @@ class TestWhoIsLetIn:
     async def test_given_a_key_then_neither_cookie_nor_origin_is_asked_for_and_its_use_is_noted(
         self, workspace: Workspace, origin: str
     ) -> None:
-        row, key = await orm.in_thread(
+        row, key = await orm.run_in_thread(
             lambda: create_api_key(workspace, "reader", scopes=["runs:read"])
         )
         talk = await opened(pulse_of(workspace), **{**bearer(key), "origin": origin})
         assert (await talk.hears())["type"] == "pulse"
-        noted = await orm.in_thread(lambda: ApiKey.objects.get(pk=row.pk))
+        noted = await orm.run_in_thread(lambda: ApiKey.objects.get(pk=row.pk))
         assert noted.last_used_at is not None
 
     @pytest.mark.parametrize("why", ["unknown", "malformed", "revoked", "expired", "of nobody"])
@@ -88,7 +88,7 @@ class TestWhoIsLetIn:
             sent = {"unknown": GUESS, "malformed": "é hb_x_y"}.get(why, key)
             return sent, session_of(member(workspace))
 
-        key, cookie = await orm.in_thread(prepare)
+        key, cookie = await orm.run_in_thread(prepare)
         talk = await opened(pulse_of(workspace), cookie, authorization=f"Bearer {key}")
         assert await talk.closed_with() == 4401
 
@@ -103,7 +103,7 @@ class TestWhoIsLetIn:
             path = pulse_of(workspace) if what == "workspace" else run_path(own, run)
             return path, key, session_of(member(workspace))
 
-        path, key, cookie = await orm.in_thread(prepare)
+        path, key, cookie = await orm.run_in_thread(prepare)
         talk = await opened(path, cookie, authorization=f"Bearer {key}")
         assert await talk.closed_with() == 4404
 
@@ -116,14 +116,14 @@ class TestWhoIsLetIn:
                 return create_api_key(workspace, "left", scopes=SCOPES, user=person())[1]
             return key_for(workspace, UNREADABLE)
 
-        key = await orm.in_thread(prepare)
+        key = await orm.run_in_thread(prepare)
         assert await (await opened(pulse_of(workspace), **bearer(key))).closed_with() == 4403
 
     @pytest.mark.parametrize("name", ["key", "token", "access_token", "authorization", "api_key"])
     async def test_given_a_key_in_the_address_then_it_is_none(
         self, workspace: Workspace, name: str
     ) -> None:
-        key = await orm.in_thread(lambda: key_for(workspace))
+        key = await orm.run_in_thread(lambda: key_for(workspace))
         for query in (f"{name}={key}", f"{name}=Bearer%20{key}"):
             talk = await opened(pulse_of(workspace), query=query)
             assert await talk.closed_with() == 4401
@@ -134,7 +134,7 @@ class TestWhoIsLetIn:
     async def test_given_a_header_without_a_key_then_it_is_a_page_as_ever(
         self, workspace: Workspace, header: str
     ) -> None:
-        cookie = await orm.in_thread(lambda: session_of(member(workspace)))
+        cookie = await orm.run_in_thread(lambda: session_of(member(workspace)))
         path = pulse_of(workspace)
         talk = await opened(path, cookie, authorization=header)
         assert (await talk.hears())["type"] == "pulse"
@@ -189,12 +189,12 @@ class TestHowLong:
     ) -> None:
         assert MemberConsumer.check_seconds < 5
         monkeypatch.setattr(MemberConsumer, "check_seconds", 0.05)
-        row, key = await orm.in_thread(
+        row, key = await orm.run_in_thread(
             lambda: create_api_key(workspace, "reader", scopes=SCOPES, user=member(workspace))
         )
         talk = await opened(pulse_of(workspace), **bearer(key))
         assert (await talk.hears())["type"] == "pulse"
-        await orm.in_thread(lambda: lose(row))
+        await orm.run_in_thread(lambda: lose(row))
         assert await talk.closed_with() == code
 
     @pytest.mark.paced

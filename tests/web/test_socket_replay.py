@@ -78,13 +78,13 @@ class Reader:
 
 
 async def reader_of(workspace: Workspace, run: UUID) -> Reader:
-    return Reader(workspace, run, await orm.in_thread(lambda: session_of(member(workspace))))
+    return Reader(workspace, run, await orm.run_in_thread(lambda: session_of(member(workspace))))
 
 
 async def test_given_an_ended_run_when_resumed_from_any_event_then_the_rest_comes_once(
     site: WebServer, worker: Worker, workspace: Workspace
 ) -> None:
-    run = await orm.in_thread(lambda: start_run(workspace, SCRIPT, agent="orchestrator"))
+    run = await orm.run_in_thread(lambda: start_run(workspace, SCRIPT, agent="orchestrator"))
     whole = await reader_of(workspace, run)
     await whole.read(site.url)
     events = [line for line in whole.lines if line["type"] == "event"]
@@ -101,7 +101,7 @@ async def test_given_answers_of_models_then_lines_have_them_as_sanitised_html(
     site: WebServer, worker: Worker, workspace: Workspace
 ) -> None:
     task = "[[text: **Hi** <script>alert(1)</script> [x](javascript:alert(1))]]"
-    run = await orm.in_thread(lambda: start_run(workspace, task, agent="writer"))
+    run = await orm.run_in_thread(lambda: start_run(workspace, task, agent="writer"))
     reader = await reader_of(workspace, run)
     await reader.read(site.url)
     html = {line["event"]: line["html"] for line in reader.lines if "html" in line}
@@ -129,7 +129,7 @@ async def test_given_sockets_dropped_at_random_and_a_flushed_valkey_then_nothing
 
 async def cut_off_and_flushed(site: WebServer, workspace: Workspace, *, seed: int) -> None:
     """One run and its sub-agents, watched by many whose sockets break."""
-    run = await orm.in_thread(lambda: start_run(workspace, SCRIPT, agent="orchestrator"))
+    run = await orm.run_in_thread(lambda: start_run(workspace, SCRIPT, agent="orchestrator"))
     readers = [await reader_of(workspace, run) for _ in range(WATCHERS)]
 
     valkey = redis.Redis.from_url(settings.REDIS_URL)
@@ -143,7 +143,7 @@ async def cut_off_and_flushed(site: WebServer, workspace: Workspace, *, seed: in
     async def flush() -> None:
         # Not when some reader was sent a part of an answer: one that is late, or cut off, may get
         # whole answers only.
-        while not await orm.in_thread(is_worth_it):
+        while not await orm.run_in_thread(is_worth_it):
             await asyncio.sleep(0.01)
         await asyncio.to_thread(valkey.flushall)
 
@@ -158,7 +158,7 @@ async def cut_off_and_flushed(site: WebServer, workspace: Workspace, *, seed: in
         rows = Run.objects.filter(root_id=run).values_list("pk", "last_seq")
         return {str(pk): list(range(1, last + 1)) for pk, last in rows}
 
-    expected = await orm.in_thread(recorded)
+    expected = await orm.run_in_thread(recorded)
     assert len(expected) == 3
     for reader in readers:
         assert reader.sockets > 1, "it was cut off"

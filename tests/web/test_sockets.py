@@ -56,13 +56,13 @@ class TestWhoIsLetIn:
             }[what]
             return path, cookie
 
-        path, cookie = await orm.in_thread(prepare)
+        path, cookie = await orm.run_in_thread(prepare)
         assert await (await opened(path, cookie)).closed_with() == 4404
 
     async def test_given_a_page_of_another_host_then_the_handshake_is_refused(
         self, workspace: Workspace
     ) -> None:
-        cookie = await orm.in_thread(lambda: session_of(member(workspace)))
+        cookie = await orm.run_in_thread(lambda: session_of(member(workspace)))
         talk = Talk(f"/ws/{workspace.slug}/", cookie, origin="https://evil.example")
         assert await talk.open() == "websocket.close"
 
@@ -81,8 +81,8 @@ class TestHowLong:
     ) -> None:
         assert MemberConsumer.check_seconds < 5
         monkeypatch.setattr(MemberConsumer, "check_seconds", 0.05)
-        user = await orm.in_thread(lambda: member(workspace))
-        cookie = await orm.in_thread(lambda: session_of(user))
+        user = await orm.run_in_thread(lambda: member(workspace))
+        cookie = await orm.run_in_thread(lambda: session_of(user))
         talk = await opened(f"/ws/{workspace.slug}/", cookie)
         assert (await talk.hears())["type"] == "pulse"
 
@@ -92,15 +92,15 @@ class TestHowLong:
             else:
                 Membership.objects.filter(user=user).delete()
 
-        await orm.in_thread(leave)
+        await orm.run_in_thread(leave)
         assert await talk.closed_with() == 4401
 
     async def test_given_nothing_asked_then_the_socket_closes(
         self, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(consumers, "ASK_SECONDS", 0.05)
-        run = await orm.in_thread(lambda: waiting_run(workspace))
-        cookie = await orm.in_thread(lambda: session_of(member(workspace)))
+        run = await orm.run_in_thread(lambda: waiting_run(workspace))
+        cookie = await orm.run_in_thread(lambda: session_of(member(workspace)))
         assert await (await opened(run_path(workspace, run), cookie)).closed_with() == 4408
 
 
@@ -131,14 +131,14 @@ class TestFrames:
     async def test_given_a_frame_that_is_no_request_then_the_code_is_4413(
         self, workspace: Workspace, frame: str | bytes
     ) -> None:
-        run = await orm.in_thread(lambda: waiting_run(workspace))
-        cookie = await orm.in_thread(lambda: session_of(member(workspace)))
+        run = await orm.run_in_thread(lambda: waiting_run(workspace))
+        cookie = await orm.run_in_thread(lambda: session_of(member(workspace)))
         talk = await opened(run_path(workspace, run), cookie)
         await talk.say(frame)
         assert await talk.closed_with() == 4413
 
     async def test_given_any_frame_then_the_pulse_hangs_up(self, workspace: Workspace) -> None:
-        cookie = await orm.in_thread(lambda: session_of(member(workspace)))
+        cookie = await orm.run_in_thread(lambda: session_of(member(workspace)))
         talk = await opened(f"/ws/{workspace.slug}/", cookie)
         await talk.say('{"type": "resume"}')
         assert await talk.closed_with() == 4413
@@ -146,7 +146,7 @@ class TestFrames:
     async def test_given_more_frames_than_a_second_allows_then_the_code_is_4429(
         self, workspace: Workspace
     ) -> None:
-        cookie = await orm.in_thread(lambda: session_of(member(workspace)))
+        cookie = await orm.run_in_thread(lambda: session_of(member(workspace)))
         listening: Any = Listener.as_asgi()  # Django's types know HTTP alone
         address: Any = place("ws/<slug:workspace>/", listening)
         serving = AuthMiddlewareStack(URLRouter([address]))
@@ -161,8 +161,8 @@ class TestFrames:
     async def test_given_more_than_64_kb_then_the_server_as_it_is_shipped_refuses_it(
         self, workspace: Workspace, shipped: str
     ) -> None:
-        run = await orm.in_thread(lambda: waiting_run(workspace))
-        cookie = await orm.in_thread(lambda: session_of(member(workspace)))
+        run = await orm.run_in_thread(lambda: waiting_run(workspace))
+        cookie = await orm.run_in_thread(lambda: session_of(member(workspace)))
         headers = {"Cookie": f"{settings.SESSION_COOKIE_NAME}={cookie}", "Origin": shipped}
         address = shipped.replace("http", "ws") + run_path(workspace, run)
         async with connect(address, additional_headers=headers) as opening:

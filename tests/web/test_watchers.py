@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from agents.actions.start_run import start_run
 from agents.choices import TERMINAL
 from agents.live import watchers
-from agents.live.updates import Happened, RunSeen, Streamed
+from agents.live.updates import DeltaUpdate, EventUpdate, RunUpdate
 from agents.live.valkey import connect
 from agents.models import Run
 from agents.querysets import events_after, tree
@@ -33,7 +33,7 @@ SCRIPT = (
 
 
 async def started(workspace: Workspace) -> UUID:
-    return await orm.in_thread(lambda: start_run(workspace, SCRIPT, agent="orchestrator"))
+    return await orm.run_in_thread(lambda: start_run(workspace, SCRIPT, agent="orchestrator"))
 
 
 async def seen(
@@ -52,7 +52,7 @@ async def seen(
 def seqs(updates: list[Update]) -> dict[UUID, list[int]]:
     found: dict[UUID, list[int]] = {}
     for update in updates:
-        if isinstance(update, Happened):
+        if isinstance(update, EventUpdate):
             found.setdefault(update.run_id, []).append(update.recorded.seq)
     return found
 
@@ -61,7 +61,7 @@ async def journal(root: UUID) -> dict[UUID, list[int]]:
     def read() -> dict[UUID, list[int]]:
         return {run.pk: [row.seq for row in events_after(run.pk, 0)] for run in tree(root)}
 
-    return await orm.in_thread(read)
+    return await orm.run_in_thread(read)
 
 
 async def test_given_many_who_come_at_different_times_then_one_reads_and_all_see_all(
@@ -96,12 +96,12 @@ async def test_given_a_model_in_the_middle_of_its_answer_then_a_newcomer_has_its
         text = ""
         async for batch in batches:
             for update in batch.updates:
-                if isinstance(update, Streamed) and update.run_id == root:
+                if isinstance(update, DeltaUpdate) and update.run_id == root:
                     text += update.delta.text
             if len(text) > 5:
                 break
     newcomer = await seen(root)
-    deltas = [one.delta for one in newcomer if isinstance(one, Streamed) and one.run_id == root]
+    deltas = [one.delta for one in newcomer if isinstance(one, DeltaUpdate) and one.run_id == root]
     assert deltas[0].offset == 0
     assert "".join(delta.text for delta in deltas).startswith(text)
     await first
@@ -119,7 +119,7 @@ async def test_given_a_watcher_that_claims_what_it_cannot_have_then_it_harms_nob
     assert seqs(updates) == await journal(root)
     told = await liar
     own = set(await journal(root))
-    assert {one.run_id for one in told if not isinstance(one, RunSeen)} <= own
+    assert {one.run_id for one in told if not isinstance(one, RunUpdate)} <= own
     assert seqs(told)[root][-1] == seqs(updates)[root][-1]
 
 
@@ -164,7 +164,7 @@ async def test_given_an_ended_run_then_its_journal_is_all_and_nothing_is_read_on
     root = await started(workspace)
     whole = await seen(root)
     monkeypatch.setattr(watchers, "_attend", None)
-    assert (await orm.in_thread(lambda: Run.objects.get(pk=root))).status in TERMINAL
+    assert (await orm.run_in_thread(lambda: Run.objects.get(pk=root))).status in TERMINAL
     assert seqs(await seen(root)) == seqs(whole)
     [last] = [seq[-1] for run, seq in seqs(whole).items() if run == root]
     assert seqs(await seen(root, after={root: last})).get(root) is None

@@ -22,13 +22,13 @@ from agents.actions.rotate_webhook_secret import rotate_webhook_secret
 from agents.actions.save_webhook import save_webhook
 from agents.actions.send_webhook_again import ping_webhook, send_webhook_again
 from agents.actions.start_run import start_run
-from agents.choices import Home
+from agents.choices import Placement
 from agents.delivery.webhooks import EVENTS, RETRY_AFTER
 from agents.errors import DeliveryStateError
 from agents.housekeeping.beat import BEAT_SCHEDULE
 from agents.llm.messages import ToolCall
 from agents.models import Run, WebhookDelivery, WebhookEndpoint
-from agents.runs.webhook_events import MOST_CHARACTERS, look_for
+from agents.runs.webhook_events import MOST_CHARACTERS, create_webhook_deliveries
 from heartbit_site.base import queues
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.errors import ConfigurationError
@@ -202,7 +202,7 @@ def test_given_looks_at_once_then_each_run_is_told_of_once(
     workspace: Workspace, receiver: Receiver
 ) -> None:
     endpoint, _ = webhook(workspace, receiver.url)
-    ids = [start_run(workspace, str(n), agent="writer", home=Home.LOCAL) for n in range(20)]
+    ids = [start_run(workspace, str(n), agent="writer", home=Placement.LOCAL) for n in range(20)]
     ready, failed = threading.Barrier(2), []
 
     def look() -> None:
@@ -258,7 +258,7 @@ def test_given_a_long_pause_then_a_look_goes_back_a_day_and_no_further(
         Run.objects.filter(pk=run.pk).update(finished_at=now - hours * ago())
     longest = now - 48 * ago()
     WebhookEndpoint.objects.filter(pk=endpoint.pk).update(since=longest, looked_at=longest)
-    assert look_for(endpoint) == 1
+    assert create_webhook_deliveries(endpoint) == 1
     assert [row.run_id for row in deliveries(endpoint)] == [late.pk]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agents.llm.bridge.known import KNOWN, Known, installed
+from agents.llm.bridge.known import KNOWN, BridgedProvider, installed
 from agents.llm.credentials import find_key, no_web_address, url_path
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.installation import providers_command
@@ -65,7 +65,7 @@ def account_for(
 
 
 def _settings(
-    name: str, known: Known, environ: Mapping[str, str], *, base_url: str
+    name: str, known: BridgedProvider, environ: Mapping[str, str], *, base_url: str
 ) -> dict[str, str]:
     settings = {}
     for argument, variables in known.settings.items():
@@ -79,7 +79,7 @@ def _settings(
     return settings
 
 
-def _check_bridged_url(name: str, known: Known, base_url: str) -> None:
+def _check_bridged_url(name: str, known: BridgedProvider, base_url: str) -> None:
     if not known.base_url:
         raise ConfigurationError(
             f"The provider {name} takes no other base URL; leave it empty, or use the provider "

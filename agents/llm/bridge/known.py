@@ -12,7 +12,7 @@ Transport = Literal["shared", "httpx2", "own"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class BridgedProvider:
     """One provider of pydantic-ai.
 
     Attributes:
@@ -36,14 +36,14 @@ class Known:
     required: tuple[str, ...] = ()
 
 
-def _openai(*key_env: str) -> Known:
+def _openai(*key_env: str) -> BridgedProvider:
     """Return a provider that pydantic-ai reaches with the SDK of OpenAI."""
-    return Known(package="openai", key_env=key_env, base_url="client")
+    return BridgedProvider(package="openai", key_env=key_env, base_url="client")
 
 
-KNOWN: dict[str, Known] = {
+KNOWN: dict[str, BridgedProvider] = {
     "alibaba": _openai("ALIBABA_API_KEY", "DASHSCOPE_API_KEY"),
-    "azure": Known(
+    "azure": BridgedProvider(
         package="openai",
         key_env=("AZURE_OPENAI_API_KEY",),
         base_url="azure_endpoint",
@@ -53,7 +53,7 @@ KNOWN: dict[str, Known] = {
         },
         required=("azure_endpoint",),
     ),
-    "bedrock": Known(
+    "bedrock": BridgedProvider(
         package="boto3",
         key_env=("AWS_BEARER_TOKEN_BEDROCK",),
         key_required=False,
@@ -68,15 +68,15 @@ KNOWN: dict[str, Known] = {
         required=("region_name",),
     ),
     "cerebras": _openai("CEREBRAS_API_KEY"),
-    "cohere": Known(package="cohere", key_env=("CO_API_KEY",), transport="shared"),
+    "cohere": BridgedProvider(package="cohere", key_env=("CO_API_KEY",), transport="shared"),
     "deepseek": _openai("DEEPSEEK_API_KEY"),
     "fireworks": _openai("FIREWORKS_API_KEY"),
-    "google": Known(
+    "google": BridgedProvider(
         package="google-genai",
         key_env=("GOOGLE_API_KEY", "GEMINI_API_KEY"),
         base_url="base_url",
     ),
-    "google-cloud": Known(
+    "google-cloud": BridgedProvider(
         package="google-genai",
         key_env=(),
         key_required=False,
@@ -87,11 +87,15 @@ KNOWN: dict[str, Known] = {
         },
         required=("project",),
     ),
-    "groq": Known(package="groq", key_env=("GROQ_API_KEY",), transport="shared", base_url="client"),
-    "huggingface": Known(
+    "groq": BridgedProvider(
+        package="groq", key_env=("GROQ_API_KEY",), transport="shared", base_url="client"
+    ),
+    "huggingface": BridgedProvider(
         package="huggingface-hub", key_env=("HF_TOKEN",), transport="own", base_url="base_url"
     ),
-    "mistral": Known(package="mistralai", key_env=("MISTRAL_API_KEY",), base_url="base_url"),
+    "mistral": BridgedProvider(
+        package="mistralai", key_env=("MISTRAL_API_KEY",), base_url="base_url"
+    ),
     "moonshotai": _openai("MOONSHOTAI_API_KEY"),
     "nebius": _openai("NEBIUS_API_KEY"),
     "sambanova": _openai("SAMBANOVA_API_KEY"),
@@ -101,7 +105,7 @@ KNOWN: dict[str, Known] = {
 }
 
 
-def installed(known: Known) -> bool:
+def installed(known: BridgedProvider) -> bool:
     """Whether pydantic-ai and the provider's package are here; imports neither."""
     if find_spec("pydantic_ai") is None:
         return False

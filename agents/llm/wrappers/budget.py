@@ -1,6 +1,6 @@
 """Spend no more than a budget allows: reserve before a call, let go once its answer is settled.
 
-The state belongs to a ``Purse``, one a run; ``agents.runtime.budgets`` has the runtime's.
+The state belongs to a ``Allowance``, one a run; ``agents.runtime.budgets`` has the runtime's.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Amount:
         return Amount(min(self.tokens, other.tokens), min(self.usd, other.usd))
 
 
-class Purse(Protocol):
+class Allowance(Protocol):
     """What one run may still spend; it makes one model call at a time."""
 
     def is_free(self) -> bool:
@@ -80,7 +80,7 @@ class BudgetedModel:
     """
 
     model: ChatModel
-    purse: Purse
+    purse: Allowance
     cost: Callable[[str, Usage], Decimal | None]
 
     @property

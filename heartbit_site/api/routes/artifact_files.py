@@ -35,7 +35,7 @@ Named = Annotated[Word, Path(description="Its name in the list.")]
 async def fetch(request: HttpRequest, run_id: Word, artifact: Named) -> Any:
     """One artifact of the run itself as a file; 409 as long as the run has not ended."""
     workspace = workspace_of(request)
-    found = await orm.in_thread(lambda: find_artifact(find_run(workspace, run_id), artifact))
+    found = await orm.run_in_thread(lambda: find_artifact(find_run(workspace, run_id), artifact))
     response = HttpResponse(found.content, content_type="text/plain; charset=utf-8")
     saved = content_disposition_header(as_attachment=True, filename=file_name(found))
     response["Content-Disposition"] = saved or "attachment"

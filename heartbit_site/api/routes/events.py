@@ -12,7 +12,7 @@ from heartbit_site.api.auth import READ_RUNS, access_of
 from heartbit_site.api.openapi import STREAM, answers
 from heartbit_site.api.stream import Selection, events_of, recorded
 from heartbit_site.base import orm, sessions
-from heartbit_site.base.access import Access, renew
+from heartbit_site.base.access import Access, refresh_access
 from heartbit_site.contract.model import Word  # noqa: TC001
 
 router = Router(tags=["runs"])
@@ -45,19 +45,19 @@ async def stream(
 ) -> Any:
     """Everything that happened after a sequence number, then what comes; ends with the run."""
     access = access_of(request)
-    run = await orm.in_thread(lambda: find_run(access.workspace, run_id))
+    run = await orm.run_in_thread(lambda: find_run(access.workspace, run_id))
     selection = Selection(run, after=max(after, last_event_id or 0), whole_tree=tree)
 
     if follow:
         session_key = request.session.session_key if access.key_id is None else None
 
         async def allowed() -> bool:
-            return await orm.in_thread(lambda: _still(access, session_key))
+            return await orm.run_in_thread(lambda: _still(access, session_key))
 
         response = StreamingHttpResponse(events_of(run, selection, allowed))
     else:
         response = StreamingHttpResponse(
-            _each(await orm.in_thread(lambda: recorded(run, selection)))
+            _each(await orm.run_in_thread(lambda: recorded(run, selection)))
         )
     response["Content-Type"] = "text/event-stream; charset=utf-8"
     response["Cache-Control"] = "no-store"
@@ -67,9 +67,9 @@ async def stream(
 
 def _still(access: Access, session_key: str | None) -> bool:
     """Whether whoever follows may still read runs."""
-    if access.key_id is None and not sessions.lasts(session_key, access.user_id):
+    if access.key_id is None and not sessions.is_session_valid(session_key, access.user_id):
         return False
-    now = renew(access)
+    now = refresh_access(access)
     return now is not None and all(map(now.allows, READ_RUNS.scopes))
 
 

@@ -30,7 +30,7 @@ async def health(request: HttpRequest) -> Any:
     """No key needed. 200 when the database answers."""
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
-            await orm.in_thread(_ask)
+            await orm.run_in_thread(_ask)
     except TimeoutError:
         message = f"The database did not answer within {PATIENCE_SECONDS:g} seconds."
         return answer(503, "unavailable", message)

@@ -86,7 +86,7 @@ async def receive(request: HttpRequest, endpoint: Word) -> Any:
     It is signed as Standard Webhooks has it. `run_id` is null if nobody answers: the channel does
     not want such messages, or the mail's sender may not write to it.
     """
-    return Answer(202, await orm.in_thread(lambda: _take(request, endpoint)))
+    return Answer(202, await orm.run_in_thread(lambda: _take(request, endpoint)))
 
 
 def _take(request: HttpRequest, endpoint: str) -> InboundReceiptOut:

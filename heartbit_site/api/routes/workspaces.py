@@ -36,7 +36,7 @@ async def workspaces(request: HttpRequest, *, cursor: Cursor = None, limit: Limi
             workspaces=[workspace_of(one) for one in accesses], next_cursor=following
         )
 
-    return await orm.in_thread(read)
+    return await orm.run_in_thread(read)
 
 
 def _of(found: Any, cursor: str | None, limit: int) -> tuple[list[Access], str | None]:

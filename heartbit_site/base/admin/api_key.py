@@ -16,7 +16,7 @@ from heartbit_site.base.actions.create_api_key import create_api_key, usual_expi
 from heartbit_site.base.actions.revoke_api_key import revoke_api_keys
 from heartbit_site.base.admin.audit_mixin import actor_of
 from heartbit_site.base.admin.moments import checked
-from heartbit_site.base.admin.permissions import reach_of
+from heartbit_site.base.admin.permissions import permissions_for
 from heartbit_site.base.admin.themed import DialogForm, ModelAdmin, dialog, pill
 from heartbit_site.base.models import ApiKey
 from heartbit_site.base.scopes import OPERATORS_SCOPE, SCOPES, USUAL_SCOPES
@@ -117,7 +117,7 @@ class ApiKeyAdmin(ModelAdmin[ApiKey]):
         """The operators' scope is offered to them alone."""
         form: Any = super().get_form(request, *args, **kwargs)
         field = form.base_fields.get("scopes")
-        if field is not None and not reach_of(request).everywhere:
+        if field is not None and not permissions_for(request).everywhere:
             # A deep copy: the field and its widget are those of every form, a superuser's too.
             form.base_fields["scopes"] = field = copy.deepcopy(field)
             field.choices = [one for one in field.choices if one[0] != OPERATORS_SCOPE]

@@ -13,9 +13,9 @@ from django.utils import timezone
 from django.utils.html import format_html
 from unfold.paginator import InfinitePaginator
 
-from heartbit_site.base.admin.permissions import reach_of
+from heartbit_site.base.admin.permissions import permissions_for
 from heartbit_site.base.admin.themed import ReadOnlyAdmin, json_block, page_action
-from heartbit_site.base.audit import tips, verify
+from heartbit_site.base.audit import chain_heads, verify
 from heartbit_site.base.models import AuditEntry, Workspace
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
     from django.utils.safestring import SafeString
 
-    from heartbit_site.base.audit import Break, Tip
+    from heartbit_site.base.audit import ChainBreak, ChainHead
 
 VIAS = ("admin", "web", "api", "terminal", "email", "system")
 SPANS = {
@@ -168,19 +168,19 @@ class AuditAdmin(ReadOnlyAdmin[AuditEntry]):
             )
         return redirect("admin:base_auditentry_changelist")
 
-    def _broken(self, request: HttpRequest) -> Iterator[Break]:
-        if reach_of(request).everywhere:
+    def _broken(self, request: HttpRequest) -> Iterator[ChainBreak]:
+        if permissions_for(request).everywhere:
             yield from verify()
         else:
             for workspace in self._readable(request):
                 yield from verify(workspace)
 
-    def _tips(self, request: HttpRequest) -> Iterator[Tip]:
-        if reach_of(request).everywhere:
-            yield from tips()
+    def _tips(self, request: HttpRequest) -> Iterator[ChainHead]:
+        if permissions_for(request).everywhere:
+            yield from chain_heads()
         else:
             for workspace in self._readable(request):
-                yield from tips(workspace)
+                yield from chain_heads(workspace)
 
     def _readable(self, request: HttpRequest) -> QuerySet[Workspace]:
-        return reach_of(request).rows(Workspace.objects.all(), "pk", self.scope_of("view"))
+        return permissions_for(request).rows(Workspace.objects.all(), "pk", self.scope_of("view"))

@@ -12,7 +12,7 @@ from django.db.models import Manager, Model, QuerySet
 from django.forms import PasswordInput
 
 from heartbit_site.base import audit
-from heartbit_site.base.admin.workspace_scoped import Scoped
+from heartbit_site.base.admin.workspace_scoped import WorkspaceScopedAdmin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -28,7 +28,7 @@ def actor_of(request: HttpRequest) -> audit.Actor:
     return audit.Actor(request.user.get_username(), "admin", request.user.pk)
 
 
-class Trail(Scoped):
+class AuditedAdmin(WorkspaceScopedAdmin):
     """Mixed into the theme's admin class.
 
     Attributes:

@@ -27,7 +27,7 @@ INSTALLATION = "installation"
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class AdminPermissions:
     """What a signed-in person may do where.
 
     Attributes:
@@ -70,18 +70,22 @@ class Reach:
         return rows if len(allowed) == len(self.scopes) else rows.filter(**{f"{path}__in": allowed})
 
 
-def reach_of(request: HttpRequest) -> Reach:
+def permissions_for(request: HttpRequest) -> AdminPermissions:
     """Read it; once a request, however many pages and rows ask."""
-    known: Reach | None = getattr(request, "heartbit_reach", None)
+    known: AdminPermissions | None = getattr(request, "heartbit_reach", None)
     if known is None or known.user is not request.user:
         known = _read(request.user)
         request.heartbit_reach = known  # type: ignore[attr-defined]
     return known
 
 
-def _read(user: Any) -> Reach:
+def _read(user: Any) -> AdminPermissions:
     if not user.is_active or user.is_superuser:
-        return Reach(user, everywhere=bool(user.is_active and user.is_superuser), scopes={})
+        return AdminPermissions(
+            user, everywhere=bool(user.is_active and user.is_superuser), scopes={}
+        )
     roles = Membership.objects.filter(user_id=user.pk).order_by()
     found = roles.values_list("workspace_id", "role")
-    return Reach(user, everywhere=False, scopes={pk: ROLE_SCOPES[role] for pk, role in found})
+    return AdminPermissions(
+        user, everywhere=False, scopes={pk: ROLE_SCOPES[role] for pk, role in found}
+    )

@@ -32,7 +32,7 @@ from unfold.decorators import action as unfold_action
 from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
-from heartbit_site.base.admin.audit_mixin import Trail
+from heartbit_site.base.admin.audit_mixin import AuditedAdmin
 from heartbit_site.base.admin.workspace_scoped import ScopedInline
 from heartbit_site.base.tone import Tone
 
@@ -79,7 +79,7 @@ M = TypeVar("M", bound=Model)
 P = TypeVar("P", bound=Model)
 
 
-class ModelAdmin(Trail, PlainModelAdmin[M]):
+class ModelAdmin(AuditedAdmin, PlainModelAdmin[M]):
     """A page of the theme, bounded by roles, whose changes are audited.
 
     Attributes:

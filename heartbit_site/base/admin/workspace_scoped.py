@@ -20,7 +20,7 @@ from django.core.exceptions import FieldDoesNotExist
 from django.db import transaction
 from django.db.models import Model
 
-from heartbit_site.base.admin.permissions import INSTALLATION, reach_of
+from heartbit_site.base.admin.permissions import INSTALLATION, permissions_for
 from heartbit_site.base.models import Workspace
 
 if TYPE_CHECKING:
@@ -37,13 +37,13 @@ else:
     _Base = _AnyAdmin = object
 
 
-class ReachedFilter(RelatedFieldListFilter):
+class VisibleRelatedFilter(RelatedFieldListFilter):
     """A filter by related rows that offers those alone that one may see."""
 
     def field_choices(self, field: Any, request: HttpRequest, model_admin: Any) -> list[Any]:
         """Django's choices, bounded as the related model's own list is."""
         related = model_admin.admin_site._registry.get(field.remote_field.model)
-        if not isinstance(related, Scoped) or reach_of(request).everywhere:
+        if not isinstance(related, WorkspaceScopedAdmin) or permissions_for(request).everywhere:
             return list(super().field_choices(field, request, model_admin))
         reached = related.reached(request, field.remote_field.model._default_manager.all())
         choices = field.get_choices(
@@ -54,7 +54,7 @@ class ReachedFilter(RelatedFieldListFilter):
         return list(choices)
 
 
-class BoundedChoices(_AnyAdmin):
+class ScopedChoicesMixin(_AnyAdmin):
     """The choices of foreign keys, of pages and of inlines alike."""
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
@@ -67,18 +67,18 @@ class BoundedChoices(_AnyAdmin):
 
     def _bounded(self, field: Any, request: HttpRequest) -> Any:
         rows = getattr(field, "queryset", None)
-        if rows is None or reach_of(request).everywhere:
+        if rows is None or permissions_for(request).everywhere:
             return field
-        if rows.model is Workspace and isinstance(self, Scoped):
-            field.queryset = reach_of(request).rows(rows, "pk", self.scope_of("add"))
+        if rows.model is Workspace and isinstance(self, WorkspaceScopedAdmin):
+            field.queryset = permissions_for(request).rows(rows, "pk", self.scope_of("add"))
             return field
         related = self.admin_site._registry.get(rows.model)
-        if isinstance(related, Scoped):
+        if isinstance(related, WorkspaceScopedAdmin):
             field.queryset = related.reached(request, rows)
         return field
 
 
-class Scoped(BoundedChoices, _Base):
+class WorkspaceScopedAdmin(ScopedChoicesMixin, _Base):
     """Mixed into the theme's admin class.
 
     Attributes:
@@ -105,7 +105,7 @@ class Scoped(BoundedChoices, _Base):
         self, request: HttpRequest, rows: QuerySet[Any], what: str = "view"
     ) -> QuerySet[Any]:
         """Those of the rows with which somebody may do something."""
-        return reach_of(request).rows(rows, self.workspace_path, self.scope_of(what))
+        return permissions_for(request).rows(rows, self.workspace_path, self.scope_of(what))
 
     def may(self, request: HttpRequest, what: str, row: object = None) -> bool:
         """Whether somebody may do something with a row, or with any at all.
@@ -115,7 +115,7 @@ class Scoped(BoundedChoices, _Base):
             what: A key of ``needs``.
             row: The row or its id; None: some row, of whichever workspace.
         """
-        reach = reach_of(request)
+        reach = permissions_for(request)
         if reach.everywhere:
             return True
         if self.workspace_path is None:
@@ -155,7 +155,7 @@ class Scoped(BoundedChoices, _Base):
         initial: dict[str, Any] = {**super().get_changeform_initial_data(request)}
         if self.workspace_path == "workspace" and "workspace" not in initial:
             spaces = Workspace.objects.order_by("pk")
-            first = reach_of(request).rows(spaces, "pk", self.scope_of("add")).first()
+            first = permissions_for(request).rows(spaces, "pk", self.scope_of("add")).first()
             initial["workspace"] = first.pk if first is not None else None
         return initial
 
@@ -191,7 +191,7 @@ class Scoped(BoundedChoices, _Base):
             field = get_fields_from_path(self.model, one)[-1]
         except FieldDoesNotExist:  # Django says so itself
             return one
-        return (one, ReachedFilter) if field.is_relation else one
+        return (one, VisibleRelatedFilter) if field.is_relation else one
 
     def get_actions(self, request: HttpRequest) -> Any:
         """What is done to chosen rows is done to those alone where the role allows it."""
@@ -204,7 +204,7 @@ class Scoped(BoundedChoices, _Base):
     def get_actions_row(self, request: HttpRequest) -> list[Any]:
         """What each row offers is what the role allows with all that are listed; pages say more."""
         offered: list[Any] = super().get_actions_row(request)  # type: ignore[misc]
-        reach, seen = reach_of(request), self.scope_of("view")
+        reach, seen = permissions_for(request), self.scope_of("view")
         return [
             one
             for one in offered
@@ -231,12 +231,12 @@ class Scoped(BoundedChoices, _Base):
             return super().response_action(request, queryset, *place)
 
 
-class ScopedInline(BoundedChoices):
+class ScopedInline(ScopedChoicesMixin):
     """Rows on the page of another one: whoever may change that one may change them."""
 
     def _may(self, request: HttpRequest, what: str, parent: Any) -> bool:
         owner = self.admin_site._registry.get(self.parent_model)  # type: ignore[attr-defined]
-        return isinstance(owner, Scoped) and owner.may(request, what, parent)
+        return isinstance(owner, WorkspaceScopedAdmin) and owner.may(request, what, parent)
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """As the page."""

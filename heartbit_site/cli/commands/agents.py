@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from heartbit_site.cli import options, remote_options
-from heartbit_site.cli.startup import begin
+from heartbit_site.cli.startup import ensure_ready
 
 NAME = typer.Argument(metavar="NAME", help="The agent's name.")
 ANY = typer.Argument(None, metavar="[NAME]", help="The agent's name; none: all.")
@@ -26,7 +26,7 @@ agents = typer.Typer(
 
 
 def _list(*, as_json: bool) -> None:
-    begin("heartbit_site.cli.agents_report")
+    ensure_ready("heartbit_site.cli.agents_report")
     from heartbit_site.cli import agents_report as report
 
     raise typer.Exit(report.list_agents(as_json=as_json))
@@ -48,7 +48,7 @@ def list_(*, as_json: bool = options.JSON) -> None:
 @agents.command()
 def show(name: str = NAME, *, as_json: bool = options.JSON) -> None:
     """Show an agent: its definition, versions and figures."""
-    begin("heartbit_site.cli.agents_report")
+    ensure_ready("heartbit_site.cli.agents_report")
     from heartbit_site.cli import agents_report as report
 
     raise typer.Exit(report.show_agent(name, as_json=as_json))

@@ -55,12 +55,12 @@ def approve(
     What an agent asks with ask_human is answered here as well.
     """
     from heartbit_site.cli import pending_calls as docket
-    from heartbit_site.cli.choices import Order
+    from heartbit_site.cli.choices import ApproveOptions
 
     texts = (edit, reply, deny)
     if run is None and (yes or any(text is not None for text in texts)):
         raise CommandError("Name the run whose calls you decide: `heartbit approve` lists.", USAGE)
-    order = Order(
+    order = ApproveOptions(
         yes=yes,
         edit=edit,
         answer=reply,

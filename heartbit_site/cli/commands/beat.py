@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from heartbit_site.cli.commands.serve import LogLevel
-from heartbit_site.cli.startup import begin
+from heartbit_site.cli.startup import ensure_ready
 
 LOG_LEVEL = typer.Option(LogLevel.INFO, "--loglevel", "-l", help="Log from this level on.")
 
@@ -16,7 +16,7 @@ def beat(*, loglevel: LogLevel = LOG_LEVEL) -> None:
     They start people's schedules, deliver results and webhooks, read mailboxes and delete what is
     past its retention. One beat an installation is enough.
     """
-    begin()
+    ensure_ready()
     from heartbit_site.cli import beat as process
 
     process.beat(loglevel=loglevel.value)

@@ -151,7 +151,7 @@ def add(
     """
     from heartbit_site.cli import channels_report as report
 
-    order = report.Order(
+    order = report.ChannelOptions(
         name=name,
         agent=agent,
         enabled=enabled,
@@ -197,7 +197,7 @@ def change(
     """Change what is named of a channel; what is not stays."""
     from heartbit_site.cli import channels_report as report
 
-    order = report.Order(
+    order = report.ChannelOptions(
         name=new_name,
         agent=agent,
         enabled=enabled,

@@ -9,7 +9,7 @@ import typer
 
 from heartbit_site.cli import options
 from heartbit_site.cli.errors import USAGE, CommandError
-from heartbit_site.cli.startup import begin, set_up_django
+from heartbit_site.cli.startup import ensure_ready, set_up_django
 from heartbit_site.environment import read
 
 FILE = typer.Argument(
@@ -60,14 +60,14 @@ def import_(
     configuration = configure.configuration_of(file)
     if configuration is None:
         raise typer.Exit(configure.check(file, as_json=as_json))
-    begin()
+    ensure_ready()
     raise typer.Exit(configure.import_(configuration, prune=prune, as_json=as_json))
 
 
 @config.command()
 def export(file: Path = TARGET, *, force: bool = FORCE) -> None:
     """Write the agents and schedules of the installation as a file."""
-    begin("heartbit_site.cli.configure")
+    ensure_ready("heartbit_site.cli.configure")
     from heartbit_site.cli import configure
 
     raise typer.Exit(configure.export(file, force=force))

@@ -6,7 +6,7 @@ import typer
 
 from heartbit_site.cli import options, remote_options
 from heartbit_site.cli.errors import USAGE, CommandError
-from heartbit_site.cli.startup import begin
+from heartbit_site.cli.startup import ensure_ready
 
 TURN = typer.Option(
     None, "--turn", "-t", metavar="N", min=0, help="The last turn that is kept; 0: the task alone."
@@ -51,7 +51,7 @@ def fork(
         raise CommandError("--local is this process, --url another machine: choose one.", USAGE)
     from heartbit_site.cli import forking
 
-    order = forking.Order(
+    order = forking.ForkOptions(
         run=run,
         turn=turn,
         message=message,
@@ -64,7 +64,7 @@ def fork(
     )
     if not local:
         raise typer.Exit(forking.fork(url, order, follow=watch, as_json=as_json, plain=plain))
-    begin("heartbit_site.cli.forking_here")
+    ensure_ready("heartbit_site.cli.forking_here")
     from heartbit_site.cli.forking_here import fork_here
 
     raise typer.Exit(fork_here(order, as_json=as_json, plain=plain))

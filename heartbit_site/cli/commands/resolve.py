@@ -38,9 +38,9 @@ def resolve(
     Without a run it lists them. On a terminal it then asks, one call after the other.
     """
     from heartbit_site.cli import pending_calls as docket
-    from heartbit_site.cli.choices import Word
+    from heartbit_site.cli.choices import ResolveOptions
 
-    word = Word(retry=retry, confirm=confirm, skip=skip, result=result)
+    word = ResolveOptions(retry=retry, confirm=confirm, skip=skip, result=result)
     if run is None and word.choice() is not None:
         raise CommandError("Name the run whose call you resolve: `heartbit resolve` lists.", USAGE)
     raise typer.Exit(docket.answer(OUTCOME, run, call, word, url=url, as_json=as_json))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from heartbit_site.cli import options
-from heartbit_site.cli.startup import begin
+from heartbit_site.cli.startup import ensure_ready
 
 
 def resume(
@@ -17,7 +17,7 @@ def resume(
     run goes on as well, alone in a process. Without a terminal, a run that waits for a person is
     left, and the command that decides is named (exit code 4).
     """
-    begin("heartbit_site.cli.resumption")
+    ensure_ready("heartbit_site.cli.resumption")
     from heartbit_site.cli import resumption
 
     raise typer.Exit(resumption.resume(run, as_json=as_json, plain=plain))

@@ -8,7 +8,7 @@ import typer
 
 from heartbit_site.cli import options
 from heartbit_site.cli.errors import USAGE, CommandError
-from heartbit_site.cli.startup import begin
+from heartbit_site.cli.startup import ensure_ready
 from heartbit_site.config.locate import find
 
 TASK = typer.Argument(None, help="What the agent should do.", show_default=False)
@@ -55,7 +55,7 @@ def run(
         options.not_empty(task)
     file = find(config)
     # A file may name another model than the default: which, is known once it has been read.
-    begin("heartbit_site.cli.standalone", model=model if model or file is None else None)
+    ensure_ready("heartbit_site.cli.standalone", model=model if model or file is None else None)
     from heartbit_site.cli import standalone
     from heartbit_site.cli.payload_option import payload_of
 

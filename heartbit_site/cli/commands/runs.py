@@ -9,7 +9,7 @@ import typer
 
 from heartbit_site.cli import options, remote_options
 from heartbit_site.cli.commands.forks import fork
-from heartbit_site.cli.startup import begin
+from heartbit_site.cli.startup import ensure_ready
 
 if TYPE_CHECKING:
     from heartbit_site.cli.runs_report import Settling
@@ -145,7 +145,7 @@ def archive(*, days: int | None = OLDER, dry_run: bool = DRY, as_json: bool = op
 
     A worker does so every hour by the workspace's policy.
     """
-    begin("heartbit_site.cli.archive_report")
+    ensure_ready("heartbit_site.cli.archive_report")
     from heartbit_site.cli import archive_report as report
 
     raise typer.Exit(report.archive(days=days, dry_run=dry_run, as_json=as_json))
@@ -154,7 +154,7 @@ def archive(*, days: int | None = OLDER, dry_run: bool = DRY, as_json: bool = op
 @runs.command()
 def export(run: str = options.RUN) -> None:
     """Write a run with its sub-agents to stdout, one JSON object a run, as an archive holds it."""
-    begin("heartbit_site.cli.archive_report")
+    ensure_ready("heartbit_site.cli.archive_report")
     from heartbit_site.cli import archive_report
 
     raise typer.Exit(archive_report.export(run))

@@ -128,7 +128,7 @@ def add(
     """Make a schedule: --cron, --every, --at or --in says when."""
     from heartbit_site.cli import schedules_report as report
 
-    order = report.Order(
+    order = report.ScheduleOptions(
         name=name,
         agent=agent,
         task=task,

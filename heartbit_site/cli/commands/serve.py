@@ -8,7 +8,7 @@ import typer
 
 from heartbit_site.cli.address import parse_address
 from heartbit_site.cli.commands.up import check_port
-from heartbit_site.cli.startup import begin
+from heartbit_site.cli.startup import ensure_ready
 
 
 class LogLevel(StrEnum):
@@ -47,7 +47,7 @@ def serve(
     health = parse_address(bind) if bind else None
     if health is not None:
         check_port(*health, options="--bind")
-    begin("heartbit_site.cli.worker")
+    ensure_ready("heartbit_site.cli.worker")
     from heartbit_site.cli import worker
 
     code = worker.serve(

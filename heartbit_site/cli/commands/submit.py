@@ -74,7 +74,7 @@ def submit(
         options.not_empty(task)
     from heartbit_site.cli import submission
 
-    order = submission.Order(
+    order = submission.SubmitOptions(
         task=task or "",
         agent=agent,
         model=model,

@@ -10,7 +10,7 @@ import typer
 from heartbit_site.base import variables
 from heartbit_site.cli.address import reachable_host
 from heartbit_site.cli.errors import CANNOT_START, CommandError
-from heartbit_site.cli.startup import begin
+from heartbit_site.cli.startup import ensure_ready
 
 PORT = typer.Option(8000, "--port", min=1, max=65535, help="Where the web page listens.")
 BIND = typer.Option("127.0.0.1", "--bind", metavar="ADDRESS", help="On which address.")
@@ -27,7 +27,7 @@ def up(*, port: int = PORT, bind: str = BIND, concurrency: int = CONCURRENCY) ->
     check_port(bind, port)
     if not os.environ.get(variables.PUBLIC_URL.name, "").strip():
         os.environ[variables.PUBLIC_URL.name] = address(bind, port)  # of all its children as well
-    admin = begin()
+    admin = ensure_ready()
     from heartbit_site.cli import all_in_one as everything
 
     raise typer.Exit(everything.up(port=port, bind=bind, concurrency=concurrency, admin=admin))

@@ -9,7 +9,7 @@ import typer
 from heartbit_site.cli import options
 from heartbit_site.cli.errors import USAGE, CommandError
 from heartbit_site.cli.shared_options import named_workspace
-from heartbit_site.cli.startup import begin
+from heartbit_site.cli.startup import ensure_ready
 
 MODULE = "heartbit_site.cli.accounts"
 NAME = typer.Argument(help="The name that the person logs in with.")
@@ -44,7 +44,7 @@ def of_users(context: typer.Context) -> None:
 @users.command(name="list")
 def list_users(*, as_json: bool = options.JSON) -> None:
     """List the users with their roles and last logins."""
-    begin(MODULE)
+    ensure_ready(MODULE)
     from heartbit_site.cli import accounts
 
     raise typer.Exit(accounts.list_all(as_json=as_json))
@@ -70,7 +70,7 @@ def create(
             "--superuser gives every right in every workspace: leave out --role and --workspace.",
             USAGE,
         )
-    begin(MODULE)
+    ensure_ready(MODULE)
     from heartbit_site.cli import accounts
 
     raise typer.Exit(
@@ -88,7 +88,7 @@ def create(
 @users.command()
 def password(name: str = NAME, *, generate: bool = GENERATE, as_json: bool = options.JSON) -> None:
     """Set a new password; the person's sessions end."""
-    begin(MODULE)
+    ensure_ready(MODULE)
     from heartbit_site.cli import accounts
 
     raise typer.Exit(accounts.password(name, generate=generate, as_json=as_json))

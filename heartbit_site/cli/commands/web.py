@@ -6,7 +6,7 @@ import typer
 
 from heartbit_site.cli.commands.serve import LogLevel
 from heartbit_site.cli.commands.up import check_port
-from heartbit_site.cli.startup import begin
+from heartbit_site.cli.startup import ensure_ready
 
 PORT = typer.Option(
     8000, "--port", min=0, max=65535, help="Listen on this port; 0: any free one, which is logged."
@@ -31,7 +31,7 @@ def web(
     for everything at once.
     """
     check_port(bind, port)
-    begin()
+    ensure_ready()
     from heartbit_site.cli import web as process
 
     process.serve(bind=bind, port=port, grace_seconds=grace, loglevel=loglevel.value)

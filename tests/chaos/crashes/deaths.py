@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from agents.journal.events import Event, ModelAnswered, ToolFinished
 from agents.loop.journaled import JournaledState
-from agents.loop.model_calls import Asking
-from agents.loop.ports import Settled
-from agents.runs.claims import Claimed
+from agents.loop.model_calls import ModelCaller
+from agents.loop.ports import Committed
+from agents.runs.claims import ClaimedRun
 from agents.runs.lease import Lease
 from agents.runtime import run_executor as process
 from agents.runtime.toolbox import RunToolbox
@@ -72,14 +72,16 @@ def install(markers: Path) -> None:
 
     async def claim(inner: Any, *args: Any, **kwargs: Any) -> Any:
         claimed = await inner(*args, **kwargs)
-        if isinstance(claimed, Claimed):  # in the slice's own task, so the whole slice has the plan
+        if isinstance(
+            claimed, ClaimedRun
+        ):  # in the slice's own task, so the whole slice has the plan
             deaths = read_plan(claimed.journal[0]["payload"]["task"])
             _plan.set(Plan(str(claimed.id), deaths, markers))
             _passes(Boundary.CLAIMED)
         return claimed
 
     wrap(process, "claim", claim)
-    wrap(Asking, "next_answer", _answering)
+    wrap(ModelCaller, "next_answer", _answering)
     wrap(JournaledState, "record", _recording)
     wrap(JournaledState, "transact", _transacting)
     wrap(RunToolbox, "execute", _executing)
@@ -143,7 +145,7 @@ def _acting_here(inner: Any, *args: Any, **kwargs: Any) -> Any:
 async def _suspending(inner: Any, *args: Any) -> Any:
     _passes(Boundary.SUSPENDING)
     result = await inner(*args)
-    if isinstance(result, Settled):
+    if isinstance(result, Committed):
         _passes(Boundary.SUSPENDED)
     return result
 
@@ -151,6 +153,6 @@ async def _suspending(inner: Any, *args: Any) -> Any:
 async def _finishing(inner: Any, *args: Any) -> Any:
     _passes(Boundary.FINISHING)
     result = await inner(*args)
-    if isinstance(result, Settled):
+    if isinstance(result, Committed):
         _passes(Boundary.FINISHED)
     return result

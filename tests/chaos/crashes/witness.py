@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from agents.errors import LeaseLostError
 from agents.runs import lease
-from agents.runs.claims import Claimed
+from agents.runs.claims import ClaimedRun
 from agents.runs.lease import Lease
 from agents.runtime import run_executor as process
-from agents.runtime.control_session import Control
+from agents.runtime.control_session import ControlSession
 from tests.chaos.crashes.wrapping import wrap, wrap_plain
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Witness:
     def install(self) -> None:
         """Look over the lease's shoulder."""
         wrap(process, "claim", self._claim)
-        wrap(Control, "_beat", self._beat)
+        wrap(ControlSession, "_beat", self._beat)
         wrap(Lease, "_write", self._write)
         wrap_plain(lease, "in_one_transaction", self._transact)
 
@@ -56,7 +56,7 @@ class Witness:
 
     async def _claim(self, inner: Any, *args: Any, **kwargs: Any) -> Any:
         claimed = await inner(*args, **kwargs)
-        if isinstance(claimed, Claimed):
+        if isinstance(claimed, ClaimedRun):
             self._tell("claim", claimed.id, claimed.token, seq=claimed.last_seq)
         return claimed
 

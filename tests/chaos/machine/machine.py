@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from agents.actions.start_run import start_run
-from agents.choices import TERMINAL, Home, RunStatus
+from agents.choices import TERMINAL, Placement, RunStatus
 from agents.journal.events import (
     ApprovalRequested,
     CallWaiting,
@@ -54,7 +54,7 @@ class RunMachine(RuleBasedStateMachine):
     @initialize()
     def start(self) -> None:
         """A run is accepted."""
-        self.run = start_run(self.workspace, "Do it.", agent="orchestrator", home=Home.LOCAL)
+        self.run = start_run(self.workspace, "Do it.", agent="orchestrator", home=Placement.LOCAL)
         self.grip: Grip | None = None
         self.dead: list[Grip] = []
         self.cancelled_at: int | None = None

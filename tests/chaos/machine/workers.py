@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 from django.db import DatabaseError, connection
 
-from agents.choices import Home
+from agents.choices import Placement
 from agents.journal.events import decode_row, encode
 from agents.loop.state import RunState
 from agents.models import WorkerHeartbeat
@@ -56,7 +56,7 @@ def refused(error: DatabaseError) -> str:
 
 def new_worker() -> int:
     """A heartbeat row and its lock: the model alone says who is dead, and no real sweeper."""
-    row = WorkerHeartbeat.objects.create(name="model:1", home=Home.LOCAL, lease_seconds=3600)
+    row = WorkerHeartbeat.objects.create(name="model:1", home=Placement.LOCAL, lease_seconds=3600)
     rows("SELECT pg_advisory_lock(%s, %s)", (LOCK_CLASS, row.pk))
     return int(row.pk)
 

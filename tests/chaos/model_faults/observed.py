@@ -7,7 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from agents.journal.events import Recorded, decode
+from agents.journal.events import RecordedEvent, decode
 from agents.loop.state import RunState
 from agents.models import Run
 from agents.querysets import events_after
@@ -137,7 +137,7 @@ def _unreadable(events: list[Any]) -> str:
     state = RunState()
     try:
         for row in events:
-            state.fold(Recorded(row.seq, row.at, decode(row.type, row.payload)))
+            state.fold(RecordedEvent(row.seq, row.at, decode(row.type, row.payload)))
     except (KeyError, ValueError, TypeError) as error:
         return repr(error)
     return ""

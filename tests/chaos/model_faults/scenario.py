@@ -84,7 +84,7 @@ async def _all(load: Load, on: Stage) -> list[Result]:
                 fleet = group.create_task(_fleet(on, worker))
                 local = group.create_task(_local(load, on))
         finally:
-            await orm.in_thread(worker.stop)
+            await orm.run_in_thread(worker.stop)
         played = [*local.result(), *fleet.result()]
         seen = await on.observe(played)
     return [_judged(each, found) for each, found in zip(played, seen, strict=True)]
@@ -104,7 +104,7 @@ async def _local(load: Load, on: Stage) -> list[Played]:
     slots = asyncio.Semaphore(AT_ONCE)
 
     async def one(mode: Mode, case: Case) -> Played:
-        workspace = await orm.in_thread(lambda: on.prepare(mode, case))
+        workspace = await orm.run_in_thread(lambda: on.prepare(mode, case))
         played = await on.play(mode, case, workspace)
         sound = on.case(SOUND, case.dialect, "environment")
         after = await on.play(SOUND, sound, rooms[case.dialect])
@@ -133,11 +133,11 @@ async def _rooms(on: Stage, mode: Mode) -> dict[Dialect, Workspace]:
         cases = [on.case(mode, dialect, "environment") for dialect in DIALECTS]
         return {case.dialect: on.prepare(mode, case) for case in cases}
 
-    return await orm.in_thread(prepare)
+    return await orm.run_in_thread(prepare)
 
 
 async def _succeeded(played: Played) -> bool:
-    run = await orm.in_thread(lambda: Run.objects.get(pk=played.run_id))
+    run = await orm.run_in_thread(lambda: Run.objects.get(pk=played.run_id))
     return run.status == RunStatus.SUCCEEDED
 
 
@@ -177,12 +177,12 @@ async def _cuts(load: Load, on: Stage) -> list[Played]:
 
 async def _fleet(on: Stage, worker: Worker) -> list[Played]:
     """A part of the modes on a worker process, which has to live through them."""
-    await orm.in_thread(worker.start)
+    await orm.run_in_thread(worker.start)
     pid = worker.pid
 
     async def one(mode: Mode, number: int) -> Played:
         case = on.case(mode, DIALECTS[number % 2], "fleet")
-        workspace = await orm.in_thread(lambda: on.prepare(mode, case))
+        workspace = await orm.run_in_thread(lambda: on.prepare(mode, case))
         return await on.play(mode, case, workspace)
 
     modes = [BY_NAME[name] for name in FLEET]

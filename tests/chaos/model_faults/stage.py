@@ -14,7 +14,7 @@ from django.test import override_settings
 
 from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
-from agents.choices import TERMINAL, Home, RunStatus
+from agents.choices import TERMINAL, Placement, RunStatus
 from agents.live.follow import wait_for_end
 from agents.models import Agent, Run, ToolBinding
 from agents.runtime.host import LocalHost
@@ -118,11 +118,11 @@ class Stage:
 
     async def start(self, case: Case, workspace: Workspace) -> UUID:
         """Accept a run and hand it to whoever executes it."""
-        home = Home.FLEET if case.route == "fleet" else Home.LOCAL
-        run_id = await orm.in_thread(
+        home = Placement.FLEET if case.route == "fleet" else Placement.LOCAL
+        run_id = await orm.run_in_thread(
             lambda: start_run(workspace, case.task, agent=AGENT, home=home)
         )
-        if home is Home.LOCAL:
+        if home is Placement.LOCAL:
             assert self.host is not None
             self.host.execute(run_id)
         return run_id
@@ -157,14 +157,14 @@ class Stage:
                 for each in played
             ]
 
-        return await orm.in_thread(read)
+        return await orm.run_in_thread(read)
 
 
 async def _watch(run_id: UUID) -> bool:
     """Wait for a run's end; whether it was seen waiting without a worker."""
     waited = False
     while True:
-        run = await orm.in_thread(lambda: Run.objects.get(pk=run_id))
+        run = await orm.run_in_thread(lambda: Run.objects.get(pk=run_id))
         waited = waited or (run.status == RunStatus.WAITING and run.worker_id is None)
         if run.status in TERMINAL:
             return waited

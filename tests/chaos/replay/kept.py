@@ -13,8 +13,8 @@ from agents.definitions import snapshot
 from agents.journal.events import decode_row
 from agents.loop import delegation
 from agents.loop.state import RunState
-from agents.runtime.conversation_history import spoken
-from agents.runtime.toolbox import Offer
+from agents.runtime.conversation_history import to_messages
+from agents.runtime.toolbox import OfferedTools
 from heartbit_site.base.toolspec import Effect, ToolSpec
 from tests.chaos.replay.probe import Subject
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from agents.definitions.definition import AgentDefinition
-    from agents.journal.events import Recorded
+    from agents.journal.events import RecordedEvent
 
 HERE = Path(__file__).parent
 
@@ -78,10 +78,10 @@ class Kept:
         """
         definition = snapshot.read(1, 1, self.agent, self.snapshot)
         specs = {tool.name: _spec(tool, definition) for tool in self.tools}
-        offer = Offer(specs, {tool.name: tool.hash for tool in self.tools})
+        offer = OfferedTools(specs, {tool.name: tool.hash for tool in self.tools})
         return Subject(UUID(self.id), definition, offer, self.approve)
 
-    def journal(self) -> list[Recorded]:
+    def journal(self) -> list[RecordedEvent]:
         """Its events.
 
         Raises:
@@ -92,7 +92,7 @@ class Kept:
 
     def beginning(self) -> RunState:
         """What the run was before its first event."""
-        return RunState(conversation=spoken(self.thread))
+        return RunState(conversation=to_messages(self.thread))
 
 
 def _spec(tool: Tool, definition: AgentDefinition) -> ToolSpec:

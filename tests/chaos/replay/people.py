@@ -17,12 +17,12 @@ from agents.actions.post_message import post_message, start_conversation
 from agents.actions.settle_call import settle_call
 from agents.actions.start_run import start_run
 from agents.actions.steer_run import steer_run
-from agents.choices import Home, Outcome, SecondMessage
+from agents.choices import BusyPolicy, CallResolution, Placement
 from agents.errors import CallClosedError
 from agents.journal.events import ModelAnswered, ToolStarted, encode
 from agents.llm.messages import AssistantMessage, ToolCall, Usage
 from agents.models import Conversation, Run, WorkerHeartbeat
-from agents.querysets import calls_in_doubt, calls_waiting
+from agents.querysets import calls_waiting, uncertain_calls
 from heartbit_site.base import orm
 from heartbit_site.base.audit import Actor
 
@@ -46,7 +46,7 @@ _CLAIM = """
 async def decide_for_ever(workspace: Workspace) -> None:
     """Decide each call that waits as its run's task begins: approved, edited or denied."""
     while True:
-        await orm.in_thread(partial(_decide, workspace))
+        await orm.run_in_thread(partial(_decide, workspace))
         await asyncio.sleep(LOOK_SECONDS)
 
 
@@ -62,8 +62,8 @@ def _decide(workspace: Workspace) -> None:
                     deny_call(call, digest=call.digest, by=ANNA, reason="Not today.")
                 case _:
                     approve_call(call, digest=call.digest, by=ANNA)
-        for call in calls_in_doubt(workspace):
-            outcome = Outcome(call.run.task.partition(" ")[0])
+        for call in uncertain_calls(workspace):
+            outcome = CallResolution(call.run.task.partition(" ")[0])
             settle_call(call, outcome, by=ANNA, result="It is out.")
 
 
@@ -82,14 +82,14 @@ def _edited(call: Call) -> str:
 
 def begin(workspace: Workspace, shape: Shape) -> UUID:
     """Accept a run; an orphan's worker has died when it had begun to act."""
-    run_id = start_run(workspace, shape.task, agent=shape.agent, home=Home.LOCAL)
+    run_id = start_run(workspace, shape.task, agent=shape.agent, home=Placement.LOCAL)
     if shape.then == "orphan":
         _orphan(run_id)
     return run_id
 
 
 def _orphan(run_id: UUID) -> None:
-    row = WorkerHeartbeat.objects.create(name="dead:1", home=Home.LOCAL, lease_seconds=3600)
+    row = WorkerHeartbeat.objects.create(name="dead:1", home=Placement.LOCAL, lease_seconds=3600)
     request = json.dumps({"method": "POST", "url": "http://127.0.0.1:9/"})
     message = AssistantMessage("", (ToolCall("c1", "http_request", request),))
     events: list[Event] = [
@@ -122,17 +122,17 @@ def fork(run_id: UUID, what: str) -> UUID:
         "arguments": Edits(call="1.0", arguments='{"expression": "7*7"}'),
         "task": Edits(task='Otherwise. [[calls: calculate {"expression": "1"}]] [[text: O.]]'),
     }[what]
-    return fork_run(source, 1, edits=edits, by=Actor("anna", "web"), home=Home.LOCAL)
+    return fork_run(source, 1, edits=edits, by=Actor("anna", "web"), home=Placement.LOCAL)
 
 
 def converse(workspace: Workspace, shape: Shape) -> list[UUID]:
     """Four messages on one thread; the second one may tell the first one's run."""
     thread = start_conversation(workspace, agent=shape.agent)
     ids = [_say(thread, shape.task, None)]
-    ids.append(_say(thread, shape.task, SecondMessage.STEER if "steer" in shape.then else None))
+    ids.append(_say(thread, shape.task, BusyPolicy.STEER if "steer" in shape.then else None))
     ids += [_say(thread, f"{word} {shape.task}", None) for word in ("Further.", "More.")]
     return list(dict.fromkeys(ids))
 
 
-def _say(thread: Conversation, text: str, policy: SecondMessage | None) -> UUID:
-    return post_message(thread, text, by=BEN, home=Home.LOCAL, second_message=policy).run_id
+def _say(thread: Conversation, text: str, policy: BusyPolicy | None) -> UUID:
+    return post_message(thread, text, by=BEN, home=Placement.LOCAL, second_message=policy).run_id

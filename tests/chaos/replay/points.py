@@ -31,7 +31,7 @@ from tests.chaos.replay.kept import Point
 from tests.chaos.replay.probe import decide
 
 if TYPE_CHECKING:
-    from agents.journal.events import Event, Recorded
+    from agents.journal.events import Event, RecordedEvent
     from tests.chaos.replay.kept import Kept
 
 _OTHERS = (
@@ -86,7 +86,7 @@ async def points_of(kept: Kept) -> tuple[Point, ...]:
     return tuple(points)
 
 
-def _is_over(journal: list[Recorded], index: int) -> bool:
+def _is_over(journal: list[RecordedEvent], index: int) -> bool:
     """Whether the run has ended, or ends in the transaction that this event is part of."""
     if isinstance(journal[index].event, ToolFinished) and index + 1 < len(journal):
         return isinstance(journal[index + 1].event, RunSucceeded)  # the call that was the answer
@@ -108,7 +108,7 @@ def _open(waits: set[str], event: Event) -> set[str]:
             return waits
 
 
-def _compare(kept: Kept, journal: list[Recorded], index: int, kind: str) -> None:
+def _compare(kept: Kept, journal: list[RecordedEvent], index: int, kind: str) -> None:
     """What the engine wrote next is what the probe says, unless others wrote in between."""
     if index + 1 == len(journal) or isinstance(journal[index + 1].event, _OTHERS):
         return

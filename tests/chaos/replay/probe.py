@@ -14,10 +14,10 @@ from agents.journal.events import encode
 from agents.llm.messages import TextDelta
 from agents.loop import delegation
 from agents.loop.agent_engine import AgentEngine
-from agents.loop.effect_gate import Standing
+from agents.loop.effect_gate import EffectGate
 from agents.loop.journaled import JournaledState
-from agents.loop.ports import PendingSuspension, Ports, Settled
-from agents.runtime.stopped_tools import StoppedHere, StoppedTools
+from agents.loop.ports import Committed, PendingSuspension, Ports
+from agents.runtime.stopped_tools import StoppedTools, WorkspaceStoppedTools
 from agents.runtime.toolbox import RunToolbox
 from heartbit_site.base.toolspec import ToolContext
 from tools.result import Done
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from agents.definitions.definition import AgentDefinition
-    from agents.journal.events import Ending, Event, Recorded, ToolFinished
+    from agents.journal.events import Ending, Event, RecordedEvent, ToolFinished
     from agents.llm.messages import ChatRequest, StreamEvent, Usage
-    from agents.loop.ports import Pending, Ready
+    from agents.loop.ports import Pending, ReadyCall
     from agents.loop.state import RunState
-    from agents.runtime.toolbox import Offer
-    from tools.pipeline import Waiting
+    from agents.runtime.toolbox import OfferedTools
+    from tools.pipeline import SuspendedCall
 
 #: What a clock says, not the loop.
 _MEASURED = frozenset({"duration_ms"})
@@ -60,7 +60,7 @@ class Subject:
 
     id: UUID
     definition: AgentDefinition
-    offer: Offer
+    offer: OfferedTools
     approve: bool
 
 
@@ -90,7 +90,7 @@ async def decide(state: RunState, subject: Subject) -> Decision:
         model, _Toolbox(notes, subject), _Live(), _no_price, strong=_Model(notes, "strong")
     )
     engine = AgentEngine(
-        JournaledState(state, notes), subject.definition, ports, Standing(_proven, lambda: None)
+        JournaledState(state, notes), subject.definition, ports, EffectGate(_proven, lambda: None)
     )
     with suppress(_AskedError):
         await engine.step()
@@ -115,23 +115,23 @@ class _Notes:
         first = what[0] if isinstance(what, list) and what else what
         return f"{done} {first['type']}" if isinstance(first, dict) and "type" in first else done
 
-    async def record(self, *events: Event) -> Sequence[Recorded]:
+    async def record(self, *events: Event) -> Sequence[RecordedEvent]:
         self.add("record", [_shown(event) for event in events])
         return ()
 
     async def transact(
         self, body: Callable[[], Event], *, timeout_seconds: float
-    ) -> Sequence[Recorded]:
+    ) -> Sequence[RecordedEvent]:
         self.add("transact", timeout_seconds)
         return ()
 
-    async def finish(self, ending: Ending, *events: Event) -> Settled:
+    async def finish(self, ending: Ending, *events: Event) -> Committed:
         self.add("finish", [_shown(event) for event in (ending, *events)])
-        return Settled()
+        return Committed()
 
-    async def suspend(self, *pending: Pending) -> Settled:
+    async def suspend(self, *pending: Pending) -> Committed:
         self.add("suspend", [_waited(each) for each in pending])
-        return Settled()
+        return Committed()
 
 
 def _shown(event: Event) -> dict[str, Any]:
@@ -185,11 +185,13 @@ class _Toolbox(RunToolbox):
             executor=cast("Any", None),
             granted=_nobody,
             lost=_everybody_may,
-            stopped=StoppedHere(StoppedTools(), 0),
+            stopped=WorkspaceStoppedTools(StoppedTools(), 0),
         )
         self._notes = notes
 
-    async def execute(self, ready: Ready, intent: Callable[[], Awaitable[None]]) -> Done | Waiting:
+    async def execute(
+        self, ready: ReadyCall, intent: Callable[[], Awaitable[None]]
+    ) -> Done | SuspendedCall:
         self._note(ready)
         if ready.prepared.spec.name == delegation.NAME:
             return await super().execute(ready, intent)
@@ -197,11 +199,11 @@ class _Toolbox(RunToolbox):
             await intent()
         return Done("as it was", "ok")
 
-    def transaction(self, call_id: str, ready: Ready) -> Callable[[], ToolFinished]:
+    def transaction(self, call_id: str, ready: ReadyCall) -> Callable[[], ToolFinished]:
         self._note(ready)
         return super().transaction(call_id, ready)
 
-    def _note(self, ready: Ready) -> None:
+    def _note(self, ready: ReadyCall) -> None:
         prepared = ready.prepared
         limits = [prepared.timeout_seconds, prepared.max_output_bytes]
         what = [prepared.spec.name, prepared.spec.effect, dict(prepared.arguments), *limits]

@@ -17,9 +17,9 @@ from agents.definitions.snapshot import read
 from agents.journal.events import encode
 from agents.live.follow import wait_for_end
 from agents.models import Run
-from agents.runs.history import past_of
+from agents.runs.history import load_history
 from agents.runtime.host import LocalHost
-from agents.runtime.toolbox import offer_of
+from agents.runtime.toolbox import offered_tools
 from heartbit_site.base import orm
 from heartbit_site.base.models import Workspace
 from tests.chaos.replay import people
@@ -43,8 +43,8 @@ _NOBODYS = {"run.started": {"worker": "worker", "task_id": ""}}
 async def record(effects_url: str) -> list[Kept]:
     """Make all runs, and return their journals with the decision at each point."""
     slug = f"replay-{secrets.token_hex(4)}"
-    workspace = await orm.in_thread(lambda: Workspace.objects.create(slug=slug, name=slug))
-    await orm.in_thread(partial(publish, workspace))
+    workspace = await orm.run_in_thread(lambda: Workspace.objects.create(slug=slug, name=slug))
+    await orm.run_in_thread(partial(publish, workspace))
     todo = list(shapes(effects_url))
     drained = [shape for shape in todo if shape.then == "drain"]
     names: dict[UUID, str] = {}
@@ -76,7 +76,7 @@ async def record(effects_url: str) -> list[Kept]:
 
 
 async def _begin(host: LocalHost, workspace: Workspace, shape: Shape) -> UUID:
-    run_id = await orm.in_thread(partial(people.begin, workspace, shape))
+    run_id = await orm.run_in_thread(partial(people.begin, workspace, shape))
     host.execute(run_id)
     return run_id
 
@@ -92,7 +92,7 @@ async def _play(
     """Run one shape to its end; the names of its runs."""
     async with limit:
         if shape.then.startswith("talk"):
-            ids = await orm.in_thread(partial(people.converse, workspace, shape))
+            ids = await orm.run_in_thread(partial(people.converse, workspace, shape))
             for run_id in ids:
                 host.execute(run_id)
                 await _end(host, run_id)
@@ -100,12 +100,12 @@ async def _play(
         run_id = await _begin(host, workspace, shape)
         if "steer" in shape.then or "cancel" in shape.then:
             await asyncio.sleep(INTERRUPT_SECONDS)
-            await orm.in_thread(partial(people.interrupt, workspace, run_id, shape.then))
+            await orm.run_in_thread(partial(people.interrupt, workspace, run_id, shape.then))
         await _end(host, run_id)
         kind, _, what = shape.then.partition(":")
         if kind != "fork":
             return {run_id: shape.name}
-        forked = await orm.in_thread(partial(people.fork, run_id, what))
+        forked = await orm.run_in_thread(partial(people.fork, run_id, what))
         host.execute(forked)
         await _end(host, forked)
         return {run_id: "forked", forked: shape.name}
@@ -113,7 +113,7 @@ async def _play(
 
 async def _journals(workspace: Workspace, names: dict[UUID, str]) -> list[Kept]:
     read_all = partial(_read_all, workspace, names)
-    kept: Sequence[Kept] = await orm.in_thread(read_all)
+    kept: Sequence[Kept] = await orm.run_in_thread(read_all)
     found = [replace(each, points=await points_of(each)) for each in kept]
     shown = json.dumps(Counter(each.shape for each in found))
     sys.stderr.write(f"{shown}\n")
@@ -127,7 +127,7 @@ def _read_all(workspace: Workspace, names: dict[UUID, str]) -> list[Kept]:
 
 
 def _read(run: Run, shape: str) -> Kept:
-    past = past_of(run)
+    past = load_history(run)
     definition = read(1, 1, run.agent, run.version.snapshot)
     return Kept(
         shape=shape,
@@ -154,7 +154,7 @@ def _anyones(event: dict[str, Any]) -> dict[str, Any]:
 
 
 def _tools(definition: AgentDefinition, *, is_child: bool) -> tuple[Tool, ...]:
-    offer = offer_of(definition, registry, is_child=is_child)
+    offer = offered_tools(definition, registry, is_child=is_child)
     return tuple(
         Tool(
             name=name,

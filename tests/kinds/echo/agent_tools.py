@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from agents.loop.journaled import JournaledState
     from agents.loop.protocol import Outcome
-    from agents.runtime.active_run import Held
+    from agents.runtime.active_run import ActiveRun
     from agents.runtime.engines import Sources
 
 KIND = "echo"
@@ -68,7 +68,7 @@ class EchoEngine:
         """Do nothing: nothing that costs is in flight."""
 
 
-async def build(held: Held, sources: Sources) -> EchoEngine:
+async def build(held: ActiveRun, sources: Sources) -> EchoEngine:
     """Build the engine of an echo's run."""
     echo = await Definitions(sources.pool, read).get(held.claimed.version_id)
     return EchoEngine(held.journaled, echo)

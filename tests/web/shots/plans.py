@@ -10,7 +10,7 @@ from scheduling.actions.save_schedule import save_schedule
 from scheduling.choices import FiringStatus, Kind, Overlap, TaskType
 from scheduling.models import Firing, Schedule
 from scheduling.querysets import database_now
-from scheduling.recurrence import rhythm_of
+from scheduling.recurrence import build_recurrence
 
 if TYPE_CHECKING:
     from heartbit_site.base.audit import Actor
@@ -79,7 +79,7 @@ def _lived_through(schedule: Schedule) -> None:
     """Its last slots: they had runs, but for one while the shop's machine was away."""
     runs = Run.objects.filter(workspace=schedule.workspace, agent="planner").order_by("-created_at")
     known = list(runs.values_list("pk", flat=True)[:5])
-    for run, slot in zip(known, rhythm_of(schedule).before(database_now()), strict=False):
+    for run, slot in zip(known, build_recurrence(schedule).before(database_now()), strict=False):
         is_away = run == known[2]
         Firing.objects.create(
             schedule=schedule,

@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from heartbit_site.base.actions.rotate_secrets import BATCH, rotate_secrets
 from heartbit_site.base.errors import HeartbitError
-from heartbit_site.base.os_user import at_terminal
+from heartbit_site.base.os_user import terminal_user
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -28,7 +28,7 @@ class Command(BaseCommand):
         if options["batch"] < 1:
             raise CommandError("--batch has to be 1 or more.")
         try:
-            rotation = rotate_secrets(batch=options["batch"], by=at_terminal())
+            rotation = rotate_secrets(batch=options["batch"], by=terminal_user())
         except HeartbitError as error:
             raise CommandError(str(error)) from error
         for failure in rotation.failures:
