@@ -131,7 +131,7 @@ class ValkeyPublisher:
 
 
 def coalesce(batch: list[tuple[UUID, Entry]]) -> list[tuple[UUID, Entry]]:
-    """Join deltas that continue each other, and drop overtaken ``JournalAdvanced``; keep the order."""
+    """Join deltas that continue each other, drop overtaken ``JournalAdvanced``; keep the order."""
     out: list[tuple[UUID, Entry]] = []
     last: dict[UUID, int] = {}
     for run_id, entry in batch:

@@ -12,7 +12,7 @@ from agents.models.run import Run
 
 
 class RunEvent(models.Model):
-    """A journaled fact of a type in ``agents.journal.events``; the database lets nobody change it."""
+    """A journaled fact (types: ``agents.journal.events``); the database lets nobody change it."""
 
     pk = models.CompositePrimaryKey("run_id", "seq")
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="events", db_index=False)

@@ -34,7 +34,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "8de4f2d8a626aa24dfa8d2324be25a1c2259d701b1c4044904f77eb395dc4d1c"
+FINGERPRINT = "6c85007605cee63d8e265d35f161bc4f9c309949145cd4107201231945a56e8f"
 
 
 def statements() -> str:

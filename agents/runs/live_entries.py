@@ -1,8 +1,8 @@
 """What a run's live stream holds.
 
 Deltas are keyed (turn, attempt, offset): a reader that sees a new attempt throws away what it had
-of that turn, because the model call was repeated. ``JournalAdvanced`` and ``RunEnded`` only say that
-Postgres has news; a reader that misses one finds out by its next look there.
+of that turn, because the model call was repeated. ``JournalAdvanced`` and ``RunEnded`` only say
+that Postgres has news; a reader that misses one finds out by its next look there.
 """
 
 from __future__ import annotations

@@ -118,8 +118,8 @@ class Suspension:
         children: Runs to start; each becomes one durable wait of the calling run.
         timeout_seconds: After this time what is still waited for counts as expired, and unfinished
             children are cancelled.
-        kind: Kind of the wait (``agents.journal.waits``). Without children there is one wait, of this
-            kind.
+        kind: Kind of the wait (``agents.journal.waits``). Without children there is one wait, of
+            this kind.
     """
 
     children: tuple[ChildTask, ...]
