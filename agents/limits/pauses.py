@@ -105,7 +105,7 @@ def find_pauses(held: PauseTarget) -> QuerySet[Pause]:
 def of_operator(held: PauseTarget, pause: Pause) -> str:
     """Why whoever manages a workspace cannot end what an operator stopped there, and who can."""
     slug = held.workspace.slug if held.workspace is not None else ""
-    what, ends = f"The workspace {slug} was stopped", f"continue {slug}"
+    what, ends = f"The workspace {slug} was stopped", f"resume {slug}"
     if held.tool:
         what = f"The tool {held.tool} was stopped in {slug}"
         ends = f"enable-tool {held.tool} --workspace {slug}"

@@ -25,6 +25,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "GET /messages": "`heartbit inbox AGENT --json`",
     "GET /runs": "`heartbit status`",
     "GET /tools": "`heartbit tools`",
+    "GET /waits": "`heartbit answer`",
     "GET /webhooks": "the page Webhooks of the admin",
     "POST /workspace/resume": "the API",
 }

@@ -187,7 +187,7 @@ def firings(workspace: Workspace) -> Listed:
         slot = datetime(2025, 1, 1, number, microsecond=number, tzinfo=UTC)
         record_firing(row, slot, FiringStatus.SKIPPED, "x")
 
-    return Listed(f"/schedules/{row.pk}/firings", "firings", "slot", add)
+    return Listed(f"/schedules/{row.pk}/firings", "firings", "scheduled_for", add)
 
 
 def audit(workspace: Workspace) -> Listed:

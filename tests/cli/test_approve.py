@@ -106,7 +106,7 @@ def test_what_waits_is_listed_and_decided_as_it_was_shown(
     assert edited.out == said
     digest = mine[1]["digest"]
     denied = heartbit("approve", name, "1.1", "--deny", "not now", "--digest", digest, "--json")
-    assert denied.json["decided"][0]["call"] == "1.1"
+    assert denied.json["decided"][0]["call_id"] == "1.1"
     ended(run)
     results = dict(ToolCall.objects.filter(run=run).values_list("call_id", "result"))
     assert results["1.0"] == "5"

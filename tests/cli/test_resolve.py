@@ -109,7 +109,7 @@ def test_given_a_local_run_that_died_then_its_doubt_is_listed_before_anybody_res
     [mine] = [each for each in listed["unasked"] if each["run_id"] == str(call.run_id)]
     assert (mine["call_id"], mine["tool"], mine["arguments"]) == ("1.0", "http_request", ARGUMENTS)
     assert f"`heartbit resume {str(call.run_id)[:18]}`" in heartbit("resolve").out
-    early = refused(call, done=True)
+    early = refused(call, confirm=True)
     assert early is not None
     assert (early[0], f"`heartbit resume {str(call.run_id)[:18]}`" in early[1]) == (1, True)
 
@@ -139,7 +139,7 @@ def test_given_a_terminal_when_a_call_is_in_doubt_then_the_person_is_asked_inlin
     with Terminal("resume", str(call.run_id)) as terminal:
         shown = terminal.sees(KEYS)
         terminal.types("a")
-        terminal.sees("one of the letters in brackets: r, d, s or l.")
+        terminal.sees("one of the letters in brackets: r, c, s or l.")
         terminal.sees(KEYS)
         terminal.types("s")
         assert terminal.ends() == (0, "Done.\n")

@@ -22,6 +22,7 @@ FIELDS = {
         "id",
         "root_id",
         "parent_id",
+        "kind",
         "agent",
         "placement",
         "model",

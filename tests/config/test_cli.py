@@ -73,8 +73,8 @@ def test_given_groups_of_approvers_then_check_names_what_an_import_needs(
     here: Path, config: Config
 ) -> None:
     tool = (
-        '{ name = "calculate", approvers = "treasurers", escalate_minutes = 5, '
-        'escalate_group = "chiefs" }'
+        '{ name = "calculate", approver_group = "treasurers", escalate_after_minutes = 5, '
+        'escalation_group = "chiefs" }'
     )
     (here / "groups.toml").write_text(f"{GOOD}tools = [{tool}]\n")
     code, _, err = config(here, "check", "groups.toml")
