@@ -7,7 +7,7 @@ because what others have not committed cannot be seen. What it removed it cannot
 another session can, as everybody else sees it. There the ids only lead to candidates: whichever of
 them the transaction does not see any more is gone.
 
-Simpler ways were measured, and lose rows that are shown so: docs/decisions/0018r.
+Simpler ways were measured, and lose rows that are shown so: docs/decisions/0022.
 """
 
 from __future__ import annotations

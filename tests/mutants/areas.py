@@ -83,7 +83,7 @@ AREAS: Final = {
         ("tests/quotas", "tests/runtime/test_budgets.py", "tests/operation/test_pauses.py"),
     ),
     "schedules": Area(
-        ("scheduling/*.py", "scheduling/actions/*.py"),
+        ("scheduling/*.py", "scheduling/actions/*.py", "agents/housekeeping/*.py"),
         ("tests/scheduling", "tests/api/test_schedules.py", "tests/operation/test_archive.py"),
     ),
 }

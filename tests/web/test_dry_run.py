@@ -180,7 +180,7 @@ class TestWhatItShows:
     def test_given_a_large_table_when_tried_then_its_changed_rows_are_found_in_time(
         self, workspace: Workspace
     ) -> None:
-        """To compare all its rows before and after would take seconds (ADR 0018r)."""
+        """To compare all its rows before and after would take seconds (ADR 0022)."""
         books.run("CREATE TABLE book_entry (id bigint PRIMARY KEY, line text)")
         books.run(
             "INSERT INTO book_entry SELECT n, repeat('x', 100) FROM generate_series(1, 3e5) n"
