@@ -96,7 +96,7 @@ class ToolBindingForm(forms.ModelForm[ToolBinding]):
         if self.initial.get("required_approvals") == 1:
             self.initial["required_approvals"] = None
 
-    def clean_approvals(self) -> int:
+    def clean_required_approvals(self) -> int:
         """Nothing is one."""
         given: int | None = self.cleaned_data["required_approvals"]
         return 1 if given is None else given

@@ -234,7 +234,7 @@ MADE_THERE = {
 #: Addresses that describe the API and hold nothing of anybody.
 OPEN = {"openapi.json", "docs", ""}
 #: Places of an address that name nothing of a workspace.
-NOBODYS = {"number", "worker_id", "queue", "slug", "tool", "artifact", "address"}
+NOBODYS = {"number", "worker_id", "queue", "slug", "tool", "artifact", "endpoint"}
 
 
 @dataclass(frozen=True, slots=True)
