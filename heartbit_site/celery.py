@@ -15,13 +15,13 @@ from django.conf import settings
 from kombu import Connection
 
 from agents.housekeeping import beat as housekeeping
-from heartbit_site import kombu_patches as broker
+from heartbit_site import kombu_patches
 from heartbit_site.base import queues
 from heartbit_site.environment import celery_broker
 from scheduling import beat as scheduling
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "heartbit_site.settings")
-broker.install()
+kombu_patches.install()
 
 # How long anybody waits for a broker that does not answer. A worker waits for messages without it.
 SOCKET_SECONDS = 1.0

@@ -19,7 +19,7 @@ from heartbit_site.base.local_times import NoSuchTimeError, localize
 from heartbit_site.base.models import AuditEntry, Workspace
 from heartbit_site.base.moments import TooFarError, to_utc
 from heartbit_site.base.toolspec import Effect, ToolContext, tool
-from scheduling import recurrence as rhythm
+from scheduling import recurrence
 from scheduling.actions.remove_schedule import remove_schedule
 from scheduling.actions.save_schedule import CREATED, save_schedule
 from scheduling.choices import Kind, TaskType
@@ -223,7 +223,7 @@ def _refuse_too_often(planned: Schedule) -> None:
     """What every_seconds may not do, a cron expression may not do either."""
     build_recurrence(planned)  # it is one
     # In UTC, where no slots come closer because clocks are changed.
-    slots = rhythm.Cron(planned.cron, ZoneInfo("UTC")).after(database_now())
+    slots = recurrence.Cron(planned.cron, ZoneInfo("UTC")).after(database_now())
     for slot, following in itertools.pairwise(itertools.islice(slots, _LOOKED_AT)):
         if (following - slot).total_seconds() < SHORTEST_SECONDS:
             raise ScheduleError(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
 from heartbit_site.base.moments import TooFarError, to_utc
-from scheduling import recurrence as rhythm
+from scheduling import recurrence
 from scheduling.errors import ScheduleError
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def titled(name: str) -> str:
 def cron(expression: str) -> str:
     """Return a cron expression that comes true some time."""
     try:
-        return rhythm.cron_of(expression, _UTC).expression
+        return recurrence.cron_of(expression, _UTC).expression
     except ScheduleError as error:
         raise _unusable(error) from None
 
@@ -62,7 +62,7 @@ def cron(expression: str) -> str:
 def time_zone(name: str) -> str:
     """Return the name of a time zone that this machine knows."""
     try:
-        rhythm.time_zone(name)
+        recurrence.time_zone(name)
     except ScheduleError as error:
         raise _unusable(error) from None
     return name

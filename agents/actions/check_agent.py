@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth.models import Group
 
-from agents.definitions import consistency as agreement
-from agents.definitions import validation_messages as complaints
+from agents.definitions import consistency, validation_messages
 from agents.definitions.spec import GROUPS, AgentSpec
 from agents.definitions.validation_messages import InvalidSettingError
 from agents.reads.agent_settings import table_of
@@ -36,7 +35,8 @@ def check_agent(agent: Agent) -> None:
     names = dict.fromkeys(table["team"])
     tools = catalogue(agent.workspace_id)
     found = chain(
-        complaints.check(AgentSpec, table, ()), agreement.check((), table, names, tools=tools)
+        validation_messages.check(AgentSpec, table, ()),
+        consistency.check((), table, names, tools=tools),
     )
     for path, message in found:
         raise InvalidSettingError(path, message, subject=f"Agent {agent.name!r}")
@@ -55,7 +55,7 @@ def check_agreement(
     Raises:
         InvalidSettingError: One sentence that names the setting.
     """
-    for path, message in agreement.check((), table, names, tools=tools):
+    for path, message in consistency.check((), table, names, tools=tools):
         raise InvalidSettingError(path, message)
 
 
@@ -74,7 +74,7 @@ def check_grant(grant: Mapping[str, Any]) -> None:
 
 def grant_complaints(grant: Mapping[str, Any]) -> Iterator[Complaint]:
     """Yield secrets, and groups of approvers that do not exist: no one could decide the calls."""
-    yield from complaints.secrets(grant.get("defaults"), ("defaults",))
+    yield from validation_messages.secrets(grant.get("defaults"), ("defaults",))
     for setting in GROUPS:
         name = grant.get(setting)
         if name and not Group.objects.filter(name=name).exists():

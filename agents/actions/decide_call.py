@@ -27,8 +27,7 @@ from heartbit_site.base import audit
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.jsonschema import validate
 from heartbit_site.base.untrusted import clean_text
-from tools import call_parsing as reading
-from tools import questions
+from tools import call_parsing, questions
 from tools.approval import digest as digest_of
 from tools.catalogue import catalogue
 from tools.result import Done
@@ -284,7 +283,7 @@ def _decide_with(
 ) -> None:
     """Let the call run with arguments that a person wrote, if its tool can read them."""
     name = shown_tool(call)
-    found = reading.read(offer.specs, name=name, arguments=arguments, answered=True)
+    found = call_parsing.read(offer.specs, name=name, arguments=arguments, answered=True)
     if isinstance(found, Done):
         raise InvalidEditError(" ".join(found.content.split()))
     runs_digest = digest_of(

@@ -32,7 +32,7 @@ from heartbit_site.base.audit import NOBODY, Actor
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.untrusted import clean_text
-from tools import call_parsing as reading
+from tools import call_parsing
 from tools.catalogue import catalogue
 from tools.result import Done
 
@@ -254,7 +254,7 @@ def _once_more(
 def _check_arguments(name: str, arguments: str, version: AgentVersion, *, is_child: bool) -> None:
     known = catalogue(version.agent.workspace_id)
     offer = offered_tools(definition_of(version), known, is_child=is_child)
-    found = reading.read(offer.specs, name=name, arguments=arguments)
+    found = call_parsing.read(offer.specs, name=name, arguments=arguments)
     if isinstance(found, Done):
         raise InvalidEditError(" ".join(found.content.split()))
 

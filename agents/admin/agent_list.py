@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from django.contrib import admin, messages
 from django.utils.html import format_html
 
-from agents.admin import formatting as words
-from agents.admin import queries
+from agents.admin import formatting, queries
 from agents.admin.links import run_url
 from agents.admin.start_stop import AgentSwitches
 from agents.choices import RunStatus
@@ -53,7 +52,7 @@ class AgentList(AgentSwitches, ModelAdmin[Agent]):
     @admin.display(description="state")
     def state(self, agent: Agent) -> SafeString:
         """Whether it works, could, or must not."""
-        return words.agent_pill(_state(agent))
+        return formatting.agent_pill(_state(agent))
 
     @admin.display(description="model", ordering="model")
     def uses(self, agent: Agent) -> str:
@@ -78,13 +77,13 @@ class AgentList(AgentSwitches, ModelAdmin[Agent]):
         if run is None:
             return pill("never")
         url = run_url(agent.workspace, run["id"])
-        return format_html('<a href="{}">{}</a>', url, words.run_pill(run["status"]))
+        return format_html('<a href="{}">{}</a>', url, formatting.run_pill(run["status"]))
 
     @admin.display(description="when")
     def last_time(self, agent: Agent) -> str:
         """When the newest run was accepted."""
         run = _last_run(agent)
-        return words.clock(datetime.fromisoformat(run["at"])) if run else "-"
+        return formatting.clock(datetime.fromisoformat(run["at"])) if run else "-"
 
     @admin.action(description="Start", permissions=["change"])
     def start_again(self, request: HttpRequest, agents: QuerySet[Agent]) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.utils import timezone
 
-from agents.admin import formatting as words
+from agents.admin import formatting
 from agents.admin.hidden_text import parts
 from agents.approvals.questions import answer_schema
 from agents.approvals.uncertain_calls import executed_arguments
@@ -111,7 +111,7 @@ def decided(decision: Decision) -> str:
     """Who decided what, where and when, and by which right."""
     what = _SETTLED.get(decision.verdict, decision.get_verdict_display())
     where = "" if decision.via == "grant" else f" ({decision.via})"
-    sentence = f"{what} by {visible(decision.decided_by)}{where}, {words.clock(decision.at)}"
+    sentence = f"{what} by {visible(decision.decided_by)}{where}, {formatting.clock(decision.at)}"
     if decision.grant_id is None:
         return sentence
     if decision.via == "grant":

@@ -12,8 +12,7 @@ from django.urls import path
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from agents.admin import formatting as words
-from agents.admin import prompts, queries
+from agents.admin import formatting, prompts, queries
 from agents.admin.approval_card import asked_about, is_in_doubt, since
 from agents.admin.links import RunLinks, run_url
 from agents.models import ToolCall
@@ -145,5 +144,5 @@ def badge(request: HttpRequest) -> str:
     """How many wait, for the sidebar; the theme always draws a badge, so none hides itself."""
     seen = visible_to(queries.waiting_calls(), request.user, path="run__workspace")
     count = seen.count()
-    shown = words.figure(count) or SafeString('<i class="hb-none"></i>')
+    shown = formatting.figure(count) or SafeString('<i class="hb-none"></i>')
     return format_html('<span data-live-badge="waiting">{}</span>', shown)

@@ -12,8 +12,7 @@ from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidge
 from agents.actions.check_agent import grant_complaints
 from agents.admin.json_fields import JSONObjectText, OptionalJSONObjectText, json_widget
 from agents.choices import BindingApproval
-from agents.definitions import consistency as agreement
-from agents.definitions import validation_messages as complaints
+from agents.definitions import consistency, validation_messages
 from agents.definitions.spec import GRANT_SETTINGS, ToolGrant
 from agents.definitions.validation_messages import sentence_of
 from agents.definitions.validators import unknown_tool
@@ -118,10 +117,10 @@ class ToolBindingForm(forms.ModelForm[ToolBinding]):
             return
         table = grant_table_of(self.instance)
         found = chain(
-            complaints.check(ToolGrant, table, ()),
+            validation_messages.check(ToolGrant, table, ()),
             # What stands there may be older than a rule, or its group be gone.
             (one for one in grant_complaints(table) if one[0][0] in self.changed_data),
-            agreement.check_grant((), table),
+            consistency.check_grant((), table),
         )
         unknown = unknown_tool(self.instance.tool, self._known)
         if unknown and self.instance.enabled:  # a disabled tool need not be installed
@@ -130,7 +129,7 @@ class ToolBindingForm(forms.ModelForm[ToolBinding]):
             self.add_error(_field_of(path), sentence_of(path, message))
 
 
-def _field_of(path: complaints.Path) -> str | None:
+def _field_of(path: validation_messages.Path) -> str | None:
     """Return the form's field of a setting; None: it is about several."""
     setting = path[0] if path else None
     return "tool" if setting == "name" else setting if isinstance(setting, str) else None

@@ -12,7 +12,7 @@ from django.utils.html import format_html
 from agents.actions.remove_channel import remove_channel
 from agents.actions.rotate_channel_secret import rotate_channel_secret
 from agents.actions.save_channel import save_channel
-from agents.admin import formatting as words
+from agents.admin import formatting
 from agents.admin.channel_form import ChannelForm, conditions
 from agents.models import Channel
 from heartbit_site.base.admin.audit_mixin import actor_of
@@ -111,12 +111,12 @@ class ChannelAdmin(ModelAdmin[Channel]):
     @admin.display(description="former secret is good until")
     def both_until(self, channel: Channel) -> str:
         """While a secret is being exchanged."""
-        return words.format_datetime(channel.former_until) if channel.former_until else "-"
+        return formatting.format_datetime(channel.former_until) if channel.former_until else "-"
 
     @admin.display(description="mailbox read")
     def looked(self, channel: Channel) -> str:
         """When it was last looked into."""
-        return words.format_datetime(channel.looked_at) if channel.looked_at else "Not yet"
+        return formatting.format_datetime(channel.looked_at) if channel.looked_at else "Not yet"
 
     def has_rotate_permission(self, request: HttpRequest, object_id: object = None) -> bool:
         """Who may manage the workspace."""

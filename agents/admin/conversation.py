@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from django.contrib import admin
 from django.utils.html import format_html
 
-from agents.admin import formatting as words
-from agents.admin import queries
+from agents.admin import formatting, queries
 from agents.admin.links import run_url
 from agents.models import Conversation, Run
 from heartbit_site.base.admin.themed import ReadOnlyAdmin, ReadOnlyInline
@@ -48,24 +47,24 @@ class MessageInline(ReadOnlyInline[Run, Conversation]):
         return format_html(
             '<a class="hb-link" href="{}"><span class="hb-text" dir="auto">{}</span></a>',
             url,
-            words.truncate(run.task, _PREVIEW),
+            formatting.truncate(run.task, _PREVIEW),
         )
 
     @admin.display(description="answer")
     def answer(self, run: Run) -> SafeString:
         """What came back."""
-        text = words.truncate(run.output or "-", _PREVIEW)
+        text = formatting.truncate(run.output or "-", _PREVIEW)
         return format_html('<span class="hb-text" dir="auto">{}</span>', text)
 
     @admin.display(description="status")
     def state(self, run: Run) -> SafeString:
         """How the run is doing."""
-        return words.run_pill(run.status)
+        return formatting.run_pill(run.status)
 
     @admin.display(description="said")
     def accepted(self, run: Run) -> str:
         """When."""
-        return words.clock(run.created_at)
+        return formatting.clock(run.created_at)
 
 
 @admin.register(Conversation)
@@ -104,4 +103,4 @@ class ConversationAdmin(ReadOnlyAdmin[Conversation]):
     @admin.display(description="begun", ordering="created_at")
     def begun(self, conversation: Conversation) -> str:
         """When."""
-        return words.clock(conversation.created_at)
+        return formatting.clock(conversation.created_at)

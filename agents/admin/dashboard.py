@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
-from agents.admin import charts
-from agents.admin import formatting as words
-from agents.admin import statistics as figures
+from agents.admin import charts, formatting, statistics
 from agents.admin.links import run_url
 from agents.choices import RunStatus
 from agents.reads.fleet import Fleet, QueueNow, WorkerNow, read_fleet
@@ -83,7 +81,7 @@ class Dashboard:
         tracker: The last runs, the oldest first; ``rows`` the newest of them, that first.
     """
 
-    today: figures.Day
+    today: statistics.Day
     statuses: list[tuple[SafeString, int, str]]
     live: list[tuple[SafeString, int, str]]
     live_total: int
@@ -119,7 +117,7 @@ def context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
 
 def read(user: Any, *, sees_fleet: bool) -> Dashboard:
     """Read the page: nine queries, and those of the fleet."""
-    found = figures.read(user)
+    found = statistics.read(user)
     fleet = _table(read_fleet()) if sees_fleet else None
     today = found.days[-1]
     rows = [_row(run) for run in found.last]
@@ -127,11 +125,11 @@ def read(user: Any, *, sees_fleet: bool) -> Dashboard:
     return Dashboard(
         today=today,
         statuses=[
-            (words.run_pill(s), today.runs[s], charts.runs_link(today, status__exact=s))
+            (formatting.run_pill(s), today.runs[s], charts.runs_link(today, status__exact=s))
             for s in statuses
         ],
         live=[
-            (words.run_pill(s), found.live[s], charts.runs_link(status__exact=s, runs="all"))
+            (formatting.run_pill(s), found.live[s], charts.runs_link(status__exact=s, runs="all"))
             for s in RunStatus.values
             if s in found.live
         ],
@@ -139,7 +137,7 @@ def read(user: Any, *, sees_fleet: bool) -> Dashboard:
         queued=found.live.get(RunStatus.QUEUED, 0),
         waiting=found.waiting,
         quarantined=found.quarantined,
-        tokens=words.tokens(today.input_tokens, today.output_tokens),
+        tokens=formatting.tokens(today.input_tokens, today.output_tokens),
         cost=_cost([today]),
         cost_before=_cost([found.days[-2]]),
         activity=charts.activity(found.days),
@@ -171,19 +169,19 @@ def read(user: Any, *, sees_fleet: bool) -> Dashboard:
 
 
 def _row(run: Run) -> Row:
-    status, lasted = RunStatus(run.status), words.run_duration(run)
+    status, lasted = RunStatus(run.status), formatting.run_duration(run)
     return Row(
         run=run,
-        tone=words.RUN_TONES[status] or "none",
-        pill=words.run_pill(status),
+        tone=formatting.RUN_TONES[status] or "none",
+        pill=formatting.run_pill(status),
         lasted=lasted,
-        accepted=words.clock(run.created_at),
-        said=f"{run.agent}: {status.label.lower()}, {lasted}, {words.clock(run.created_at)}",
+        accepted=formatting.clock(run.created_at),
+        said=f"{run.agent}: {status.label.lower()}, {lasted}, {formatting.clock(run.created_at)}",
         page=run_url(run.workspace, run.pk),
     )
 
 
-def _cost(days: Iterable[figures.Day]) -> str:
+def _cost(days: Iterable[statistics.Day]) -> str:
     """What is known of it; how many calls have no price is said beside it."""
     found = list(days)
     calls, unpriced = sum(day.calls for day in found), sum(day.unpriced for day in found)
@@ -192,7 +190,7 @@ def _cost(days: Iterable[figures.Day]) -> str:
     return amounts.money(sum((day.cost for day in found), start=Decimal(0)))
 
 
-def _by_runs(agents: list[figures.TopAgent]) -> list[Ranked]:
+def _by_runs(agents: list[statistics.TopAgent]) -> list[Ranked]:
     most = max((agent.runs for agent in agents), default=1)
     return [
         Ranked(
@@ -206,7 +204,7 @@ def _by_runs(agents: list[figures.TopAgent]) -> list[Ranked]:
     ]
 
 
-def _by_cost(agents: list[figures.TopAgent]) -> list[Ranked]:
+def _by_cost(agents: list[statistics.TopAgent]) -> list[Ranked]:
     most = max((agent.cost for agent in agents), default=None) or 1
     return [
         Ranked(

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from unfold.contrib.filters.admin import ChoicesCheckboxFilter
 
-from agents.admin import formatting as words
+from agents.admin import formatting
 from agents.admin.links import run_link
 from agents.choices import CallResolution, Verdict
 from agents.models import Decision, ToolCall
@@ -65,7 +65,7 @@ class DecisionAdmin(ReadOnlyAdmin[Decision]):
             '<span class="hb-two"><b>{}</b><span class="hb-clip">call {} of run …{}</span></span>',
             decision.run.agent,
             decision.call_id,
-            words.short_id(decision.run_id),
+            formatting.short_id(decision.run_id),
         )
 
     @admin.display(description="verdict", ordering="verdict")
@@ -85,7 +85,7 @@ class DecisionAdmin(ReadOnlyAdmin[Decision]):
     @admin.display(description="when", ordering="at")
     def when(self, decision: Decision) -> str:
         """The time."""
-        return words.clock(decision.at)
+        return formatting.clock(decision.at)
 
     @admin.display(description="run")
     def place(self, decision: Decision) -> SafeString:

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
 from agents.actions.send_delivery_again import send_delivery_again
-from agents.admin import formatting as words
+from agents.admin import formatting
 from agents.admin.links import kept_run_link
 from agents.choices import DeliveryKind, DeliveryStatus
 from agents.delivery.targets import describe_target
@@ -71,12 +71,12 @@ class DeliveryAdmin(ReadOnlyAdmin[Delivery]):
     @admin.display(description="state")
     def state(self, delivery: Delivery) -> SafeString:
         """How far it has got."""
-        return words.delivery_pill(delivery.status)
+        return formatting.delivery_pill(delivery.status)
 
     @admin.display(description="made")
     def made(self, delivery: Delivery) -> str:
         """When."""
-        return words.clock(delivery.created_at)
+        return formatting.clock(delivery.created_at)
 
     @admin.display(description="addresses")
     def addresses(self, delivery: Delivery) -> SafeString | str:
@@ -99,7 +99,7 @@ class DeliveryAdmin(ReadOnlyAdmin[Delivery]):
     def next_try(self, delivery: Delivery) -> str:
         """When, if there is one."""
         pending = delivery.status == DeliveryStatus.PENDING
-        return words.format_datetime(delivery.next_at) if pending else "-"
+        return formatting.format_datetime(delivery.next_at) if pending else "-"
 
     @admin.display(description="as it was ordered")
     def asked(self, delivery: Delivery) -> SafeString:

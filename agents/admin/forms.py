@@ -9,7 +9,7 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldBooleanSwitchWidget
 
 from agents.admin import strategy_form
 from agents.admin.json_fields import JSONListText, JSONText, json_widget
-from agents.definitions import validation_messages as complaints
+from agents.definitions import validation_messages
 from agents.definitions.spec import SETTINGS, AgentSpec
 from agents.llm.references import check_reference
 from agents.models import Agent
@@ -207,9 +207,9 @@ class AgentForm(forms.ModelForm[Agent]):
             return
         # Tools and team are judged as they were sent, when they are saved and published.
         table = {**table_of(self.instance), "tools": [], "team": []}
-        for path, message in complaints.check(AgentSpec, table, ()):
+        for path, message in validation_messages.check(AgentSpec, table, ()):
             field = str(path[0]) if path[0] in self.fields else None
-            self.add_error(field, complaints.sentence_of(path, message))
+            self.add_error(field, validation_messages.sentence_of(path, message))
 
 
 class StartRunForm(DialogForm):

@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.html import format_html
 
-from agents.admin import formatting as words
+from agents.admin import formatting
 from agents.admin.links import run_link
 from agents.choices import TERMINAL
 from agents.models import Grant
@@ -82,20 +82,20 @@ class GrantAdmin(ReadOnlyAdmin[Grant]):
         """One run's tree, or every run of the agent."""
         if grant.root is None:
             return "every run"
-        text = f"…{words.short_id(grant.root.pk)}"
+        text = f"…{formatting.short_id(grant.root.pk)}"
         return format_html("run {}", run_link(grant.workspace, grant.root.pk, text))
 
     @admin.display(description="until", ordering="expires_at")
     def until(self, grant: Grant) -> str:
         """When it ends by itself."""
         if grant.expires_at is not None:
-            return words.format_datetime(grant.expires_at)
+            return formatting.format_datetime(grant.expires_at)
         return "it is revoked" if grant.root is None else "the run ends"
 
     @admin.display(description="given", ordering="created_at")
     def since(self, grant: Grant) -> str:
         """When it was given."""
-        return words.clock(grant.created_at)
+        return formatting.clock(grant.created_at)
 
     def has_revoke_permission(self, request: HttpRequest, object_id: object = None) -> bool:
         """Who may change permissions, if the admin let anybody change them by hand."""

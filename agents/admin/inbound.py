@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from django.contrib import admin
 from django.utils.html import format_html
 
-from agents.admin import formatting as words
+from agents.admin import formatting
 from agents.admin.links import kept_run_link
 from agents.choices import InboundStatus
 from agents.models import InboundMessage
@@ -52,7 +52,7 @@ class InboundMessageAdmin(ReadOnlyAdmin[InboundMessage]):
     @admin.display(description="came")
     def came(self, message: InboundMessage) -> str:
         """When."""
-        return words.clock(message.received_at)
+        return formatting.clock(message.received_at)
 
     @admin.display(description="run")
     def run(self, message: InboundMessage) -> SafeString | str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from django.contrib import admin
 from django.utils.html import format_html
 
-from agents.admin import formatting as words
+from agents.admin import formatting
 from agents.admin.links import kept_run_link
 from agents.models import InboxEntry, Message, MessageKind
 from heartbit_site.base.admin.themed import ReadOnlyAdmin, ReadOnlyInline, pill
@@ -45,7 +45,7 @@ class InboxInline(ReadOnlyInline[InboxEntry, Message]):
     @admin.display(description="read")
     def state(self, entry: InboxEntry) -> str:
         """When, if it was."""
-        return words.clock(entry.read_at) if entry.read_at is not None else "not yet"
+        return formatting.clock(entry.read_at) if entry.read_at is not None else "not yet"
 
     @admin.display(description="by the run")
     def reader(self, entry: InboxEntry) -> SafeString | str:
@@ -80,7 +80,7 @@ class MessageAdmin(ReadOnlyAdmin[Message]):
     @admin.display(description="message")
     def what(self, message: Message) -> SafeString:
         """How it begins."""
-        text = words.truncate(message.body, _PREVIEW)
+        text = formatting.truncate(message.body, _PREVIEW)
         return format_html('<span class="hb-clip" dir="auto">{}</span>', text)
 
     @admin.display(description="kind")
@@ -96,7 +96,7 @@ class MessageAdmin(ReadOnlyAdmin[Message]):
     @admin.display(description="sent")
     def sent(self, message: Message) -> str:
         """When."""
-        return words.clock(message.created_at)
+        return formatting.clock(message.created_at)
 
     @admin.display(description="text")
     def said(self, message: Message) -> SafeString:

@@ -17,8 +17,7 @@ from redis.exceptions import RedisError
 from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminSelectWidget
 
 from agents.actions.check_account import check_account
-from agents.admin import formatting as words
-from agents.admin import queries
+from agents.admin import formatting, queries
 from agents.llm.providers import PROVIDERS
 from agents.runtime.accounts import account_name
 from agents.runtime.open_circuits import close_circuit, open_circuits
@@ -268,7 +267,7 @@ class ProviderAccountAdmin(ModelAdmin[ProviderAccount]):
     @admin.display(description="cost")
     def cost(self, account: ProviderAccount) -> str:
         """What that cost; a price nobody knows is not nothing."""
-        return words.cost(_spent(account, USAGE))
+        return formatting.cost(_spent(account, USAGE))
 
     @admin.display(description="tokens")
     def usage_today(self, account: ProviderAccount) -> SafeString:
@@ -284,7 +283,7 @@ class ProviderAccountAdmin(ModelAdmin[ProviderAccount]):
     @admin.display(description="cost")
     def cost_today(self, account: ProviderAccount) -> str:
         """Likewise."""
-        return words.cost(_spent(account, TODAY))
+        return formatting.cost(_spent(account, TODAY))
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
         """With what workers think of each account's provider."""
@@ -351,7 +350,7 @@ def _look_at(accounts: Iterable[ProviderAccount]) -> None:
 
 def _said(spent: queries.Spent) -> str:
     calls = amounts.counted(spent.calls, "call")
-    return f"{words.tokens(spent.input_tokens, spent.output_tokens)} · {calls}"
+    return f"{formatting.tokens(spent.input_tokens, spent.output_tokens)} · {calls}"
 
 
 def _spent(account: ProviderAccount, span: timedelta) -> queries.Spent:

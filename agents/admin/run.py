@@ -10,8 +10,7 @@ from django.utils.html import format_html
 from unfold.contrib.filters.admin import ChoicesCheckboxFilter, RadioFilter
 from unfold.paginator import InfinitePaginator
 
-from agents.admin import formatting as words
-from agents.admin import run_views
+from agents.admin import formatting, run_views
 from agents.admin.links import RunLinks, run_url
 from agents.models import Agent, Run
 from heartbit_site.base.access import visible_to
@@ -132,19 +131,19 @@ class RunAdmin(ReadOnlyAdmin[Run]):
     @admin.display(description="status", ordering="status")
     def state(self, run: Run) -> SafeString:
         """The status in colour."""
-        return words.run_pill(run.status)
+        return formatting.run_pill(run.status)
 
     @admin.display(description="tokens")
     def amount(self, run: Run) -> str:
         """Tokens of this run alone."""
-        return words.tokens(run.input_tokens, run.output_tokens)
+        return formatting.tokens(run.input_tokens, run.output_tokens)
 
     @admin.display(description="duration")
     def lasted(self, run: Run) -> str:
         """From acceptance to the end, or until now."""
-        return words.run_duration(run)
+        return formatting.run_duration(run)
 
     @admin.display(description="accepted", ordering="id")
     def accepted(self, run: Run) -> str:
         """When."""
-        return words.clock(run.created_at)
+        return formatting.clock(run.created_at)

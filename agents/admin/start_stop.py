@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
 from agents.actions.switch_agent import Switch, switch_agent
-from agents.admin import formatting as words
+from agents.admin import formatting
 from agents.reads.agent_status import AgentStatus, statuses
 from heartbit_site.base.admin.themed import DialogForm, dialog
 
@@ -119,14 +119,14 @@ class AgentSwitches:
         if found is None:
             return "-"
         lines = format_html_join("", "<span>{}</span>", ((line,) for line in _lines(found)))
-        state = words.agent_pill(found.overview.state)
+        state = formatting.agent_pill(found.overview.state)
         return format_html('<p>{}</p><span class="hb-two">{}</span>', state, lines)
 
 
 def _lines(found: AgentStatus) -> list[str]:
     queue, metrics, tools = found.queue, found.overview.metrics, found.tools
     waits = "" if queue.oldest_seconds is None else f", the oldest for {queue.oldest_seconds:.0f} s"
-    active = words.format_datetime(metrics.last_activity) if metrics.last_activity else "never"
+    active = formatting.format_datetime(metrics.last_activity) if metrics.last_activity else "never"
     wrong = [
         *(f"{name}: its definition has changed" for name in tools.changed),
         *(f"{name}: unknown here" for name in tools.unknown),

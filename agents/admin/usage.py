@@ -8,7 +8,7 @@ from django.contrib import admin
 from django.contrib.admin import SimpleListFilter
 from unfold.paginator import InfinitePaginator
 
-from agents.admin import formatting as words
+from agents.admin import formatting
 from agents.admin.links import run_link
 from heartbit_site.base import amounts
 from heartbit_site.base.admin.themed import ReadOnlyAdmin, pill
@@ -61,7 +61,7 @@ class UsageAdmin(ReadOnlyAdmin[UsageEntry]):
     @admin.display(description="tokens")
     def used(self, entry: UsageEntry) -> str:
         """Read and written."""
-        return words.tokens(entry.input_tokens, entry.output_tokens)
+        return formatting.tokens(entry.input_tokens, entry.output_tokens)
 
     @admin.display(description="read from a cache")
     def cached(self, entry: UsageEntry) -> str:
@@ -76,9 +76,9 @@ class UsageAdmin(ReadOnlyAdmin[UsageEntry]):
     @admin.display(description="when")
     def when(self, entry: UsageEntry) -> str:
         """The time."""
-        return words.clock(entry.at)
+        return formatting.clock(entry.at)
 
     @admin.display(description="run")
     def run(self, entry: UsageEntry) -> SafeString:
         """Whose call it was; the ledger outlives runs."""
-        return run_link(entry.workspace, entry.run_id, f"…{words.short_id(entry.run_id)}")
+        return run_link(entry.workspace, entry.run_id, f"…{formatting.short_id(entry.run_id)}")

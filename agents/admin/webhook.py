@@ -14,7 +14,7 @@ from agents.actions.remove_webhook import remove_webhook
 from agents.actions.rotate_webhook_secret import rotate_webhook_secret
 from agents.actions.save_webhook import save_webhook
 from agents.actions.send_webhook_again import ping_webhook
-from agents.admin import formatting as words
+from agents.admin import formatting
 from agents.delivery.webhooks import EVENTS
 from agents.models import WebhookEndpoint
 from heartbit_site.base.admin.audit_mixin import actor_of
@@ -113,7 +113,7 @@ class WebhookAdmin(ModelAdmin[WebhookEndpoint]):
     @admin.display(description="former secret signs until")
     def both_until(self, endpoint: WebhookEndpoint) -> str:
         """While a secret is being exchanged."""
-        return words.format_datetime(endpoint.former_until) if endpoint.former_until else "-"
+        return formatting.format_datetime(endpoint.former_until) if endpoint.former_until else "-"
 
     def has_rotate_permission(self, request: HttpRequest, object_id: object = None) -> bool:
         """Who may manage the workspace."""

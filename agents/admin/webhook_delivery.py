@@ -8,7 +8,7 @@ from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse
 
 from agents.actions.send_webhook_again import send_webhook_again
-from agents.admin import formatting as words
+from agents.admin import formatting
 from agents.choices import DeliveryStatus
 from agents.models import WebhookDelivery
 from heartbit_site.base.admin.audit_mixin import actor_of
@@ -51,18 +51,18 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin[WebhookDelivery]):
     @admin.display(description="state")
     def state(self, delivery: WebhookDelivery) -> SafeString:
         """How far it has got."""
-        return words.delivery_pill(delivery.status)
+        return formatting.delivery_pill(delivery.status)
 
     @admin.display(description="made")
     def made(self, delivery: WebhookDelivery) -> str:
         """When."""
-        return words.clock(delivery.created_at)
+        return formatting.clock(delivery.created_at)
 
     @admin.display(description="next attempt")
     def next_try(self, delivery: WebhookDelivery) -> str:
         """When, if there is one."""
         pending = delivery.status == DeliveryStatus.PENDING
-        return words.format_datetime(delivery.next_at) if pending else "-"
+        return formatting.format_datetime(delivery.next_at) if pending else "-"
 
     @admin.display(description="posted")
     def posted(self, delivery: WebhookDelivery) -> SafeString:

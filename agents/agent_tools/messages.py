@@ -12,7 +12,7 @@ from agents.actions import reply_to_message as replying
 from agents.actions import send_message as sending
 from agents.actions import start_agent as starting
 from agents.loop.delegation import results
-from agents.messaging import receipts as reach
+from agents.messaging import receipts
 from agents.messaging.addresses import sender_of_call
 from agents.messaging.limits import MOST_CHARACTERS, MOST_OF_A_THREAD
 from agents.models import Run
@@ -49,7 +49,7 @@ def send_message(
     """Put a message into another agent's inbox. It starts nothing; it is read when they read."""
     sender = sender_of_call(context)
     message = sending.send_message(sender, to, text, thread=thread, key=context.idempotency_key)
-    return reach.describe_receipt(message)
+    return receipts.describe_receipt(message)
 
 
 @tool(effect=Effect.TRANSACTIONAL, tags=("messages",))
@@ -61,7 +61,7 @@ def reply_to_message(
     """Answer a message that you were sent. A run that wrote it and is at work sees it at once."""
     sender = sender_of_call(context)
     reply = replying.reply_to_message(sender, message, text, key=context.idempotency_key)
-    return reach.describe_receipt(reply)
+    return receipts.describe_receipt(reply)
 
 
 @tool(effect=Effect.IDEMPOTENT, tags=("messages",), resume=results)

@@ -14,31 +14,34 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from agents.definitions import validators as rules
+from agents.definitions import validators
 
-Name = Annotated[str, Field(max_length=64), AfterValidator(rules.agent_name)]
+Name = Annotated[str, Field(max_length=64), AfterValidator(validators.agent_name)]
 ToolName = Annotated[str, Field(min_length=1, max_length=64)]
-FullText = Annotated[str, Field(min_length=1), AfterValidator(rules.storable)]
-Description = Annotated[str, Field(max_length=300), AfterValidator(rules.storable)]
+FullText = Annotated[str, Field(min_length=1), AfterValidator(validators.storable)]
+Description = Annotated[str, Field(max_length=300), AfterValidator(validators.storable)]
 Reference = Annotated[
-    str, Field(max_length=200), AfterValidator(rules.storable), AfterValidator(rules.reference)
+    str,
+    Field(max_length=200),
+    AfterValidator(validators.storable),
+    AfterValidator(validators.reference),
 ]
 FullReference = Annotated[
     str,
     Field(min_length=1, max_length=200),
-    AfterValidator(rules.storable),
-    AfterValidator(rules.reference),
+    AfterValidator(validators.storable),
+    AfterValidator(validators.reference),
 ]
-Group = Annotated[str, Field(max_length=150), AfterValidator(rules.storable)]
-Queue = Annotated[str, Field(max_length=64), AfterValidator(rules.queue)]
-_JSON_TABLE = BeforeValidator(rules.json_table, json_schema_input_type=dict[str, Any] | str)
-Schema = Annotated[dict[str, Any], _JSON_TABLE, AfterValidator(rules.usable_schema)]
-ResponseSchema = Annotated[Schema, AfterValidator(rules.response_schema)]
+Group = Annotated[str, Field(max_length=150), AfterValidator(validators.storable)]
+Queue = Annotated[str, Field(max_length=64), AfterValidator(validators.queue)]
+_JSON_TABLE = BeforeValidator(validators.json_table, json_schema_input_type=dict[str, Any] | str)
+Schema = Annotated[dict[str, Any], _JSON_TABLE, AfterValidator(validators.usable_schema)]
+ResponseSchema = Annotated[Schema, AfterValidator(validators.response_schema)]
 Strategy = Annotated[
-    dict[str, Any], AfterValidator(rules.storable_json), AfterValidator(rules.strategy)
+    dict[str, Any], AfterValidator(validators.storable_json), AfterValidator(validators.strategy)
 ]
 Arguments = Annotated[dict[str, Any], _JSON_TABLE]
-Money = Annotated[Decimal, BeforeValidator(rules.money)]
+Money = Annotated[Decimal, BeforeValidator(validators.money)]
 Positive = Annotated[int, Field(ge=1, le=2_147_483_647)]
 Count = Annotated[int, Field(ge=0, le=2_147_483_647)]
 Retries = Annotated[int, Field(ge=0, le=20)]
@@ -119,7 +122,9 @@ class ToolGrant(Spec):
     )
 
 
-Tool = Annotated[ToolGrant, BeforeValidator(rules.named, json_schema_input_type=ToolGrant | str)]
+Tool = Annotated[
+    ToolGrant, BeforeValidator(validators.named, json_schema_input_type=ToolGrant | str)
+]
 
 
 class AgentSettings(Spec):

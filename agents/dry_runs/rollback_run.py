@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from django.db import DatabaseError, Error, connection, transaction
 
-from agents.dry_runs import transaction_diff as reading
+from agents.dry_runs import transaction_diff
 from agents.dry_runs.changes import DryRun
 from agents.dry_runs.limits import Limits
 from agents.errors import DryRunStoppedError
@@ -47,13 +47,13 @@ def rehearse(prepared: PreparedCall) -> DryRun:
 def _tried(prepared: PreparedCall) -> DryRun:
     seconds = min(TOOL_SECONDS, prepared.timeout_seconds)
     with connection.cursor() as cursor:
-        reading.limit(cursor, statement=seconds, lock=LOCK_SECONDS, idle=seconds)
-    start = reading.begin()
+        transaction_diff.limit(cursor, statement=seconds, lock=LOCK_SECONDS, idle=seconds)
+    start = transaction_diff.begin()
     limits = Limits(seconds)
     with connection.execute_wrapper(limits):
         done = execute_transactional(prepared, around=limits.around)
     # Being stopped says that nothing was kept, so it is said only where that is so.
-    if not _is_whole(start) and (limits.stopped is None or not reading.was_undone(start)):
+    if not _is_whole(start) and (limits.stopped is None or not transaction_diff.was_undone(start)):
         raise DryRunStoppedError(
             f"{prepared.spec.name} ended or lost its transaction: what it did may have been "
             "kept, so look at the database, and do not approve the call."
@@ -64,7 +64,7 @@ def _tried(prepared: PreparedCall) -> DryRun:
     refused, more = "", 0
     if done.status == "ok":
         refused = _refusal()
-        tables, more = reading.read(start)
+        tables, more = transaction_diff.read(start)
     return DryRun(
         tool=prepared.spec.name,
         arguments=dict(prepared.arguments),
@@ -80,7 +80,7 @@ def _is_whole(start: Start) -> bool:
     """Whether all that the tool did is in the transaction, which is still open."""
     try:
         # A savepoint that could not be left went with its transaction.
-        return not transaction.get_rollback() and reading.is_same(start)
+        return not transaction.get_rollback() and transaction_diff.is_same(start)
     except Error:
         return False
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import psycopg
 from django.db import DatabaseError, Error, connection, transaction
 
-from agents.dry_runs import row_versions as versions
-from agents.dry_runs import tables
+from agents.dry_runs import row_versions, tables
 from agents.dry_runs.changes import TableChange
 from agents.dry_runs.redaction import is_own, is_secret
 from agents.dry_runs.row_changes import row_change
@@ -51,7 +50,9 @@ class Start:
 def begin() -> Start:
     """Note how it is, in the transaction, before the tool runs."""
     with connection.cursor() as cursor:
-        return Start(versions.own_id(cursor), versions.next_multi(cursor), tables.counted(cursor))
+        return Start(
+            row_versions.own_id(cursor), row_versions.next_multi(cursor), tables.counted(cursor)
+        )
 
 
 def read(start: Start) -> tuple[tuple[TableChange, ...], int]:
@@ -68,7 +69,7 @@ def read(start: Start) -> tuple[tuple[TableChange, ...], int]:
 def is_same(start: Start) -> bool:
     """Whether the transaction is still the one that began so."""
     with connection.cursor() as cursor:
-        return versions.own_id(cursor) == start.first
+        return row_versions.own_id(cursor) == start.first
 
 
 def was_undone(start: Start) -> bool:
@@ -80,7 +81,7 @@ def was_undone(start: Start) -> bool:
         return False
     try:
         with _second_session() as outside:
-            return versions.is_undone(outside, start.first)
+            return row_versions.is_undone(outside, start.first)
     except Error:
         return False
 
@@ -132,8 +133,10 @@ def _one_look(cursor: CursorWrapper) -> Iterator[None]:
 
 def _ids(start: Start, outside: CursorWrapper) -> Ids:
     """Which ids the transaction may have used; the second session takes the one after them."""
-    multis = (versions.next_multi(outside) - start.multi) % 2**32
-    return versions.Ids(start.first, versions.own_id(outside) - start.first, start.multi, multis)
+    multis = (row_versions.next_multi(outside) - start.multi) % 2**32
+    return row_versions.Ids(
+        start.first, row_versions.own_id(outside) - start.first, start.multi, multis
+    )
 
 
 def _table(
@@ -175,12 +178,12 @@ def _rows(
     cursor: CursorWrapper, outside: CursorWrapper, table: Table, ids: Ids
 ) -> TableChange | None:
     concealed = {column.name for column in table.columns if is_secret(table.name, column.name)}
-    new, total = versions.written(cursor, table, ids, most=MOST_ROWS, concealed=concealed)
-    old = versions.rows_of(outside, table, [key for key, _ in new], concealed=concealed)
+    new, total = row_versions.written(cursor, table, ids, most=MOST_ROWS, concealed=concealed)
+    old = row_versions.rows_of(outside, table, [key for key, _ in new], concealed=concealed)
     gone = []
     if any(table.counts[1:]):  # an update may change the key: the row with the old one is gone too
-        gone = versions.missing(cursor, table, versions.candidates(outside, table, ids))
-    last = versions.rows_of(
+        gone = row_versions.missing(cursor, table, row_versions.candidates(outside, table, ids))
+    last = row_versions.rows_of(
         outside, table, gone[: max(0, MOST_ROWS - len(new))], concealed=concealed
     )
     found = [

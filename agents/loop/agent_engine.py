@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from agents.journal.events import Event, ModelAnswered, ModelDelayed, RunFailed, RunSucceeded
 from agents.llm.errors import BudgetSpentError, ModelError, ThrottledError
 from agents.llm.wrappers.limit import LONGEST_PAUSE_SECONDS
-from agents.loop import empty_answers as silence
-from agents.loop import final_answer as answering
+from agents.loop import empty_answers, final_answer
 from agents.loop.limits import Limits
 from agents.loop.model_calls import ModelCaller
 from agents.loop.tool_calls import ToolCallRunner
@@ -67,9 +66,13 @@ class AgentEngine:
             return "cancelled"
         answer = state.answer or self._spared()
         if answer is not None:
-            ending = answering.build_ending(self._definition, answer, state.finish_reason)
-            if ending is not None and not silence.should_retry(self._definition, state, answer):
-                return await self._end(ending, *answering.respond_call_events(answer, state.turn))
+            ending = final_answer.build_ending(self._definition, answer, state.finish_reason)
+            if ending is not None and not empty_answers.should_retry(
+                self._definition, state, answer
+            ):
+                return await self._end(
+                    ending, *final_answer.respond_call_events(answer, state.turn)
+                )
         if state.open_calls():
             return "suspended" if await self._serving.serve() else None
         if self._standing.yields:
@@ -111,9 +114,9 @@ class AgentEngine:
     async def _take(self, answered: ModelAnswered) -> Outcome | None:
         """Journal an answer, with the run's end if it is one."""
         message = answered.message
-        ending = answering.build_ending(self._definition, message, answered.finish_reason)
-        if ending is not None and not silence.may_retry(self._definition, message):
-            events = (answered, *answering.respond_call_events(message, answered.turn))
+        ending = final_answer.build_ending(self._definition, message, answered.finish_reason)
+        if ending is not None and not empty_answers.may_retry(self._definition, message):
+            events = (answered, *final_answer.respond_call_events(message, answered.turn))
             if outcome := await self._end(ending, *events):
                 return outcome
         # Journaled even when others were quicker: an answer once received is never asked for again.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from agents.context.apply import fit
 from agents.llm.messages import AssistantMessage, ChatRequest, Message, ToolDefinition, UserMessage
-from agents.loop import empty_answers as silence
+from agents.loop import empty_answers
 from agents.output import respond
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def build_request(
     """
     messages = fit(state.messages, definition.context, task=state.task)
     schema = definition.response_schema
-    messages = silence.retry_conversation(messages) if schema is None else _prompted(messages)
+    messages = empty_answers.retry_conversation(messages) if schema is None else _prompted(messages)
     request = ChatRequest(
         system=definition.system_prompt,
         messages=messages,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from agents.errors import JournalAwayError, LeaseLostError, SubAgentUnavailableError
 from agents.journal.events import ApprovalRequested, OutcomeAsked, ToolFinished, ToolStarted
 from agents.journal.waits import is_for_tools
-from agents.loop import final_answer as answering
+from agents.loop import final_answer
 from agents.loop.ports import ApprovedCall, PendingSuspension, ReadyCall
 from heartbit_site.base import aio
 from heartbit_site.base.toolspec import Effect
@@ -138,7 +138,7 @@ class ToolCallRunner:
         if call.started == Effect.AT_MOST_ONCE:
             # Served at most once a slice, so the intent is an earlier slice's, and that one died.
             return await self._doubtful(call)
-        refusal = answering.reject_response(self._definition, self._state, call)
+        refusal = final_answer.reject_response(self._definition, self._state, call)
         if refusal is not None:
             return refusal
         if call.keys:

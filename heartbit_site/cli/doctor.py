@@ -73,11 +73,13 @@ def examine() -> list[Check]:
         set_up_django(environment)
     except (ConfigurationError, EmbeddedError) as error:
         return [*checks, Check("settings", "fail", str(error))]
-    from heartbit_site.cli import doctor_models as checkup_models  # noqa: PLC0415  need Django set up
-    from heartbit_site.cli import doctor_services as checkup  # noqa: PLC0415  need Django set up
-    from heartbit_site.cli import doctor_work as checkup_work  # noqa: PLC0415  need Django set up
+    from heartbit_site.cli import (  # noqa: PLC0415  they need Django set up
+        doctor_models,
+        doctor_services,
+        doctor_work,
+    )
 
-    for look in (*checkup.LOOKS, *checkup_models.LOOKS, *checkup_work.LOOKS):
+    for look in (*doctor_services.LOOKS, *doctor_models.LOOKS, *doctor_work.LOOKS):
         checks += look()
     return checks
 

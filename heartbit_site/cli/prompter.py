@@ -12,13 +12,12 @@ from agents.errors import InvalidEditError
 from heartbit_site.base import aio
 from heartbit_site.base.errors import ConflictError
 from heartbit_site.base.visible_text import compact_json, readable_json
-from heartbit_site.cli import answer_prompt as answering
-from heartbit_site.cli import editor, keyboard
+from heartbit_site.cli import answer_prompt, editor, keyboard
 from heartbit_site.cli.choices import Answer, Approve, Choice, Deny, Edit, Settle, Skip
 from heartbit_site.cli.kinds import APPROVAL, OUTCOME, QUESTION
 from heartbit_site.cli.output import note
 from heartbit_site.cli.question import question
-from tools import answer_form as form_words
+from tools import answer_form
 
 if TYPE_CHECKING:
     from heartbit_site.cli.desk import DecisionBackend
@@ -107,7 +106,7 @@ class CallPrompter:
         if call.kind is OUTCOME:
             return await _settled()
         if call.kind is QUESTION:
-            return await answering.chosen(call, draft, self._in_editor, again=again)
+            return await answer_prompt.chosen(call, draft, self._in_editor, again=again)
         return await (self._edit(draft) if again else self._choose(draft))
 
     async def _choose(self, draft: str) -> Choice | Skip | None:
@@ -152,7 +151,7 @@ class CallPrompter:
 def _draft(call: WaitingCall) -> str:
     """What the person's own words about a call begin with."""
     if call.form is not None:
-        return form_words.draft(call.form)
+        return answer_form.draft(call.form)
     return readable_json(dict(call.arguments))
 
 
@@ -165,7 +164,7 @@ def _written(choice: Choice) -> str:
 
 
 def _opens_editor(call: WaitingCall) -> bool:
-    return call.form is None or answering.is_structured(call.form)
+    return call.form is None or answer_prompt.is_structured(call.form)
 
 
 async def _settled() -> Settle | Skip | None:

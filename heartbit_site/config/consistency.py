@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from agents.definitions import consistency as agreement
-from agents.definitions import validation_messages as complaints
+from agents.definitions import consistency, validation_messages
 from agents.definitions.validators import PROVIDER_NAMES
 from agents.llm.providers import PROVIDERS
 from heartbit_site.config.sections import OrchestratorSection
@@ -40,7 +39,7 @@ def check(content: Table) -> Iterator[Complaint]:
         yield where, f'is "{ORCHESTRATOR}": write that agent as [orchestrator]'
     for path, table in tables:
         yield from _prompt(path, table, alone=len(tables) == 1)
-        yield from agreement.check(path, table, names, tools=registry, place="this file")
+        yield from consistency.check(path, table, names, tools=registry, place="this file")
         yield from _secrets(path, table)
 
 
@@ -98,4 +97,4 @@ def _secrets(path: Path, table: Table) -> Iterator[Complaint]:
     for index, tool in enumerate(tools if isinstance(tools, list) else ()):
         if isinstance(tool, dict):
             where = (*path, "tools", index, "defaults")
-            yield from complaints.secrets(tool.get("defaults"), where)
+            yield from validation_messages.secrets(tool.get("defaults"), where)

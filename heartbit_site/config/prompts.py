@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path as File
 from typing import TYPE_CHECKING, Any
 
-from agents.definitions import validators as rules
+from agents.definitions import validators
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.config.locate import read_text
 
@@ -53,7 +53,7 @@ class Files:
         if file.exists() and not file.is_file():  # reading a pipe would wait for its writer
             raise ValueError(f'names "{name}", which is no file')
         try:
-            text = rules.storable(read_text(file))
+            text = validators.storable(read_text(file))
         except ConfigurationError as error:
             raise ValueError(
                 f"names a file that cannot be used: {str(error).rstrip('.')}"

@@ -12,9 +12,8 @@ from __future__ import annotations
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
-from agents.definitions import validation_messages as complaints
-from heartbit_site.config import consistency as agreement
-from heartbit_site.config import malformed, prompts, schedule_complaints, toml_text
+from agents.definitions import validation_messages
+from heartbit_site.config import consistency, malformed, prompts, schedule_complaints, toml_text
 from heartbit_site.config.build import build
 from heartbit_site.config.errors import ConfigFileError, Problem
 from heartbit_site.config.locate import MAX_DOTS, NAME, TooManyDotsError, parse_toml, read_text
@@ -50,7 +49,7 @@ _TABLES: Final[dict[str, type[Spec]]] = {
 
 
 def _agent_complaints(table: object, path: Path) -> Iterator[Complaint]:
-    yield from complaints.check(AgentSection, table, path)
+    yield from validation_messages.check(AgentSection, table, path)
 
 
 _ARRAYS: Final[dict[str, Callable[[object, Path], Iterator[Complaint]]]] = {
@@ -97,7 +96,7 @@ def parse(text: str, *, name: str = NAME, folder: File | None = None) -> Configu
     files = prompts.Files(folder)
     every = chain(
         _table_complaints(content),
-        agreement.check(content),
+        consistency.check(content),
         schedule_complaints.agree(content),
         files.check(content),
     )
@@ -114,11 +113,11 @@ def parse(text: str, *, name: str = NAME, folder: File | None = None) -> Configu
 def _table_complaints(content: dict[str, Any]) -> Iterator[Complaint]:
     for key, table in content.items():
         if key in _TABLES:
-            yield from complaints.check(_TABLES[key], table, (key,))
+            yield from validation_messages.check(_TABLES[key], table, (key,))
         elif key in REPLACED:
             continue
         elif key not in _ARRAYS:
-            yield (key,), complaints.unknown(key, SECTIONS, kind="section")
+            yield (key,), validation_messages.unknown(key, SECTIONS, kind="section")
         elif not isinstance(table, list):
             each = key.removesuffix("s")
             yield (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from pydantic import ValidationError
 
-from agents.definitions import validation_messages as complaints
+from agents.definitions import validation_messages
 from agents.definitions.validators import hint, unknown_tool
 from heartbit_site.config.consistency import ORCHESTRATOR, agents_of
 from heartbit_site.config.schedule_section import TARGETS, ScheduleSection
@@ -62,8 +62,8 @@ def _complaint(details: ErrorDetails, path: Path) -> Complaint:
         location = (*location[:2], *location[3:])
     where = (*path, *location)
     if details["type"] == "extra_forbidden":
-        return where, complaints.unknown(where[-1], known)
-    return where, complaints.phrase(details)
+        return where, validation_messages.unknown(where[-1], known)
+    return where, validation_messages.phrase(details)
 
 
 def _agents(content: Table) -> Iterator[tuple[str, Table]]:
@@ -88,7 +88,7 @@ def _when(path: Path, table: Table) -> Iterator[Complaint]:
 
 
 def _what(path: Path, table: Table) -> Iterator[Complaint]:
-    yield from complaints.secrets(table.get("arguments"), (*path, "arguments"))
+    yield from validation_messages.secrets(table.get("arguments"), (*path, "arguments"))
     if unknown := unknown_tool(table.get("tool"), registry):
         yield (*path, "tool"), unknown
     if table.get("task_type") == "tool_call":

@@ -9,10 +9,10 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, Field
 
-from agents.definitions import validators as rules
+from agents.definitions import validators
 from agents.definitions.spec import AgentSpec, Count, Description, FullText, Name, Retries, Spec
 
-Url = Annotated[str, AfterValidator(rules.storable), AfterValidator(rules.url)]
+Url = Annotated[str, AfterValidator(validators.storable), AfterValidator(validators.url)]
 
 SECTIONS: Final = ("provider", "orchestrator", "agents", "schedules", "server")
 
@@ -28,8 +28,8 @@ class RetrySection(Spec):
 class ProviderSection(Spec):
     """`[provider]`: the model of agents that name none."""
 
-    name: Annotated[str, AfterValidator(rules.provider)] = ""
-    model: Annotated[str, Field(max_length=150), AfterValidator(rules.one_word)] = ""
+    name: Annotated[str, AfterValidator(validators.provider)] = ""
+    model: Annotated[str, Field(max_length=150), AfterValidator(validators.one_word)] = ""
     base_url: Url = ""
     retry: RetrySection = RetrySection()
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AliasPath, BeforeValidator, ConfigDict, Field, JsonValue
 from pydantic.json_schema import SkipJsonSchema
 
-from agents.definitions import validators as rules
+from agents.definitions import validators
 from agents.definitions.spec import AgentSpec, Description, FullText, Name
 from heartbit_site.contract.model import Id, Money, Next, Seconds, Time, View, without_defaults
 from heartbit_site.contract.operation import READ_AGENTS, WRITE_AGENTS, Operation
@@ -74,7 +74,7 @@ def _refused(value: Any) -> Any:
     raise ValueError("a request has no files: send the text itself as system_prompt")
 
 
-Amount = Annotated[Decimal, BeforeValidator(rules.money), BeforeValidator(_written_out)]
+Amount = Annotated[Decimal, BeforeValidator(validators.money), BeforeValidator(_written_out)]
 NoFile = SkipJsonSchema[Annotated[None, BeforeValidator(_refused)]]
 
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from pydantic import BaseModel
 
 from agents.context import strategy as context_strategy
-from agents.definitions import validators as rules
+from agents.definitions import validators
 from agents.output.check import check_response_schema
 from heartbit_site.base.errors import ConfigurationError
-from heartbit_site.library import shared_host as backstage
+from heartbit_site.library import shared_host
 from heartbit_site.library.callback_set import Callbacks
 from heartbit_site.library.conversation import Conversation
 from heartbit_site.library.team import Member, Team, check_member, check_provider
@@ -198,7 +198,7 @@ class Heartbit:
                     f"The blackboard's entry {key!r} needs a name of 1 to {_KEY_LENGTH} characters."
                 )
             try:
-                rules.storable_json(value)
+                validators.storable_json(value)
             except (ValueError, TypeError) as error:
                 raise ConfigurationError(f"The blackboard's entry {key!r} {error}.") from error
         return replace(self, entries={**self.entries, **entries})
@@ -232,14 +232,14 @@ class Heartbit:
 
     def close(self) -> None:
         """End the process's shared host, unless others use it; the next run starts a new one."""
-        backstage.close()
+        shared_host.close()
 
     async def aclose(self) -> None:
         """As ``close``, without blocking the loop."""
-        await asyncio.to_thread(backstage.close)
+        await asyncio.to_thread(shared_host.close)
 
     def __enter__(self) -> Self:
-        backstage.acquire()
+        shared_host.acquire()
         return self
 
     def __exit__(
@@ -248,11 +248,11 @@ class Heartbit:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        backstage.release()
-        backstage.close()
+        shared_host.release()
+        shared_host.close()
 
     async def __aenter__(self) -> Self:
-        await asyncio.to_thread(backstage.acquire)
+        await asyncio.to_thread(shared_host.acquire)
         return self
 
     async def __aexit__(
@@ -261,11 +261,11 @@ class Heartbit:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        backstage.release()
+        shared_host.release()
         await self.aclose()
 
     async def _perform(self, task: str, thread: Conversation | None) -> Result:
-        stage = await asyncio.to_thread(backstage.acquire)
+        stage = await asyncio.to_thread(shared_host.acquire)
         try:
             # Models can be imported only now that Django is set up.
             from heartbit_site.library.execution import execute  # noqa: PLC0415
@@ -280,7 +280,7 @@ class Heartbit:
             )
             return await execute(stage, order, self.listeners, self.answer_type)
         finally:
-            backstage.release()
+            shared_host.release()
 
     def _with_team(self, **changes: Any) -> Self:
         return replace(self, team=replace(self.team, **changes))

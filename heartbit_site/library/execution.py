@@ -16,8 +16,7 @@ from agents.actions.cancel_run import cancel_run
 from agents.live.follow import follow
 from agents.models import Run
 from heartbit_site.base import orm
-from heartbit_site.library import deciding
-from heartbit_site.library import outcome as ending
+from heartbit_site.library import deciding, outcome
 from heartbit_site.library.callbacks import CallbackDispatcher
 from heartbit_site.library.run_request import STARTER, RunRequest, create_run
 
@@ -61,7 +60,7 @@ class RunExecution:
             run_id = await self._accepting
             self._host.execute(run_id)
             await self._follow(run_id)
-            return await orm.run_in_thread(lambda: ending.read(run_id))
+            return await orm.run_in_thread(lambda: outcome.read(run_id))
         finally:
             self._tell(None)
 

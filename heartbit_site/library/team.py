@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from agents.definitions import validation_messages as complaints
+from agents.definitions import validation_messages
 from agents.definitions.validation_messages import sentence_of
 from heartbit_site.base.errors import ConfigurationError
-from heartbit_site.config import consistency as agreement
+from heartbit_site.config import consistency
 from heartbit_site.config.sections import (
     AgentSection,
     OrchestratorSection,
@@ -102,8 +102,8 @@ def check_provider(table: Table) -> None:
         ConfigurationError: No such provider, or no model.
     """
     content = {"provider": table}
-    _refuse(complaints.check(ProviderSection, table, ("provider",)), content)
-    _refuse(agreement.check(content), content)
+    _refuse(validation_messages.check(ProviderSection, table, ("provider",)), content)
+    _refuse(consistency.check(content), content)
 
 
 def check_member(table: Table, *, leads: bool) -> None:
@@ -112,14 +112,14 @@ def check_member(table: Table, *, leads: bool) -> None:
     Raises:
         ConfigurationError: One sentence that names the agent and the setting.
     """
-    name = table.get("name", agreement.ORCHESTRATOR)
+    name = table.get("name", consistency.ORCHESTRATOR)
     for key, instead in OWN_STEPS.items():
         if key in table:
             raise ConfigurationError(f"Agent {name!r}: {key} is not taken here; {instead}.")
     content = {"orchestrator": table} if leads else {"agents": [table]}
     path = ("orchestrator",) if leads else ("agents", 0)
     section: type[AgentSection] = OrchestratorSection if leads else AgentSection
-    _refuse(complaints.check(section, table, path), content)
+    _refuse(validation_messages.check(section, table, path), content)
 
 
 def check(content: Table) -> None:
@@ -130,10 +130,12 @@ def check(content: Table) -> None:
     """
     if "orchestrator" in content:
         orchestrator = content["orchestrator"]
-        _refuse(complaints.check(OrchestratorSection, orchestrator, ("orchestrator",)), content)
+        _refuse(
+            validation_messages.check(OrchestratorSection, orchestrator, ("orchestrator",)), content
+        )
     for index, agent in enumerate(content["agents"]):
-        _refuse(complaints.check(AgentSection, agent, ("agents", index)), content)
-    _refuse(agreement.check(content), content)
+        _refuse(validation_messages.check(AgentSection, agent, ("agents", index)), content)
+    _refuse(consistency.check(content), content)
 
 
 def _refuse(found: Any, content: Table) -> None:
@@ -145,7 +147,7 @@ def _refuse(found: Any, content: Table) -> None:
         case ("agents", int(index), *rest):
             place, rest = f"Agent {content['agents'][index].get('name')!r}", rest
         case ("orchestrator", *rest):
-            name = content["orchestrator"].get("name", agreement.ORCHESTRATOR)
+            name = content["orchestrator"].get("name", consistency.ORCHESTRATOR)
             place = f"Agent {name!r}"
         case _:
             place, rest = "The provider", list(path[1:])

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from agents.definitions import validation_messages as complaints
+from agents.definitions import validation_messages
 from agents.definitions.spec import ToolGrant
 from agents.definitions.validation_messages import sentence_of
 from heartbit_site.base.errors import ConfigurationError
@@ -105,6 +105,6 @@ def register(tools: tuple[ResolvedTool, ...]) -> None:
 
 def _check(name: str, settings: Mapping[str, Any]) -> None:
     """Check how a tool is bound, but for whether it is installed."""
-    for path, message in complaints.check(ToolGrant, {"name": name, **settings}, ()):
+    for path, message in validation_messages.check(ToolGrant, {"name": name, **settings}, ()):
         if path != ("name",):
             raise ConfigurationError(f"Tool {name!r}: {sentence_of(path, message)}")

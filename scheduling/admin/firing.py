@@ -8,7 +8,7 @@ from django.contrib import admin
 from django.urls import reverse
 from django.utils.html import format_html
 
-from agents.admin import formatting as words
+from agents.admin import formatting
 from agents.choices import LIVE, DeliveryStatus
 from agents.delivery.words import DELIVERIES
 from heartbit_site.base.admin.themed import ReadOnlyAdmin, ReadOnlyInline, Tone, pill
@@ -39,7 +39,7 @@ def outcome_pills(status: str, run_status: str | None, delivery_status: str | No
     """Return the status of a firing's run and, once it has ended, of its delivery."""
     if status != FiringStatus.STARTED or run_status is None:
         return pill(FiringStatus(status).label, tone=FIRING_TONES[status])
-    shown = words.run_pill(run_status)
+    shown = formatting.run_pill(run_status)
     if run_status in LIVE or delivery_status is None:
         return shown
     label = DELIVERIES[delivery_status].capitalize()
@@ -59,7 +59,7 @@ class _Columns:
     @admin.display(description="slot")
     def at(self, firing: Firing) -> str:
         """When it was due."""
-        return words.format_datetime(firing.slot)
+        return formatting.format_datetime(firing.slot)
 
     @admin.display(description="run")
     def run(self, firing: Firing) -> SafeString | str:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agents.definitions import snapshot
-from agents.loop import checkpoint
-from agents.loop import empty_answers as silence
+from agents.loop import checkpoint, empty_answers
 from agents.loop.state import RunState
 from tests.chaos.replay.kept import Kept, load
 from tests.chaos.replay.replay import Outcome, replay
@@ -111,7 +110,7 @@ class TestAChangeIsSeen:
     def test_given_another_rule_for_the_request(
         self, journals: Sequence[Kept], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(silence, "ANSWER", "Say something.")
+        monkeypatch.setattr(empty_answers, "ANSWER", "Say something.")
         assert different(replayed(of(journals, "silent_twice")))
 
     def test_given_a_checkpoint_that_loses_a_field(

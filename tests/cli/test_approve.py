@@ -16,9 +16,7 @@ from agents.models import Decision, Grant, Run, ToolCall, Wait
 from agents.querysets import calls_waiting
 from heartbit_site.base.errors import ConflictError, HeartbitError
 from heartbit_site.base.os_user import os_username
-from heartbit_site.cli import doctor_work as checkup_work
-from heartbit_site.cli import errors
-from heartbit_site.cli import pending_calls as docket
+from heartbit_site.cli import doctor_work, errors, pending_calls
 from heartbit_site.cli.choices import ApproveOptions
 from heartbit_site.cli.local_backend import LocalBackend
 from heartbit_site.cli.payload_option import payload_of
@@ -54,7 +52,9 @@ def ended(run: Run) -> Run:
 def refused(code: int, run: Run, call: str | None = None, *, part: str, **order: Any) -> None:
     """In this process, which saves starting one for each sentence."""
     with pytest.raises(HeartbitError) as caught:
-        docket.of_run(LocalBackend(), str(run.pk), call, ApproveOptions(**order), as_json=False)
+        pending_calls.of_run(
+            LocalBackend(), str(run.pk), call, ApproveOptions(**order), as_json=False
+        )
     found = errors.explain(caught.value)
     assert found is not None
     assert found[0] == code, found
@@ -86,7 +86,7 @@ def test_what_waits_is_listed_and_decided_as_it_was_shown(
     heartbit: Command, worker: Worker, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = started(TWO, waits=2)
-    assert docket.overview(LocalBackend(), as_json=True) == 0
+    assert pending_calls.overview(LocalBackend(), as_json=True) == 0
     found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["calls"]
     mine = [call for call in found if call["run_id"] == str(run.pk)]
     assert [call["call_id"] for call in mine] == ["1.0", "1.1"]
@@ -163,7 +163,7 @@ def test_an_account_counts_once_wherever_at_a_terminal_it_approves(database: Non
 def test_doctor_remembers_what_waits_for_long(database: None, worker: Worker) -> None:
     run = started(ONE)
     Wait.objects.filter(run=run).update(created_at=timezone.now() - timedelta(days=3))
-    checks = [check for look in checkup_work.LOOKS for check in look()]
+    checks = [check for look in doctor_work.LOOKS for check in look()]
     [check] = [check for check in checks if check.name == "approvals"]
     assert check.status == "warn"
     assert "the oldest for 72 h" in check.detail

@@ -9,8 +9,7 @@ import pytest
 
 from agents.models import Decision, ToolCall
 from heartbit_site.base.errors import HeartbitError
-from heartbit_site.cli import errors
-from heartbit_site.cli import pending_calls as docket
+from heartbit_site.cli import errors, pending_calls
 from heartbit_site.cli.backend import ServerBackend
 from heartbit_site.cli.choices import ApproveOptions
 from heartbit_site.cli.remote import Server
@@ -41,7 +40,7 @@ def test_calls_are_asked_about_and_decided_as_at_home(
 ) -> None:
     run = started(TWO, waits=2)
     with pytest.raises(HeartbitError, match="expression"):
-        docket.of_run(
+        pending_calls.of_run(
             ServerBackend(server),
             str(run.pk),
             "1.0",
@@ -67,7 +66,7 @@ def test_calls_are_asked_about_and_decided_as_at_home(
     assert "too easy" in str(results["1.1"])
     assert set(Decision.objects.filter(run=run).values_list("via", flat=True)) == {"api"}
     with pytest.raises(HeartbitError) as caught:
-        docket.of_run(
+        pending_calls.of_run(
             ServerBackend(server), str(run.pk), None, ApproveOptions(yes=True), as_json=False
         )
     assert errors.explain(caught.value) == (

@@ -8,9 +8,7 @@ import pytest
 
 from agents.models import Agent, AgentVersion
 from heartbit_site.base.models import ProviderAccount
-from heartbit_site.cli import doctor
-from heartbit_site.cli import doctor_models as checkup_models
-from heartbit_site.cli import doctor_work as checkup_work
+from heartbit_site.cli import doctor, doctor_models, doctor_work
 from heartbit_site.embedded.state import StateDirectory
 from heartbit_site.environment import read
 from heartbit_site.first_start import DEFAULT_WORKSPACE
@@ -76,7 +74,7 @@ def test_a_configuration_file_is_checked(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, database: None
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    look = checkup_work._configuration
+    look = doctor_work._configuration
     assert look() == []
     Path("heartbit.toml").write_text("[orchestratr]\n")
     [check] = look()
@@ -93,7 +91,7 @@ def test_a_workspace_that_is_named_and_does_not_exist_fails(
     assert check["detail"].startswith("There is no workspace 'nope': ")
     assert "HEARTBIT_WORKSPACE" in check["mend"]
     monkeypatch.setenv("HEARTBIT_WORKSPACE", workspace.slug)
-    checks = [check for look in checkup_work.LOOKS for check in look()]
+    checks = [check for look in doctor_work.LOOKS for check in look()]
     [found] = [check for check in checks if check.name == "workspace"]
     assert (found.status, found.detail) == ("ok", workspace.slug)
 
@@ -103,7 +101,7 @@ def test_an_account_whose_key_cannot_be_read_fails(workspace: Workspace) -> None
         workspace=workspace, provider="openai", secret="v1:0123456789abcdef:AAAA"
     )
     try:
-        checks = checkup_models.LOOKS[-1]()
+        checks = doctor_models.LOOKS[-1]()
     finally:
         account.delete()
     [check] = [check for check in checks if workspace.slug in check.mend]
@@ -119,7 +117,7 @@ def test_agents_whose_tools_changed_are_named(workspace: Workspace) -> None:
     changed = AgentVersion.objects.create(agent=agent, number=99, hash="x" * 64, snapshot=content)
     Agent.objects.filter(pk=agent.pk).update(current_version=changed)
     try:
-        checks = [check for look in checkup_work.LOOKS for check in look()]
+        checks = [check for look in doctor_work.LOOKS for check in look()]
     finally:
         Agent.objects.filter(pk=agent.pk).update(current_version=version)
     [check] = [check for check in checks if check.name == "agents"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from heartbit_site.cli import all_in_one as everything
+from heartbit_site.cli import all_in_one
 from heartbit_site.cli.errors import CANNOT_START
 from heartbit_site.cli.main import NAMES
 from tests.fleet import wait_until
@@ -86,5 +86,5 @@ def test_beat_sends_what_is_due_until_it_is_ended(
 
 
 def test_up_starts_commands_that_can_be_started_alone() -> None:
-    for part in everything.parts(port=8000, bind="127.0.0.1", concurrency=5):
+    for part in all_in_one.parts(port=8000, bind="127.0.0.1", concurrency=5):
         assert part.arguments[0] in NAMES

@@ -13,8 +13,7 @@ from agents.actions.start_run import start_run
 from agents.models import Decision, Run, ToolCall
 from agents.querysets import calls_waiting
 from heartbit_site.base.errors import HeartbitError
-from heartbit_site.cli import errors, tools_report
-from heartbit_site.cli import pending_calls as docket
+from heartbit_site.cli import errors, pending_calls, tools_report
 from heartbit_site.cli.backend import ServerBackend
 from heartbit_site.cli.choices import ApproveOptions
 from heartbit_site.cli.kinds import QUESTION
@@ -171,7 +170,7 @@ def test_given_no_terminal_then_scripts_answer_and_other_flags_leave_a_question_
     assert process.stderr is not None
     wait_until(lambda: calls_waiting().filter(run__task=task).count() == 2, what="both calls wait")
     run = Run.objects.get(task=task)
-    docket.overview(LocalBackend(), as_json=True)
+    pending_calls.overview(LocalBackend(), as_json=True)
     found = json.loads(capsys.readouterr().out)["calls"]
     forms = {call["tool"]: call["answer_schema"] for call in found if call["run_id"] == str(run.pk)}
     assert (forms["calculate"], forms["ask_human"]["type"]) == (None, "string")
@@ -218,14 +217,16 @@ def test_given_a_server_then_a_question_is_answered_there_as_at_home(
 
     def answered(text: str, form_of: int = 0) -> int:
         order = ApproveOptions(answer=text)
-        return docket.of_run(ServerBackend(server), str(runs[form_of]), None, order, as_json=True)
+        return pending_calls.of_run(
+            ServerBackend(server), str(runs[form_of]), None, order, as_json=True
+        )
 
     for text, part in (('{"to": "Rome"}', "days"), ("Rome", "has to be JSON")):
         with pytest.raises(HeartbitError, match=part) as caught:
             answered(text)
         assert errors.explain(caught.value) is not None
     with pytest.raises(HeartbitError, match="is a question"):
-        docket.of_run(
+        pending_calls.of_run(
             ServerBackend(server), str(runs[0]), None, ApproveOptions(yes=True), as_json=False
         )
     assert answered('{"to": "Rome", "days": 2}') == 0

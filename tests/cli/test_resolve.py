@@ -11,8 +11,7 @@ import pytest
 from agents.journal import events
 from agents.models import Decision, Run, ToolCall
 from heartbit_site.base.errors import HeartbitError
-from heartbit_site.cli import errors
-from heartbit_site.cli import pending_calls as docket
+from heartbit_site.cli import errors, pending_calls
 from heartbit_site.cli.backend import ServerBackend
 from heartbit_site.cli.choices import ResolveOptions
 from heartbit_site.cli.kinds import OUTCOME
@@ -38,12 +37,14 @@ def asked() -> ToolCall:
 
 
 def settled(run: str, call: str | None = None, **word: Any) -> int:
-    return docket.of_run(LocalBackend(), run, call, ResolveOptions(**word), OUTCOME, as_json=False)
+    return pending_calls.of_run(
+        LocalBackend(), run, call, ResolveOptions(**word), OUTCOME, as_json=False
+    )
 
 
 def refused(call: ToolCall, call_id: str | None = None, **word: Any) -> tuple[int, str] | None:
     with pytest.raises(HeartbitError) as caught:
-        docket.of_run(
+        pending_calls.of_run(
             LocalBackend(),
             str(call.run_id),
             call_id,
@@ -62,7 +63,7 @@ def test_given_a_dead_worker_when_nobody_is_asked_inline_then_the_command_is_nam
     assert (left.code, left.out) == (4, "")
     told = next(line for line in left.err.splitlines() if "heartbit resolve" in line)
     assert told.startswith("researcher waits for a word on http_request: heartbit resolve ")
-    assert docket.overview(LocalBackend(), OUTCOME, as_json=True) == 0
+    assert pending_calls.overview(LocalBackend(), OUTCOME, as_json=True) == 0
     found = json.loads(capsys.readouterr().out)["calls"]
     mine = next(each for each in found if each["run_id"] == str(call.run_id))
     assert (mine["call_id"], mine["agent"], mine["tool"]) == ("1.0", "researcher", "http_request")
@@ -103,7 +104,7 @@ def test_given_a_local_run_that_died_then_its_doubt_is_listed_before_anybody_res
 ) -> None:
     task = f"[[text: Done.]] [[run: {uuid4()}]]"
     call = in_doubt(default_workspace(), task, asked=False)
-    assert docket.overview(LocalBackend(), OUTCOME, as_json=True) == 0
+    assert pending_calls.overview(LocalBackend(), OUTCOME, as_json=True) == 0
     listed = json.loads(capsys.readouterr().out)
     assert str(call.run_id) not in {each["run_id"] for each in listed["calls"]}
     [mine] = [each for each in listed["unasked"] if each["run_id"] == str(call.run_id)]
@@ -116,7 +117,7 @@ def test_given_a_local_run_that_died_then_its_doubt_is_listed_before_anybody_res
     left = heartbit("resume", str(call.run_id))
     assert (left.code, "heartbit resolve" in left.err) == (4, True)
     assert (
-        docket.of_run(
+        pending_calls.of_run(
             LocalBackend(),
             str(call.run_id),
             None,
@@ -128,7 +129,7 @@ def test_given_a_local_run_that_died_then_its_doubt_is_listed_before_anybody_res
     )
     assert heartbit("resume", str(call.run_id)).out == "Done.\n"
     capsys.readouterr()
-    docket.overview(LocalBackend(), OUTCOME, as_json=True)
+    pending_calls.overview(LocalBackend(), OUTCOME, as_json=True)
     assert str(call.run_id) not in capsys.readouterr().out
 
 
@@ -156,17 +157,18 @@ def test_given_a_server_when_a_call_is_settled_there_then_it_is_as_at_home(
 ) -> None:
     call = asked()
     server = ServerBackend(Server(web.url, key_for(default_workspace())))
-    assert docket.overview(server, OUTCOME, as_json=True) == 0
+    assert pending_calls.overview(server, OUTCOME, as_json=True) == 0
     found = json.loads(capsys.readouterr().out)["calls"]
     assert str(call.run_id) in {each["run_id"] for each in found}
     name = str(call.run_id)
     assert (
-        docket.of_run(server, name, None, ResolveOptions(retry=True), OUTCOME, as_json=False) == 0
+        pending_calls.of_run(server, name, None, ResolveOptions(retry=True), OUTCOME, as_json=False)
+        == 0
     )
     assert capsys.readouterr().out.startswith("To be made again: http_request of researcher: {")
     assert Run.objects.get(pk=call.run_id).status == "queued"
     with pytest.raises(HeartbitError, match="already retried by API key test"):
-        docket.of_run(server, name, None, ResolveOptions(skip=True), OUTCOME, as_json=False)
+        pending_calls.of_run(server, name, None, ResolveOptions(skip=True), OUTCOME, as_json=False)
 
 
 def test_given_a_doubt_when_the_run_is_shown_then_it_says_what_it_waits_for() -> None:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from heartbit_site.library import Heartbit
-from heartbit_site.library import shared_host as backstage
+from heartbit_site.library import Heartbit, shared_host
 from tools.registry import registry
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 def host(database: None) -> Iterator[None]:
     """The process's host, which sweeps: later tests are to be alone with their runs."""
     yield
-    backstage.close()
+    shared_host.close()
 
 
 @pytest.fixture(autouse=True)

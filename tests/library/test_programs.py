@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from agents.models import Run, WorkerHeartbeat
-from heartbit_site.library import Answer, Approval, Deny, Edit
-from heartbit_site.library import shared_host as backstage
+from heartbit_site.library import Answer, Approval, Deny, Edit, shared_host
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/howto/library.md").read_text()
@@ -75,7 +74,7 @@ def test_the_page_delegates_decides_and_is_tested_as_it_says(
     }
     finished = [event.data.content for event in result.events if event.type == "tool.finished"]
     assert "330000" in finished
-    backstage.close()  # a new host reads the environment anew
+    shared_host.close()  # a new host reads the environment anew
     assert asyncio.run(names["test_the_team_counts"](monkeypatch)) is None
     assert capsys.readouterr().out == "Bonn has 330,000."
     assert names["ask"](letter(tool="send_letter", arguments={"to": "Anna"})) == Edit({"to": "me"})

@@ -16,7 +16,7 @@ from agents.llm.errors import BudgetSpentError, OverloadedError
 from agents.llm.messages import Usage
 from agents.llm.wrappers.budget import Amount, BudgetedModel
 from agents.llm.wrappers.estimate import estimate_tokens
-from agents.runtime import valkey_guard as reach
+from agents.runtime import valkey_guard
 from agents.runtime.reservations import LocalReservations, ValkeyReservations, budget_key
 
 from .support import HELLO, collect, complete
@@ -172,7 +172,7 @@ class TestReservations:
         monkeypatch: pytest.MonkeyPatch,
         caplog: pytest.LogCaptureFixture,
     ) -> None:
-        monkeypatch.setattr(reach, "TIMEOUT_SECONDS", 0.1)
+        monkeypatch.setattr(valkey_guard, "TIMEOUT_SECONDS", 0.1)
         away = ValkeyReservations(gone)
         with caplog.at_level(logging.WARNING):
             for _ in range(3):

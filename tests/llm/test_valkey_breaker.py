@@ -13,7 +13,7 @@ from agents.llm.errors import CircuitOpenError, OverloadedError
 from agents.llm.messages import Completion
 from agents.llm.wrappers.breaker import BreakerModel
 from agents.runtime import breaker as module
-from agents.runtime import valkey_guard as reach
+from agents.runtime import valkey_guard
 from agents.runtime.breaker import ValkeyBreaker
 from agents.runtime.circuit_scripts import breaker_key
 from agents.runtime.open_circuits import close_circuit, open_circuits
@@ -180,7 +180,7 @@ async def test_given_no_valkey_then_a_worker_goes_by_what_it_saw_and_warns_once(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(reach, "TIMEOUT_SECONDS", 0.1)
+    monkeypatch.setattr(valkey_guard, "TIMEOUT_SECONDS", 0.1)
     clock = Clock()
     breaker = ValkeyBreaker(gone, clock=clock)
     down = ScriptedModel([*[OverloadedError("down")] * 5, "Here."])

@@ -14,7 +14,7 @@ from agents.live.valkey import connect
 from agents.llm.adapters.scripted import ScriptedModel
 from agents.llm.errors import RateLimitedError, ThrottledError
 from agents.llm.wrappers.limit import LimitedModel, Limits
-from agents.runtime import valkey_guard as reach
+from agents.runtime import valkey_guard
 from agents.runtime.limiter import ValkeyLimiter, limit_key
 from tests.pace import in_time
 
@@ -187,7 +187,7 @@ async def test_given_no_valkey_then_calls_go_and_one_warning_is_logged(
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(reach, "TIMEOUT_SECONDS", 0.1)
+    monkeypatch.setattr(valkey_guard, "TIMEOUT_SECONDS", 0.1)
     clock = Clock()
     limiter = ValkeyLimiter(gone, clock=clock)
     with caplog.at_level(logging.WARNING):
@@ -205,7 +205,7 @@ async def test_given_no_valkey_then_calls_go_and_one_warning_is_logged(
 async def test_given_no_valkey_then_this_worker_s_own_pause_still_holds(
     gone: Redis, account: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reach, "TIMEOUT_SECONDS", 0.1)
+    monkeypatch.setattr(valkey_guard, "TIMEOUT_SECONDS", 0.1)
     limiter = ValkeyLimiter(gone, clock=Clock())
     await limiter.pause(account, 7)
     for limits in (NONE, ONE_A_SECOND):
@@ -216,7 +216,7 @@ async def test_given_no_valkey_then_this_worker_s_own_pause_still_holds(
 async def test_given_a_valkey_that_says_nothing_then_a_call_waits_once_and_not_for_long(
     account: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reach, "TIMEOUT_SECONDS", 0.1)
+    monkeypatch.setattr(valkey_guard, "TIMEOUT_SECONDS", 0.1)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         client = connect(f"redis://127.0.0.1:{silent.getsockname()[1]}/0")
         limiter = ValkeyLimiter(client)

@@ -15,14 +15,14 @@ from celery import Celery
 from celery.exceptions import SoftTimeLimitExceeded
 from kombu import Queue
 
-from heartbit_site import kombu_patches as broker
+from heartbit_site import kombu_patches
 from heartbit_site.base import aio
 
 URL = os.environ["POOL_TEST_URL"]
 REPORT = Path(os.environ["POOL_TEST_REPORT"])
 
-broker.install()
-app = Celery("pool-tests", broker=URL, backend=URL)
+kombu_patches.install()
+app = Celery("pool-tests", kombu_patches=URL, backend=URL)
 app.conf.update(
     accept_content=["json"],
     broker_connection_retry_on_startup=True,

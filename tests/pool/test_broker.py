@@ -10,7 +10,7 @@ from celery import chord
 from kombu.exceptions import OperationalError
 from kombu.transport import redis as transport
 
-from heartbit_site import kombu_patches as broker
+from heartbit_site import kombu_patches
 from tests.pool.processes import wait_until
 
 if TYPE_CHECKING:
@@ -86,14 +86,14 @@ def test_the_worker_survives_a_broker_that_refuses(
 
 def test_the_guard_is_installed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Channel, "_connparams", Channel._connparams)
-    assert broker.install()
+    assert kombu_patches.install()
     guarded = Channel._connparams
-    assert broker.install()
+    assert kombu_patches.install()
     assert Channel._connparams is guarded
 
 
 def test_the_guard_leaves_other_versions_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     before = Channel._connparams
     monkeypatch.setattr(metadata, "version", lambda _: "5.8.0")
-    assert not broker.install()
+    assert not kombu_patches.install()
     assert Channel._connparams is before

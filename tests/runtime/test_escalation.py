@@ -10,7 +10,7 @@ from agents.choices import RunStatus
 from agents.definitions import snapshot
 from agents.journal.events import ModelAnswered, RecordedEvent, RunCreated, decode
 from agents.llm.messages import AssistantMessage, Usage, UserMessage
-from agents.loop import empty_answers as silence
+from agents.loop import empty_answers
 from agents.loop.state import RunState
 from agents.models import Agent, Run
 from heartbit_site.base import orm
@@ -114,10 +114,10 @@ def test_given_nothing_but_silence_then_it_ends_with_the_strong_one_s() -> None:
     for turn in (1, 2, 3):
         answer = ModelAnswered(turn, silence_, Usage(), "stop", WEAK, seen=turn)
         state.fold(RecordedEvent(turn + 1, now, answer))
-        goes_on.append((state.escalated, silence.should_retry(definition, state, silence_)))
+        goes_on.append((state.escalated, empty_answers.should_retry(definition, state, silence_)))
     assert goes_on == [(False, True), (True, True), (True, False)]
-    asked = silence.retry_conversation(state.messages)
-    assert asked == (UserMessage("Speak."), UserMessage(silence.ANSWER))
+    asked = empty_answers.retry_conversation(state.messages)
+    assert asked == (UserMessage("Speak."), UserMessage(empty_answers.ANSWER))
 
 
 async def test_given_no_strong_model_then_an_empty_answer_ends_the_run_as_ever(

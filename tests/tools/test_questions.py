@@ -10,8 +10,7 @@ import pytest
 from heartbit_site.base.toolspec import Answer, Effect, spec_of
 from heartbit_site.base.untrusted import UntrustedJSONError
 from tests.tools.calls import context
-from tools import call_parsing as reading
-from tools import questions
+from tools import call_parsing, questions
 from tools.builtin.people import ask_human
 from tools.call_parsing import ParsedCall
 from tools.pipeline import PendingApprovalCall, PreparedCall, prepare
@@ -29,7 +28,9 @@ TRIP = {
 
 def read(arguments: dict[str, Any], *, answered: bool) -> ParsedCall | Done:
     text = json.dumps(arguments)
-    return reading.read({"ask_human": SPEC}, name="ask_human", arguments=text, answered=answered)
+    return call_parsing.read(
+        {"ask_human": SPEC}, name="ask_human", arguments=text, answered=answered
+    )
 
 
 def test_given_the_tool_then_a_model_is_offered_everything_but_the_answer() -> None:

@@ -15,7 +15,7 @@ from agents.actions.publish_agent import publish_agent
 from agents.models import Agent, ToolBinding, ToolCall
 from heartbit_site.base.toolspec import Effect, ToolContext, spec_of
 from tests.web.waiting_calls import unserved
-from tools import call_parsing as reading
+from tools import call_parsing
 from tools.approval import digest
 from tools.call_parsing import ParsedCall
 from tools.registry import definition_hash, registry
@@ -129,7 +129,7 @@ def waiting(workspace: Workspace, *statements: str, **more: Any) -> ToolCall:
         publish_agent(agent)
     given = {"statements": list(statements), **more}
     call = unserved(workspace, agent="clerk", tool="bookkeeping", arguments=given)
-    found = reading.read(registry, name="bookkeeping", arguments=json.dumps(given))
+    found = call_parsing.read(registry, name="bookkeeping", arguments=json.dumps(given))
     assert isinstance(found, ParsedCall)
     call.effect = "transactional"
     call.digest = digest(

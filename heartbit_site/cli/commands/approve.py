@@ -54,7 +54,7 @@ def approve(
     Without a run it lists what waits. On a terminal it then asks, one call after the other.
     What an agent asks with ask_human is answered here as well.
     """
-    from heartbit_site.cli import pending_calls as docket
+    from heartbit_site.cli import pending_calls
     from heartbit_site.cli.choices import ApproveOptions
 
     texts = (edit, reply, deny)
@@ -69,4 +69,4 @@ def approve(
         until=until,
         digest=digest,
     )
-    raise typer.Exit(docket.answer(APPROVAL, run, call, order, url=url, as_json=as_json))
+    raise typer.Exit(pending_calls.answer(APPROVAL, run, call, order, url=url, as_json=as_json))

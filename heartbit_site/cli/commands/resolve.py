@@ -37,10 +37,10 @@ def resolve(
 
     Without a run it lists them. On a terminal it then asks, one call after the other.
     """
-    from heartbit_site.cli import pending_calls as docket
+    from heartbit_site.cli import pending_calls
     from heartbit_site.cli.choices import ResolveOptions
 
     word = ResolveOptions(retry=retry, confirm=confirm, skip=skip, result=result)
     if run is None and word.choice() is not None:
         raise CommandError("Name the run whose call you resolve: `heartbit resolve` lists.", USAGE)
-    raise typer.Exit(docket.answer(OUTCOME, run, call, word, url=url, as_json=as_json))
+    raise typer.Exit(pending_calls.answer(OUTCOME, run, call, word, url=url, as_json=as_json))

@@ -28,9 +28,9 @@ def up(*, port: int = PORT, bind: str = BIND, concurrency: int = CONCURRENCY) ->
     if not os.environ.get(variables.PUBLIC_URL.name, "").strip():
         os.environ[variables.PUBLIC_URL.name] = address(bind, port)  # of all its children as well
     admin = ensure_ready()
-    from heartbit_site.cli import all_in_one as everything
+    from heartbit_site.cli import all_in_one
 
-    raise typer.Exit(everything.up(port=port, bind=bind, concurrency=concurrency, admin=admin))
+    raise typer.Exit(all_in_one.up(port=port, bind=bind, concurrency=concurrency, admin=admin))
 
 
 def address(bind: str, port: int) -> str:

@@ -19,7 +19,7 @@ from agents.loop.model_calls import ModelCaller
 from agents.loop.ports import Committed
 from agents.runs.claims import ClaimedRun
 from agents.runs.lease import Lease
-from agents.runtime import run_executor as process
+from agents.runtime import run_executor
 from agents.runtime.toolbox import RunToolbox
 from tests.chaos.crashes.boundary import Boundary, read_plan
 from tests.chaos.crashes.wrapping import wrap, wrap_plain
@@ -80,7 +80,7 @@ def install(markers: Path) -> None:
             _passes(Boundary.CLAIMED)
         return claimed
 
-    wrap(process, "claim", claim)
+    wrap(run_executor, "claim", claim)
     wrap(ModelCaller, "next_answer", _answering)
     wrap(JournaledState, "record", _recording)
     wrap(JournaledState, "transact", _transacting)

@@ -17,7 +17,7 @@ from agents.errors import LeaseLostError
 from agents.runs import lease
 from agents.runs.claims import ClaimedRun
 from agents.runs.lease import Lease
-from agents.runtime import run_executor as process
+from agents.runtime import run_executor
 from agents.runtime.control_session import ControlSession
 from tests.chaos.crashes.wrapping import wrap, wrap_plain
 
@@ -41,7 +41,7 @@ class Witness:
 
     def install(self) -> None:
         """Look over the lease's shoulder."""
-        wrap(process, "claim", self._claim)
+        wrap(run_executor, "claim", self._claim)
         wrap(ControlSession, "_beat", self._beat)
         wrap(Lease, "_write", self._write)
         wrap_plain(lease, "in_one_transaction", self._transact)
