@@ -9,12 +9,12 @@ from uuid import UUID
 from celery import shared_task
 from celery.worker import state
 
-from agents.actions import announce_calls as announcing
+from agents.actions import notify_approvers as announcing
 from agents.actions.check_account import check_enabled_accounts
 from agents.actions.deliver_results import deliver_results as deliver_due_results
 from agents.actions.deliver_webhooks import deliver_webhooks as deliver
 from agents.actions.poll_mailboxes import poll_mailboxes as poll
-from agents.actions.tell_of_quotas import tell_of_quotas as tell
+from agents.actions.send_quota_notices import tell_of_quotas as tell
 from agents.housekeeping.run_housekeeping import run_housekeeping
 from agents.runtime import worker
 from heartbit_site.base import aio, queues

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 
-from agents.actions.order_deliveries import order_deliveries
+from agents.actions.create_deliveries import order_deliveries
 from agents.actions.post_message import post_message, start_conversation
 from agents.actions.start_run import start_run
 from agents.actions.start_tool_call import start_tool_call
 from agents.choices import BusyPolicy
 from agents.delivery.targets import read_targets
 from agents.models import Conversation, Run
-from agents.runs.keys import OwnKey
+from agents.runs.idempotency_keys import OwnKey
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.errors import HeartbitError
 from scheduling.choices import FiringStatus, TaskType, Trigger

@@ -6,7 +6,7 @@ from celery import shared_task
 
 from heartbit_site.base import queues
 from scheduling.actions.fire_due import fire_due
-from scheduling.actions.forget_firings import forget_firings
+from scheduling.actions.prune_firings import forget_firings
 
 
 @shared_task(name=queues.FIRE_SCHEDULE)

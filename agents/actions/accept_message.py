@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 from django.utils import timezone
 
-from agents.actions.order_deliveries import order_deliveries
+from agents.actions.create_deliveries import order_deliveries
 from agents.actions.post_message import post_message, start_conversation
 from agents.choices import BusyPolicy, InboundStatus
 from agents.delivery.targets import read_targets

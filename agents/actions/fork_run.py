@@ -25,7 +25,7 @@ from agents.reads.agents import find_agent
 from agents.reads.turns import definition_of
 from agents.reads.versions import find_version
 from agents.runs.history import load_history
-from agents.runs.keys import stored_key
+from agents.runs.idempotency_keys import stored_key
 from agents.runs.run_audit import record_of_run
 from agents.runtime.toolbox import offered_tools
 from heartbit_site.base.audit import NOBODY, Actor

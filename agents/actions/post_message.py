@@ -16,7 +16,7 @@ from agents.limits.quotas import raise_if_exceeded
 from agents.live.changes import notify_on_commit
 from agents.models import Conversation, Run, RunEvent
 from agents.reads.agents import find_agent
-from agents.runs.keys import stored_key
+from agents.runs.idempotency_keys import stored_key
 from agents.runs.run_audit import record_of_run
 from heartbit_site.base.audit import NOBODY, Actor
 from heartbit_site.base.ids import new_id
@@ -24,7 +24,7 @@ from heartbit_site.base.ids import new_id
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from agents.runs.keys import OwnKey
+    from agents.runs.idempotency_keys import OwnKey
     from heartbit_site.base.models import Workspace
 
 _CONVERSE = (

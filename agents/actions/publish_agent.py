@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from django.db import transaction
 from django.db.models import Max
 
-from agents.actions.check_agent import check_agent
+from agents.actions.check_agent_settings import check_agent
 from agents.definitions import snapshot
 from agents.models import Agent, AgentVersion
 from agents.reads.agent_settings import spec_of

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Q
 
-from agents.actions.push_reply import push_reply
+from agents.actions.steer_with_reply import push_reply
 from agents.errors import RecipientError, UnknownMessageError
 from agents.messaging.addresses import AGENT, Recipient, inbox_of
 from agents.messaging.guard import hops_of

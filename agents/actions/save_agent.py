@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import IntegrityError, transaction
 
-from agents.actions.check_agent import check_agreement
+from agents.actions.check_agent_settings import check_agreement
 from agents.actions.publish_agent import make_current
-from agents.actions.publish_leaders import publish_leaders
-from agents.actions.switch_agent import switch_agent
+from agents.actions.republish_orchestrators import publish_leaders
+from agents.actions.set_agent_state import switch_agent
 from agents.actions.write_agents import Written, assemble, bind, update, write_agents
 from agents.definitions.spec import SETTINGS, AgentSpec
 from agents.definitions.validation_messages import InvalidSettingError

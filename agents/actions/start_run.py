@@ -16,7 +16,7 @@ from agents.limits.quotas import raise_if_exceeded
 from agents.live.changes import notify_on_commit
 from agents.output.payload import render
 from agents.reads.agents import find_agent
-from agents.runs.keys import stored_key
+from agents.runs.idempotency_keys import stored_key
 from heartbit_site.base.audit import NOBODY, Actor
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.untrusted import clean_text
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from agents.llm.messages import ToolCall
     from agents.output.payload import TaskPayload
-    from agents.runs.keys import OwnKey
+    from agents.runs.idempotency_keys import OwnKey
     from heartbit_site.base.models import Workspace
 
 _SUBMIT = (

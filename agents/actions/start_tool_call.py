@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from uuid import UUID
 
-    from agents.runs.keys import OwnKey
+    from agents.runs.idempotency_keys import OwnKey
     from heartbit_site.base.models import Workspace
 
 

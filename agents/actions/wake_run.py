@@ -9,7 +9,7 @@ from django.db import transaction
 
 from agents.choices import Placement
 from agents.models import Run
-from agents.runs import dispatch
+from agents.runs import wake_messages as dispatch
 
 if TYPE_CHECKING:
     from uuid import UUID

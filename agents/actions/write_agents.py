@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.utils import timezone
 
-from agents.actions.check_agent import check_grant
+from agents.actions.check_agent_settings import check_grant
 from agents.actions.publish_agent import Publication, make_current
 from agents.definitions.spec import GRANT_SETTINGS, SETTINGS
 from agents.models import Agent, ToolBinding

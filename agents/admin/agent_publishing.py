@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from django.contrib import messages
 
 from agents.actions.publish_agent import make_current
-from agents.actions.publish_leaders import publish_leaders
+from agents.actions.republish_orchestrators import publish_leaders
 from agents.models import Agent
 from heartbit_site.base.admin.audit_mixin import actor_of
 from heartbit_site.base.admin.themed import ModelAdmin

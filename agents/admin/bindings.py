@@ -9,7 +9,7 @@ from django import forms
 from django.utils.text import Truncator
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
-from agents.actions.check_agent import grant_complaints
+from agents.actions.check_agent_settings import grant_complaints
 from agents.admin.json_fields import JSONObjectText, OptionalJSONObjectText, json_widget
 from agents.choices import BindingApproval
 from agents.definitions import consistency, validation_messages

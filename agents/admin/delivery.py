@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
-from agents.actions.send_delivery_again import send_delivery_again
+from agents.actions.redeliver_result import send_delivery_again
 from agents.admin import formatting
 from agents.admin.links import kept_run_link
 from agents.choices import DeliveryKind, DeliveryStatus

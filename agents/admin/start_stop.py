@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
-from agents.actions.switch_agent import Switch, switch_agent
+from agents.actions.set_agent_state import Switch, switch_agent
 from agents.admin import formatting
 from agents.reads.agent_status import AgentStatus, statuses
 from heartbit_site.base.admin.themed import DialogForm, dialog

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse
 
-from agents.actions.send_webhook_again import send_webhook_again
+from agents.actions.redeliver_webhook import send_webhook_again
 from agents.admin import formatting
 from agents.choices import DeliveryStatus
 from agents.models import WebhookDelivery

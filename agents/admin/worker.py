@@ -10,7 +10,7 @@ from django.db.models import F, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
-from agents.actions.ask_worker import WorkerNotFoundError, WorkerRequest, ask_worker
+from agents.actions.request_worker_action import WorkerNotFoundError, WorkerRequest, ask_worker
 from agents.admin import queries
 from agents.choices import Placement
 from agents.models import WorkerHeartbeat

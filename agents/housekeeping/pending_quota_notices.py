@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agents.actions.tell_of_quotas import workspaces_to_tell
+from agents.actions.send_quota_notices import workspaces_to_tell
 
 
 class PendingQuotaNotices:

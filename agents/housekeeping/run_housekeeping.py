@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from agents.actions.deliver_results import forget_results
 from agents.actions.deliver_webhooks import forget_deliveries
-from agents.actions.forget_inbound import forget_inbound
-from agents.actions.forget_messages import forget_messages
+from agents.actions.prune_inbound_messages import forget_inbound
+from agents.actions.prune_messages import forget_messages
 from agents.housekeeping.archive_files import ArchiveError, ArchivingError
 from agents.housekeeping.archive_runs import archive_workspaces
 from agents.housekeeping.prune_workers import prune_workers

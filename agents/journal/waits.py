@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from agents.journal.said import Said
+from agents.journal.phrase import Said
 from heartbit_site.base.visible_text import readable_json, visible
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from redis.exceptions import RedisError
 from agents.choices import TERMINAL
 from agents.errors import RunNotFoundError
 from agents.live.pubsub import START, Cursor, LiveSubscriber
-from agents.live.tree import TreeReader
+from agents.live.tree_reader import TreeReader
 from agents.live.updates import DeltaUpdate, EventUpdate, RunUpdate, Update
 from agents.models import Run
 from agents.runs.live_entries import Delta, Entry, RunEnd, RunEnded

@@ -23,7 +23,7 @@ from agents.journal.events import ModelAnswered
 from agents.live.batching import BATCH, batched
 from agents.live.follow import follow
 from agents.live.page_lines import Shown, render_lines, take
-from agents.live.tree import TreeReader
+from agents.live.tree_reader import TreeReader
 from agents.live.tree_view import Tree
 from agents.live.updates import DeltaUpdate, EventUpdate
 from agents.live.valkey import ValkeySubscriber, connect

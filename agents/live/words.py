@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from agents.journal import events
-from agents.journal.said import Said
+from agents.journal.phrase import Said
 from agents.journal.waits import kind_of
 from heartbit_site.base.amounts import counted, duration, money
 from heartbit_site.base.visible_text import readable_json, visible

@@ -15,7 +15,7 @@ from django.conf import settings
 from django.utils.module_loading import import_string
 
 from agents.choices import Placement
-from agents.live.local import InMemoryLiveStream
+from agents.live.in_memory_stream import InMemoryLiveStream
 from agents.live.valkey import ValkeyPublisher, connect
 from agents.llm import factory
 from agents.llm.client import create_client

@@ -17,7 +17,7 @@ import psycopg
 from psycopg.rows import dict_row
 
 from agents.live.changes import EVERYWHERE, notify
-from agents.runs.overdue import escalate_approvals, expire_waits
+from agents.runs.overdue_waits import escalate_approvals, expire_waits
 from agents.runtime.control_session import LOCK_CLASS
 from heartbit_site.base import orm
 

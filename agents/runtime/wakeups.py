@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from django.conf import settings
 
-from agents.runs import dispatch
+from agents.runs import wake_messages as dispatch
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence

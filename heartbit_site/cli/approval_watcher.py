@@ -10,7 +10,7 @@ from uuid import UUID
 
 from agents.journal.events import ApprovalRequested, CallWaiting, OutcomeAsked, WaitResolved
 from heartbit_site.cli.asked_calls import waiting_calls
-from heartbit_site.cli.desk import DecisionBackend
+from heartbit_site.cli.decision_backend import DecisionBackend
 from heartbit_site.cli.errors import CANNOT_START, CommandError, database_is_away
 from heartbit_site.cli.escape import visible
 from heartbit_site.cli.keyboard import is_interactive

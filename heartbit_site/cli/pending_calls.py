@@ -15,7 +15,7 @@ from heartbit_site.base.visible_text import compact_json
 from heartbit_site.cli.asked_calls import waiting_calls
 from heartbit_site.cli.backend import ServerBackend, backend_for
 from heartbit_site.cli.choices import Answer, Approve, Choice, Edit, unfit, value_of
-from heartbit_site.cli.desk import DecisionBackend, closed
+from heartbit_site.cli.decision_backend import DecisionBackend, closed
 from heartbit_site.cli.errors import FAILED, OK, USAGE, CommandError
 from heartbit_site.cli.escape import visible
 from heartbit_site.cli.keyboard import is_interactive

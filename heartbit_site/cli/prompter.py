@@ -20,7 +20,7 @@ from heartbit_site.cli.question import question
 from tools import answer_form
 
 if TYPE_CHECKING:
-    from heartbit_site.cli.desk import DecisionBackend
+    from heartbit_site.cli.decision_backend import DecisionBackend
     from heartbit_site.cli.question import WaitingCall
 
 LOOK_SECONDS: Final = 0.5  # how soon a person is told that somebody else was quicker

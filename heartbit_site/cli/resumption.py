@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.actions.resume_run import resume_run
-from agents.actions.revive_run import revive_run
+from agents.actions.unquarantine_run import revive_run
 from agents.choices import RunStatus
 from agents.models import Agent, Run
 from agents.querysets import find_run

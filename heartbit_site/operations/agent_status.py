@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db import transaction
 
-from agents.actions.switch_agent import Switch, switch_agent
+from agents.actions.set_agent_state import Switch, switch_agent
 from agents.models import Agent
 from agents.reads.agent_status import status_of, statuses
 from agents.reads.versions import find_editable

@@ -12,7 +12,7 @@ from django.db.models import Q
 
 from agents.actions.decide_call import VERDICTS, Always, Decider, decide_call
 from agents.actions.dry_run_call import dry_run_call
-from agents.actions.settle_call import settle_call
+from agents.actions.resolve_call import settle_call
 from agents.approvals.question_state import load_question_state
 from agents.approvals.questions import answer_schema
 from agents.approvals.uncertain_calls import UncertainCall, asked_about, to_uncertain_call

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from agents.actions.send_delivery_again import send_delivery_again
+from agents.actions.redeliver_result import send_delivery_again
 from agents.delivery.targets import describe_target
 from agents.errors import DeliveryNotFoundError, RunNotFoundError
 from agents.models import Delivery

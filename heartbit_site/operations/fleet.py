@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from agents.actions.ask_worker import ask_worker
+from agents.actions.request_worker_action import ask_worker
 from agents.reads.fleet import read_fleet
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from django.db import connection
 
 from agents.models import Run
-from agents.runs.keys import stored_key
+from agents.runs.idempotency_keys import stored_key
 
 if TYPE_CHECKING:
     from uuid import UUID

@@ -17,9 +17,9 @@ from agents.actions import start_run as starting
 from agents.actions import steer_run as steering
 from agents.actions.create_default_team import ORCHESTRATOR
 from agents.actions.discard_run import discard_run as discard
-from agents.actions.order_deliveries import order_deliveries
+from agents.actions.create_deliveries import order_deliveries
 from agents.actions.post_message import post_message
-from agents.actions.revive_run import revive_run
+from agents.actions.unquarantine_run import revive_run
 from agents.choices import TERMINAL, Placement
 from agents.delivery.targets import check_targets
 from agents.errors import ConversationBusyError

@@ -43,7 +43,7 @@ from scheduling.occurrences import upcoming_occurrences
 from scheduling.outcomes import with_outcomes
 from scheduling.querysets import database_now, find_schedule
 from scheduling.recurrence import build_recurrence, format_time, time_zone
-from scheduling.rows import put
+from scheduling.schedule_settings import put
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -5,8 +5,8 @@ from __future__ import annotations
 from agents.actions.remove_webhook import remove_webhook as remove
 from agents.actions.rotate_webhook_secret import rotate_webhook_secret as rotate
 from agents.actions.save_webhook import save_webhook
-from agents.actions.send_webhook_again import ping_webhook as ping
-from agents.actions.send_webhook_again import send_webhook_again
+from agents.actions.redeliver_webhook import ping_webhook as ping
+from agents.actions.redeliver_webhook import send_webhook_again
 from agents.errors import WebhookNotFoundError
 from agents.models import WebhookDelivery, WebhookEndpoint
 from heartbit_site.base.access import Access

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from django.db import transaction
 
-from agents.runs.keys import stored_key
+from agents.runs.idempotency_keys import stored_key
 from heartbit_site.base.audit import Actor, record
 from scheduling.choices import FiringStatus, Trigger
 from scheduling.errors import ScheduleConflictError

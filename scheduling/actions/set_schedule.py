@@ -10,7 +10,7 @@ from heartbit_site.base.models import Workspace
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.models import Schedule
 from scheduling.querysets import find_schedule
-from scheduling.rows import put
+from scheduling.schedule_settings import put
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,7 +15,7 @@ from agents.actions.publish_agent import publish_agent
 from agents.admin.bindings import ToolBindingForm
 from agents.live.changes import notify
 from agents.models import Agent, Run, ToolBinding
-from agents.runs import dispatch
+from agents.runs import wake_messages as dispatch
 from heartbit_site.base.models import Workspace
 from tests.admin.forms import filled
 

@@ -8,7 +8,7 @@ import pytest
 from django.urls import reverse
 
 from agents.actions.decide_call import Decider
-from agents.actions.settle_call import settle_call
+from agents.actions.resolve_call import settle_call
 from agents.choices import CallResolution, Placement
 from agents.models import Decision
 from tests.admin import rows

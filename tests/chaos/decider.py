@@ -18,7 +18,7 @@ from django.db import connections
 
 from agents.actions.decide_call import Decider as Person
 from agents.actions.decide_call import approve_call, deny_call, edit_call
-from agents.actions.settle_call import settle_call
+from agents.actions.resolve_call import settle_call
 from agents.choices import CallResolution
 from agents.errors import CallClosedError
 from agents.querysets import calls_waiting, uncertain_calls

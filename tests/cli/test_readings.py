@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.actions.order_deliveries import order_deliveries
+from agents.actions.create_deliveries import order_deliveries
 from agents.actions.send_message import send_message
 from agents.actions.start_run import start_run
 from agents.delivery.targets import check_targets

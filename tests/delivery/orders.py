@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.utils import timezone
 
-from agents.actions.order_deliveries import order_deliveries
+from agents.actions.create_deliveries import order_deliveries
 from agents.actions.start_run import start_run
 from agents.delivery.targets import check_targets
 from agents.models import Agent, Delivery, Run

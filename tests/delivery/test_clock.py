@@ -12,8 +12,8 @@ from django.utils import timezone
 from agents.actions.deliver_results import LEASE_SECONDS, deliver_results
 from agents.actions.deliver_webhooks import deliver_webhooks
 from agents.actions.save_webhook import save_webhook
-from agents.actions.send_delivery_again import send_delivery_again
-from agents.actions.send_webhook_again import ping_webhook, send_webhook_again
+from agents.actions.redeliver_result import send_delivery_again
+from agents.actions.redeliver_webhook import ping_webhook, send_webhook_again
 from agents.delivery.webhooks import RETRY_AFTER
 from agents.models import WebhookDelivery, WebhookEndpoint
 from heartbit_site.base.audit import SYSTEM

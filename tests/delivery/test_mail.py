@@ -17,8 +17,8 @@ from django.utils import timezone
 
 from agents.actions.cancel_run import cancel_run
 from agents.actions.deliver_results import LEASE_SECONDS, deliver_results
-from agents.actions.order_deliveries import order_deliveries
-from agents.actions.send_delivery_again import send_delivery_again
+from agents.actions.create_deliveries import order_deliveries
+from agents.actions.redeliver_result import send_delivery_again
 from agents.actions.start_run import start_run
 from agents.choices import Placement
 from agents.delivery.html_report import html_of

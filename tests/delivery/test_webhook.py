@@ -12,7 +12,7 @@ from agents.actions.deliver_results import deliver_results
 from agents.actions.deliver_webhooks import deliver_webhooks
 from agents.actions.remove_webhook import remove_webhook
 from agents.actions.save_webhook import save_webhook
-from agents.actions.send_delivery_again import send_delivery_again
+from agents.actions.redeliver_result import send_delivery_again
 from agents.errors import DeliveryStateError
 from agents.models import Delivery, Run, WebhookDelivery, WebhookEndpoint
 from agents.reads.artifacts import file_name, find_artifact, produced_below

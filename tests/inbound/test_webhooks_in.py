@@ -11,7 +11,7 @@ import pytest
 from django.utils import timezone
 
 from agents.actions.accept_message import HOUR
-from agents.actions.forget_inbound import KEPT, forget_inbound
+from agents.actions.prune_inbound_messages import KEPT, forget_inbound
 from agents.actions.pause_work import pause_work
 from agents.actions.resume_work import resume_work
 from agents.actions.rotate_channel_secret import rotate_channel_secret

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from agents.actions.push_reply import push_reply
+from agents.actions.steer_with_reply import push_reply
 from agents.actions.read_inbox import read_inbox
 from agents.actions.reply_to_message import reply_to_message
 from agents.actions.send_message import send_message

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from django.utils import timezone
 
-from agents.actions.forget_messages import KEPT, forget_messages
+from agents.actions.prune_messages import KEPT, forget_messages
 from agents.actions.reply_to_message import reply_to_message
 from agents.actions.send_message import send_message
 from agents.actions.start_agent import start_agent

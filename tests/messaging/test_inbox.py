@@ -13,7 +13,7 @@ from django.db import transaction
 
 from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import answer_call
-from agents.actions.push_reply import push_reply
+from agents.actions.steer_with_reply import push_reply
 from agents.actions.read_inbox import read_inbox
 from agents.actions.reply_to_message import reply_to_message
 from agents.actions.send_message import send_message

@@ -12,7 +12,7 @@ from agents.actions.ask_agent import ask_agent
 from agents.actions.pause_work import pause_work
 from agents.actions.publish_agent import publish_agent
 from agents.actions.resume_work import resume_work
-from agents.actions.switch_agent import switch_agent
+from agents.actions.set_agent_state import switch_agent
 from agents.choices import RunStatus
 from agents.limits.pauses import EVERYTHING, of_workspace, queue
 from agents.models import Agent, Run, Wait, WorkerHeartbeat

@@ -10,7 +10,7 @@ from django.db import OperationalError, connection
 from django.urls import reverse
 
 from agents.actions.start_run import start_run
-from agents.actions.switch_agent import switch_agent
+from agents.actions.set_agent_state import switch_agent
 from agents.errors import AgentNotFoundError
 from agents.models import Agent, Run, RunEvent
 from agents.reads.agent_status import statuses as agent_statuses

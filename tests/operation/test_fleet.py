@@ -10,9 +10,9 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
-from agents.actions.ask_worker import WorkerNotFoundError, ask_worker
+from agents.actions.request_worker_action import WorkerNotFoundError, ask_worker
 from agents.actions.publish_agent import publish_agent
-from agents.actions.switch_agent import switch_agent
+from agents.actions.set_agent_state import switch_agent
 from agents.models import Agent, RunEvent, WorkerHeartbeat
 from agents.reads.fleet import QueueNow, WorkerNow, read_fleet
 from tests.fleet import Worker, wait_until

@@ -16,7 +16,7 @@ from agents.actions.publish_agent import publish_agent
 from agents.actions.resume_work import resume_work
 from agents.actions.retry_run import retry_run
 from agents.actions.start_run import start_run
-from agents.actions.switch_agent import switch_agent
+from agents.actions.set_agent_state import switch_agent
 from agents.errors import HaltedError
 from agents.limits.pauses import EVERYTHING, blocked_reason, of_workspace, queue
 from agents.models import Agent, Pause, Run, RunEvent

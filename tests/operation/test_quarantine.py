@@ -9,7 +9,7 @@ from django.db import connection, transaction
 
 from agents.actions.discard_run import discard_run
 from agents.actions.retry_run import retry_run
-from agents.actions.revive_run import revive_run
+from agents.actions.unquarantine_run import revive_run
 from agents.actions.start_run import start_run
 from agents.errors import CallClosedError, RunStateError
 from agents.models import Agent, Run, RunEvent, WorkerHeartbeat

@@ -15,7 +15,7 @@ from django.db.models import F
 from agents.actions.save_budget import save_budget
 from agents.actions.save_webhook import save_webhook
 from agents.actions.start_run import start_run
-from agents.actions.tell_of_quotas import tell_of_quotas
+from agents.actions.send_quota_notices import tell_of_quotas
 from agents.choices import RunStatus
 from agents.models import Budget, WebhookDelivery, WebhookEndpoint
 from heartbit_site.base import audit, orm

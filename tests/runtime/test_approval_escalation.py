@@ -15,7 +15,7 @@ from django.contrib.auth.models import Group, User
 from django.db import OperationalError, connection
 from psycopg.rows import dict_row
 
-from agents.actions.announce_calls import announce_calls, announce_escalation
+from agents.actions.notify_approvers import announce_calls, announce_escalation
 from agents.actions.decide_call import Decider, approve_call, deny_call
 from agents.actions.publish_agent import publish_agent
 from agents.choices import Placement
@@ -25,7 +25,7 @@ from agents.live.follow import wait_for_end
 from agents.llm.messages import ToolCall as Asked
 from agents.loop.ports import Committed
 from agents.models import Agent, Decision, RunEvent, ToolBinding, ToolCall, Vote, Wait
-from agents.runs.overdue import escalate_approvals, expire_waits
+from agents.runs.overdue_waits import escalate_approvals, expire_waits
 from agents.runtime.sweeper import Sweeper, SweeperConfig
 from heartbit_site.base import audit, orm
 from heartbit_site.base.models import AuditEntry

@@ -16,7 +16,7 @@ from agents.actions.cancel_run import cancel_run
 from agents.actions.start_run import start_run
 from agents.choices import TERMINAL, RunStatus
 from agents.models import Agent, Run, RunEvent, WorkerHeartbeat
-from agents.runs import dispatch
+from agents.runs import wake_messages as dispatch
 from tests.fleet import WireServer, Worker, frozen, wait_until
 
 if TYPE_CHECKING:

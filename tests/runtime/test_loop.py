@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agents.actions.cancel_run import cancel_run
-from agents.actions.switch_agent import switch_agent
+from agents.actions.set_agent_state import switch_agent
 from agents.choices import RunStatus
 from agents.live.follow import DeltaUpdate, follow, wait_for_end
 from agents.models import Agent, Run, ToolCall, Wait

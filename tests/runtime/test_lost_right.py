@@ -12,7 +12,7 @@ from django.contrib.auth.models import Group, User
 
 from agents.actions.decide_call import Always, Decider, approve_call
 from agents.actions.publish_agent import publish_agent
-from agents.actions.settle_call import settle_call
+from agents.actions.resolve_call import settle_call
 from agents.choices import CallResolution
 from agents.journal.events import DecisionLapsed, OutcomeAsked
 from agents.live.follow import wait_for_end

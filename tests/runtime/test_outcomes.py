@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from django.db import connection
 
-from agents.actions.settle_call import settle_call
+from agents.actions.resolve_call import settle_call
 from agents.actions.start_run import start_run
 from agents.choices import CallResolution, Placement, RunStatus
 from agents.errors import CallClosedError

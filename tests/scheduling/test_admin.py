@@ -11,7 +11,7 @@ from django.urls import reverse
 from django_celery_beat.models import PeriodicTask
 
 from agents.actions.save_webhook import save_webhook
-from agents.actions.switch_agent import switch_agent
+from agents.actions.set_agent_state import switch_agent
 from agents.models import WebhookEndpoint
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import AuditEntry, Workspace

@@ -14,13 +14,13 @@ from django.db import connection
 from agents.actions.cancel_run import cancel_run
 from agents.actions.pause_work import pause_work
 from agents.actions.resume_work import resume_work
-from agents.actions.switch_agent import switch_agent
+from agents.actions.set_agent_state import switch_agent
 from agents.limits import pauses
 from agents.models import Delivery, Run
 from heartbit_site.base.models import AuditEntry
 from scheduling.actions.backfill_schedule import backfill_schedule
 from scheduling.actions.fire_due import _fired, fire_due
-from scheduling.actions.forget_firings import forget_firings
+from scheduling.actions.prune_firings import forget_firings
 from scheduling.actions.remove_schedule import remove_schedule
 from scheduling.actions.run_schedule_now import run_schedule_now
 from scheduling.actions.save_schedule import save_schedule

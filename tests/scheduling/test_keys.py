@@ -11,7 +11,7 @@ from agents.actions.fork_run import fork_run
 from agents.actions.post_message import post_message, start_conversation
 from agents.actions.start_run import start_run
 from agents.models import Delivery, Run
-from agents.runs.keys import OwnKey, ReservedKeyError
+from agents.runs.idempotency_keys import OwnKey, ReservedKeyError
 from scheduling.actions.fire_due import fire_due
 from scheduling.actions.run_schedule_now import run_schedule_now
 from scheduling.models import Firing, Schedule

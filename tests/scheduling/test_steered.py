@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from agents.actions.order_deliveries import order_deliveries
+from agents.actions.create_deliveries import order_deliveries
 from agents.actions.post_message import post_message, start_conversation
 from agents.choices import BusyPolicy
 from agents.delivery.targets import read_targets

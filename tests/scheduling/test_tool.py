@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agents.actions.order_deliveries import order_deliveries
+from agents.actions.create_deliveries import order_deliveries
 from agents.actions.post_message import post_message, start_conversation
 from agents.choices import Placement, RunStatus
 from agents.delivery.targets import EmailTarget

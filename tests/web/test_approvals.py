@@ -10,7 +10,7 @@ from django.contrib.auth.models import Group
 from django.test import Client
 from playwright.sync_api import expect
 
-from agents.actions.announce_calls import announce_calls
+from agents.actions.notify_approvers import announce_calls
 from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import Decider, approve_call, deny_call, edit_call
 from agents.actions.publish_agent import publish_agent

@@ -21,7 +21,7 @@ from django.conf import settings
 from standardwebhooks import Webhook
 from websockets.sync.client import connect
 
-from agents.actions.announce_calls import announce_calls
+from agents.actions.notify_approvers import announce_calls
 from agents.actions.deliver_webhooks import deliver_webhooks
 from agents.actions.save_channel import save_channel
 from agents.actions.save_webhook import save_webhook

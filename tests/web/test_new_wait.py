@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-from agents.actions.announce_calls import announce_calls
+from agents.actions.notify_approvers import announce_calls
 from agents.actions.publish_agent import publish_agent
 from agents.models import Agent, RunEvent, ToolBinding, ToolCall, Wait
 from heartbit_site.base.models import AuditEntry

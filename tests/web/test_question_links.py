@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 from playwright.sync_api import expect
 
-from agents.actions.announce_calls import announce_calls
+from agents.actions.notify_approvers import announce_calls
 from agents.approvals.links import token_of
 from agents.models import Decision
 from heartbit_site.base.models import AuditEntry

@@ -20,7 +20,7 @@ from agents.actions.cancel_run import cancel_run
 from agents.actions.deliver_webhooks import KEPT, LEASE_SECONDS, deliver_webhooks, forget_deliveries
 from agents.actions.rotate_webhook_secret import rotate_webhook_secret
 from agents.actions.save_webhook import save_webhook
-from agents.actions.send_webhook_again import ping_webhook, send_webhook_again
+from agents.actions.redeliver_webhook import ping_webhook, send_webhook_again
 from agents.actions.start_run import start_run
 from agents.choices import Placement
 from agents.delivery.webhooks import EVENTS, RETRY_AFTER

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.actions.decide_call import Decider
-from agents.actions.settle_call import settle_call
+from agents.actions.resolve_call import settle_call
 from agents.choices import CallResolution
 from agents.journal.waits import OUTCOME
 from agents.models import ToolCall, Wait

@@ -14,7 +14,7 @@ from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import Decider, approve_call, deny_call, edit_call
 from agents.actions.fork_run import Edits, fork_run
 from agents.actions.post_message import post_message, start_conversation
-from agents.actions.settle_call import settle_call
+from agents.actions.resolve_call import settle_call
 from agents.actions.start_run import start_run
 from agents.actions.steer_run import steer_run
 from agents.choices import BusyPolicy, CallResolution, Placement

@@ -7,7 +7,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models.functions import Now
 
-from agents.actions.send_webhook_again import send_webhook_again
+from agents.actions.redeliver_webhook import send_webhook_again
 from agents.choices import DeliveryKind, DeliveryStatus
 from agents.errors import DeliveryStateError
 from agents.models import Delivery, WebhookDelivery
