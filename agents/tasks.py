@@ -14,7 +14,7 @@ from agents.actions.check_account import check_enabled_accounts
 from agents.actions.deliver_results import deliver_results as deliver_due_results
 from agents.actions.deliver_webhooks import deliver_webhooks as deliver
 from agents.actions.poll_mailboxes import poll_mailboxes as poll
-from agents.actions.send_quota_notices import tell_of_quotas as tell
+from agents.actions.send_quota_notices import send_quota_notices as tell
 from agents.housekeeping.run_housekeeping import run_housekeeping
 from agents.runtime import worker
 from heartbit_site.base import aio, queues
@@ -31,13 +31,13 @@ def execute_run(self: Any, run_id: str) -> str:
 @shared_task(name=queues.ANNOUNCE_CALLS)
 def announce_calls(run_id: str) -> int:
     """Write to the people who may decide what waits in a run."""
-    return announcing.announce_calls(UUID(run_id))
+    return announcing.notify_approvers(UUID(run_id))
 
 
 @shared_task(name=queues.ANNOUNCE_ESCALATION)
 def announce_escalation(wait_id: str) -> int:
     """Write to the people who may decide by now what nobody decided in time."""
-    return announcing.announce_escalation(int(wait_id))
+    return announcing.notify_escalation(int(wait_id))
 
 
 @shared_task(name=queues.HOUSEKEEPING)
@@ -71,8 +71,8 @@ def poll_mailboxes() -> int:
     return poll()
 
 
-@shared_task(name=queues.TELL_OF_QUOTAS)
-def tell_of_quotas() -> int:
+@shared_task(name=queues.SEND_QUOTA_NOTICES)
+def send_quota_notices() -> int:
     """Tell workspaces which of their quotas are nearly, or wholly, used up; how many entries."""
     return tell()
 

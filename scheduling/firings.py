@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 
-from agents.actions.create_deliveries import order_deliveries
+from agents.actions.create_deliveries import create_deliveries
 from agents.actions.post_message import post_message, start_conversation
 from agents.actions.start_run import start_run
 from agents.actions.start_tool_call import start_tool_call
 from agents.choices import BusyPolicy
 from agents.delivery.targets import read_targets
 from agents.models import Conversation, Run
-from agents.runs.idempotency_keys import OwnKey
+from agents.runs.idempotency_keys import InternalKey
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.errors import HeartbitError
 from scheduling.choices import FiringStatus, TaskType, Trigger
@@ -85,7 +85,7 @@ def start_firing(
 
 def _start(schedule: Schedule, slot: datetime, key: str | None) -> UUID:
     # To the microsecond: what somebody runs at a slot's very second is not that slot's run.
-    name = key or OwnKey(f"schedule:{schedule.pk}:{slot.astimezone(UTC).isoformat()}")
+    name = key or InternalKey(f"schedule:{schedule.pk}:{slot.astimezone(UTC).isoformat()}")
     by = Actor(f"schedule {schedule.name}", "system")
     match schedule.task_type:
         case TaskType.MESSAGE:
@@ -112,11 +112,11 @@ def _start(schedule: Schedule, slot: datetime, key: str | None) -> UUID:
                 hops=schedule.hops,
             )
     # What is gone by now, as a removed webhook, fails its delivery and not the run.
-    order_deliveries(run_id, schedule.workspace, read_targets(schedule.deliver))
+    create_deliveries(run_id, schedule.workspace, read_targets(schedule.deliver))
     return run_id
 
 
-def _post(schedule: Schedule, text: str, key: str | OwnKey, by: Actor) -> UUID:
+def _post(schedule: Schedule, text: str, key: str | InternalKey, by: Actor) -> UUID:
     """Say it on the schedule's conversation; the first firing, or the next one, begins it."""
     conversation = None
     if schedule.conversation_id is not None:

@@ -6,7 +6,7 @@ from celery import shared_task
 
 from heartbit_site.base import queues
 from scheduling.actions.fire_due import fire_due
-from scheduling.actions.prune_firings import forget_firings
+from scheduling.actions.prune_firings import prune_firings as prune
 
 
 @shared_task(name=queues.FIRE_SCHEDULE)
@@ -18,4 +18,4 @@ def fire_schedule(schedule_id: int) -> int:
 @shared_task(name=queues.PRUNE_FIRINGS)
 def prune_firings() -> int:
     """Delete the log of old firings; return how many rows went."""
-    return forget_firings()
+    return prune()

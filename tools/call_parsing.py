@@ -17,7 +17,7 @@ from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_jso
 from tools import questions
 from tools.isolation import Isolation
 from tools.registry import closest, resolve
-from tools.result import MAX_OUTPUT_BYTES, Done, answer
+from tools.result import MAX_OUTPUT_BYTES, ToolResult, answer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,8 +49,8 @@ def read(
     arguments: str,
     max_output_bytes: int = MAX_OUTPUT_BYTES,
     answered: bool = False,
-) -> ParsedCall | Done:
-    """What a call means: the tool, and arguments that fit it; ``Done`` (invalid) when it has none.
+) -> ParsedCall | ToolResult:
+    """Return a call's tool and arguments that fit it; a ``ToolResult`` (invalid) when it has none.
 
     Also what a person writes in place of a model goes through here; of a question that includes
     the answer (``answered``), which no model may give. See ``invoke``.

@@ -35,7 +35,7 @@ from heartbit_site.base.toolspec import Effect, Suspension, ToolContext, ToolSpe
 from tools import questions
 from tools.call_parsing import read
 from tools.isolation import Isolation
-from tools.result import MAX_OUTPUT_BYTES, Done, answer
+from tools.result import MAX_OUTPUT_BYTES, ToolResult, answer
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -115,7 +115,7 @@ async def invoke(
     policy: Policy | None = None,
     max_output_bytes: int = MAX_OUTPUT_BYTES,
     timeout_seconds: float | None = None,
-) -> Done | SuspendedCall | PendingApprovalCall:
+) -> ToolResult | SuspendedCall | PendingApprovalCall:
     """Serve one call from the model's text to its result.
 
     Args:
@@ -156,8 +156,8 @@ def prepare(
     max_output_bytes: int = MAX_OUTPUT_BYTES,
     timeout_seconds: float | None = None,
     answered: bool = False,
-) -> PreparedCall | PendingApprovalCall | Done:
-    """Everything before execution; ``Done`` when that already answers the call. See ``invoke``.
+) -> PreparedCall | PendingApprovalCall | ToolResult:
+    """Do everything before execution; a ``ToolResult`` already answers the call. See ``invoke``.
 
     ``answered``: a person has written the arguments, as in ``read``. Without that a question is
     held, whatever the policy.
@@ -165,7 +165,7 @@ def prepare(
     found = read(
         specs, name=name, arguments=arguments, max_output_bytes=max_output_bytes, answered=answered
     )
-    if isinstance(found, Done):
+    if isinstance(found, ToolResult):
         return found
     spec, values, keywords = found.spec, found.arguments, dict(found.keywords)
     match policy(spec, values) if policy is not None else None:
@@ -188,7 +188,7 @@ async def execute(
     executor: Executor,
     intent: Intent,
     stop: asyncio.Future[str] | None = None,
-) -> Done | SuspendedCall:
+) -> ToolResult | SuspendedCall:
     """Run a prepared call: async functions on this loop, others in a thread of the executor.
 
     A thread cannot be stopped: after a timeout it works on, and its result is dropped. The time
@@ -215,7 +215,9 @@ async def execute(
     return await _limited(prepared, asyncio.wrap_future(future), thread=future)
 
 
-def _in_thread(prepared: PreparedCall, stop: asyncio.Future[str] | None) -> Done | SuspendedCall:
+def _in_thread(
+    prepared: PreparedCall, stop: asyncio.Future[str] | None
+) -> ToolResult | SuspendedCall:
     """The call, unless it was stopped while every thread was busy."""
     if stop is not None and stop.done():
         return answer(stop.result(), "refused", prepared.max_output_bytes)
@@ -226,7 +228,7 @@ def execute_here(
     prepared: PreparedCall,
     *,
     around: Callable[[], AbstractContextManager[object]] = nullcontext,
-) -> Done | SuspendedCall:
+) -> ToolResult | SuspendedCall:
     """Run a prepared call of a plain function in this thread, without a time limit.
 
     Args:
@@ -234,7 +236,7 @@ def execute_here(
         around: Entered around the function and the rendering of its result, and left with the
             exception of either: a savepoint there undoes what a failing tool wrote.
     """
-    outcome: Done | SuspendedCall | None = None
+    outcome: ToolResult | SuspendedCall | None = None
     with Isolation() as isolation, around():
         outcome = _rendered(prepared, prepared.spec.function(**prepared.keywords))
     return (
@@ -249,9 +251,9 @@ def resume(
     outcomes: tuple[WaitOutcome, ...],
     *,
     max_output_bytes: int = MAX_OUTPUT_BYTES,
-) -> Done:
+) -> ToolResult:
     """The result of a call that waited, once every wait is resolved."""
-    done: Done | None = None
+    done: ToolResult | None = None
     with Isolation() as isolation:
         if spec.resume is None:
             raise TypeError(f"the tool {spec.name} cannot resume")
@@ -259,8 +261,8 @@ def resume(
     return done if done is not None else _failed(spec, max_output_bytes, isolation)
 
 
-async def _on_loop(prepared: PreparedCall) -> Done | SuspendedCall:
-    outcome: Done | SuspendedCall | None = None
+async def _on_loop(prepared: PreparedCall) -> ToolResult | SuspendedCall:
+    outcome: ToolResult | SuspendedCall | None = None
     with Isolation() as isolation:
         outcome = _rendered(prepared, await prepared.spec.function(**prepared.keywords))
     return (
@@ -272,11 +274,11 @@ async def _on_loop(prepared: PreparedCall) -> Done | SuspendedCall:
 
 async def _limited(
     prepared: PreparedCall,
-    running: asyncio.Future[Done | SuspendedCall],
+    running: asyncio.Future[ToolResult | SuspendedCall],
     *,
-    thread: ThreadFuture[Done | SuspendedCall] | None = None,
+    thread: ThreadFuture[ToolResult | SuspendedCall] | None = None,
     stop: asyncio.Future[str] | None = None,
-) -> Done | SuspendedCall:
+) -> ToolResult | SuspendedCall:
     """Await a running call for as long as it may take."""
     ends: set[asyncio.Future[Any]] = {running} if stop is None else {running, stop}
     try:
@@ -310,7 +312,7 @@ async def _stop(running: asyncio.Future[Any]) -> None:
             running.add_done_callback(_abandoned.discard)
 
 
-def _rendered(prepared: PreparedCall, value: object) -> Done | SuspendedCall:
+def _rendered(prepared: PreparedCall, value: object) -> ToolResult | SuspendedCall:
     if isinstance(value, Suspension):
         if prepared.spec.resume is None:
             raise TypeError(f"the tool {prepared.spec.name} suspends but cannot resume")
@@ -327,7 +329,7 @@ def _as_text(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=to_jsonable_python)
 
 
-def _failed(spec: ToolSpec, max_bytes: int, isolation: Isolation) -> Done:
+def _failed(spec: ToolSpec, max_bytes: int, isolation: Isolation) -> ToolResult:
     error = isolation.error
     # What a model asked for may be refused, or fail outside: no defect, and as often as it asks.
     # The sentence goes to the model and into the journal; it may hold what is no log's business.
@@ -336,14 +338,14 @@ def _failed(spec: ToolSpec, max_bytes: int, isolation: Isolation) -> Done:
     return answer(isolation.message, "error", max_bytes)
 
 
-def _ended(prepared: PreparedCall, why: str) -> Done:
+def _ended(prepared: PreparedCall, why: str) -> ToolResult:
     text = f"{why} The call was ended half-way."
     if prepared.spec.effect is not Effect.PURE:
         text += " It may still have had its effect."
     return answer(text, "error", prepared.max_output_bytes)
 
 
-def _late(prepared: PreparedCall, *, never_ran: bool) -> Done:
+def _late(prepared: PreparedCall, *, never_ran: bool) -> ToolResult:
     spec, seconds = prepared.spec, prepared.timeout_seconds
     if never_ran:
         text = f"{spec.name} did not start within {seconds:g} s: every worker thread was busy."

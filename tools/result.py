@@ -13,7 +13,7 @@ MAX_OUTPUT_BYTES = 65_536
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class ToolResult:
     """A call's result as the model sees it.
 
     Attributes:
@@ -28,10 +28,10 @@ class Done:
     truncated: bool = False
 
 
-def answer(text: str, status: Status, max_bytes: int) -> Done:
+def answer(text: str, status: Status, max_bytes: int) -> ToolResult:
     """A result within the limit, in UTF-8 bytes."""
     content, truncated = truncate(clean_text(text), max_bytes)
-    return Done(content, status, truncated)
+    return ToolResult(content, status, truncated)
 
 
 def truncate(text: str, max_bytes: int) -> tuple[str, bool]:

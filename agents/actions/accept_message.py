@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 from django.utils import timezone
 
-from agents.actions.create_deliveries import order_deliveries
+from agents.actions.create_deliveries import create_deliveries
 from agents.actions.post_message import post_message, start_conversation
 from agents.choices import BusyPolicy, InboundStatus
 from agents.delivery.targets import read_targets
@@ -87,7 +87,7 @@ def accept_message(channel: Channel, message: Inbound) -> Accepted:
     )
     targets = read_targets(channel.deliver)
     reply = (message.reply,) if message.reply is not None else ()
-    order_deliveries(posted.run_id, channel.workspace, (*targets, *reply))
+    create_deliveries(posted.run_id, channel.workspace, (*targets, *reply))
     InboundMessage.objects.create(
         channel=channel,
         external_id=message.external_id,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
 
 
-def order_deliveries(run_id: UUID, workspace: Workspace, targets: Sequence[Target]) -> None:
+def create_deliveries(run_id: UUID, workspace: Workspace, targets: Sequence[Target]) -> None:
     """Order a run's result for each target; ``deliver_results`` sends it when the run has ended.
 
     Call it in the transaction that starts the run: then there is no run without its deliveries.

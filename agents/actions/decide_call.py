@@ -30,7 +30,7 @@ from heartbit_site.base.untrusted import clean_text
 from tools import call_parsing, questions
 from tools.approval import digest as digest_of
 from tools.catalogue import catalogue
-from tools.result import Done
+from tools.result import ToolResult
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -284,7 +284,7 @@ def _decide_with(
     """Let the call run with arguments that a person wrote, if its tool can read them."""
     name = shown_tool(call)
     found = call_parsing.read(offer.specs, name=name, arguments=arguments, answered=True)
-    if isinstance(found, Done):
+    if isinstance(found, ToolResult):
         raise InvalidEditError(" ".join(found.content.split()))
     runs_digest = digest_of(
         call.run_id,

@@ -80,7 +80,7 @@ def deliver_results() -> int:
     return arrived
 
 
-def forget_results() -> int:
+def prune_result_deliveries() -> int:
     """Delete the log of what was sent, or given up, a month ago, if its run is gone; how many rows.
 
     As long as the run is there its deliveries tell what became of its result.

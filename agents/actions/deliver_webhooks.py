@@ -90,7 +90,7 @@ def deliver_webhooks() -> int:
     return sum(not reply.error for reply in replies)
 
 
-def forget_deliveries() -> int:
+def prune_webhook_deliveries() -> int:
     """Delete the log of what was told, or given up, a month ago; how many rows."""
     old = WebhookDelivery.objects.filter(created_at__lt=timezone.now() - KEPT)
     return old.exclude(status=DeliveryStatus.PENDING).delete()[0]

@@ -23,7 +23,7 @@ from tools import pipeline
 from tools.approval import digest as digest_of
 from tools.pipeline import PreparedCall
 from tools.registry import registry
-from tools.result import Done
+from tools.result import ToolResult
 
 if TYPE_CHECKING:
     from agents.actions.decide_call import Decider
@@ -126,7 +126,7 @@ def _prepared(call: ToolCall, arguments: str | None) -> tuple[PreparedCall, str]
         max_output_bytes=definition.max_tool_output_bytes,
         timeout_seconds=definition.tool_timeout_seconds,
     )
-    if isinstance(found, Done):
+    if isinstance(found, ToolResult):
         raise InvalidEditError(" ".join(found.content.split()))
     if not isinstance(found, PreparedCall):
         raise TypeError("without a policy a call is prepared or answered")

@@ -34,7 +34,7 @@ from heartbit_site.base.ids import new_id
 from heartbit_site.base.untrusted import clean_text
 from tools import call_parsing
 from tools.catalogue import catalogue
-from tools.result import Done
+from tools.result import ToolResult
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -255,7 +255,7 @@ def _check_arguments(name: str, arguments: str, version: AgentVersion, *, is_chi
     known = catalogue(version.agent.workspace_id)
     offer = offered_tools(definition_of(version), known, is_child=is_child)
     found = call_parsing.read(offer.specs, name=name, arguments=arguments)
-    if isinstance(found, Done):
+    if isinstance(found, ToolResult):
         raise InvalidEditError(" ".join(found.content.split()))
 
 

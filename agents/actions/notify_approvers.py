@@ -50,7 +50,7 @@ Look at it and answer: {inbox}
 _ESCALATED = " Nobody has decided in time, so that you may as well."
 
 
-def announce_calls(run_id: UUID) -> int:
+def notify_approvers(run_id: UUID) -> int:
     """Mail a link for each call of the run that waits to each member who may decide it.
 
     A mail server that is away is logged, never raised: what waits is on the approvals page too.
@@ -71,7 +71,7 @@ def announce_calls(run_id: UUID) -> int:
     return _send(mails + [_wait_mail(wait, one) for wait in waits for one in _deciders(run, "")])
 
 
-def announce_escalation(wait_id: int) -> int:
+def notify_escalation(wait_id: int) -> int:
     """Mail a link for a call that nobody has decided to each member who may by now.
 
     Returns:

@@ -24,7 +24,7 @@ from heartbit_site.base.ids import new_id
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from agents.runs.idempotency_keys import OwnKey
+    from agents.runs.idempotency_keys import InternalKey
     from heartbit_site.base.models import Workspace
 
 _CONVERSE = (
@@ -79,7 +79,7 @@ def post_message(
     by: Actor = NOBODY,
     model: str = "",
     home: Placement = Placement.FLEET,
-    idempotency_key: str | OwnKey | None = None,
+    idempotency_key: str | InternalKey | None = None,
     second_message: BusyPolicy | None = None,
     approve: bool = False,
     hops: int = 0,

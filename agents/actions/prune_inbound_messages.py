@@ -12,6 +12,6 @@ from agents.models import InboundMessage
 KEPT = timedelta(days=90)
 
 
-def forget_inbound() -> int:
+def prune_inbound_messages() -> int:
     """Delete the log of what came in 90 days ago; conversations and runs stay; how many rows."""
     return InboundMessage.objects.filter(received_at__lt=Now() - KEPT).delete()[0]

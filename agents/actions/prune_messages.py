@@ -12,7 +12,7 @@ KEPT = timedelta(days=90)
 MOST_AT_ONCE = 10_000
 
 
-def forget_messages() -> int:
+def prune_messages() -> int:
     """Delete the oldest messages of more than 90 days ago, read or not; how many.
 
     As many as fit into one go: it is called every hour.

@@ -7,7 +7,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models.functions import Now
 
-from agents.actions.redeliver_webhook import send_webhook_again
+from agents.actions.redeliver_webhook import redeliver_webhook
 from agents.choices import DeliveryKind, DeliveryStatus
 from agents.errors import DeliveryStateError
 from agents.models import Delivery, WebhookDelivery
@@ -15,7 +15,7 @@ from heartbit_site.base.audit import Actor, record
 
 
 @transaction.atomic
-def send_delivery_again(delivery: Delivery, *, by: Actor) -> None:
+def redeliver_result(delivery: Delivery, *, by: Actor) -> None:
     """Let a result that arrived, or was given up, go out at the next look, under its own id.
 
     A mail that arrived goes to all its addresses again; one that was given up, to those alone that
@@ -64,7 +64,7 @@ def _send_message_again(delivery: Delivery, *, by: Actor) -> None:
     messages = WebhookDelivery.objects.select_related("endpoint__workspace")
     message = messages.filter(message_id=delivery.message_id).first()
     if message is not None:
-        send_webhook_again(message, by=by)
+        redeliver_webhook(message, by=by)
         return
     delivery.message_id = ""
     delivery.save(update_fields=["message_id"])

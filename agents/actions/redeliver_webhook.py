@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @transaction.atomic
-def send_webhook_again(delivery: WebhookDelivery, *, by: Actor) -> None:
+def redeliver_webhook(delivery: WebhookDelivery, *, by: Actor) -> None:
     """Let a delivered or failed message go out at the next look, under its own id.
 
     Args:

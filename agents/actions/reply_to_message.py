@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Q
 
-from agents.actions.steer_with_reply import push_reply
+from agents.actions.steer_with_reply import steer_with_reply
 from agents.errors import RecipientError, UnknownMessageError
 from agents.messaging.addresses import AGENT, Recipient, inbox_of
 from agents.messaging.guard import hops_of
@@ -53,7 +53,7 @@ def reply_to_message(
     if answered.source_run_id is not None:
 
         def push() -> None:  # Django logs what goes wrong by its name: no partial has one
-            push_reply(reply.pk)
+            steer_with_reply(reply.pk)
 
         # What goes wrong there is in the log: the reply is in the inbox all the same.
         transaction.on_commit(push, robust=True)

@@ -24,7 +24,7 @@ class WorkerNotFoundError(NotFoundError):
 
 
 @transaction.atomic
-def ask_worker(worker_id: int, wanted: WorkerRequest, *, by: Actor = SYSTEM) -> None:
+def request_worker_action(worker_id: int, wanted: WorkerRequest, *, by: Actor = SYSTEM) -> None:
     """Tell it: it hands its runs back and leaves, and comes back when it was to restart.
 
     It hears of it at once, and reads it again at each heartbeat until it has left.

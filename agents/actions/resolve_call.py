@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @transaction.atomic
-def settle_call(call: ToolCall, outcome: CallResolution, *, by: Decider, result: str = "") -> None:
+def resolve_call(call: ToolCall, outcome: CallResolution, *, by: Decider, result: str = "") -> None:
     """Let the run go on.
 
     Args:

@@ -17,7 +17,7 @@ from django.db import IntegrityError, transaction
 from agents.actions.check_agent_settings import check_agreement
 from agents.actions.publish_agent import make_current
 from agents.actions.republish_orchestrators import publish_leaders
-from agents.actions.set_agent_state import switch_agent
+from agents.actions.set_agent_state import set_agent_state
 from agents.actions.write_agents import Written, assemble, bind, update, write_agents
 from agents.definitions.spec import SETTINGS, AgentSpec
 from agents.definitions.validation_messages import InvalidSettingError
@@ -131,7 +131,7 @@ def change_agent(
     made = make_current(row)
     if enabled != row.enabled:
         changes["enabled"] = audit.changed(row.enabled, enabled)
-        switch_agent(row, "start" if enabled else "stop")  # which also tells the workers
+        set_agent_state(row, "start" if enabled else "stop")  # which also tells the workers
     publish_leaders([row], by=by)
     Written(row, changes=changes, made=made).record(by)
     return row

@@ -58,16 +58,16 @@ _DAY_TO_WARN = ~Q(warned_for=F("starts_at")) & _passes(
 _DAY_REACHED = ~Q(stopped_for=F("starts_at")) & Q(runs__gte=F(_DAY_LIMIT))
 
 
-def tell_of_quotas() -> int:
+def send_quota_notices() -> int:
     """Look for quotas to report; any number of processes may do so at once.
 
     Returns:
         How many entries were written.
     """
-    return sum(map(_tell_if_it_can_be, workspaces_to_tell()))
+    return sum(map(_tell_if_it_can_be, workspaces_with_notices()))
 
 
-def workspaces_to_tell() -> list[int]:
+def workspaces_with_notices() -> list[int]:
     """Return the workspaces that have a quota to report, most often none. Locks nothing."""
     budgets = Budget.objects.filter(_TO_WARN | _REFUSED)
     days = RunCount.objects.filter(_DAY_TO_WARN | _DAY_REACHED, agent=None)

@@ -22,7 +22,7 @@ Switch = Literal["start", "stop", "restart"]
 RING = 200  # runs that are rung at once; the sweepers ring the others as slots become free
 
 
-def switch_agent(agent: Agent, to: Switch) -> bool:
+def set_agent_state(agent: Agent, to: Switch) -> bool:
     """Do it, and tell the workers at once.
 
     Restarting lets go of what is at work, to be claimed anew; of a stopped agent it is a start.

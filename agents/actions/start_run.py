@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from agents.llm.messages import ToolCall
     from agents.output.payload import TaskPayload
-    from agents.runs.idempotency_keys import OwnKey
+    from agents.runs.idempotency_keys import InternalKey
     from heartbit_site.base.models import Workspace
 
 _SUBMIT = (
@@ -44,7 +44,7 @@ def start_run(
     model: str = "",
     home: Placement = Placement.FLEET,
     priority: int = 0,
-    idempotency_key: str | OwnKey | None = None,
+    idempotency_key: str | InternalKey | None = None,
     origin: str = "",
     approve: bool = False,
     payload: TaskPayload | None = None,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from uuid import UUID
 
-    from agents.runs.idempotency_keys import OwnKey
+    from agents.runs.idempotency_keys import InternalKey
     from heartbit_site.base.models import Workspace
 
 
@@ -25,7 +25,7 @@ def start_tool_call(
     *,
     agent: str,
     home: Placement = Placement.FLEET,
-    idempotency_key: str | OwnKey | None = None,
+    idempotency_key: str | InternalKey | None = None,
     approve: bool = False,
     by: Actor = NOBODY,
     hops: int = 0,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
 
-def push_reply(reply_id: UUID) -> bool:
+def steer_with_reply(reply_id: UUID) -> bool:
     """Take the reply out of the inbox and give it to the run; whether that was done.
 
     Both or neither, once: a run that has ended leaves it unread, for the agent's next one.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @transaction.atomic
-def revive_run(run: Run, *, by: Actor) -> None:
+def unquarantine_run(run: Run, *, by: Actor) -> None:
     """Queue it again; it is tried alone, in a process where it can harm no other run.
 
     Raises:

@@ -9,7 +9,7 @@ from django.db import transaction
 
 from agents.choices import Placement
 from agents.models import Run
-from agents.runs import wake_messages as dispatch
+from agents.runs import wake_messages
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -30,4 +30,4 @@ def wake_run(run_id: UUID | None) -> None:
 
 def wake_queue(run_id: UUID, queue: str) -> None:
     """Tell the queue's workers after the commit to look at a run of the fleet."""
-    transaction.on_commit(partial(dispatch.wake_run, run_id, queue=queue))
+    transaction.on_commit(partial(wake_messages.wake_run, run_id, queue=queue))

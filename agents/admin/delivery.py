@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
-from agents.actions.redeliver_result import send_delivery_again
+from agents.actions.redeliver_result import redeliver_result
 from agents.admin import formatting
 from agents.admin.links import kept_run_link
 from agents.choices import DeliveryKind, DeliveryStatus
@@ -123,7 +123,7 @@ class DeliveryAdmin(ReadOnlyAdmin[Delivery]):
         delivery = self.get_object(request, object_id)
         if delivery is not None:
             try:
-                send_delivery_again(delivery, by=actor_of(request))
+                redeliver_result(delivery, by=actor_of(request))
                 messages.success(request, "It goes out within seconds.")
             except HeartbitError as error:
                 messages.error(request, str(error))

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
-from agents.actions.set_agent_state import Switch, switch_agent
+from agents.actions.set_agent_state import Switch, set_agent_state
 from agents.admin import formatting
 from agents.reads.agent_status import AgentStatus, statuses
 from heartbit_site.base.admin.themed import DialogForm, dialog
@@ -93,7 +93,7 @@ class AgentSwitches:
     def _switch_all(self, request: HttpRequest, agents: Iterable[Agent], to: Switch) -> int:
         """Of how many agents that changed something; ``response_action`` has the transaction."""
         this: Any = self
-        done = [agent for agent in agents if switch_agent(agent, to)]
+        done = [agent for agent in agents if set_agent_state(agent, to)]
         for agent in done:  # last: the audit's chain is locked from here on
             this.note(request, to, agent)
         return len(done)
@@ -103,7 +103,7 @@ class AgentSwitches:
         agent: Agent | None = this.get_object(request, object_id)
         if agent is not None:
             with transaction.atomic():
-                switch_agent(agent, to)
+                set_agent_state(agent, to)
                 this.note(request, to, agent)
             messages.success(request, DONE[to].format(agent.name))
         return HttpResponse(

@@ -10,10 +10,10 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
+from agents.actions.redeliver_webhook import ping_webhook
 from agents.actions.remove_webhook import remove_webhook
 from agents.actions.rotate_webhook_secret import rotate_webhook_secret
 from agents.actions.save_webhook import save_webhook
-from agents.actions.redeliver_webhook import ping_webhook
 from agents.admin import formatting
 from agents.delivery.webhooks import EVENTS
 from agents.models import WebhookEndpoint

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse
 
-from agents.actions.redeliver_webhook import send_webhook_again
+from agents.actions.redeliver_webhook import redeliver_webhook
 from agents.admin import formatting
 from agents.choices import DeliveryStatus
 from agents.models import WebhookDelivery
@@ -86,7 +86,7 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin[WebhookDelivery]):
         delivery = self.get_object(request, object_id)
         if delivery is not None:
             try:
-                send_webhook_again(delivery, by=actor_of(request))
+                redeliver_webhook(delivery, by=actor_of(request))
                 messages.success(request, "It goes out within seconds.")
             except HeartbitError as error:
                 messages.error(request, str(error))

@@ -10,7 +10,11 @@ from django.db.models import F, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
-from agents.actions.request_worker_action import WorkerNotFoundError, WorkerRequest, ask_worker
+from agents.actions.request_worker_action import (
+    WorkerNotFoundError,
+    WorkerRequest,
+    request_worker_action,
+)
 from agents.admin import queries
 from agents.choices import Placement
 from agents.models import WorkerHeartbeat
@@ -86,7 +90,7 @@ class WorkerHeartbeatAdmin(ReadOnlyAdmin[WorkerHeartbeat]):
         try:
             user = request.user
             by = Actor(user.get_username(), "admin", user.pk)
-            ask_worker(int(object_id), wanted, by=by)
+            request_worker_action(int(object_id), wanted, by=by)
         except WorkerNotFoundError as gone:
             messages.warning(request, str(gone))
         else:

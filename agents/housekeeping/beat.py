@@ -8,7 +8,7 @@ HOUSEKEEPING_SECONDS = 3600.0
 CHECK_ACCOUNTS_SECONDS = 600.0
 DELIVER_WEBHOOKS_SECONDS = 5.0
 DELIVER_RESULTS_SECONDS = 5.0
-TELL_OF_QUOTAS_SECONDS = 10.0
+QUOTA_NOTICES_SECONDS = 10.0
 POLL_MAILBOXES_SECONDS = 30.0
 
 BEAT_SCHEDULE = {
@@ -33,10 +33,10 @@ BEAT_SCHEDULE = {
         "schedule": DELIVER_RESULTS_SECONDS,
         "options": {"queue": queues.SYSTEM, "expires": DELIVER_RESULTS_SECONDS},
     },
-    "heartbit-tell-of-quotas": {
-        "task": queues.TELL_OF_QUOTAS,
-        "schedule": TELL_OF_QUOTAS_SECONDS,
-        "options": {"queue": queues.SYSTEM, "expires": TELL_OF_QUOTAS_SECONDS},
+    "heartbit-send-quota-notices": {
+        "task": queues.SEND_QUOTA_NOTICES,
+        "schedule": QUOTA_NOTICES_SECONDS,
+        "options": {"queue": queues.SYSTEM, "expires": QUOTA_NOTICES_SECONDS},
     },
     "heartbit-poll-mailboxes": {
         "task": queues.POLL_MAILBOXES,

@@ -33,7 +33,7 @@ def enqueue_overdue(untold: PendingQuotaNotices) -> tuple[str, ...]:
         (queues.DELIVER_WEBHOOKS, webhooks_are_overdue(OVERDUE_SECONDS)),
         (queues.DELIVER_RESULTS, results_are_overdue(OVERDUE_SECONDS)),
         (queues.POLL_MAILBOXES, mailboxes_are_overdue(timezone.now(), UNREAD_SECONDS)),
-        (queues.TELL_OF_QUOTAS, untold.are_overdue(OVERDUE_SECONDS, now=time.monotonic())),
+        (queues.SEND_QUOTA_NOTICES, untold.are_overdue(OVERDUE_SECONDS, now=time.monotonic())),
     )
     overdue = tuple(task for task, is_overdue in found if is_overdue)
     for task in overdue:

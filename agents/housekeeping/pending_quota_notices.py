@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agents.actions.send_quota_notices import workspaces_to_tell
+from agents.actions.send_quota_notices import workspaces_with_notices
 
 
 class PendingQuotaNotices:
@@ -18,5 +18,5 @@ class PendingQuotaNotices:
             seconds: So long.
             now: By a clock that only goes forward.
         """
-        self._since = {one: self._since.get(one, now) for one in workspaces_to_tell()}
+        self._since = {one: self._since.get(one, now) for one in workspaces_with_notices()}
         return any(now - since > seconds for since in self._since.values())

@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from agents.actions.deliver_results import forget_results
-from agents.actions.deliver_webhooks import forget_deliveries
-from agents.actions.prune_inbound_messages import forget_inbound
-from agents.actions.prune_messages import forget_messages
+from agents.actions.deliver_results import prune_result_deliveries
+from agents.actions.deliver_webhooks import prune_webhook_deliveries
+from agents.actions.prune_inbound_messages import prune_inbound_messages
+from agents.actions.prune_messages import prune_messages
 from agents.housekeeping.archive_files import ArchiveError, ArchivingError
 from agents.housekeeping.archive_runs import archive_workspaces
 from agents.housekeeping.prune_workers import prune_workers
@@ -18,7 +18,13 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_FORGET = (prune_workers, forget_deliveries, forget_messages, forget_results, forget_inbound)
+_FORGET = (
+    prune_workers,
+    prune_webhook_deliveries,
+    prune_messages,
+    prune_result_deliveries,
+    prune_inbound_messages,
+)
 
 
 def run_housekeeping(*, goes_on: Callable[[], bool]) -> int:

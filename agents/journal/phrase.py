@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Phrase:
     """An event in words.
 
     Attributes:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from agents.journal.phrase import Said
+from agents.journal.phrase import Phrase
 from heartbit_site.base.visible_text import readable_json, visible
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def decision(value: Value) -> str:
     return f"{said} by {visible(by)}" if by else said
 
 
-def _decided(value: Value, call: str) -> Said:
+def _decided(value: Value, call: str) -> Phrase:
     """Describe the end of a wait that a person answers."""
     status = str(value.get("status", "ended"))
     text = str(value.get("arguments") or value.get("reason") or value.get("result") or "")
@@ -53,20 +53,20 @@ def _decided(value: Value, call: str) -> Said:
     icon = "check" if status in _AGREEING else "replay" if status == "retried" else "block"
     tone: Tone = "success" if status in _AGREEING else "warning"
     title = f"{decision(value)}: {call}" if call else decision(value)
-    return Said(title, visible(text), icon, tone)
+    return Phrase(title, visible(text), icon, tone)
 
 
-def _joined(value: Value, call: str) -> Said:
+def _joined(value: Value, call: str) -> Phrase:
     """Describe the end of a sub-agent's run."""
     status, error = str(value.get("status", "ended")), value.get("error")
     told = error.get("message") if isinstance(error, dict) else value.get("output")
     tone: Tone = "success" if status == "succeeded" else "warning"
-    return Said(f"{status}: {value.get('subject', 'it')}", str(told or ""), "call_merge", tone)
+    return Phrase(f"{status}: {value.get('subject', 'it')}", str(told or ""), "call_merge", tone)
 
 
-def _rang(value: Value, call: str) -> Said:
+def _rang(value: Value, call: str) -> Phrase:
     """Describe the end of a pause."""
-    return Said("the pause is over", "", "timer", "info")
+    return Phrase("the pause is over", "", "timer", "info")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class WaitKind:
     answered_by: str = ""
     command: str = "answer"
     answer: Mapping[str, Any] | None = None
-    describe: Callable[[Value, str], Said] = _decided
+    describe: Callable[[Value, str], Phrase] = _decided
     lane: Lane = "person"
     opened_by: str = BY_TOOL
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from agents.live.timeline import Parts
-    from agents.live.tree_view import Tree
+    from agents.live.tree_view import TreeView
     from agents.live.updates import Update
     from agents.live.view import RunView
 
@@ -48,7 +48,7 @@ class Shown:
     view: Parts | None
 
 
-def take(tree: Tree, update: Update) -> Shown:
+def take(tree: TreeView, update: Update) -> Shown:
     """Have a tree take in an update."""
     view = tree.apply(update)
     return Shown(update, tree.runs[update.run_id], view)

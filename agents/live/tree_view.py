@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from agents.live.timeline import Parts
 
 
-class Tree:
+class TreeView:
     """The runs of one tree, in the order in which they were first seen: parents before children."""
 
     def __init__(self) -> None:

@@ -24,7 +24,7 @@ from agents.live.batching import BATCH, batched
 from agents.live.follow import follow
 from agents.live.page_lines import Shown, render_lines, take
 from agents.live.tree_reader import TreeReader
-from agents.live.tree_view import Tree
+from agents.live.tree_view import TreeView
 from agents.live.updates import DeltaUpdate, EventUpdate
 from agents.live.valkey import ValkeySubscriber, connect
 from heartbit_site.base import orm
@@ -69,7 +69,7 @@ class _Past:
 
     def __init__(self, root_id: UUID, known: dict[UUID, int]) -> None:
         self.reader = TreeReader(root_id)
-        self.tree = Tree()
+        self.tree = TreeView()
         self._known = known
         self._is_read = False
 
@@ -114,7 +114,7 @@ async def watch(
                 # What others were told between the look above and this moment.
                 async for batch in past.news():
                     yield batch
-            past.tree = Tree()  # of many who watch only the reading keeps one
+            past.tree = TreeView()  # of many who watch only the reading keeps one
             async for batch in _told(place, known):
                 yield batch
             if not place.is_behind:

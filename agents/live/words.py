@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from agents.journal import events
-from agents.journal.phrase import Said
+from agents.journal.phrase import Phrase
 from agents.journal.waits import kind_of
 from heartbit_site.base.amounts import counted, duration, money
 from heartbit_site.base.visible_text import readable_json, visible
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Namer = Callable[[str], str]
 
 
-def say(event: events.Event, name_of: Namer) -> Said:
+def say(event: events.Event, name_of: Namer) -> Phrase:
     """Put an event into words.
 
     Args:
@@ -32,51 +32,51 @@ def say(event: events.Event, name_of: Namer) -> Said:
     return _say_run(event) or _say_end(event) or _say_model(event) or _say_call(event, name_of)
 
 
-def _say_run(event: events.Event) -> Said | None:
+def _say_run(event: events.Event) -> Phrase | None:
     match event:
         case events.RunCreated(task=task, agent=agent):
-            return Said(f"accepted for {agent}", task, "add_circle")
+            return Phrase(f"accepted for {agent}", task, "add_circle")
         case events.RunForked(turn=turn, edits=edits, by=by):
             title = f"forked from another run after turn {turn}{_by(by)}"
             text = readable_json(edits) if edits else ""
-            return Said(title, text, "call_split", "primary", "all before is the other run's")
+            return Phrase(title, text, "call_split", "primary", "all before is the other run's")
         case events.RunStarted(worker=worker, model=model):
             title = f"started with {model}" if model else "started"
-            return Said(title, "", "play_circle", "info", f"by {worker}")
+            return Phrase(title, "", "play_circle", "info", f"by {worker}")
         case events.RunRequeued(reason=reason):
-            return Said(f"back in the queue: {reason}", "", "replay", "warning")
+            return Phrase(f"back in the queue: {reason}", "", "replay", "warning")
         case events.RunSteered(text=text, by=by):
-            return Said(f"told by {visible(by) or 'somebody'}", text, "campaign", "primary")
+            return Phrase(f"told by {visible(by) or 'somebody'}", text, "campaign", "primary")
         case events.CancelRequested(reason=reason):
-            return Said("is being cancelled", reason, "stop_circle", "warning")
+            return Phrase("is being cancelled", reason, "stop_circle", "warning")
         case events.RunRevived(by=by):
-            return Said(f"let go on{_by(by)}", "", "restart_alt", "primary")
+            return Phrase(f"let go on{_by(by)}", "", "restart_alt", "primary")
         case _:
             return None
 
 
-def _say_end(event: events.Event) -> Said | None:
+def _say_end(event: events.Event) -> Phrase | None:
     match event:
         case events.RunSucceeded(finish_reason=reason):  # the turn before it has the text
             note = "the answer was cut at max_tokens" if reason == "length" else ""
-            return Said("succeeded", "", "check_circle", "success", note)
+            return Phrase("succeeded", "", "check_circle", "success", note)
         case events.RunFailed(message=message):
-            return Said("failed", message, "error", "danger")
+            return Phrase("failed", message, "error", "danger")
         case events.RunCancelled(reason=reason, partial=partial):
             title = f"cancelled: {reason}" if reason else "cancelled"
-            return Said(title, partial, "cancel", "warning")
+            return Phrase(title, partial, "cancel", "warning")
         case events.RunQuarantined(attempts=attempts):
             times = counted(attempts, "time")
             text = f"Its workers died {times} without progress, so no other takes it."
             title = f"quarantined after {counted(attempts, 'attempt')}"
-            return Said(title, text, "block", "danger")
+            return Phrase(title, text, "block", "danger")
         case events.RunDiscarded(by=by):
-            return Said(f"discarded{_by(by)}", "", "delete", "warning")
+            return Phrase(f"discarded{_by(by)}", "", "delete", "warning")
         case _:
             return None
 
 
-def _say_model(event: events.Event) -> Said | None:
+def _say_model(event: events.Event) -> Phrase | None:
     match event:
         case events.ModelAnswered(turn=turn, message=message):
             calls = message.tool_calls
@@ -84,24 +84,24 @@ def _say_model(event: events.Event) -> Said | None:
             written = [visible(f"{call.name} {call.arguments}") for call in calls]
             text = "\n".join([message.text, *written] if message.text else written)
             title = f"asked for {names}" if calls else "answered"
-            return Said(title, text, "smart_toy", "primary", f"turn {turn}, {_figures(event)}")
+            return Phrase(title, text, "smart_toy", "primary", f"turn {turn}, {_figures(event)}")
         case events.ModelDelayed(turn=turn, reason=reason):
             title = f"is paused for {duration(timedelta(seconds=event.delay_seconds))}"
-            return Said(title, visible(reason), "hourglass_top", "warning", f"turn {turn}")
+            return Phrase(title, visible(reason), "hourglass_top", "warning", f"turn {turn}")
         case events.ModelCut(turn=turn, reason=reason):
             note = f"turn {turn}, {_figures(event)}"
-            return Said("got half an answer", visible(reason), "content_cut", "warning", note)
+            return Phrase("got half an answer", visible(reason), "content_cut", "warning", note)
         case events.ContextSummarized(upto=upto, text=text):
             title = f"summed up {counted(upto - 1, 'earlier message')}"
-            return Said(title, text, "compress", "info", _figures(event))
+            return Phrase(title, text, "compress", "info", _figures(event))
         case _:
             return None
 
 
-def _say_call(event: events.Event, name_of: Namer) -> Said:
+def _say_call(event: events.Event, name_of: Namer) -> Phrase:
     match event:
         case events.ToolStarted(call_id=call_id, effect=effect):
-            return Said(
+            return Phrase(
                 f"about to run {_name(call_id, name_of)}", "", "pending", "info", _of(effect)
             )
         case events.ToolFinished(call_id=call_id, status=status, content=content):
@@ -110,35 +110,35 @@ def _say_call(event: events.Event, name_of: Namer) -> Said:
             grant = "" if event.grant is None else f"by standing permission {event.grant}"
             note = ", ".join(filter(None, (took, grant)))
             title = f"ran {name}" if is_ok else f"{status}: {name}"
-            return Said(title, content, "build", "success" if is_ok else "warning", note)
+            return Phrase(title, content, "build", "success" if is_ok else "warning", note)
         case events.CallWaiting(call_id=call_id, kind=kind, runs=runs):
             note = counted(len(runs), "sub-agent") if runs else kind_of(kind).waits_for
             title = f"waits for {_name(call_id, name_of)}"
-            return Said(title, "", "hourglass_top", "primary", note)
+            return Phrase(title, "", "hourglass_top", "primary", note)
         case events.WaitResolved(kind=kind, call_id=call_id, value=value):
             return kind_of(kind).describe(value, _name(call_id, name_of) if call_id else "")
         case _:
             return _say_question(event, name_of)
 
 
-def _say_question(event: events.Event, name_of: Namer) -> Said:
+def _say_question(event: events.Event, name_of: Namer) -> Phrase:
     match event:
         case events.ApprovalRequested(call_id=call_id, effect=effect):
             title = f"asks for approval of {_name(call_id, name_of)}"
             text = f"{event.reason}\n{readable_json(event.arguments)}"
-            return Said(title, text, "back_hand", "warning", _of(effect))
+            return Phrase(title, text, "back_hand", "warning", _of(effect))
         case events.ApprovalEscalated(call_id=call_id, group=group):
             people = visible(group) or "everybody who may decide"
             title = f"nobody decided about {_name(call_id, name_of)} in time: escalated to {people}"
-            return Said(title, "", "back_hand", "warning")
+            return Phrase(title, "", "back_hand", "warning")
         case events.DecisionLapsed(call_id=call_id, reason=reason):
             title = f"did not run {_name(call_id, name_of)}: it is asked about again"
-            return Said(title, visible(reason), "block", "warning")
+            return Phrase(title, visible(reason), "block", "warning")
         case events.OutcomeAsked(call_id=call_id):
             title = f"waits for a word on {_name(call_id, name_of)}: nobody knows what became of it"
-            return Said(title, "", "help", "warning")
+            return Phrase(title, "", "help", "warning")
         case _:
-            return Said(event.type)
+            return Phrase(event.type)
 
 
 def _figures(event: events.ModelAnswered | events.ModelCut | events.ContextSummarized) -> str:

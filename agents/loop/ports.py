@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from agents.llm.protocol import ChatModel
     from heartbit_site.base.toolspec import Suspension, WaitOutcome
     from tools.pipeline import PreparedCall, SuspendedCall
-    from tools.result import Done
+    from tools.result import ToolResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class Toolbox(Protocol):
 
     async def prepare(
         self, call_id: str, call: ToolCall, approved: ApprovedCall | None
-    ) -> ReadyCall | Done | ApprovalRequested:
+    ) -> ReadyCall | ToolResult | ApprovalRequested:
         """Everything before a call acts: it is ready, answered already, or a person is asked."""
         ...
 
@@ -133,7 +133,7 @@ class Toolbox(Protocol):
 
     async def execute(
         self, ready: ReadyCall, intent: Callable[[], Awaitable[None]]
-    ) -> Done | SuspendedCall:
+    ) -> ToolResult | SuspendedCall:
         """Run a call; ``intent`` is awaited right before a tool acts outside."""
         ...
 
@@ -141,7 +141,7 @@ class Toolbox(Protocol):
         """A transactional call as a plain function for ``Journal.transact``."""
         ...
 
-    def resume(self, call: ToolCall, outcomes: tuple[WaitOutcome, ...]) -> Done:
+    def resume(self, call: ToolCall, outcomes: tuple[WaitOutcome, ...]) -> ToolResult:
         """The result of a call whose waits are all resolved."""
         ...
 

@@ -14,7 +14,7 @@ from agents.loop.ports import ApprovedCall, PendingSuspension, ReadyCall
 from heartbit_site.base import aio
 from heartbit_site.base.toolspec import Effect
 from tools.pipeline import SuspendedCall
-from tools.result import Done
+from tools.result import ToolResult
 
 if TYPE_CHECKING:
     from agents.definitions.definition import AgentDefinition
@@ -188,7 +188,7 @@ class ToolCallRunner:
         ready = await self._toolbox.prepare(call.call_id, call.call, approved)
         effect = self._toolbox.effect(call.call.name)
         match ready:
-            case Done():
+            case ToolResult():
                 return ToolFinished(call.call_id, ready.status, ready.content, effect)
             case ApprovalRequested():
                 return replace(ready, question=call.lapsed + 1)
@@ -222,7 +222,7 @@ class ToolCallRunner:
             kind = done.suspension.kind
             if is_for_tools(kind):
                 return PendingSuspension(call.call_id, done.suspension)
-            done = Done(f"There is no kind of wait {kind!r} for tools: declare it.", "error")
+            done = ToolResult(f"There is no kind of wait {kind!r} for tools: declare it.", "error")
         took = round((time.monotonic() - began) * 1000)
         event = ToolFinished(call.call_id, done.status, done.content, effect, took, ready.grant)
         if effect == Effect.PURE:

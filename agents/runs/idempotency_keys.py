@@ -19,7 +19,7 @@ class ReservedKeyError(HeartbitError):
 
 
 @dataclass(frozen=True, slots=True)
-class OwnKey:
+class InternalKey:
     """A key that Heartbit made; no surface makes one of what it was sent.
 
     Attributes:
@@ -29,13 +29,13 @@ class OwnKey:
     text: str
 
 
-def stored_key(key: str | OwnKey | None) -> str | None:
+def stored_key(key: str | InternalKey | None) -> str | None:
     """What stands in a run's row.
 
     Raises:
         ReservedKeyError: A caller gave it, and its beginning is reserved.
     """
-    if isinstance(key, OwnKey):
+    if isinstance(key, InternalKey):
         return key.text
     prefix = next((one for one in RESERVED if key is not None and key.startswith(one)), None)
     if prefix is not None:

@@ -15,12 +15,12 @@ from heartbit_site.base.access import roles_with
 
 if TYPE_CHECKING:
     from agents.runs.claims import ClaimedRun
-    from agents.runtime.toolbox import Lost
+    from agents.runtime.toolbox import RevokedRightLookup
 
 DECIDE = "approvals:decide"
 
 
-def revoked_right_lookup(pool: Pool, claimed: ClaimedRun) -> Lost:
+def revoked_right_lookup(pool: Pool, claimed: ClaimedRun) -> RevokedRightLookup:
     """The lookup for one run."""
 
     async def look(key: str) -> str | None:

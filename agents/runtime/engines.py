@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from agents.runtime.dependencies import RuntimeDependencies
 
 
-class Sources:
+class EngineDependencies:
     """What the engines of a process are built from."""
 
     def __init__(self, pool: Pool, outside: RuntimeDependencies, stopped: StoppedTools) -> None:
@@ -68,10 +68,10 @@ class Sources:
 
 
 #: Builds the engine of a run. Raises HeartbitError: its definition cannot be executed.
-Build = Callable[["ActiveRun", Sources], Awaitable["Engine"]]
+Build = Callable[["ActiveRun", EngineDependencies], Awaitable["Engine"]]
 
 
-async def build_agent(held: ActiveRun, sources: Sources) -> AgentEngine:
+async def build_agent(held: ActiveRun, sources: EngineDependencies) -> AgentEngine:
     """Build the engine of an agent's run: its model within its budgets, and its tools."""
     outside, claimed = sources.outside, held.claimed
     definition = await sources.agents.get(claimed.version_id)
@@ -92,7 +92,7 @@ async def build_agent(held: ActiveRun, sources: Sources) -> AgentEngine:
     return AgentEngine(held.journaled, definition, ports, held.standing)
 
 
-async def build_tool_call(held: ActiveRun, sources: Sources) -> ToolCallEngine:
+async def build_tool_call(held: ActiveRun, sources: EngineDependencies) -> ToolCallEngine:
     """Build the engine of a single tool call, with the tools and limits of the agent's version."""
     definition = await sources.agents.get(held.claimed.version_id)
     toolbox = await sources.toolbox(held, definition)

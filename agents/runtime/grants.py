@@ -10,7 +10,7 @@ from heartbit_site.base.access import roles_with
 
 if TYPE_CHECKING:
     from agents.runs.claims import ClaimedRun
-    from agents.runtime.toolbox import Granted
+    from agents.runtime.toolbox import GrantLookup
 
 # Who asked for approval of every call meant the agent's standing permissions as well: then only
 # those count that were given for this very tree.
@@ -24,7 +24,7 @@ _QUERY = """
 """
 
 
-def grant_lookup(pool: Pool, agent_id: int, claimed: ClaimedRun) -> Granted:
+def grant_lookup(pool: Pool, agent_id: int, claimed: ClaimedRun) -> GrantLookup:
     """The lookup for one run; who gave a permission must still have the right to."""
     roles = roles_with(DECIDE)
 

@@ -13,7 +13,7 @@ from agents.errors import JournalAwayError, LeaseLostError
 from agents.journal.events import RunFailed
 from agents.loop import checkpoint
 from agents.runs.lease import Child
-from agents.runtime.engines import ENGINES, Sources
+from agents.runtime.engines import ENGINES, EngineDependencies
 from heartbit_site.base.errors import HeartbitError
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class SliceRunner:
     def __init__(self, pool: Pool, outside: RuntimeDependencies, stopped: StoppedTools) -> None:
         self._pool = pool
         self._outside = outside
-        self._sources = Sources(pool, outside, stopped)
+        self._sources = EngineDependencies(pool, outside, stopped)
 
     async def work(self, held: ActiveRun) -> str:
         """Work until the slice is over; what became of it.

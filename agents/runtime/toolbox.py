@@ -21,7 +21,7 @@ from tools import pipeline
 from tools.approval import digest
 from tools.pipeline import PendingApprovalCall, Policy, PreparedCall, RequireApproval, SuspendedCall
 from tools.registry import definition_hash, resolve
-from tools.result import Done
+from tools.result import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,9 +39,9 @@ logger = logging.getLogger(__name__)
 _UNBOUND = BoundTool(name="", pinned="")  # delegating: nobody says anything special about it
 
 # The standing permission for a tool by its name and pinned hash, if there is one.
-Granted = Callable[[str, str], Awaitable[int | None]]
+GrantLookup = Callable[[str, str], Awaitable[int | None]]
 # Who let a call run by deciding the wait of that key, and may not decide it any more.
-Lost = Callable[[str], Awaitable[str | None]]
+RevokedRightLookup = Callable[[str], Awaitable[str | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +120,8 @@ def approval_policy(definition: AgentDefinition, offer: OfferedTools, *, approve
     return policy
 
 
-def _answered(found: PendingApprovalCall | Done | PreparedCall) -> Done:
-    if not isinstance(found, Done):
+def _answered(found: PendingApprovalCall | ToolResult | PreparedCall) -> ToolResult:
+    if not isinstance(found, ToolResult):
         raise TypeError("without a policy a call is prepared or answered")
     return found
 
@@ -137,8 +137,8 @@ class RunToolbox:
         approve: bool,
         context: Callable[[str], ToolContext],
         executor: Executor,
-        granted: Granted,
-        lost: Lost,
+        granted: GrantLookup,
+        lost: RevokedRightLookup,
         stopped: WorkspaceStoppedTools,
     ) -> None:
         """Take what the run is offered, and how people's words are looked up.
@@ -185,7 +185,7 @@ class RunToolbox:
 
     async def prepare(
         self, call_id: str, call: ToolCall, approved: ApprovedCall | None
-    ) -> ReadyCall | Done | ApprovalRequested:
+    ) -> ReadyCall | ToolResult | ApprovalRequested:
         """Everything before a call acts; see ``pipeline.prepare``."""
         context = self._context(call_id)
         if approved is not None:
@@ -235,14 +235,14 @@ class RunToolbox:
 
     def _decided(
         self, call: ToolCall, context: ToolContext, approved: ApprovedCall
-    ) -> ReadyCall | Done:
+    ) -> ReadyCall | ToolResult:
         arguments = call.arguments if approved.arguments is None else approved.arguments
         found = self._prepare(call, arguments, context, None, answered=True)
         if not isinstance(found, PreparedCall):
             return _answered(found)
         if self._digest(context, found.spec, found.arguments) != approved.digest:
             text = f"{found.spec.name} is not what was approved any more: it was not run."
-            return Done(text, "refused")
+            return ToolResult(text, "refused")
         return ReadyCall(found)
 
     def _prepare(
@@ -253,11 +253,11 @@ class RunToolbox:
         policy: Policy | None,
         *,
         answered: bool = False,
-    ) -> PreparedCall | PendingApprovalCall | Done:
+    ) -> PreparedCall | PendingApprovalCall | ToolResult:
         spec = resolve(self._specs, call.name)
         refusal = None if spec is None else self._stopped.why(spec.name)
         if refusal is not None:
-            return Done(refusal, "refused")
+            return ToolResult(refusal, "refused")
         return pipeline.prepare(
             self._specs,
             name=call.name,
@@ -279,7 +279,7 @@ class RunToolbox:
 
     async def execute(
         self, ready: ReadyCall, intent: Callable[[], Awaitable[None]]
-    ) -> Done | SuspendedCall:
+    ) -> ToolResult | SuspendedCall:
         """Run a call; ``intent`` is awaited right before an at-most-once tool acts."""
         with self._stopped.under_way(ready.prepared.spec.name) as stop:
             return await pipeline.execute(
@@ -301,11 +301,11 @@ class RunToolbox:
 
         return body
 
-    def resume(self, call: ToolCall, outcomes: tuple[WaitOutcome, ...]) -> Done:
+    def resume(self, call: ToolCall, outcomes: tuple[WaitOutcome, ...]) -> ToolResult:
         """The result of a call whose waits are all resolved."""
         spec = resolve(self._specs, call.name)
         if spec is None:
-            return Done(f"The tool {call.name} is gone.", "error")
+            return ToolResult(f"The tool {call.name} is gone.", "error")
         return pipeline.resume(
             spec, outcomes, max_output_bytes=self._definition.max_tool_output_bytes
         )
@@ -313,7 +313,7 @@ class RunToolbox:
 
 def execute_transactional(
     prepared: PreparedCall, *, around: Callable[[], AbstractContextManager[object]]
-) -> Done:
+) -> ToolResult:
     """A transactional call in the caller's transaction.
 
     Args:
@@ -322,7 +322,7 @@ def execute_transactional(
     """
     done = pipeline.execute_here(prepared, around=around)
     if isinstance(done, SuspendedCall):
-        return Done(f"{prepared.spec.name} is transactional and cannot wait.", "error")
+        return ToolResult(f"{prepared.spec.name} is transactional and cannot wait.", "error")
     return done
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from django.conf import settings
 
-from agents.runs import wake_messages as dispatch
+from agents.runs import wake_messages
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -57,22 +57,22 @@ class FleetRunWaker:
 
     def ring(self, run: Child) -> None:
         """Publish a nudge."""
-        self._submit(lambda: dispatch.wake_run(run.id, queue=run.queue))
+        self._submit(lambda: wake_messages.wake_run(run.id, queue=run.queue))
 
     def fan_out(self, children: Sequence[Child], parent: Child) -> None:
         """Publish a chord."""
         header = [(child.id, child.queue) for child in children]
-        self._submit(lambda: dispatch.fan_out(header, (parent.id, parent.queue)))
+        self._submit(lambda: wake_messages.fan_out(header, (parent.id, parent.queue)))
 
     def suspended(self, run: Child) -> None:
         """Have mails written, if the installation wants any."""
         if settings.HEARTBIT_APPROVAL_MAIL:
-            self._submit(lambda: dispatch.announce(run.id))
+            self._submit(lambda: wake_messages.announce(run.id))
 
     def escalated(self, wait_id: int) -> None:
         """Have mails written to them, likewise."""
         if settings.HEARTBIT_APPROVAL_MAIL:
-            self._submit(lambda: dispatch.announce_escalation(wait_id))
+            self._submit(lambda: wake_messages.announce_escalation(wait_id))
 
     def _submit(self, publish: Callable[[], None]) -> None:
         if not self._room.acquire(blocking=False):

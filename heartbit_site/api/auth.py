@@ -15,7 +15,7 @@ from ninja.utils import check_csrf
 
 from heartbit_site.api.errors import TooManyRequestsError, UnauthorizedError
 from heartbit_site.api.key_prefix_cache import prefixes
-from heartbit_site.api.rate_limit import bucket_key, buckets
+from heartbit_site.api.rate_limit import bucket_key, rate_limiter
 from heartbit_site.base import orm
 from heartbit_site.base.access import Access, access_of_key, access_of_user, is_operator
 from heartbit_site.base.actions.create_api_key import authenticate_api_key
@@ -143,7 +143,7 @@ def opened_by(key: str, *, address: str) -> Access:
         TooManyRequestsError: They ask too often.
     """
     try:
-        buckets().check(bucket_key(address))
+        rate_limiter().check(bucket_key(address))
     except TooManyRequestsError:
         # Others at this address are let in, but a guess is not worth a look.
         if not prefixes().may_open(key):
@@ -151,7 +151,7 @@ def opened_by(key: str, *, address: str) -> Access:
     row = authenticate_api_key(key)
     if row is None:
         raise _unknown(address, "The API key is unknown, expired or revoked.")
-    buckets().take(f"key:{row.pk}")
+    rate_limiter().take(f"key:{row.pk}")
     return access_of_key(row)
 
 
@@ -165,7 +165,7 @@ def _user(request: HttpRequest) -> Any:
     user = get_user(request)
     if "Authorization" in request.headers or not user.is_authenticated:
         raise _unknown(_address(request), "Send an API key: Authorization: Bearer hb_...")
-    buckets().take(f"user:{user.pk}")
+    rate_limiter().take(f"user:{user.pk}")
     return user
 
 
@@ -179,7 +179,7 @@ def refuse_unknown(request: HttpRequest, error: HeartbitError) -> HeartbitError:
     Raises:
         TooManyRequestsError: They ask too often.
     """
-    buckets().take(bucket_key(_address(request)))
+    rate_limiter().take(bucket_key(_address(request)))
     return error
 
 
@@ -189,7 +189,7 @@ def known_by(name: str) -> None:
     Raises:
         TooManyRequestsError: They ask too often.
     """
-    buckets().take(name)
+    rate_limiter().take(name)
 
 
 def _forbidden(access: Access, scope: str) -> ForbiddenError:
@@ -205,7 +205,7 @@ def _unknown(address: str, why: str) -> UnauthorizedError:
     Raises:
         TooManyRequestsError: They ask too often.
     """
-    buckets().take(bucket_key(address))
+    rate_limiter().take(bucket_key(address))
     return UnauthorizedError(why)
 
 

@@ -109,6 +109,6 @@ def customer(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Network | No
 
 
 @functools.cache
-def buckets() -> RateLimiter:
+def rate_limiter() -> RateLimiter:
     """The process's."""
     return RateLimiter(settings.REDIS_URL, settings.HEARTBIT_API_RATE_LIMIT)

@@ -20,7 +20,7 @@ from agents.journal.events import Closing, ModelAnswered
 from agents.live import journal
 from agents.live.json_lines import to_json_line
 from agents.live.page_lines import Shown, take
-from agents.live.tree_view import Tree
+from agents.live.tree_view import TreeView
 from agents.live.updates import DeltaUpdate, EventUpdate, RunUpdate
 from agents.live.watchers import watch
 
@@ -120,7 +120,7 @@ def message(one: Shown, run_id: UUID) -> bytes:
 
 def recorded(run: Run, selection: Selection) -> list[bytes]:
     """The stream of a run as far as its journal goes by now."""
-    view = Tree()
+    view = TreeView()
     taken = [take(view, update) for update in journal.recorded(run.root_id)]
     return [message(one, run.pk) for one in taken if selection.wants(one.update)]
 

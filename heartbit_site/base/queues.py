@@ -12,7 +12,7 @@ DELIVER_RESULTS = "agents.deliver_results"
 FIRE_SCHEDULE = "scheduling.fire_schedule"
 PRUNE_FIRINGS = "scheduling.prune_firings"
 POLL_MAILBOXES = "agents.poll_mailboxes"
-TELL_OF_QUOTAS = "agents.tell_of_quotas"
+SEND_QUOTA_NOTICES = "agents.send_quota_notices"
 
 AGENTS = "agents"  # where runs go unless their agent names another queue
 SYSTEM = "system"  # beat's small internal jobs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.actions.resume_run import resume_run
-from agents.actions.unquarantine_run import revive_run
+from agents.actions.unquarantine_run import unquarantine_run
 from agents.choices import RunStatus
 from agents.models import Agent, Run
 from agents.querysets import find_run
@@ -32,7 +32,7 @@ def resume(text: str, *, as_json: bool, plain: bool) -> int:
     workspace = default_workspace()
     run = find_run(workspace, text)
     if run.status == RunStatus.QUARANTINED:
-        revive_run(run, by=terminal_user())
+        unquarantine_run(run, by=terminal_user())
         note(f"Run {run.pk} leaves its quarantine and goes on, alone in a process.")
         run.refresh_from_db()
     found = resume_run(run)

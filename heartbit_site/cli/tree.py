@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from agents.live.view import RunView
 
 
-class Tree(tree_view.Tree):
+class Tree(tree_view.TreeView):
     """The runs of one tree, parents before children, siblings by age."""
 
     @property

@@ -7,7 +7,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from agents.journal.events import ApprovalRequested, ModelAnswered
-from agents.live.tree_view import Tree
+from agents.live.tree_view import TreeView
 from agents.live.updates import DeltaUpdate, EventUpdate
 from heartbit_site.library.approvals import Approval, decision_of
 from heartbit_site.library.callback_set import Callbacks, invoke
@@ -36,7 +36,7 @@ class CallbackDispatcher:
         self._listeners = listeners
         self._stage = stage
         self._performance = performance
-        self._tree = Tree()
+        self._tree = TreeView()
         self._text = TextAssembler(listeners)
         self._waiting: asyncio.Queue[Approval] = asyncio.Queue()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db import transaction
 
-from agents.actions.set_agent_state import Switch, switch_agent
+from agents.actions.set_agent_state import Switch, set_agent_state
 from agents.models import Agent
 from agents.reads.agent_status import status_of, statuses
 from agents.reads.versions import find_editable
@@ -48,7 +48,7 @@ def restart_agent(access: Access, name: Name) -> AgentStatusOut:
 @transaction.atomic
 def _switch(access: Access, name: str, to: Switch) -> AgentStatusOut:
     agent = find_editable(access.workspace, name)
-    if switch_agent(agent, to):
+    if set_agent_state(agent, to):
         record(
             actor_of(access),
             f"agent.{to}",

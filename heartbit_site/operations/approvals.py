@@ -12,7 +12,7 @@ from django.db.models import Q
 
 from agents.actions.decide_call import VERDICTS, Always, Decider, decide_call
 from agents.actions.dry_run_call import dry_run_call
-from agents.actions.resolve_call import settle_call
+from agents.actions.resolve_call import resolve_call as resolve
 from agents.approvals.question_state import load_question_state
 from agents.approvals.questions import answer_schema
 from agents.approvals.uncertain_calls import UncertainCall, asked_about, to_uncertain_call
@@ -142,7 +142,7 @@ def resolve_call(access: Access, run_id: Word, call_id: Word, body: OutcomeIn) -
     call = find_call(access.workspace, run_id, call_id)
     by = decider(access)
     stored, outcome = RESOLUTIONS[body.outcome]
-    settle_call(call, stored, by=by, result=body.result)
+    resolve(call, stored, by=by, result=body.result)
     return ResolvedOut.of(call, outcome=outcome, resolved_by=by.name)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from agents.actions.redeliver_result import send_delivery_again
+from agents.actions.redeliver_result import redeliver_result as redeliver
 from agents.delivery.targets import describe_target
 from agents.errors import DeliveryNotFoundError, RunNotFoundError
 from agents.models import Delivery
@@ -52,7 +52,7 @@ def redeliver_result(access: Access, delivery: Word) -> ResultDeliveryOut:
     row = rows.select_related("workspace").first()
     if row is None:
         raise DeliveryNotFoundError("There is no such delivery here: GET /deliveries lists them.")
-    send_delivery_again(row, by=actor_of(access))
+    redeliver(row, by=actor_of(access))
     return _view(row)
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from agents.actions.request_worker_action import ask_worker
+from agents.actions.request_worker_action import request_worker_action
 from agents.reads.fleet import read_fleet
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
@@ -23,11 +23,11 @@ def show_fleet(access: Access) -> FleetOut:
 
 def stop_worker(access: Access, worker_id: WorkerId) -> WorkerActionOut:
     """It is told at once, hands its runs back and leaves; GET /fleet shows it until then."""
-    ask_worker(worker_id, "stop", by=actor_of(access))
+    request_worker_action(worker_id, "stop", by=actor_of(access))
     return WorkerActionOut(id=worker_id, requested_action="stop")
 
 
 def restart_worker(access: Access, worker_id: WorkerId) -> WorkerActionOut:
     """The same, and then it starts itself anew: with the same name and another id."""
-    ask_worker(worker_id, "restart", by=actor_of(access))
+    request_worker_action(worker_id, "restart", by=actor_of(access))
     return WorkerActionOut(id=worker_id, requested_action="restart")

@@ -16,10 +16,10 @@ from agents.actions import retry_run as retrying
 from agents.actions import start_run as starting
 from agents.actions import steer_run as steering
 from agents.actions.create_default_team import ORCHESTRATOR
+from agents.actions.create_deliveries import create_deliveries
 from agents.actions.discard_run import discard_run as discard
-from agents.actions.create_deliveries import order_deliveries
 from agents.actions.post_message import post_message
-from agents.actions.unquarantine_run import revive_run
+from agents.actions.unquarantine_run import unquarantine_run as unquarantine
 from agents.choices import TERMINAL, Placement
 from agents.delivery.targets import check_targets
 from agents.errors import ConversationBusyError
@@ -102,7 +102,7 @@ def accept(access: Access, body: RunIn, key: str | None, *, origin: str = "") ->
             if posted.outcome == "steered":
                 _refuse_to_deliver(posted.run_id, targets)  # undoes the message
                 return False, posted.run_id
-            order_deliveries(posted.run_id, workspace, targets)
+            create_deliveries(posted.run_id, workspace, targets)
             return True, posted.run_id
         run_id = starting.start_run(
             workspace,
@@ -116,7 +116,7 @@ def accept(access: Access, body: RunIn, key: str | None, *, origin: str = "") ->
             payload=payload,
             by=by,
         )
-        order_deliveries(run_id, workspace, targets)
+        create_deliveries(run_id, workspace, targets)
     return True, run_id
 
 
@@ -207,7 +207,7 @@ def retry_run(access: Access, run_id: Word) -> RunStateOut:
 def unquarantine_run(access: Access, run_id: Word) -> RunStateOut:
     """It goes on where it was, alone in a process; 409 when it is not in quarantine."""
     run = find_run(access.workspace, run_id)
-    revive_run(run, by=actor_of(access))
+    unquarantine(run, by=actor_of(access))
     return _state(run)
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from agents.actions.redeliver_webhook import ping_webhook as ping
+from agents.actions.redeliver_webhook import redeliver_webhook as redeliver
 from agents.actions.remove_webhook import remove_webhook as remove
 from agents.actions.rotate_webhook_secret import rotate_webhook_secret as rotate
 from agents.actions.save_webhook import save_webhook
-from agents.actions.redeliver_webhook import ping_webhook as ping
-from agents.actions.redeliver_webhook import send_webhook_again
 from agents.errors import WebhookNotFoundError
 from agents.models import WebhookDelivery, WebhookEndpoint
 from heartbit_site.base.access import Access
@@ -89,7 +89,7 @@ def show_webhook_delivery(access: Access, webhook_id: Word, delivery_id: Word) -
 def redeliver_webhook(access: Access, webhook_id: Word, delivery_id: Word) -> DeliveryOut:
     """The same message, under the same id; 409 while it is on its way."""
     row = _find_delivery(_find(access.workspace, webhook_id), delivery_id)
-    send_webhook_again(row, by=actor_of(access))
+    redeliver(row, by=actor_of(access))
     return DeliveryOut.of(row)
 
 

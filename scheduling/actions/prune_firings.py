@@ -14,7 +14,7 @@ from scheduling.models import Firing
 KEEP = timedelta(days=90)
 
 
-def forget_firings() -> int:
+def prune_firings() -> int:
     """Delete the log of slots that were dealt with 90 days ago; return how many.
 
     Their schedules have moved on, so none comes again by itself; their runs stay by their policy.

@@ -24,8 +24,8 @@ from scheduling.occurrences import fires_at, first_slot, upcoming_occurrences
 from scheduling.querysets import database_now
 from scheduling.recurrence import build_recurrence
 from scheduling.rescheduling import changes_next_occurrence, skip_unprocessed
-from scheduling.schedule_settings import table_of
 from scheduling.rules import UnusableError
+from scheduling.schedule_settings import table_of
 from scheduling.spec import KINDS, SETTINGS, CheckedSpec
 from tools.catalogue import catalogue
 

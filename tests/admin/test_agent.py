@@ -15,7 +15,7 @@ from agents.actions.publish_agent import publish_agent
 from agents.admin.bindings import ToolBindingForm
 from agents.live.changes import notify
 from agents.models import Agent, Run, ToolBinding
-from agents.runs import wake_messages as dispatch
+from agents.runs import wake_messages
 from heartbit_site.base.models import Workspace
 from tests.admin.forms import filled
 
@@ -208,7 +208,7 @@ def test_the_dialog_starts_a_run_and_leads_to_it(
     run = Run.objects.get(workspace=workspace)
     assert response.headers["HX-Redirect"] == f"/w/{workspace.slug}/runs/{run.pk}/"
     assert (run.agent, run.task, run.model_override) == ("writer", "Write.", "openai:fake")
-    assert [one.func for one in rung] == [dispatch.wake_run, notify]
+    assert [one.func for one in rung] == [wake_messages.wake_run, notify]
 
 
 @pytest.mark.parametrize(

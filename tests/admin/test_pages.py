@@ -23,9 +23,9 @@ from django_celery_beat.models import (
 from agents.actions.accept_message import accept_message
 from agents.actions.decide_call import Always, Decider, approve_call
 from agents.actions.post_message import post_message, start_conversation
+from agents.actions.redeliver_webhook import ping_webhook
 from agents.actions.save_webhook import save_webhook
 from agents.actions.send_message import send_message
-from agents.actions.redeliver_webhook import ping_webhook
 from agents.admin.decision import TONES
 from agents.admin.formatting import DELIVERY_TONES, RUN_TONES
 from agents.choices import VERDICTS, DeliveryStatus, RunStatus

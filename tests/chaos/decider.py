@@ -18,7 +18,7 @@ from django.db import connections
 
 from agents.actions.decide_call import Decider as Person
 from agents.actions.decide_call import approve_call, deny_call, edit_call
-from agents.actions.resolve_call import settle_call
+from agents.actions.resolve_call import resolve_call
 from agents.choices import CallResolution
 from agents.errors import CallClosedError
 from agents.querysets import calls_waiting, uncertain_calls
@@ -86,7 +86,7 @@ class Decider:
         ledger = read_effects(self._journal.with_name("effects.jsonl"))
         known = any(effect.op.removesuffix(EDITED) == op_of(call) for effect in ledger)
         with suppress(CallClosedError):
-            settle_call(call, CallResolution.DONE if known else CallResolution.SKIPPED, by=ANNA)
+            resolve_call(call, CallResolution.DONE if known else CallResolution.SKIPPED, by=ANNA)
 
     def _take(self, call: ToolCall, verdict: str, *, by: Person) -> None:
         at, op = time.time(), op_of(call)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.actions.create_deliveries import order_deliveries
+from agents.actions.create_deliveries import create_deliveries
 from agents.actions.send_message import send_message
 from agents.actions.start_run import start_run
 from agents.delivery.targets import check_targets
@@ -54,7 +54,7 @@ def test_usage_is_shown(place: Place, workspace: Workspace, clerk: str) -> None:
 def test_deliveries_of_a_run_are_listed(place: Place, workspace: Workspace, clerk: str) -> None:
     run = start_run(workspace, "x", agent=clerk)
     targets = [{"kind": "email", "to": ["ann@example.org"]}, {"kind": "artifact", "name": "sales"}]
-    order_deliveries(run, workspace, check_targets(workspace, targets))
+    create_deliveries(run, workspace, check_targets(workspace, targets))
     Delivery.objects.filter(run_id=run, kind="email").update(status="failed", error=EVIL)
     asked = ("deliveries", "--run", str(run))
     shown = place(*asked)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.utils import timezone
 
-from agents.actions.create_deliveries import order_deliveries
+from agents.actions.create_deliveries import create_deliveries
 from agents.actions.start_run import start_run
 from agents.delivery.targets import check_targets
 from agents.models import Agent, Delivery, Run
@@ -23,7 +23,7 @@ TO_ADA = {"kind": "email", "to": [ADA]}
 
 
 def order(workspace: Workspace, run_id: UUID, *targets: dict[str, Any]) -> None:
-    order_deliveries(run_id, workspace, check_targets(workspace, list(targets)))
+    create_deliveries(run_id, workspace, check_targets(workspace, list(targets)))
 
 
 def ordered(

@@ -11,9 +11,9 @@ from django.utils import timezone
 
 from agents.actions.deliver_results import LEASE_SECONDS, deliver_results
 from agents.actions.deliver_webhooks import deliver_webhooks
+from agents.actions.redeliver_result import redeliver_result
+from agents.actions.redeliver_webhook import ping_webhook, redeliver_webhook
 from agents.actions.save_webhook import save_webhook
-from agents.actions.redeliver_result import send_delivery_again
-from agents.actions.redeliver_webhook import ping_webhook, send_webhook_again
 from agents.delivery.webhooks import RETRY_AFTER
 from agents.models import WebhookDelivery, WebhookEndpoint
 from heartbit_site.base.audit import SYSTEM
@@ -93,10 +93,10 @@ def test_given_a_wrong_clock_then_a_webhook_is_told_and_tried_again_when_it_shou
         assert deliver_results() == 1
         told.refresh_from_db()
         assert about(told.delivered_at, timedelta())
-        send_delivery_again(row_of(run), by=SYSTEM)
+        redeliver_result(row_of(run), by=SYSTEM)
         assert deliver_webhooks() == 1, "due at once"
         told.refresh_from_db()
-        send_webhook_again(told, by=SYSTEM)
+        redeliver_webhook(told, by=SYSTEM)
         assert about(told.next_at, timedelta())
         pinged = ping_webhook(endpoint, by=SYSTEM)
         assert about(pinged.next_at, timedelta())

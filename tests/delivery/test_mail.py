@@ -16,9 +16,9 @@ from django.db import connections
 from django.utils import timezone
 
 from agents.actions.cancel_run import cancel_run
+from agents.actions.create_deliveries import create_deliveries
 from agents.actions.deliver_results import LEASE_SECONDS, deliver_results
-from agents.actions.create_deliveries import order_deliveries
-from agents.actions.redeliver_result import send_delivery_again
+from agents.actions.redeliver_result import redeliver_result
 from agents.actions.start_run import start_run
 from agents.choices import Placement
 from agents.delivery.html_report import html_of
@@ -283,7 +283,7 @@ def test_given_an_order_that_is_repeated_then_it_is_delivered_once(
     alone: Workspace, mailbox: Mailbox
 ) -> None:
     run = ended(alone)
-    order_deliveries(run.pk, alone, [EmailTarget(to=[EVE])])
+    create_deliveries(run.pk, alone, [EmailTarget(to=[EVE])])
     assert deliver_results() == 1
     assert mailbox.taken_for == [ADA]
     assert row_of(run).target["to"] == [ADA]
@@ -421,8 +421,8 @@ def test_given_a_server_that_stays_away_then_it_is_given_up(
     row = row_of(run)
     assert (row.status, row.attempts) == ("failed", 7)
     with pytest.raises(DeliveryStateError, match="on its way"):
-        send_delivery_again(row_of(ended(alone)), by=SYSTEM)
-    send_delivery_again(row, by=SYSTEM)
+        redeliver_result(row_of(ended(alone)), by=SYSTEM)
+    redeliver_result(row, by=SYSTEM)
     assert (row.status, row.attempts, row.error) == ("pending", 0, "")
 
 
@@ -441,10 +441,10 @@ def test_given_an_address_that_is_refused_for_good_then_only_that_is_not_reached
     make_due(run)
     assert deliver_results() == 0, "it is final"
     assert mailbox.taken_for == [EVE]
-    send_delivery_again(row, by=SYSTEM)
+    redeliver_result(row, by=SYSTEM)
     assert deliver_results() == 1
     assert mailbox.taken_for == [EVE, ADA]
-    send_delivery_again(row_of(run), by=SYSTEM)
+    redeliver_result(row_of(run), by=SYSTEM)
     assert deliver_results() == 1
     assert mailbox.taken_for == [EVE, ADA, ADA, EVE], "one that arrived goes to all again"
     assert {mail["Message-ID"] for mail in mailbox.mails} == {row.message_id}

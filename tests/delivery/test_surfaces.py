@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from agents.actions.deliver_results import KEPT, deliver_results, forget_results
+from agents.actions.deliver_results import KEPT, deliver_results, prune_result_deliveries
 from agents.housekeeping.beat import BEAT_SCHEDULE
 from agents.models import Delivery
 from heartbit_site.base import queues
@@ -171,8 +171,8 @@ def test_given_old_rows_then_those_of_runs_that_are_gone_are_forgotten(
     order(alone, gone, TO_ADA)
     deliver_results()
     order(alone, pending, TO_ADA)
-    assert forget_results() == 0, "they are young"
+    assert prune_result_deliveries() == 0, "they are young"
     Delivery.objects.update(created_at=timezone.now() - KEPT - timedelta(minutes=1))
-    assert forget_results() == 1
+    assert prune_result_deliveries() == 1
     left = set(Delivery.objects.values_list("run_id", flat=True))
     assert left == {there.pk, pending}

@@ -10,9 +10,9 @@ from standardwebhooks import Webhook
 
 from agents.actions.deliver_results import deliver_results
 from agents.actions.deliver_webhooks import deliver_webhooks
+from agents.actions.redeliver_result import redeliver_result
 from agents.actions.remove_webhook import remove_webhook
 from agents.actions.save_webhook import save_webhook
-from agents.actions.redeliver_result import send_delivery_again
 from agents.errors import DeliveryStateError
 from agents.models import Delivery, Run, WebhookDelivery, WebhookEndpoint
 from agents.reads.artifacts import file_name, find_artifact, produced_below
@@ -114,10 +114,10 @@ def test_given_a_receiver_that_refuses_then_the_log_says_what_and_it_is_tried_ag
     row = row_of(run)
     assert (row.status, row.attempts, row.error) == ("failed", 2, "It answered with HTTP 410.")
     with pytest.raises(DeliveryStateError, match="is disabled"):
-        send_delivery_again(row, by=SYSTEM)
+        redeliver_result(row, by=SYSTEM)
     assert row_of(run).status == "failed"
     WebhookEndpoint.objects.filter(pk=endpoint.pk).update(enabled=True)
-    send_delivery_again(row_of(run), by=SYSTEM)
+    redeliver_result(row_of(run), by=SYSTEM)
     assert deliver_webhooks() == 1
     assert deliver_results() == 1
     assert {told.headers["webhook-id"] for told in receiver.told} == {row.message_id}
@@ -150,7 +150,7 @@ def test_given_a_message_whose_log_is_gone_then_sending_again_makes_a_new_one(
     for step in (deliver_results, deliver_webhooks, deliver_results):
         step()
     WebhookDelivery.objects.all().delete()
-    send_delivery_again(row_of(run), by=SYSTEM)
+    redeliver_result(row_of(run), by=SYSTEM)
     assert [deliver_results(), deliver_webhooks(), deliver_results()] == [0, 1, 1]
     assert len({told.headers["webhook-id"] for told in receiver.told}) == 2
 

@@ -11,8 +11,8 @@ import pytest
 from django.utils import timezone
 
 from agents.actions.accept_message import HOUR
-from agents.actions.prune_inbound_messages import KEPT, forget_inbound
 from agents.actions.pause_work import pause_work
+from agents.actions.prune_inbound_messages import KEPT, prune_inbound_messages
 from agents.actions.resume_work import resume_work
 from agents.actions.rotate_channel_secret import rotate_channel_secret
 from agents.limits.pauses import of_workspace
@@ -386,5 +386,5 @@ def test_what_came_in_is_forgotten_after_90_days(parked: Workspace) -> None:
             status="refused",
             received_at=timezone.now() - age,
         )
-    assert forget_inbound() >= 1
+    assert prune_inbound_messages() >= 1
     assert [row.external_id for row in channel.messages.all()] == ["young"]

@@ -10,7 +10,7 @@ import pytest
 from agents.journal.events import RunCreated, encode
 from agents.live.json_lines import to_json_line
 from agents.live.readable import Unreadable, encoded, readable
-from agents.live.tree_view import Tree
+from agents.live.tree_view import TreeView
 from agents.live.updates import RunUpdate, happened
 from agents.models import Run, RunEvent
 
@@ -23,7 +23,7 @@ A = UUID(int=10)
 def test_an_unknown_event_has_its_place_in_the_lines_and_the_view_stays(
     kind: str, payload: dict[str, str]
 ) -> None:
-    tree = Tree()
+    tree = TreeView()
     tree.apply(RunUpdate(Run(pk=A, agent="w", task="T")))
     before = tree.runs[A].snapshot()
     row = RunEvent(run_id=A, seq=1, type=kind, payload=payload, at=datetime.now(UTC))

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from agents.actions.steer_with_reply import push_reply
 from agents.actions.read_inbox import read_inbox
 from agents.actions.reply_to_message import reply_to_message
 from agents.actions.send_message import send_message
 from agents.actions.start_run import start_run
+from agents.actions.steer_with_reply import steer_with_reply
 from agents.choices import RunStatus
 from agents.errors import MessageLimitReachedError
 from agents.journal.events import ModelAnswered, RunSteered
@@ -108,7 +108,7 @@ def test_a_reply_says_whether_an_agent_or_a_person_gave_it(writes: Writes, ada: 
     reply_to_message(ada, str(sent.pk), "No.")
     steers = RunEvent.objects.filter(run=run_of(writer), type=RunSteered.type).order_by("seq")
     assert list(steers.values_list("payload__source", flat=True)) == ["agent", "person"]
-    assert not push_reply(sent.pk), "what is no reply is told to nobody"
+    assert not steer_with_reply(sent.pk), "what is no reply is told to nobody"
 
 
 def test_two_runs_that_read_each_others_messages_are_stopped(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from django.utils import timezone
 
-from agents.actions.prune_messages import KEPT, forget_messages
+from agents.actions.prune_messages import KEPT, prune_messages
 from agents.actions.reply_to_message import reply_to_message
 from agents.actions.send_message import send_message
 from agents.actions.start_agent import start_agent
@@ -129,6 +129,6 @@ def test_what_is_old_is_forgotten(workspace: Workspace, ada: Sender) -> None:
         return message
 
     old, young = written(KEPT.days + 0.1), written(KEPT.days - 0.1)
-    assert forget_messages() >= 1
+    assert prune_messages() >= 1
     assert not Message.objects.filter(pk=old.pk).exists()
     assert young.entries.count() == 2

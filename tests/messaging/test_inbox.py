@@ -13,10 +13,10 @@ from django.db import transaction
 
 from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import answer_call
-from agents.actions.steer_with_reply import push_reply
 from agents.actions.read_inbox import read_inbox
 from agents.actions.reply_to_message import reply_to_message
 from agents.actions.send_message import send_message
+from agents.actions.steer_with_reply import steer_with_reply
 from agents.choices import RunStatus
 from agents.errors import RecipientError, UnknownMessageError
 from agents.journal.events import RunSteered
@@ -214,7 +214,7 @@ def test_a_reply_is_told_once(writes: Writes) -> None:
     writer, analyst = writes("writer"), writes("analyst")
     sent = send_message(writer, "analyst", "Any news?")
     reply = reply_to_message(analyst, str(sent.pk), "Yes.")
-    assert push_reply(reply.pk) is False, "its own commit has told it"
+    assert steer_with_reply(reply.pk) is False, "its own commit has told it"
     steers = RunEvent.objects.filter(run=run_of(writer), type=RunSteered.type)
     assert steers.count() == 1
 

@@ -12,7 +12,7 @@ from agents.actions.ask_agent import ask_agent
 from agents.actions.pause_work import pause_work
 from agents.actions.publish_agent import publish_agent
 from agents.actions.resume_work import resume_work
-from agents.actions.set_agent_state import switch_agent
+from agents.actions.set_agent_state import set_agent_state
 from agents.choices import RunStatus
 from agents.limits.pauses import EVERYTHING, of_workspace, queue
 from agents.models import Agent, Run, Wait, WorkerHeartbeat
@@ -132,10 +132,10 @@ def test_a_sub_agent_that_is_stopped_again_and_again_is_waited_for_no_longer(
     delegates(asker)
     writer = Agent.objects.get(workspace=unserved, name="writer")
     for _ in range(4):
-        switch_agent(writer, "stop")
+        set_agent_state(writer, "stop")
         later(10)
         assert status(asker) == RunStatus.WAITING, "its orchestrator is patient meanwhile"
-        switch_agent(writer, "start")
+        set_agent_state(writer, "start")
         assert PATIENCE - 10 < left(asker) <= PATIENCE
 
 
@@ -144,7 +144,7 @@ def test_given_an_agent_that_is_stopped_while_asked_then_the_asker_goes_on_at_it
 ) -> None:
     child = asks(asker)
     writer = Agent.objects.get(workspace=unserved, name="writer")
-    switch_agent(writer, "stop")
+    set_agent_state(writer, "stop")
     later(0)
     assert status(asker) == RunStatus.WAITING
     later(2)
@@ -158,8 +158,8 @@ def test_an_agent_that_is_stopped_and_started_gets_no_more_time_for_its_answer(
     asks(asker)
     before = wait_of(asker).expires_at
     writer = Agent.objects.get(workspace=unserved, name="writer")
-    switch_agent(writer, "stop")
-    switch_agent(writer, "start")
+    set_agent_state(writer, "stop")
+    set_agent_state(writer, "start")
     pause_work(queue("nobody-serves-this"), by=BY)
     resume_work(queue("nobody-serves-this"), by=BY)
     assert wait_of(asker).expires_at == before
@@ -179,10 +179,10 @@ def test_given_an_asker_that_is_held_back_then_it_waits_and_begins_anew(
 ) -> None:
     child = asks(asker)
     analyst = Agent.objects.get(workspace=unserved, name="analyst")
-    switch_agent(analyst, "stop")
+    set_agent_state(analyst, "stop")
     later(10)
     assert (status(asker), status(child)) == (RunStatus.WAITING, RunStatus.QUEUED)
-    switch_agent(analyst, "start")
+    set_agent_state(analyst, "start")
     assert PATIENCE - 10 < left(asker) <= PATIENCE
     pause_work(queue(analyst.queue), by=BY)
     later(10)

@@ -9,8 +9,8 @@ import pytest
 from django.db import OperationalError, connection
 from django.urls import reverse
 
+from agents.actions.set_agent_state import set_agent_state
 from agents.actions.start_run import start_run
-from agents.actions.set_agent_state import switch_agent
 from agents.errors import AgentNotFoundError
 from agents.models import Agent, Run, RunEvent
 from agents.reads.agent_status import statuses as agent_statuses
@@ -43,7 +43,7 @@ def test_stopped_under_load_it_hands_everything_back_and_loses_nothing(
 ) -> None:
     runs = [submit(TASK) for _ in range(12)]
     wait_until(lambda: answered(runs) >= 12, what="all of them at work")
-    assert switch_agent(solo, "stop")
+    assert set_agent_state(solo, "stop")
     wait_until(lambda: "running" not in statuses(runs), what="handed back")
     at_rest = answered(runs)
     assert statuses(runs).count("queued") >= 6, "stopped in the middle of their work"
@@ -60,10 +60,10 @@ def test_stopped_under_load_it_hands_everything_back_and_loses_nothing(
     wait_until(lambda: statuses([other]) == ["succeeded"], what="another agent's run")
     assert answered(runs) == at_rest, "nothing moved meanwhile"
 
-    assert switch_agent(solo, "start")
+    assert set_agent_state(solo, "start")
     wait_until(lambda: set(statuses(runs)) == {"succeeded"}, what="all of them done")
     assert answered(runs) == 12 * (ROUNDS + 1), "no answer was asked for twice, none is missing"
-    assert not switch_agent(solo, "start"), "it is started already"
+    assert not set_agent_state(solo, "start"), "it is started already"
 
 
 def test_a_sub_agent_that_is_stopped_keeps_its_orchestrator_waiting(
@@ -75,13 +75,13 @@ def test_a_sub_agent_that_is_stopped_keeps_its_orchestrator_waiting(
     task = f"[[delegate: {delegated}]] [[text: Done.]]"
     run = start_run(workspace, task, model="openai:fake")
     wait_until(lambda: answered(_children(run)) > 0, what="the sub-agent at work")
-    switch_agent(writer, "stop")
+    set_agent_state(writer, "stop")
     wait_until(lambda: statuses(_children(run)) == ["queued"], what="handed back")
     with connection.cursor() as cursor:  # its patience is over, were it counted
         cursor.execute("UPDATE agents_wait SET expires_at = now() WHERE run_id = %s", [run])
         cursor.execute("SELECT count(*) FROM heartbit_expire_waits(100)")
     assert statuses([run]) == ["waiting"]
-    switch_agent(writer, "start")
+    set_agent_state(writer, "start")
     wait_until(lambda: statuses([run]) == ["succeeded"], what="the orchestrator's answer")
 
 
@@ -90,7 +90,7 @@ def test_restarted_it_hands_a_hanging_slice_over_at_once(
 ) -> None:
     run = submit(f"[[hang: headers times=1]] [[text: Done.]] [[run: solo-{solo.pk}]]")
     wait_until(lambda: statuses([run]) == ["running"], what="at work")
-    switch_agent(solo, "restart")
+    set_agent_state(solo, "restart")
     wait_until(lambda: statuses([run]) == ["succeeded"], seconds=10, what="taken up anew")
     reasons = RunEvent.objects.filter(run=run, type="run.requeued")
     assert list(reasons.values_list("payload__reason", flat=True)) == ["agent restarted"]

@@ -10,9 +10,9 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
-from agents.actions.request_worker_action import WorkerNotFoundError, ask_worker
 from agents.actions.publish_agent import publish_agent
-from agents.actions.set_agent_state import switch_agent
+from agents.actions.request_worker_action import WorkerNotFoundError, request_worker_action
+from agents.actions.set_agent_state import set_agent_state
 from agents.models import Agent, RunEvent, WorkerHeartbeat
 from agents.reads.fleet import QueueNow, WorkerNow, read_fleet
 from tests.fleet import Worker, wait_until
@@ -64,7 +64,7 @@ def test_a_queue_with_runs_and_no_worker_is_a_problem(
     assert found.oldest_seconds > 0
     [problem] = [one for one in read_fleet().problems if queued.queue in one]
     assert problem.startswith("2 runs wait")
-    switch_agent(queued, "stop")
+    set_agent_state(queued, "stop")
     found = queue_now(queued.queue)
     assert found is not None
     assert (found.depth, found.parked, found.oldest_seconds) == (0, 2, 0.0)
@@ -121,7 +121,7 @@ def test_a_worker_restarts_itself_with_its_run_and_stops_for_good(
     assert refused.code == 2
     assert "no worker is" in refused.err
     with pytest.raises(WorkerNotFoundError, match="no worker"):
-        ask_worker(after.id, "stop")
+        request_worker_action(after.id, "stop")
 
 
 def test_the_admin_asks_a_worker_to_leave(database: None, admin_browser: Client) -> None:

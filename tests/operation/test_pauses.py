@@ -15,8 +15,8 @@ from agents.actions.pause_work import pause_work
 from agents.actions.publish_agent import publish_agent
 from agents.actions.resume_work import resume_work
 from agents.actions.retry_run import retry_run
+from agents.actions.set_agent_state import set_agent_state
 from agents.actions.start_run import start_run
-from agents.actions.set_agent_state import switch_agent
 from agents.errors import HaltedError
 from agents.limits.pauses import EVERYTHING, blocked_reason, of_workspace, queue
 from agents.models import Agent, Pause, Run, RunEvent
@@ -88,9 +88,9 @@ def test_given_a_stopped_agent_then_its_queued_run_says_so_until_it_is_started(
     Agent.objects.filter(pk=agent.pk).update(queue="nobody-serves-this")
     run = start_run(workspace, "Wait.", agent=agent.name)
     assert why(run) == ""
-    switch_agent(agent, "stop")
+    set_agent_state(agent, "stop")
     assert why(run).startswith("The agent solo is stopped")
-    switch_agent(agent, "start")
+    set_agent_state(agent, "start")
     assert why(run) == ""
 
 

@@ -9,8 +9,8 @@ from django.db import connection, transaction
 
 from agents.actions.discard_run import discard_run
 from agents.actions.retry_run import retry_run
-from agents.actions.unquarantine_run import revive_run
 from agents.actions.start_run import start_run
+from agents.actions.unquarantine_run import unquarantine_run
 from agents.errors import CallClosedError, RunStateError
 from agents.models import Agent, Run, RunEvent, WorkerHeartbeat
 from agents.runs.claims import GENERATION
@@ -68,7 +68,7 @@ def test_discarded_it_is_settled_once(poison: Run) -> None:
     with pytest.raises(CallClosedError, match="not in quarantine"):
         discard_run(poison, by=YOU)
     with pytest.raises(CallClosedError, match="not in quarantine"):
-        revive_run(poison, by=YOU)
+        unquarantine_run(poison, by=YOU)
     assert told_of(poison) == [("run.discard", "me", {})]
 
 
@@ -92,7 +92,7 @@ def test_a_live_run_is_not_retried(workspace: Workspace) -> None:
 
 
 def test_resumed_it_goes_on_where_it_was_alone(worker: Worker, poison: Run) -> None:
-    revive_run(poison, by=ME)
+    unquarantine_run(poison, by=ME)
     wait_until(
         lambda: Run.objects.get(pk=poison.pk).output == "Done.", seconds=40, what="done alone"
     )

@@ -14,8 +14,8 @@ from django.db.models import F
 
 from agents.actions.save_budget import save_budget
 from agents.actions.save_webhook import save_webhook
+from agents.actions.send_quota_notices import send_quota_notices
 from agents.actions.start_run import start_run
-from agents.actions.send_quota_notices import tell_of_quotas
 from agents.choices import RunStatus
 from agents.models import Budget, WebhookDelivery, WebhookEndpoint
 from heartbit_site.base import audit, orm
@@ -143,7 +143,7 @@ class TestARunaway:
         )
         self.is_stopped(await studio.run(RUNAWAY), tier, studio.workspace.slug)
         label = f"the month of tier {tier}"
-        await orm.run_in_thread(tell_of_quotas)
+        await orm.run_in_thread(send_quota_notices)
         assert await orm.run_in_thread(lambda: told(studio.workspace)) == [
             ("quota.warning", label),
             ("quota.reached", label),
@@ -173,13 +173,13 @@ class TestARunaway:
 
         await orm.run_in_thread(prepare)
         assert (await studio.run(RUNAWAY)).status == RunStatus.FAILED
-        await orm.run_in_thread(tell_of_quotas)
+        await orm.run_in_thread(send_quota_notices)
         await orm.run_in_thread(a_month_ago)
         assert (await studio.run("[[text: Here.]]")).output == "Here."
-        await orm.run_in_thread(tell_of_quotas)
+        await orm.run_in_thread(send_quota_notices)
         assert len(await orm.run_in_thread(lambda: told(studio.workspace))) == 2
         assert (await studio.run(RUNAWAY)).status == RunStatus.FAILED
-        await orm.run_in_thread(tell_of_quotas)
+        await orm.run_in_thread(send_quota_notices)
         assert len(await orm.run_in_thread(lambda: told(studio.workspace))) == 4
 
 
@@ -191,15 +191,15 @@ class TestBeingTold:
         save_budget(row)
         mine = Budget.objects.filter(pk=row.pk)
         mine.update(spent_tokens=799, spent_usd=Decimal("0.79"))
-        tell_of_quotas()
+        send_quota_notices()
         assert told(workspace) == []
         mine.update(spent_usd=Decimal("0.8"))
-        tell_of_quotas()
+        send_quota_notices()
         mine.update(spent_tokens=990)
-        tell_of_quotas()
+        send_quota_notices()
         assert told(workspace) == [("quota.warning", "the day's budget of the workspace")]
         mine.update(period_start=F("period_start") + timedelta(days=1))
-        tell_of_quotas()
+        send_quota_notices()
         assert len(told(workspace)) == 2
 
     def test_given_many_runs_then_the_day_is_told_of_when_it_is_nearly_and_when_it_is_full(
@@ -211,7 +211,7 @@ class TestBeingTold:
         seen = []
         for _ in range(4):
             start_run(workspace, "x", agent="writer")
-            tell_of_quotas()
+            send_quota_notices()
             seen.append(len(told(workspace)))
         assert seen == [0, 1, 1, 2]
         assert told(workspace) == [("quota.warning", label), ("quota.reached", label)]
@@ -224,7 +224,7 @@ class TestBeingTold:
 
         def look() -> None:
             gate.wait()
-            tell_of_quotas()
+            send_quota_notices()
             connections.close_all()
 
         threads = [threading.Thread(target=look) for _ in range(8)]
@@ -257,7 +257,7 @@ class TestBeingTold:
         try:
             with connection.cursor() as cursor:
                 cursor.execute("SET lock_timeout = '300ms'")
-            tell_of_quotas()
+            send_quota_notices()
         finally:
             over.set()
             holder.join()
@@ -265,7 +265,7 @@ class TestBeingTold:
                 cursor.execute("RESET lock_timeout")
         assert (len(told(workspace)), len(told(after))) == (0, 1)
         assert f"workspace {workspace.pk} " in caplog.text
-        tell_of_quotas()
+        send_quota_notices()
         assert len(told(workspace)) == 1
 
     @pytest.mark.parametrize("event", ["quota.warning", "quota.reached"])
@@ -280,8 +280,8 @@ class TestBeingTold:
         park(workspace, "nobody-serves-this")
         tier = give_tier(workspace, runs_per_day=1)
         start_run(workspace, "x", agent="writer")
-        tell_of_quotas()
-        tell_of_quotas()
+        send_quota_notices()
+        send_quota_notices()
         (delivery,) = WebhookDelivery.objects.filter(endpoint=endpoints[0])
         assert (delivery.event, delivery.run_id) == (event, None)
         assert delivery.payload["type"] == event

@@ -15,8 +15,8 @@ from django.contrib.auth.models import Group, User
 from django.db import OperationalError, connection
 from psycopg.rows import dict_row
 
-from agents.actions.notify_approvers import announce_calls, announce_escalation
 from agents.actions.decide_call import Decider, approve_call, deny_call
+from agents.actions.notify_approvers import notify_approvers, notify_escalation
 from agents.actions.publish_agent import publish_agent
 from agents.choices import Placement
 from agents.errors import CallClosedError
@@ -241,19 +241,19 @@ async def test_given_a_call_that_is_escalated_then_the_second_group_is_written_t
 ) -> None:
     how = {"group": people.first, "escalate_group": people.then}
     call, wait = await asking(workspace, pool, claimant, **how)
-    assert await orm.run_in_thread(partial(announce_calls, call.run_id)) == 1
+    assert await orm.run_in_thread(partial(notify_approvers, call.run_id)) == 1
     await make_due(call.run_id)
     await orm.run_in_thread(partial(sweep, []))
     assert len(await orm.run_in_thread(partial(escalations, call.run_id))) == 1
     [entry] = await orm.run_in_thread(partial(entries, call.run_id))
     assert entry.details["group"] == people.then
-    assert await orm.run_in_thread(partial(announce_escalation, wait.pk)) == 1
+    assert await orm.run_in_thread(partial(notify_escalation, wait.pk)) == 1
     first, second = mailbox.mails
     assert (first["To"], second["To"]) == (people.clerk.email, people.chief.email)
     assert "Nobody has decided in time" in str(second.get_payload())
     assert "Nobody has decided in time" not in str(first.get_payload())
     await approve(call, people.chief)
-    assert await orm.run_in_thread(partial(announce_escalation, wait.pk)) == 0, "it is decided"
+    assert await orm.run_in_thread(partial(notify_escalation, wait.pk)) == 0, "it is decided"
 
 
 async def test_given_a_time_limit_when_it_is_over_then_the_call_expires_escalated_or_not(

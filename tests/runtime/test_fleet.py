@@ -16,7 +16,7 @@ from agents.actions.cancel_run import cancel_run
 from agents.actions.start_run import start_run
 from agents.choices import TERMINAL, RunStatus
 from agents.models import Agent, Run, RunEvent, WorkerHeartbeat
-from agents.runs import wake_messages as dispatch
+from agents.runs import wake_messages
 from tests.fleet import WireServer, Worker, frozen, wait_until
 
 if TYPE_CHECKING:
@@ -193,6 +193,6 @@ def test_a_database_that_drops_every_session_loses_nothing(
 def test_duplicate_nudges_change_nothing(submit: Submit, worker: Worker) -> None:
     run_id = submit("[[text: Once.]] [[latency: 200]]", agent="writer")
     for _ in range(10):
-        dispatch.wake_run(run_id, queue="agents")
+        wake_messages.wake_run(run_id, queue="agents")
     assert ended(run_id).output == "Once."
     assert len(events(run_id, "run.started")) == 1

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agents.actions.cancel_run import cancel_run
-from agents.actions.set_agent_state import switch_agent
+from agents.actions.set_agent_state import set_agent_state
 from agents.choices import RunStatus
 from agents.live.follow import DeltaUpdate, follow, wait_for_end
 from agents.models import Agent, Run, ToolCall, Wait
@@ -233,7 +233,7 @@ class TestDelegation:
     async def test_a_member_that_was_stopped_is_answered(self, studio: Studio) -> None:
         def stop() -> None:
             writer = Agent.objects.get(workspace=studio.workspace, name="writer")
-            switch_agent(writer, "stop")
+            set_agent_state(writer, "stop")
 
         await orm.run_in_thread(stop)
         run = await studio.run(

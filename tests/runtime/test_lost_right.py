@@ -12,7 +12,7 @@ from django.contrib.auth.models import Group, User
 
 from agents.actions.decide_call import Always, Decider, approve_call
 from agents.actions.publish_agent import publish_agent
-from agents.actions.resolve_call import settle_call
+from agents.actions.resolve_call import resolve_call
 from agents.choices import CallResolution
 from agents.journal.events import DecisionLapsed, OutcomeAsked
 from agents.live.follow import wait_for_end
@@ -239,7 +239,7 @@ async def test_given_a_call_in_doubt_when_who_lets_it_be_made_again_leaves_then_
     arguments = {"method": "POST", "url": f"{till.url}/pay"}
     call = await orm.run_in_thread(partial(in_doubt, till.workspace, arguments=arguments))
     ann, bob = await operators(till)
-    await orm.run_in_thread(partial(settle_call, call, CallResolution.RETRIED, by=by(ann)))
+    await orm.run_in_thread(partial(resolve_call, call, CallResolution.RETRIED, by=by(ann)))
     await orm.run_in_thread(partial(leave, ann))
     async with till.at_work() as studio:
         studio.host.execute(call.run_id)
@@ -247,6 +247,6 @@ async def test_given_a_call_in_doubt_when_who_lets_it_be_made_again_leaves_then_
         assert await reasons(call.run_id) == [sentence(ann)]
         found = uncertain_calls(till.workspace).select_related("run__workspace")
         again = await orm.run_in_thread(found.get)
-        await orm.run_in_thread(partial(settle_call, again, CallResolution.DONE, by=by(bob)))
+        await orm.run_in_thread(partial(resolve_call, again, CallResolution.DONE, by=by(bob)))
         run = await wait_for_end(call.run_id, studio.host.window)
     assert (run.output, till.paid()) == ("Done.", 0)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from django.db import connection
 
-from agents.actions.resolve_call import settle_call
+from agents.actions.resolve_call import resolve_call
 from agents.actions.start_run import start_run
 from agents.choices import CallResolution, Placement, RunStatus
 from agents.errors import CallClosedError
@@ -93,7 +93,7 @@ async def test_the_model_reads_what_the_person_said(
 ) -> None:
     await orm.run_in_thread(lambda: agent(tools=("http_request",)))
     call = await asked(studio)
-    await orm.run_in_thread(partial(settle_call, call, outcome, by=ANNA, result=result))
+    await orm.run_in_thread(partial(resolve_call, call, outcome, by=ANNA, result=result))
     assert await ended(studio, call.run_id) == [shown]
     decision = await orm.run_in_thread(lambda: call.run.decisions.get())
     assert (decision.verdict, decision.decided_by) == (outcome.value, "anna")
@@ -102,7 +102,7 @@ async def test_the_model_reads_what_the_person_said(
 async def test_a_retried_call_is_made_again(studio: Studio, agent: Create) -> None:
     await orm.run_in_thread(lambda: agent(tools=("http_request",)))
     call = await asked(studio)
-    await orm.run_in_thread(partial(settle_call, call, CallResolution.RETRIED, by=ANNA))
+    await orm.run_in_thread(partial(resolve_call, call, CallResolution.RETRIED, by=ANNA))
     [(status, result)] = await ended(studio, call.run_id)
     assert status == "error"  # port 9 is refused by the guard: so it was tried
     assert "127.0.0.1" in (result or "")
@@ -111,9 +111,9 @@ async def test_a_retried_call_is_made_again(studio: Studio, agent: Create) -> No
 async def test_the_first_word_wins(studio: Studio, agent: Create) -> None:
     await orm.run_in_thread(lambda: agent(tools=("http_request",)))
     call = await asked(studio)
-    await orm.run_in_thread(partial(settle_call, call, CallResolution.DONE, by=ANNA))
+    await orm.run_in_thread(partial(resolve_call, call, CallResolution.DONE, by=ANNA))
     with pytest.raises(CallClosedError, match=r"already done by anna"):
-        await orm.run_in_thread(partial(settle_call, call, CallResolution.RETRIED, by=ANNA))
+        await orm.run_in_thread(partial(resolve_call, call, CallResolution.RETRIED, by=ANNA))
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ async def test_a_call_that_is_made_again_and_dies_again_is_asked_about_again(
     await orm.run_in_thread(partial(_die_again, call))
     studio.host.execute(call.run_id)
     again = await in_doubt(studio, call.run_id, 2)
-    await orm.run_in_thread(partial(settle_call, again, CallResolution.DONE, by=ANNA))
+    await orm.run_in_thread(partial(resolve_call, again, CallResolution.DONE, by=ANNA))
     assert [status for status, _ in await ended(studio, call.run_id)] == ["ok"]
     keys = await orm.run_in_thread(
         lambda: list(call.run.decisions.order_by("at").values_list("wait_key", flat=True))

@@ -26,7 +26,7 @@ from tests.runtime.deciding import ANNA, waiting
 from tests.tools.calls import EXECUTOR, context, made
 from tools.pipeline import PreparedCall, execute, prepare
 from tools.registry import Registry
-from tools.result import Done
+from tools.result import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -144,13 +144,13 @@ def prepared(function: Callable[..., object], effect: Effect) -> PreparedCall:
     return found
 
 
-async def executed(call: PreparedCall, stopped: StoppedTools) -> Done:
+async def executed(call: PreparedCall, stopped: StoppedTools) -> ToolResult:
     async def intent() -> None:
         return None
 
     with stopped.under_way("wait", 1) as told:
         found = await execute(call, executor=EXECUTOR, intent=intent, stop=told)
-    assert isinstance(found, Done)
+    assert isinstance(found, ToolResult)
     return found
 
 

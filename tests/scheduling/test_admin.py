@@ -11,7 +11,7 @@ from django.urls import reverse
 from django_celery_beat.models import PeriodicTask
 
 from agents.actions.save_webhook import save_webhook
-from agents.actions.set_agent_state import switch_agent
+from agents.actions.set_agent_state import set_agent_state
 from agents.models import WebhookEndpoint
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import AuditEntry, Workspace
@@ -175,7 +175,7 @@ def test_it_runs_now_and_leads_to_the_run(browser: Client, planned: Plan) -> Non
 
 def test_what_cannot_run_now_is_said(browser: Client, planned: Plan) -> None:
     row = planned()
-    switch_agent(row.agent, "stop")
+    set_agent_state(row.agent, "stop")
     browser.post(action(row, "run_now"), SENT)
     assert "The agent solo is stopped" in browser.get(page(row)).content.decode()
 

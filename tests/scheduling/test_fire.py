@@ -14,13 +14,13 @@ from django.db import connection
 from agents.actions.cancel_run import cancel_run
 from agents.actions.pause_work import pause_work
 from agents.actions.resume_work import resume_work
-from agents.actions.set_agent_state import switch_agent
+from agents.actions.set_agent_state import set_agent_state
 from agents.limits import pauses
 from agents.models import Delivery, Run
 from heartbit_site.base.models import AuditEntry
 from scheduling.actions.backfill_schedule import backfill_schedule
 from scheduling.actions.fire_due import _fired, fire_due
-from scheduling.actions.prune_firings import forget_firings
+from scheduling.actions.prune_firings import prune_firings
 from scheduling.actions.remove_schedule import remove_schedule
 from scheduling.actions.run_schedule_now import run_schedule_now
 from scheduling.actions.save_schedule import save_schedule
@@ -164,9 +164,9 @@ def test_a_stopped_workspace_and_agent_fire_nothing_until_they_go_on(planned: Pl
     let_pass(plan, 3 * HOUR)
     assert fire_due(only=plan.pk) == 0
     resume_work(held, by=ANN)
-    switch_agent(plan.agent, "stop")
+    set_agent_state(plan.agent, "stop")
     assert fire_due(only=plan.pk) == 0
-    switch_agent(plan.agent, "start")
+    set_agent_state(plan.agent, "start")
     assert fire_due(only=plan.pk) == 3
     assert statuses(plan) == ["skipped", "skipped", "started"]
 
@@ -210,7 +210,7 @@ def test_run_now_is_beside_its_slots(planned: Plan) -> None:
     assert (firing.run_id, firing.cause) == (run_id, Trigger.MANUAL)
     plan.refresh_from_db()
     assert plan.next_slot is None
-    switch_agent(plan.agent, "stop")
+    set_agent_state(plan.agent, "stop")
     with pytest.raises(ScheduleConflictError, match="The agent solo is stopped"):
         run_schedule_now(plan, by=ANN)
     assert len(firings(plan)) == 1
@@ -324,7 +324,7 @@ def test_old_slots_are_forgotten_but_for_those_that_are_held(planned: Plan) -> N
             status=status,
             created_at=now - timedelta(days=days),
         )
-    assert forget_firings() == 1
+    assert prune_firings() == 1
     assert sorted(statuses(plan)) == ["deferred", "skipped"]
 
 
@@ -336,7 +336,7 @@ def test_a_slot_whose_run_is_at_work_is_not_forgotten(planned: Plan) -> None:
     Firing.objects.filter(schedule=plan).update(created_at=now - timedelta(days=91))
     gone, live = (firing.run_id for firing in made)
     Run.objects.filter(pk__in=[gone]).update(status="cancelled", finished_at=now)
-    assert forget_firings() == 1
+    assert prune_firings() == 1
     assert list(Firing.objects.filter(schedule=plan).values_list("run_id", flat=True)) == [live]
     assert has_running_run(plan)
 

@@ -11,7 +11,7 @@ from agents.actions.fork_run import fork_run
 from agents.actions.post_message import post_message, start_conversation
 from agents.actions.start_run import start_run
 from agents.models import Delivery, Run
-from agents.runs.idempotency_keys import OwnKey, ReservedKeyError
+from agents.runs.idempotency_keys import InternalKey, ReservedKeyError
 from scheduling.actions.fire_due import fire_due
 from scheduling.actions.run_schedule_now import run_schedule_now
 from scheduling.models import Firing, Schedule
@@ -58,7 +58,7 @@ def test_a_slot_that_a_release_before_started_is_not_started_again(planned: Plan
     plan = planned()
     let_pass(plan, timedelta(hours=1))
     earlier = start_run(
-        plan.workspace, "Report.", agent="solo", idempotency_key=OwnKey(key_of_slot(plan))
+        plan.workspace, "Report.", agent="solo", idempotency_key=InternalKey(key_of_slot(plan))
     )
     fire_due(only=plan.pk)
     assert Firing.objects.get(schedule=plan).run_id == earlier

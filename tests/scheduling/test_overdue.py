@@ -72,7 +72,7 @@ def test_given_no_beat_then_a_quota_that_is_nearly_used_up_is_told_of(
     Budget.objects.filter(pk=row.pk).update(spent_tokens=90)
     untold = PendingQuotaNotices()
     assert not untold.are_overdue(30, now=time.monotonic() - 60), "it was seen just then"
-    assert queues.TELL_OF_QUOTAS in enqueue_overdue(untold)
+    assert queues.SEND_QUOTA_NOTICES in enqueue_overdue(untold)
     wait_until(lambda: told(workspace), what="told of")
     assert not untold.are_overdue(30, now=time.monotonic())
 

@@ -14,7 +14,7 @@ from django.db.models import F
 
 from agents.actions.cancel_run import cancel_run
 from agents.actions.pause_work import pause_work
-from agents.actions.set_agent_state import switch_agent
+from agents.actions.set_agent_state import set_agent_state
 from agents.limits import pauses
 from agents.models import Run
 from heartbit_site.base.models import Tier, Workspace
@@ -117,7 +117,7 @@ def halt(plan: Schedule) -> None:
 
 
 def stop(plan: Schedule) -> None:
-    switch_agent(plan.agent, "stop")
+    set_agent_state(plan.agent, "stop")
     plan.agent.enabled = False
     plan.agent.save()
 

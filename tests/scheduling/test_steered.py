@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from agents.actions.create_deliveries import order_deliveries
+from agents.actions.create_deliveries import create_deliveries
 from agents.actions.post_message import post_message, start_conversation
 from agents.choices import BusyPolicy
 from agents.delivery.targets import read_targets
@@ -31,7 +31,7 @@ def test_its_message_is_a_run_of_its_own_and_delivered(planned: Plan, policy: Bu
     thread = start_conversation(plan.workspace, agent="solo", second_message=policy)
     Schedule.objects.filter(pk=plan.pk).update(conversation_id=thread.pk)
     live = post_message(thread, "Something private.").run_id
-    order_deliveries(live, plan.workspace, read_targets(to("ann@example.org")))
+    create_deliveries(live, plan.workspace, read_targets(to("ann@example.org")))
     let_pass(plan, timedelta(hours=1))
     fire_due(only=plan.pk)
     firing = Firing.objects.get(schedule=plan)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agents.actions.create_deliveries import order_deliveries
+from agents.actions.create_deliveries import create_deliveries
 from agents.actions.post_message import post_message, start_conversation
 from agents.choices import Placement, RunStatus
 from agents.delivery.targets import EmailTarget
@@ -64,7 +64,7 @@ async def say(
     def post() -> UUID:
         text = f"{calls(*asked)} [[text: Done.]]"
         run = post_message(thread, text, model="openai:fake", home=Placement.LOCAL).run_id
-        order_deliveries(run, studio.workspace, [answer_to(reply)] if reply else [])
+        create_deliveries(run, studio.workspace, [answer_to(reply)] if reply else [])
         return run
 
     run_id = await orm.run_in_thread(post)

@@ -15,7 +15,7 @@ from tools.registry import Registry
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from tools.result import Done
+    from tools.result import ToolResult
 
 EXECUTOR = ThreadPoolExecutor(8)
 
@@ -39,7 +39,7 @@ async def call(
     executor: Executor = EXECUTOR,
     http: httpx.AsyncClient | None = None,
     **options: Any,
-) -> Done | SuspendedCall | PendingApprovalCall:
+) -> ToolResult | SuspendedCall | PendingApprovalCall:
     specs = Registry([tools]) if isinstance(tools, ToolSpec) else tools
 
     async def intent() -> None:

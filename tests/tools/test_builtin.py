@@ -13,7 +13,7 @@ from tests.base.loopback import Server, redirect, response, serving
 from tests.tools.calls import call
 from tools import agent_tools
 from tools.registry import Registry
-from tools.result import Done
+from tools.result import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -28,11 +28,11 @@ async def server() -> AsyncIterator[Server]:
         yield running
 
 
-async def done(name: str, *, server: Server | None = None, **arguments: object) -> Done:
+async def done(name: str, *, server: Server | None = None, **arguments: object) -> ToolResult:
     allow = [f"127.0.0.1:{server.port}"] if server else []
     async with guarded_client(allow=allow) as http:
         result = await call(TOOLS, json.dumps(arguments), name=name, http=http)
-    assert isinstance(result, Done)
+    assert isinstance(result, ToolResult)
     return result
 
 
@@ -57,9 +57,9 @@ async def test_an_unknown_time_zone_is_an_error(zone: str) -> None:
 
 
 async def test_calculate_answers_and_refuses() -> None:
-    assert await done("calculate", expression="9 * 9") == Done("81", "ok")
+    assert await done("calculate", expression="9 * 9") == ToolResult("81", "ok")
     result = await done("calculate", expression="9**9**9")
-    assert result == Done("CalculationError: The power is too large.", "error")
+    assert result == ToolResult("CalculationError: The power is too large.", "error")
     assert (await done("calculate", expression="1" * 501)).status == "invalid"
 
 
@@ -75,7 +75,7 @@ async def test_http_get_shows_status_type_and_text(server: Server) -> None:
     result = await done(
         "http_get", server=server, url=f"{base}/a", headers={"Accept": "text/plain"}
     )
-    assert result == Done("HTTP 200 OK\nContent-Type: text/plain; charset=utf-8\n\né", "ok")
+    assert result == ToolResult("HTTP 200 OK\nContent-Type: text/plain; charset=utf-8\n\né", "ok")
     assert server.requests[0].headers["accept"] == "text/plain"
     result = await done("http_get", server=server, url=f"{base}/b")
     assert f"Final URL: {base}/a" in result.content

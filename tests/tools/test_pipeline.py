@@ -21,7 +21,7 @@ from tests.pace import in_time
 from tests.tools.calls import EXECUTOR, Opaque, add, add_on_loop, call, context, made, nothing
 from tools.pipeline import PreparedCall, SuspendedCall, execute, execute_here, prepare, resume
 from tools.registry import Registry
-from tools.result import Done
+from tools.result import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,7 +68,7 @@ async def test_what_a_tool_raises_is_its_result(
     done = await call(made(fail_on_loop if on_loop else fail))
     if on_loop and isinstance(error, StopIteration):
         content = "RuntimeError: coroutine raised StopIteration"
-    assert done == Done(content, "error")
+    assert done == ToolResult(content, "error")
 
 
 @pytest.mark.parametrize("on_loop", [True, False])
@@ -103,11 +103,11 @@ async def test_an_async_tool_that_hangs_times_out() -> None:
     async def hang() -> None:
         await asyncio.Event().wait()
 
-    assert await call(made(hang, timeout_seconds=0.05)) == Done(
+    assert await call(made(hang, timeout_seconds=0.05)) == ToolResult(
         "hang did not finish within 0.05 s.", "timeout"
     )
     done = await call(made(hang, Effect.IDEMPOTENT), timeout_seconds=0.05)
-    assert done == Done(
+    assert done == ToolResult(
         "hang did not finish within 0.05 s. It may still have had its effect.", "timeout"
     )
 
@@ -127,7 +127,7 @@ async def test_an_async_tool_that_ignores_cancellation_is_left_behind(
 
     done = await call(made(stubborn, timeout_seconds=0.05))
     release.set()
-    assert isinstance(done, Done)
+    assert isinstance(done, ToolResult)
     assert done.status == "timeout"
 
 
@@ -139,7 +139,7 @@ async def test_a_sync_tool_that_hangs_times_out() -> None:
 
     done = await call(made(hang, timeout_seconds=0.05))
     release.set()
-    assert done == Done("hang did not finish within 0.05 s.", "timeout")
+    assert done == ToolResult("hang did not finish within 0.05 s.", "timeout")
 
 
 async def test_a_call_that_times_out_in_the_queue_never_runs() -> None:
@@ -148,7 +148,7 @@ async def test_a_call_that_times_out_in_the_queue_never_runs() -> None:
         executor.submit(release.wait, 10)
         done = await call(made(ran.set, name="late", timeout_seconds=0.05), executor=executor)
         release.set()
-    assert done == Done(
+    assert done == ToolResult(
         "late did not start within 0.05 s: every worker thread was busy.", "timeout"
     )
     assert not ran.is_set()
@@ -175,7 +175,7 @@ async def test_a_tool_that_is_stopped_while_its_call_is_queued_does_not_run() ->
         stop.set_result("It is stopped.")
         release.set()
         done = await queued
-    assert done == Done("It is stopped.", "refused")
+    assert done == ToolResult("It is stopped.", "refused")
     assert not ran.is_set()
 
 
@@ -260,9 +260,9 @@ async def test_the_context_is_filled_in_and_hidden() -> None:
         return context.idempotency_key
 
     spec = made(who)
-    assert await call(spec) == Done(f"{uuid.UUID(int=1)}:1.0", "ok")
+    assert await call(spec) == ToolResult(f"{uuid.UUID(int=1)}:1.0", "ok")
     done = await call(spec, '{"context": {}}')
-    assert isinstance(done, Done)
+    assert isinstance(done, ToolResult)
     assert done.status == "invalid"
 
 
@@ -292,7 +292,7 @@ async def test_calls_run_in_parallel_and_apart() -> None:
     specs = [made(meet)] * 4 + [made(waits), made(opens), made(fails)]
     specs.append(made(hangs, timeout_seconds=0.1))
     results = await asyncio.gather(*(call(spec) for spec in specs))
-    assert [result.status for result in results if isinstance(result, Done)] == [
+    assert [result.status for result in results if isinstance(result, ToolResult)] == [
         *["ok"] * 6,
         "error",
         "timeout",
@@ -314,14 +314,16 @@ async def test_a_tool_may_wait_and_be_resumed() -> None:
         WaitOutcome("researcher", {"text": "found é" * 9}),
         WaitOutcome("writer", {"text": ""}),
     )
-    assert resume(spec, outcomes) == Done(f'{{"researcher":"{"found é" * 9}","writer":""}}', "ok")
+    assert resume(spec, outcomes) == ToolResult(
+        f'{{"researcher":"{"found é" * 9}","writer":""}}', "ok"
+    )
     assert resume(spec, outcomes, max_output_bytes=50).truncated
-    assert resume(spec, (WaitOutcome("x", {}),)) == Done("KeyError: 'text'", "error")
+    assert resume(spec, (WaitOutcome("x", {}),)) == ToolResult("KeyError: 'text'", "error")
 
 
 async def test_a_tool_that_waits_without_a_way_back_is_an_error() -> None:
     done = await call(made(delegating))
-    assert done == Done("TypeError: the tool delegating suspends but cannot resume", "error")
+    assert done == ToolResult("TypeError: the tool delegating suspends but cannot resume", "error")
     assert resume(made(delegating), ()).status == "error"
 
 
@@ -342,7 +344,7 @@ def test_a_transactional_tool_runs_inside_what_undoes_it() -> None:
         log.append("write")
         return Opaque() if value == 2 else 1 // value
 
-    def run(value: int) -> Done | SuspendedCall:
+    def run(value: int) -> ToolResult | SuspendedCall:
         prepared = prepare(
             Registry([made(write, Effect.TRANSACTIONAL)]),
             name="write",
@@ -353,12 +355,12 @@ def test_a_transactional_tool_runs_inside_what_undoes_it() -> None:
         log.clear()
         return execute_here(prepared, around=savepoint)
 
-    assert run(1) == Done("1", "ok")
+    assert run(1) == ToolResult("1", "ok")
     assert log == ["begin", "write", "commit"]
-    assert run(0) == Done("ZeroDivisionError: integer division or modulo by zero", "error")
+    assert run(0) == ToolResult("ZeroDivisionError: integer division or modulo by zero", "error")
     assert log == ["begin", "write", "rollback"]
     done = run(2)  # a result that cannot be told is not kept either
-    assert isinstance(done, Done)
+    assert isinstance(done, ToolResult)
     assert (done.status, log) == ("error", ["begin", "write", "rollback"])
 
 

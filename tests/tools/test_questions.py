@@ -14,7 +14,7 @@ from tools import call_parsing, questions
 from tools.builtin.people import ask_human
 from tools.call_parsing import ParsedCall
 from tools.pipeline import PendingApprovalCall, PreparedCall, prepare
-from tools.result import Done
+from tools.result import ToolResult
 
 SPEC = spec_of(ask_human, effect=Effect.PURE)
 CHOICE = {"enum": ["red", "green", 3]}
@@ -26,7 +26,7 @@ TRIP = {
 }
 
 
-def read(arguments: dict[str, Any], *, answered: bool) -> ParsedCall | Done:
+def read(arguments: dict[str, Any], *, answered: bool) -> ParsedCall | ToolResult:
     text = json.dumps(arguments)
     return call_parsing.read(
         {"ask_human": SPEC}, name="ask_human", arguments=text, answered=answered
@@ -41,7 +41,7 @@ def test_given_the_tool_then_a_model_is_offered_everything_but_the_answer() -> N
 
 def test_given_a_model_that_answers_its_own_question_then_the_call_is_invalid() -> None:
     found = read({"question": "Which?", "answer": "mine"}, answered=False)
-    assert isinstance(found, Done)
+    assert isinstance(found, ToolResult)
     assert (found.status, "answer" in found.content) == ("invalid", True)
 
 
@@ -50,7 +50,7 @@ def test_given_a_model_that_answers_its_own_question_then_the_call_is_invalid() 
 )
 def test_given_a_form_that_nobody_could_fill_in_then_the_call_is_invalid(form: Any) -> None:
     found = read({"question": "Which?", "form": form}, answered=False)
-    assert isinstance(found, Done)
+    assert isinstance(found, ToolResult)
     assert (found.status, "form: " in found.content) == ("invalid", True)
 
 
@@ -79,13 +79,13 @@ def test_given_an_answer_that_does_not_fit_then_it_says_why(
     form: Any, answer: Any, problem: str
 ) -> None:
     found = read({"question": "Which?", "form": form, "answer": answer}, answered=True)
-    assert isinstance(found, Done)
+    assert isinstance(found, ToolResult)
     assert problem in found.content
 
 
 def test_given_no_answer_then_it_is_missing() -> None:
     found = read({"question": "Which?"}, answered=True)
-    assert isinstance(found, Done)
+    assert isinstance(found, ToolResult)
     assert "'answer' is required" in found.content
 
 

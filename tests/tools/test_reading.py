@@ -13,7 +13,7 @@ from pydantic import Field
 from tests.tools.calls import add, add_on_loop, call, made, nothing
 from tools.pipeline import PendingApprovalCall, RequireApproval
 from tools.registry import Registry
-from tools.result import Done
+from tools.result import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize("function", [add, add_on_loop])
 async def test_a_good_call_is_ok(function: Any) -> None:
-    assert await call(made(function), '{"a": 1, "b": 2.5}') == Done("3.5", "ok")
+    assert await call(made(function), '{"a": 1, "b": 2.5}') == ToolResult("3.5", "ok")
 
 
 @pytest.mark.parametrize("arguments", ["", "  \n", "{}"])
 async def test_no_text_means_no_arguments(arguments: str) -> None:
-    assert await call(made(nothing), arguments) == Done("null", "ok")
+    assert await call(made(nothing), arguments) == ToolResult("null", "ok")
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ async def test_no_text_means_no_arguments(arguments: str) -> None:
 )
 async def test_wrong_arguments_are_answered(arguments: str, sentence: str) -> None:
     done = await call(made(add), arguments)
-    assert isinstance(done, Done)
+    assert isinstance(done, ToolResult)
     assert (done.status, sentence in done.content) == ("invalid", True)
 
 
@@ -59,9 +59,11 @@ async def test_a_type_that_wants_more_than_its_schema_is_answered() -> None:
 
     spec = made(fetch)
     loose = dataclasses.replace(spec, parameters={"type": "object"})
-    assert await call(spec, f'{{"id": "{uuid.UUID(int=1)}"}}') == Done("<class 'uuid.UUID'>", "ok")
+    assert await call(spec, f'{{"id": "{uuid.UUID(int=1)}"}}') == ToolResult(
+        "<class 'uuid.UUID'>", "ok"
+    )
     done = await call(loose, '{"id": "x"}')
-    assert isinstance(done, Done)
+    assert isinstance(done, ToolResult)
     assert (done.status, "- ValueError: id: Input should be" in done.content) == ("invalid", True)
 
 
@@ -69,20 +71,20 @@ async def test_a_type_that_wants_more_than_its_schema_is_answered() -> None:
     "name", ["Add", "functions.add", "default_api:ADD", "a-d-d", "add()", " add", "x/y.add"]
 )
 async def test_a_near_miss_is_repaired(name: str) -> None:
-    assert await call(made(add), '{"a": 1, "b": 2}', name=name) == Done("3.0", "ok")
+    assert await call(made(add), '{"a": 1, "b": 2}', name=name) == ToolResult("3.0", "ok")
 
 
 async def test_an_unknown_name_is_answered_with_the_closest() -> None:
     tools = Registry(made(add, name=name) for name in ("web_search", "web_fetch", "calendar"))
     done = await call(tools, name="search_web")
-    assert done == Done(
+    assert done == ToolResult(
         "There is no tool 'search_web'. The closest are: web_search, web_fetch.", "invalid"
     )
     done = await call(tools, name="\x00\ud800" * 5_000)
-    assert isinstance(done, Done)
+    assert isinstance(done, ToolResult)
     assert (done.status, len(done.content) < 500) == ("invalid", True)
     empty = await call({}, name="x")
-    assert empty == Done("There is no tool 'x'. There are no tools.", "invalid")
+    assert empty == ToolResult("There is no tool 'x'. There are no tools.", "invalid")
 
 
 async def test_policy_refuses_a_valid_call_with_its_resolved_tool() -> None:
@@ -90,8 +92,8 @@ async def test_policy_refuses_a_valid_call_with_its_resolved_tool() -> None:
         return f"{spec.name} may not add {arguments['a']}." if arguments["a"] == 13 else None
 
     refused = await call(made(add), '{"a": 13, "b": 1}', name="ADD", policy=policy)
-    assert refused == Done("add may not add 13.", "refused")
-    assert await call(made(add), '{"a": 1, "b": 1}', policy=policy) == Done("2.0", "ok")
+    assert refused == ToolResult("add may not add 13.", "refused")
+    assert await call(made(add), '{"a": 1, "b": 1}', policy=policy) == ToolResult("2.0", "ok")
 
 
 def pay(to: str, amount: int = 5_000, on: datetime.date = datetime.date(2026, 1, 2)) -> str:
@@ -111,13 +113,13 @@ async def test_policy_and_people_see_what_the_function_takes_by_itself(given: st
     held = await call(made(pay), arguments, policy=policy)
     assert isinstance(held, PendingApprovalCall)
     assert (held.arguments, asked) == (whole, [whole])
-    assert await call(made(pay), arguments) == Done("5000 to ann on 02.01.", "ok")
+    assert await call(made(pay), arguments) == ToolResult("5000 to ann on 02.01.", "ok")
 
 
 async def test_an_agent_s_defaults_win_over_the_function_s_and_the_model_s_over_both() -> None:
     spec = dataclasses.replace(made(pay), defaults={"amount": 7})
-    assert await call(spec, '{"to": "ann"}') == Done("7 to ann on 02.01.", "ok")
-    assert await call(spec, '{"to": "ann", "amount": 9}') == Done("9 to ann on 02.01.", "ok")
+    assert await call(spec, '{"to": "ann"}') == ToolResult("7 to ann on 02.01.", "ok")
+    assert await call(spec, '{"to": "ann", "amount": 9}') == ToolResult("9 to ann on 02.01.", "ok")
 
 
 async def test_a_default_need_not_fit_the_schema_that_arguments_have_to() -> None:
@@ -127,7 +129,7 @@ async def test_a_default_need_not_fit_the_schema_that_arguments_have_to() -> Non
     ) -> str:
         return f"{limit} {order!r}"
 
-    assert await call(made(find)) == Done("0 ''", "ok")
+    assert await call(made(find)) == ToolResult("0 ''", "ok")
     done = await call(made(find), '{"order": ""}')
-    assert isinstance(done, Done)
+    assert isinstance(done, ToolResult)
     assert done.status == "invalid"

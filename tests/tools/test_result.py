@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.tools.calls import Opaque, add_on_loop, call, made, nothing
-from tools.result import Done, truncate
+from tools.result import ToolResult, truncate
 
 
 @dataclasses.dataclass
@@ -32,7 +32,7 @@ class Point:
     ],
 )
 async def test_results_become_text(value: object, content: str) -> None:
-    assert await call(made(lambda: value, name="give")) == Done(content, "ok")
+    assert await call(made(lambda: value, name="give")) == ToolResult(content, "ok")
 
 
 def deep() -> list[object]:
@@ -47,7 +47,7 @@ def deep() -> list[object]:
 )
 async def test_a_result_that_is_no_data_is_an_error(value: object) -> None:
     done = await call(made(lambda: value, name="give"))
-    assert isinstance(done, Done)
+    assert isinstance(done, ToolResult)
     assert (done.status, "Traceback" in done.content) == ("error", False)
 
 
@@ -60,7 +60,7 @@ async def test_results_errors_and_refusals_are_truncated() -> None:
         await call(made(fail), max_output_bytes=1_000),
         await call(made(nothing), policy=lambda *_: "r" * 10_000, max_output_bytes=1_000),
     ):
-        assert isinstance(done, Done)
+        assert isinstance(done, ToolResult)
         assert (done.truncated, 990 < len(done.content) <= 1_000) == (True, True)
         assert done.content.endswith("bytes shown]")
 

@@ -18,9 +18,9 @@ from agents.actions.accept_message import accept_message
 from agents.actions.create_default_team import create_default_team
 from agents.actions.decide_call import Always, Decider, approve_call
 from agents.actions.post_message import post_message, start_conversation
+from agents.actions.redeliver_webhook import ping_webhook
 from agents.actions.save_webhook import save_webhook
 from agents.actions.send_message import send_message
-from agents.actions.redeliver_webhook import ping_webhook
 from agents.inbound.message import Inbound
 from agents.messaging.addresses import sender_of_person
 from agents.models import Agent, Budget, Delivery, Run, WebhookEndpoint

@@ -25,7 +25,7 @@ from tests.sizes import sized
 from tests.web.waiting_calls import unserved
 from tools.approval import digest
 from tools.registry import Registry, definition_hash
-from tools.result import Done
+from tools.result import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -150,7 +150,7 @@ async def test_given_an_approval_when_anything_differs_at_the_execution_then_not
         call_id = "1.1" if kind == "call" else "1.0"
         call = Asked("c", spec.name, json.dumps(arguments))
         found = await others.get(kind, box).prepare(call_id, call, approved)
-        ran += not isinstance(found, Done)
+        ran += not isinstance(found, ToolResult)
     record_property("cases", MUTATIONS)
     record_property("figure:mutations_executed", ran)
     assert ran == 0

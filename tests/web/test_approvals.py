@@ -10,9 +10,9 @@ from django.contrib.auth.models import Group
 from django.test import Client
 from playwright.sync_api import expect
 
-from agents.actions.notify_approvers import announce_calls
 from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import Decider, approve_call, deny_call, edit_call
+from agents.actions.notify_approvers import notify_approvers
 from agents.actions.publish_agent import publish_agent
 from agents.admin.approval_card import card
 from agents.approvals.links import token_of
@@ -232,7 +232,7 @@ class TestLinks:
         viewer.save()
         member(workspace, "admin")  # has no address
         call = unserved(workspace)
-        assert announce_calls(call.run_id) == 1
+        assert notify_approvers(call.run_id) == 1
         [mail] = mailoutbox
         assert mail.to == [person.email]
         assert token_of(call, person.pk).partition(":")[0] in mail.body

@@ -21,8 +21,8 @@ from django.conf import settings
 from standardwebhooks import Webhook
 from websockets.sync.client import connect
 
-from agents.actions.notify_approvers import announce_calls
 from agents.actions.deliver_webhooks import deliver_webhooks
+from agents.actions.notify_approvers import notify_approvers
 from agents.actions.save_channel import save_channel
 from agents.actions.save_webhook import save_webhook
 from agents.actions.start_run import start_run
@@ -221,7 +221,7 @@ def test_given_a_secret_in_every_field_when_a_run_has_used_them_then_none_is_fou
 def _decided_by_mail(site: WebServer, workspace: Workspace, mailbox: Mailbox) -> str:
     """A call waits, and is denied by the link of a mail, whose token is returned."""
     call = unserved(workspace)
-    assert announce_calls(call.run_id) == 1
+    assert notify_approvers(call.run_id) == 1
     [mail] = mailbox.mails
     content = mail.get_payload(decode=True)
     assert isinstance(content, bytes)

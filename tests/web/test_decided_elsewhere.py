@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import Decider, approve_call, deny_call, edit_call
-from agents.actions.resolve_call import settle_call
+from agents.actions.resolve_call import resolve_call
 from agents.approvals.question_state import load_question_state
 from agents.choices import CallResolution
 from agents.models import Decision, ToolCall, Wait
@@ -140,7 +140,7 @@ class TestState:
         doubtful = in_doubt(workspace)
         key = Wait.objects.get(run=doubtful.run, kind="outcome").key
         assert state(doubtful, key) == ("open", "")
-        settle_call(doubtful, CallResolution.SKIPPED, by=BOB)
+        resolve_call(doubtful, CallResolution.SKIPPED, by=BOB)
         assert state(doubtful, key) == ("skipped", "bob")
 
         other = unserved(workspace)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-from agents.actions.notify_approvers import announce_calls
+from agents.actions.notify_approvers import notify_approvers
 from agents.actions.publish_agent import publish_agent
 from agents.models import Agent, RunEvent, ToolBinding, ToolCall, Wait
 from heartbit_site.base.models import AuditEntry
@@ -173,6 +173,6 @@ def test_people_are_written_to(caller: Caller, workspace: Workspace, settings: S
     with receiving_mail() as box:
         settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
         settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", box.port
-        assert announce_calls(wait["run_id"]) == 1
+        assert notify_approvers(wait["run_id"]) == 1
     assert Wait.objects.get(run=wait["run_id"]).asks_person
     caller.post(f"/runs/{wait['run_id']}/cancel")

@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 from playwright.sync_api import expect
 
-from agents.actions.notify_approvers import announce_calls
+from agents.actions.notify_approvers import notify_approvers
 from agents.approvals.links import token_of
 from agents.models import Decision
 from heartbit_site.base.models import AuditEntry
@@ -56,7 +56,7 @@ def test_given_a_question_when_announced_then_the_mail_says_so_and_nothing_of_wh
     workspace: Workspace, clerk: User, mailoutbox: list[EmailMessage]
 ) -> None:
     call = question(workspace, "What is the password?")
-    assert announce_calls(call.run_id) == 1
+    assert notify_approvers(call.run_id) == 1
     [mail] = mailoutbox
     assert (mail.to, mail.subject) == ([clerk.email], "asker asks you a question")
     assert mail.body.startswith("asker asks you a question, with ask_human.\n")

@@ -19,7 +19,7 @@ from agents.actions.start_run import start_run
 from agents.actions.start_tool_call import start_tool_call
 from agents.journal import events
 from agents.live.json_lines import to_json_line
-from agents.live.tree_view import Tree
+from agents.live.tree_view import TreeView
 from agents.live.updates import DeltaUpdate, EventUpdate, RunUpdate
 from agents.llm.messages import AssistantMessage, ToolCall, Usage
 from agents.models import Agent, Run
@@ -277,7 +277,7 @@ class TestTheList:
 
 def lines(*updates: Update) -> list[dict[str, Any]]:
     """What a page's socket sends of run ``a``, which nothing was known of."""
-    tree, found = Tree(), []
+    tree, found = TreeView(), []
     for update in (RunUpdate(Run(pk=A, agent="w", task="T")), *updates):
         view = tree.apply(update)
         if view is not None:

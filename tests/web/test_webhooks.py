@@ -17,10 +17,15 @@ from django.utils import timezone
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from agents.actions.cancel_run import cancel_run
-from agents.actions.deliver_webhooks import KEPT, LEASE_SECONDS, deliver_webhooks, forget_deliveries
+from agents.actions.deliver_webhooks import (
+    KEPT,
+    LEASE_SECONDS,
+    deliver_webhooks,
+    prune_webhook_deliveries,
+)
+from agents.actions.redeliver_webhook import ping_webhook, redeliver_webhook
 from agents.actions.rotate_webhook_secret import rotate_webhook_secret
 from agents.actions.save_webhook import save_webhook
-from agents.actions.redeliver_webhook import ping_webhook, send_webhook_again
 from agents.actions.start_run import start_run
 from agents.choices import Placement
 from agents.delivery.webhooks import EVENTS, RETRY_AFTER
@@ -311,9 +316,9 @@ def test_given_a_receiver_that_never_takes_it_then_it_is_given_up_and_sent_again
     due(endpoint)
     assert deliver_webhooks() == 0
     row = WebhookDelivery.objects.select_related("endpoint__workspace").get(pk=row.pk)
-    send_webhook_again(row, by=SYSTEM)
+    redeliver_webhook(row, by=SYSTEM)
     with pytest.raises(DeliveryStateError, match="on its way"):
-        send_webhook_again(row, by=SYSTEM)
+        redeliver_webhook(row, by=SYSTEM)
     assert deliver_webhooks() == 1
     assert {told.headers["webhook-id"] for told in receiver.told} == {row.message_id}
 
@@ -392,10 +397,10 @@ def test_given_the_beat_then_it_rings_every_five_seconds_and_old_rows_go(
     app.loader.import_default_modules()
     assert (entry["task"], entry["schedule"]) == (queues.DELIVER_WEBHOOKS, 5)
     assert app.tasks[queues.DELIVER_WEBHOOKS]() == 1
-    assert forget_deliveries() == 0
+    assert prune_webhook_deliveries() == 0
     old = timezone.now() - KEPT - timedelta(minutes=1)
     WebhookDelivery.objects.filter(endpoint=endpoint).update(created_at=old)
-    assert forget_deliveries() == 1
+    assert prune_webhook_deliveries() == 1
 
 
 def test_given_the_api_then_webhooks_are_made_changed_and_removed(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.actions.decide_call import Decider
-from agents.actions.resolve_call import settle_call
+from agents.actions.resolve_call import resolve_call
 from agents.choices import CallResolution
 from agents.journal.waits import OUTCOME
 from agents.models import ToolCall, Wait
@@ -24,4 +24,4 @@ def speak(plays: Iterable[Play]) -> None:
     waits = Wait.objects.filter(kind=OUTCOME.name, resolved_at__isnull=True, run_id__in=list(words))
     for wait in waits:
         call = ToolCall.objects.get(run_id=wait.run_id, call_id=wait.call_id)
-        settle_call(call, CallResolution(words[wait.run_id]), by=ANNA)
+        resolve_call(call, CallResolution(words[wait.run_id]), by=ANNA)

@@ -14,7 +14,7 @@ from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import Decider, approve_call, deny_call, edit_call
 from agents.actions.fork_run import Edits, fork_run
 from agents.actions.post_message import post_message, start_conversation
-from agents.actions.resolve_call import settle_call
+from agents.actions.resolve_call import resolve_call
 from agents.actions.start_run import start_run
 from agents.actions.steer_run import steer_run
 from agents.choices import BusyPolicy, CallResolution, Placement
@@ -64,7 +64,7 @@ def _decide(workspace: Workspace) -> None:
                     approve_call(call, digest=call.digest, by=ANNA)
         for call in uncertain_calls(workspace):
             outcome = CallResolution(call.run.task.partition(" ")[0])
-            settle_call(call, outcome, by=ANNA, result="It is out.")
+            resolve_call(call, outcome, by=ANNA, result="It is out.")
 
 
 def _edited(call: Call) -> str:

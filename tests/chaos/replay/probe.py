@@ -20,7 +20,7 @@ from agents.loop.ports import Committed, PendingSuspension, Ports
 from agents.runtime.stopped_tools import StoppedTools, WorkspaceStoppedTools
 from agents.runtime.toolbox import RunToolbox
 from heartbit_site.base.toolspec import ToolContext
-from tools.result import Done
+from tools.result import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -191,13 +191,13 @@ class _Toolbox(RunToolbox):
 
     async def execute(
         self, ready: ReadyCall, intent: Callable[[], Awaitable[None]]
-    ) -> Done | SuspendedCall:
+    ) -> ToolResult | SuspendedCall:
         self._note(ready)
         if ready.prepared.spec.name == delegation.NAME:
             return await super().execute(ready, intent)
         if ready.prepared.spec.effect in ("idempotent", "at_most_once"):
             await intent()
-        return Done("as it was", "ok")
+        return ToolResult("as it was", "ok")
 
     def transaction(self, call_id: str, ready: ReadyCall) -> Callable[[], ToolFinished]:
         self._note(ready)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from agents.loop.journaled import JournaledState
     from agents.loop.protocol import Outcome
     from agents.runtime.active_run import ActiveRun
-    from agents.runtime.engines import Sources
+    from agents.runtime.engines import EngineDependencies
 
 KIND = "echo"
 
@@ -68,7 +68,7 @@ class EchoEngine:
         """Do nothing: nothing that costs is in flight."""
 
 
-async def build(held: ActiveRun, sources: Sources) -> EchoEngine:
+async def build(held: ActiveRun, sources: EngineDependencies) -> EchoEngine:
     """Build the engine of an echo's run."""
     echo = await Definitions(sources.pool, read).get(held.claimed.version_id)
     return EchoEngine(held.journaled, echo)
