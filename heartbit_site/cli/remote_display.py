@@ -14,6 +14,7 @@ from heartbit_site.cli.output import write_json
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from agents.journal.events import Event
     from agents.live.updates import Update
     from heartbit_site.cli.display import Display
 
@@ -117,27 +118,27 @@ def progress(*, plain_lines: bool) -> Progress:
 
 def decoded(update: dict[str, Any]) -> Update:
     """An update of a server as one of ours."""
-    updates = importlib.import_module("agents.live.updates")
-    entries = importlib.import_module("agents.runs.live_entries")
-    events = importlib.import_module("agents.journal.events")
-    readable = importlib.import_module("agents.live.readable")
+    from agents.journal import events  # noqa: PLC0415  only a watched run needs these
+    from agents.live import readable, updates  # noqa: PLC0415
+    from agents.runs import live_entries  # noqa: PLC0415
+
     run_id = UUID(update["run_id"])
     match update["type"]:
         case "run":
             parent = UUID(update["parent_id"]) if update["parent_id"] else None
             named = RunNamed(run_id, parent, update["agent"], update["task"])
-            return cast("Update", updates.RunSeen(named))
+            return cast("Update", updates.RunUpdate(named))
         case "event":
-            event = readable.readable(update["event"], update["payload"])
+            event = cast("Event", readable.readable(update["event"], update["payload"]))
             at = datetime.fromisoformat(update["at"])
-            recorded = events.Recorded(update["seq"], at, event)
-            return cast("Update", updates.Happened(run_id, recorded))
+            recorded = events.RecordedEvent(update["seq"], at, event)
+            return cast("Update", updates.EventUpdate(run_id, recorded))
         case _:
-            delta = entries.Delta(
+            delta = live_entries.Delta(
                 turn=update["turn"],
                 attempt=update["attempt"],
                 offset=update["offset"],
                 text=update["text"],
                 kind=update["kind"],
             )
-            return cast("Update", updates.Streamed(run_id, delta))
+            return cast("Update", updates.DeltaUpdate(run_id, delta))

@@ -92,7 +92,7 @@ class Nursery:
 
 def main() -> None:
     """Fork until the input ends."""
-    importlib.import_module("heartbit_site.cli.startup").begin("heartbit_site.cli.worker")
+    importlib.import_module("heartbit_site.cli.startup").ensure_ready("heartbit_site.cli.worker")
     for name in _LATE:
         importlib.import_module(name)
     importlib.import_module("django.db").connections.close_all()

@@ -101,7 +101,7 @@ def test_given_a_key_then_the_entry_names_it(
 ) -> None:
     path = f"/runs/{run.pk}"
     with Caller(site, key_for(workspace)).http as http:
-        assert http.post(f"{path}/messages", json={"text": "Be brief."}).status_code == 200
+        assert http.post(f"{path}/steer", json={"text": "Be brief."}).status_code == 200
         assert http.post(f"{path}/fork", json={"turn": 0}).status_code == 201
         assert http.post(f"{path}/cancel").status_code == 200
         assert http.post(f"{path}/cancel").status_code == 200
