@@ -22,7 +22,7 @@ URL = os.environ["POOL_TEST_URL"]
 REPORT = Path(os.environ["POOL_TEST_REPORT"])
 
 kombu_patches.install()
-app = Celery("pool-tests", kombu_patches=URL, backend=URL)
+app = Celery("pool-tests", broker=URL, backend=URL)
 app.conf.update(
     accept_content=["json"],
     broker_connection_retry_on_startup=True,
