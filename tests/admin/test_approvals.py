@@ -13,6 +13,7 @@ from django.urls import reverse
 from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import Always, Decider, approve_call, deny_call
 from agents.actions.post_message import post_message, start_conversation
+from agents.admin import queries
 from agents.models import Decision, Grant, ToolCall
 from heartbit_site.base.models import Membership, Workspace
 from tests.admin import rows
@@ -56,7 +57,7 @@ def stranger(*permissions: str) -> Client:
 
 def others(call: ToolCall) -> str:
     """The ids of other waiting calls, as a page sends those that it is to prompt for no more."""
-    every = ToolCall.objects.exclude(pk=call.pk).values_list("pk", flat=True)
+    every = queries.waiting_calls().exclude(pk=call.pk).values_list("pk", flat=True)
     return ",".join(map(str, every))
 
 

@@ -37,7 +37,7 @@ def network() -> str:
 def _one_at_once(database: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Everybody may ask once; nothing is known of keys yet."""
     few, unknown = RateLimiter(settings.REDIS_URL, SLOW), KeyPrefixCache()
-    monkeypatch.setattr(auth, "buckets", lambda: few)
+    monkeypatch.setattr(auth, "rate_limiter", lambda: few)
     monkeypatch.setattr(auth, "prefixes", lambda: unknown)
 
 
