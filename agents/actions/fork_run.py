@@ -77,7 +77,7 @@ class Edits:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """Where the copy ends, which payloads differ in it, and the task if the edits do not say it."""
+    """End of the copied journal, its payloads that differ, and the task unless the edits set it."""
 
     cut: int
     changed: dict[int, dict[str, Any]] = field(default_factory=dict)

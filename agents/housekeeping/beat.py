@@ -1,4 +1,4 @@
-"""What Celery Beat rings for Heartbit itself. People's schedules are rows, not entries here."""
+"""Entries of Celery Beat that belong to Heartbit itself; people's schedules are rows."""
 
 from __future__ import annotations
 

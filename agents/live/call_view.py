@@ -52,7 +52,7 @@ class CallView:
 
     @property
     def decided(self) -> str:
-        """What was decided and by whom, such as `approved by alice`."""
+        """The decision and its author, such as `approved by alice`."""
         return decision(self.decision) if self.decision else ""
 
     @property

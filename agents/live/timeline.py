@@ -1,4 +1,4 @@
-"""What a run's time went into, piece by piece: queueing, model calls, tools, waits. Pure."""
+"""Timeline of a run: the spans it spent in the queue, model calls, tools and waits. Pure."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from heartbit_site.contract.model import (
 from heartbit_site.contract.operation import READ_RUNS, WRITE_RUNS, Operation
 from heartbit_site.contract.runs import Status, UsageOut
 
-#: As ``agents.choices.SecondMessage`` has them.
+#: As ``agents.choices.BusyPolicy`` has them.
 BusyPolicy = Literal["reject", "queue", "interrupt", "steer"]
 
 

@@ -1,6 +1,6 @@
 """Spend no more than a budget allows: reserve before a call, let go once its answer is settled.
 
-The state belongs to a ``Allowance``, one a run; ``agents.runtime.budgets`` has the runtime's.
+The state belongs to an ``Allowance``, one a run; ``agents.runtime.budgets`` has the runtime's.
 """
 
 from __future__ import annotations
