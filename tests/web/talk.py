@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from asgiref.testing import ApplicationCommunicator
 from django.conf import settings
+from django.db import transaction
 
 from agents.actions.cancel_run import cancel_run
 from agents.actions.start_run import start_run
@@ -101,7 +102,8 @@ def run_path(workspace: Workspace, run: object) -> str:
 
 
 def waiting_run(workspace: Workspace) -> UUID:
-    """One that no worker takes."""
-    run = start_run(workspace, "Wait.", agent="writer")
-    cancel_run(workspace, run, reason="not needed")
+    """One that no worker takes: none sees it before it is cancelled."""
+    with transaction.atomic():
+        run = start_run(workspace, "Wait.", agent="writer")
+        cancel_run(workspace, run, reason="not needed")
     return run
