@@ -7,12 +7,14 @@ sentence for every surface, and after how many seconds the next one may be start
 from __future__ import annotations
 
 import math
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from django.db import connection
 
 from agents.choices import Placement
 from agents.errors import QuotaExceededError, TooManyRunsError
+from heartbit_site.base.amounts import duration
 
 if TYPE_CHECKING:
     from agents.models import Agent, Run
@@ -51,8 +53,8 @@ def raise_if_exceeded(agent: Agent) -> None:
         seconds = math.ceil(now["day_seconds"])
         raise QuotaExceededError(
             f"The workspace {agent.workspace.slug} has started its {_runs(now['a_day'])} of today "
-            f"(tier {now['tier']}): more can be started in {_spoken(seconds)}, at midnight UTC, or "
-            "once an operator gives it another tier.",
+            f"(tier {now['tier']}): more can be started in {duration(timedelta(seconds=seconds))}, "
+            "at midnight UTC, or once an operator gives it another tier.",
             seconds,
         )
     a_minute = agent.max_runs_per_minute
@@ -74,13 +76,6 @@ def _now(agent: Agent) -> dict[str, Any]:
 
 def _runs(count: int) -> str:
     return "1 run" if count == 1 else f"{count:,} runs"
-
-
-def _spoken(seconds: int) -> str:
-    """A part of a day, rounded up to minutes."""
-    hours, minutes = divmod(math.ceil(seconds / 60), 60)
-    parts = ([f"{hours} h"] if hours else []) + ([f"{minutes} min"] if minutes else [])
-    return " ".join(parts) or "a moment"
 
 
 def quota_blocked_reason(run: Run) -> str:

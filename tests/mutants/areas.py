@@ -40,7 +40,10 @@ class Area:
 AREAS: Final = {
     "loop": Area(
         ("agents/loop/*.py",),
-        ("tests/loop", "tests/runtime", "tests/output", "tests/runs/test_checkpoints.py"),
+        (
+            *("tests/loop", "tests/runtime", "tests/output", "tests/runs/test_checkpoints.py"),
+            "tests/messaging/test_endless.py",
+        ),
     ),
     "runs": Area(
         ("agents/runs/*.py", "agents/runs/sql/*.sql"),
@@ -80,7 +83,10 @@ AREAS: Final = {
     ),
     "quotas": Area(
         ("agents/limits/quotas.py", "agents/limits/pauses.py", "agents/runtime/budgets.py"),
-        ("tests/quotas", "tests/runtime/test_budgets.py", "tests/operation/test_pauses.py"),
+        (
+            *("tests/quotas", "tests/runtime/test_budgets.py", "tests/operation/test_pauses.py"),
+            "tests/operation/test_own_pauses.py",
+        ),
     ),
     "schedules": Area(
         ("scheduling/*.py", "scheduling/actions/*.py", "agents/housekeeping/*.py"),

@@ -88,6 +88,8 @@ def test_given_an_operator_s_stop_then_the_workspace_s_managers_cannot_end_it(
     assert held(operator.post(halt.replace("halt", "resume"))) == (False, True)
     assert not is_halted(workspace)
     assert audited(workspace)[-2:] == ["workspace.stop", "workspace.start"], "and no refusal"
+    entries = AuditEntry.objects.filter(workspace=workspace, action__startswith="workspace.st")
+    assert set(entries.values_list("target", flat=True)) == {f"workspace:{workspace.pk}"}
 
 
 def test_given_both_stops_then_the_managers_end_their_own_and_the_operator_s_holds(

@@ -125,7 +125,8 @@ class TestOfAPeriod:
         row = await budget(studio.workspace, agent=poor, period="month", max_usd=Decimal(0))
         run = await studio.run("[[text: Never.]]", agent="poor", model="openai:gpt-4o")
         assert limit_of(run) == "budget"
-        assert "the month's budget of agent poor" in (run.error or {})["message"]
+        message = (run.error or {})["message"]
+        assert "the month's budget of agent poor (0.0000 of 0.0000 US dollars)" in message
         run = await studio.run("[[text: Here.]]", agent="rich", model="openai:gpt-4o")
         assert run.output == "Here."
         assert (await fresh(row)).spent_tokens == 0

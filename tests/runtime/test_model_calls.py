@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
+from agents.actions.cancel_run import cancel_run
 from agents.actions.post_message import post_message, start_conversation
 from agents.actions.publish_agent import publish_agent
 from agents.choices import Placement, RunStatus
 from agents.context.tokens import estimate_all
-from agents.journal.events import ContextSummarized, ModelAnswered
-from agents.live.follow import wait_for_end
+from agents.journal.events import ContextSummarized, ModelAnswered, ModelDelayed
+from agents.live.follow import follow, wait_for_end
+from agents.live.updates import EventUpdate
 from agents.llm.adapters.scripted import Reply, ScriptedModel
 from agents.llm.bridge.known import KNOWN
 from agents.llm.errors import RateLimitedError, ThrottledError
@@ -77,6 +79,18 @@ async def test_a_long_pause_is_not_waited_for_once_the_retries_are_used_up(
     run = await studio.run("[[error: 503 retry_after=300]] [[text: Never.]]")
     assert (run.status, (run.error or {})["kind"]) == (RunStatus.FAILED, "model")
     assert "model.delayed" not in kinds(await studio.events(run))
+
+
+async def test_a_long_pause_counts_the_attempts_that_came_before_it(
+    studio: Studio, agent: Create
+) -> None:
+    await orm.run_in_thread(lambda: agent(max_retries=5, retry_base_delay_ms=1))
+    run_id = await studio.start("[[error: 503 retry_after=300 after=2]] [[run: third]]")
+    async for update in follow(run_id, studio.host.window):
+        if isinstance(update, EventUpdate) and isinstance(update.recorded.event, ModelDelayed):
+            assert update.recorded.event.attempts == 3
+            break
+    await orm.run_in_thread(lambda: cancel_run(studio.workspace, run_id, reason="seen"))
 
 
 async def test_the_next_model_answers_when_the_first_fails(studio: Studio, agent: Create) -> None:

@@ -11,7 +11,8 @@ A directive is ``[[name: value]]``; JSON inside may hold further directives, for
     [[latency: 200]] [[stream: 500]]   milliseconds before the first and over all further pieces
     [[chunks: 10]]                     pieces of the text
     [[clock: 100]]                     so many pieces, each the time at which it is sent and ";"
-    [[error: 429 retry_after=2]]       refuse; [[error: 503 page=html times=1]] only the first time
+    [[error: 429 retry_after=2]]       refuse; [[error: 503 page=html times=1]] only the first time;
+                                       with after=2 the third refusal is the first to name a wait
     [[event: overloaded_error]]        an error event in the middle of the stream; also with times=;
                                        with held=1 it is sent on ``POST /release/<run>``
     [[cut: 300]]                       close the connection after so many bytes; also with times=

@@ -243,7 +243,9 @@ class WireServer:
     def _refuse(self, call: _Call, fault: Fault) -> None:
         self._failed()
         status = int(fault.value)
-        wait = fault.options.get("retry_after")
+        struck = self._faults[call.conversation.run, call.conversation.turn]
+        has_wait = struck > int(fault.options.get("after", "0"))
+        wait = fault.options.get("retry_after") if has_wait else None
         headers = f"retry-after: {wait.replace('_', ' ')}\r\n" if wait else ""
         if fault.options.get("page") == "html":
             page = f"<html><title>{status} Scripted page</title></html>".encode()
