@@ -42,7 +42,7 @@ AREAS: Final = {
         ("agents/loop/*.py",),
         (
             *("tests/loop", "tests/runtime", "tests/output", "tests/runs/test_checkpoints.py"),
-            "tests/messaging/test_endless.py",
+            *("tests/messaging/test_endless.py", "tests/travel", "tests/kinds"),
         ),
     ),
     "runs": Area(

@@ -193,6 +193,12 @@ def test_without_an_archive_nothing_is_deleted(
     assert left(workspace) == {run}
 
 
+def test_housekeeping_counts_what_it_archived(workspace: Workspace, directory: Path) -> None:
+    run_housekeeping(goes_on=lambda: True)  # what others left
+    age(workspace, 100, finished(workspace))
+    assert run_housekeeping(goes_on=lambda: True) == 1
+
+
 def test_a_crash_between_file_and_deletion_loses_nothing(
     workspace: Workspace, directory: Path
 ) -> None:
