@@ -18,6 +18,7 @@ from agents.journal.events import (
     CancelRequested,
     RunSucceeded,
     ToolFinished,
+    ToolStarted,
     WaitResolved,
 )
 from agents.llm.messages import ToolCall
@@ -33,7 +34,15 @@ from tests.runs.holding import accept, answer, claimant, fetch, hold, pool, susp
 __all__ = ["claimant", "pool"]
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from agents.runs.pool import Pool
+
+
+async def statuses(run_id: UUID) -> dict[str, str]:
+    """Return the status of each of a run's calls."""
+    rows = ToolCallRow.objects.filter(run_id=run_id).values_list("call_id", "status")
+    return await orm.run_in_thread(lambda: dict(rows))
 
 
 class TestAccepting:
@@ -140,6 +149,19 @@ class TestProjection:
         )
         run = await fetch(run_id)
         assert (run.input_tokens, run.output_tokens) == (7, 3)
+
+    async def test_a_call_s_events_change_its_row_alone(
+        self, workspace: Workspace, pool: Pool, claimant: Claimant
+    ) -> None:
+        other, mine = [await orm.run_in_thread(lambda: accept(workspace)) for _ in range(2)]
+        for run_id in (other, mine):
+            _, lease = await hold(pool, claimant, run_id)
+            await lease.record(answer(1, *(ToolCall(id, "clock", "{}") for id in "ab")))
+        await lease.record(ToolStarted("1.0", "pure"))
+        assert await statuses(mine) == {"1.0": "started", "1.1": "pending"}
+        await lease.record(ToolFinished("1.0", "ok", "Noon.", "pure"))
+        assert await statuses(mine) == {"1.0": "ok", "1.1": "pending"}
+        assert await statuses(other) == {"1.0": "pending", "1.1": "pending"}
 
 
 class TestJoining:
