@@ -16,6 +16,7 @@ from agents.errors import AgentNotFoundError, EmptyTaskError, LeaseLostError
 from agents.journal.events import (
     CallWaiting,
     CancelRequested,
+    RunCancelled,
     RunSucceeded,
     ToolFinished,
     ToolStarted,
@@ -227,6 +228,14 @@ class TestCancelling:
         assert isinstance(await lease.finish(RunSucceeded("late")), Committed)
         assert lease.ring is None, "a wait of a terminal run never queues it"
         assert (await fetch(parent)).status == RunStatus.CANCELLED
+
+    async def test_what_it_had_said_is_its_output(
+        self, workspace: Workspace, pool: Pool, claimant: Claimant
+    ) -> None:
+        run_id = await orm.run_in_thread(lambda: accept(workspace))
+        _, lease = await hold(pool, claimant, run_id)
+        await lease.finish(RunCancelled("enough", partial="So far."))
+        assert (await fetch(run_id)).output == "So far."
 
     async def test_a_run_that_has_ended_stays_as_it_is(
         self, workspace: Workspace, pool: Pool, claimant: Claimant
