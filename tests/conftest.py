@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import certifi
+import hypothesis
 import pytest
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.db import connections
+from hypothesis import HealthCheck
 
 from agents.actions.create_default_team import create_default_team
 from heartbit_site.base import orm
@@ -53,6 +55,11 @@ def pytest_configure() -> None:
     prepared_processes.forks = True
     PBKDF2PasswordHasher.iterations = 1_000  # of a million, which take half a second a password
     gc.disable()
+    # How fast examples are is the machine's, and no property of the code.
+    hypothesis.settings.register_profile(
+        "heartbit", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    )
+    hypothesis.settings.load_profile("heartbit")
 
 
 def pytest_collection_finish() -> None:

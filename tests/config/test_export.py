@@ -100,7 +100,6 @@ WORKSPACES = st.dictionaries(
 
 @settings(
     max_examples=20,
-    deadline=None,
     phases=[Phase.explicit, Phase.generate],  # shrinking would take minutes
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

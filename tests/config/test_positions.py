@@ -68,7 +68,7 @@ def test_lines_are_counted_alike_with_either_line_ending() -> None:
     assert positions(EXAMPLE.replace("\n", "\r\n")) == positions(EXAMPLE)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(documents())
 def test_every_key_of_a_generated_document_is_found_where_it_is_written(
     document: tuple[str, dict[str, Any]],
@@ -88,7 +88,7 @@ def test_every_key_of_a_generated_document_is_found_where_it_is_written(
     assert set(places) == set(_paths(content, ()))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(VALUES, TEXT)
 def test_a_written_value_reads_back_as_itself(content: Any, name: str) -> None:
     again = tomllib.loads(f"{key(name)} = {value(content)}\n")
@@ -99,7 +99,7 @@ def test_a_written_value_reads_back_as_itself(content: Any, name: str) -> None:
 QUOTES = st.text(st.sampled_from("\"'\\\n\r\t x\x00\x1b\u202e\u2028é"), max_size=20)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(QUOTES)
 def test_quotes_backslashes_and_line_breaks_survive(content: str) -> None:
     written = f"x = {value(content)}\n"

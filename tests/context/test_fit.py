@@ -67,7 +67,7 @@ def in_order(part: Conversation, whole: Conversation) -> bool:
 
 
 @given(conversations(), ANY)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_given_any_conversation_when_fitted_then_the_rules_hold(
     messages: Conversation, strategy: Strategy
 ) -> None:
@@ -82,7 +82,7 @@ def test_given_any_conversation_when_fitted_then_the_rules_hold(
 
 
 @given(conversations(), LIMITED)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_given_a_budget_when_fitted_then_it_is_kept_or_only_the_least_is(
     messages: Conversation, strategy: Strategy
 ) -> None:
@@ -94,7 +94,7 @@ def test_given_a_budget_when_fitted_then_it_is_kept_or_only_the_least_is(
 
 
 @given(conversations(), LIMITED)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_given_something_was_left_out_then_no_reasoning_is_sent(
     messages: Conversation, strategy: Strategy
 ) -> None:
@@ -105,7 +105,7 @@ def test_given_something_was_left_out_then_no_reasoning_is_sent(
 
 
 @given(conversations(), st.integers(1, 4_000))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_given_a_window_then_it_is_the_longest_run_of_newest_groups(
     messages: Conversation, tokens: int
 ) -> None:
@@ -121,7 +121,7 @@ def test_given_a_window_then_it_is_the_longest_run_of_newest_groups(
 
 
 @given(threads(), ANY)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_given_a_task_on_a_thread_when_fitted_then_it_stays_and_the_rules_hold(
     thread: tuple[Conversation, Message], strategy: Strategy
 ) -> None:
@@ -136,7 +136,7 @@ def test_given_a_task_on_a_thread_when_fitted_then_it_stays_and_the_rules_hold(
 
 
 @given(threads(), LIMITED)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_given_a_task_on_a_thread_then_the_budget_is_kept_or_only_the_least_and_it_are(
     thread: tuple[Conversation, Message], strategy: Strategy
 ) -> None:

@@ -44,7 +44,7 @@ def test_given_a_question_after_an_answer_then_the_question_alone_is_newest() ->
 
 
 @given(conversations())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_given_any_conversation_then_groups_are_a_partition_and_each_is_complete(
     messages: Conversation,
 ) -> None:

@@ -36,7 +36,7 @@ def long_conversation(turns: int, size: int = 2_000) -> Conversation:
 
 
 @given(conversations(max_turns=10), STRATEGIES, st.text() | st.just("fact " * 9_000))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_given_a_summary_is_due_when_replaced_then_the_conversation_is_valid_and_smaller(
     messages: Conversation, strategy: Summarize, text: str
 ) -> None:
@@ -54,7 +54,7 @@ def test_given_a_summary_is_due_when_replaced_then_the_conversation_is_valid_and
 
 
 @given(conversations(max_turns=10), STRATEGIES)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_given_any_conversation_then_a_cut_ends_at_a_border_and_leaves_the_newest(
     messages: Conversation, strategy: Summarize
 ) -> None:
@@ -71,7 +71,7 @@ def test_given_any_conversation_then_a_cut_ends_at_a_border_and_leaves_the_newes
 
 
 @given(threads(), STRATEGIES, st.text() | st.just("fact " * 9_000))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_given_a_task_on_a_thread_when_a_summary_replaces_the_older_part_then_the_task_stays(
     thread: tuple[Conversation, Message], strategy: Summarize, text: str
 ) -> None:
@@ -198,7 +198,7 @@ HOSTILE = st.lists(
 
 
 @given(HOSTILE, HOSTILE)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_given_hostile_content_then_every_line_of_it_is_quoted(content: str, name: str) -> None:
     call = ToolCall("c", name, content)
     replaced: Conversation = (

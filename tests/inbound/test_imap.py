@@ -433,7 +433,6 @@ def test_a_fault_of_whoever_reads_stays_his() -> None:
 @example(pieces=[b"* OK x\r\n", b"* CAPABILITY\r\nTAG OK y\r\n", b"+ x\r\n"])
 @examples(
     max_examples=150,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_whatever_a_server_says_ends_in_a_sentence(

@@ -43,6 +43,7 @@ AREAS: Final = {
         (
             *("tests/loop", "tests/runtime", "tests/output", "tests/runs/test_checkpoints.py"),
             *("tests/messaging/test_endless.py", "tests/travel", "tests/kinds"),
+            "tests/library/test_run.py",
         ),
     ),
     "runs": Area(

@@ -39,7 +39,7 @@ PLAIN = json.dumps(ANSWER)
 
 
 @given(CASES)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_given_an_answer_that_fits_then_it_is_that_answer(case: Case) -> None:
     schema, value = case
     _, is_wrapped = wrapped(schema)
@@ -50,7 +50,7 @@ def test_given_an_answer_that_fits_then_it_is_that_answer(case: Case) -> None:
 
 
 @given(CASES, ANY_JSON | st.none())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_given_any_text_then_an_answer_fits_or_the_model_is_told_why(
     case: Case, value: JSONValue
 ) -> None:
@@ -64,7 +64,7 @@ def test_given_any_text_then_an_answer_fits_or_the_model_is_told_why(
 
 
 @given(CASES, st.sampled_from(["string", "fence", "arguments", "tool", "call", "prose"]))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_given_a_right_answer_in_a_wrong_wrapping_then_it_is_accepted(
     case: Case, wrapping: str
 ) -> None:
@@ -275,7 +275,7 @@ def test_given_a_schema_that_cannot_be_used_then_one_sentence_says_why(
 
 
 @given(ANY_JSON)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_given_any_answer_then_its_text_is_the_same_whatever_the_order_of_names(
     value: JSONValue,
 ) -> None:

@@ -30,7 +30,7 @@ LINES = st.lists(
 
 
 @given(LINES)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_given_fences_of_every_length_then_blocks_are_those_of_commonmark(lines: list[str]) -> None:
     text = "".join(f"{line}\n" for line in lines)
     expected = [

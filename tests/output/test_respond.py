@@ -73,7 +73,7 @@ def test_given_definitions_then_they_move_to_the_top() -> None:
 
 
 @given(CASES, ANY_JSON)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_given_any_schema_and_value_then_wrapping_changes_neither_verdict_nor_schema(
     case: Case, other: JSONValue
 ) -> None:
@@ -88,7 +88,7 @@ def test_given_any_schema_and_value_then_wrapping_changes_neither_verdict_nor_sc
 
 
 @given(TREES)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_given_a_schema_that_refers_to_itself_then_it_still_does_when_wrapped(
     value: JSONValue,
 ) -> None:

@@ -58,7 +58,7 @@ def test_given_only_what_is_required_then_there_are_no_empty_headings() -> None:
 
 
 @given(PAYLOADS)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_given_any_payload_then_it_is_storable_and_reads_back_and_keeps_its_inputs(
     value: dict[str, Any],
 ) -> None:

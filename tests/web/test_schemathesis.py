@@ -80,7 +80,6 @@ def asked(case: schemathesis.Case[Any], site: WebServer, key: str, checks: list[
 
 EXAMPLES = settings(
     max_examples=sized(1, full=20),
-    deadline=None,
     derandomize=True,
     database=None,
     phases=[Phase.explicit, Phase.generate],
