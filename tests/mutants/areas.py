@@ -69,6 +69,7 @@ AREAS: Final = {
             *("tests/runtime/test_lost_right.py", "tests/api/test_decisions.py"),
             *("tests/web/test_questions.py", "tests/web/test_question_links.py"),
             *("tests/web/test_approvals.py", "tests/web/test_approval_integrity.py"),
+            "tests/web/test_decided_elsewhere.py",
         ),
     ),
     "auth": Area(
