@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from agents.context import strategy as context_strategy
 from agents.definitions import validators
 from agents.output.check import check_response_schema
+from heartbit_site.base import aio
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.library import shared_host
 from heartbit_site.library.callback_set import Callbacks
@@ -291,7 +292,7 @@ class Heartbit:
 
 def block_on(name: str, instead: str, start: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
     """Await something from code that is not async; callbacks are called in this thread."""
-    if _loop_is_running():
+    if aio.is_loop_running():
         raise ConfigurationError(
             f"{name}() blocks, and an event loop is running here: write `await ...{instead}(...)`."
         )
@@ -320,14 +321,6 @@ async def _woken_by_signals(work: Coroutine[Any, Any, Result]) -> Result:
         finally:
             loop.remove_reader(reader)
             signal.set_wakeup_fd(former)
-
-
-def _loop_is_running() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
 
 
 def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
