@@ -45,14 +45,14 @@ class Heartbit:
     Attributes:
         workspace: The slug of the workspace that the runs belong to.
         team: Who works.
-        listeners: Who is told.
+        callbacks: Who is told.
         entries: The blackboard's first entries.
         answer_type: What a structured answer becomes.
     """
 
     workspace: str = "default"
     team: Team = field(default_factory=Team)
-    listeners: Callbacks = field(default_factory=Callbacks)
+    callbacks: Callbacks = field(default_factory=Callbacks)
     entries: Mapping[str, Any] = field(default_factory=dict)
     answer_type: type[BaseModel] | None = None
 
@@ -160,7 +160,7 @@ class Heartbit:
             raise ConfigurationError(f'calls is {calls!r}: it is "effects", "always" or "never".')
         builder = self._with_every(approval=calls)
         return replace(
-            builder, listeners=replace(self.listeners, ask=_callable(callback, "on_approval"))
+            builder, callbacks=replace(self.callbacks, ask=_callable(callback, "on_approval"))
         )
 
     def on_text(
@@ -173,10 +173,10 @@ class Heartbit:
             on_restart: Called when a model call is repeated: what came since the last tool call
                 is void, and comes again from its beginning.
         """
-        listeners = replace(self.listeners, text=_callable(callback, "on_text"))
+        callbacks = replace(self.callbacks, text=_callable(callback, "on_text"))
         if on_restart is not None:
-            listeners = replace(listeners, restart=_callable(on_restart, "on_restart"))
-        return replace(self, listeners=listeners)
+            callbacks = replace(callbacks, restart=_callable(on_restart, "on_restart"))
+        return replace(self, callbacks=callbacks)
 
     def on_event(self, callback: Callable[..., Any]) -> Self:
         """Be told of each fact that is journaled, of sub-agents too.
@@ -184,8 +184,8 @@ class Heartbit:
         Args:
             callback: Called with each ``Event``, sync or async.
         """
-        listeners = replace(self.listeners, event=_callable(callback, "on_event"))
-        return replace(self, listeners=listeners)
+        callbacks = replace(self.callbacks, event=_callable(callback, "on_event"))
+        return replace(self, callbacks=callbacks)
 
     def blackboard(self, entries: Mapping[str, Any]) -> Self:
         """Write the team's shared entries before it begins; its tools read and change them.
@@ -266,20 +266,20 @@ class Heartbit:
         await self.aclose()
 
     async def _perform(self, task: str, thread: Conversation | None) -> Result:
-        stage = await asyncio.to_thread(shared_host.acquire)
+        shared = await asyncio.to_thread(shared_host.acquire)
         try:
             # Models can be imported only now that Django is set up.
             from heartbit_site.library.execution import execute  # noqa: PLC0415
             from heartbit_site.library.run_request import RunRequest  # noqa: PLC0415
 
-            order = RunRequest(
+            request = RunRequest(
                 task=task,
                 workspace=self.workspace,
                 team=self.team,
                 entries=self.entries,
                 thread=thread,
             )
-            return await execute(stage, order, self.listeners, self.answer_type)
+            return await execute(shared, request, self.callbacks, self.answer_type)
         finally:
             shared_host.release()
 
