@@ -12,7 +12,7 @@ from django.contrib.auth import get_user_model
 from agents.errors import RunNotFoundError
 from agents.live.changes import KINDS
 from agents.live.feeds import subscribed
-from agents.live.member_consumer import ABSENT, MALFORMED, SILENT, UNKNOWN, MemberConsumer
+from agents.live.member_consumer import IDLE, MALFORMED, NOT_FOUND, UNKNOWN, MemberConsumer
 from agents.live.watchers import watch
 from agents.querysets import find_run
 from heartbit_site.base import orm, sessions
@@ -32,16 +32,16 @@ class RunConsumer(MemberConsumer):
     "end"}``. A page whose socket was cut off asks again, and misses nothing.
     """
 
-    async def admitted(self) -> int | None:
+    async def on_admitted(self) -> int | None:
         """Find the run, and wait for the page to ask."""
         wanted = self.scope["url_route"]["kwargs"]["run"]
         try:
             run = await orm.run_in_thread(lambda: find_run(self.access.workspace, wanted))
         except RunNotFoundError:
-            return ABSENT
+            return NOT_FOUND
         self._root_id = run.root_id
         self._asked = asyncio.Event()
-        self.alongside(self._hurry())
+        self.start_task(self._hurry())
         return None
 
     async def receive_json(self, content: Any, **kwargs: Any) -> None:
@@ -51,13 +51,13 @@ class RunConsumer(MemberConsumer):
             await self.close(MALFORMED)
             return
         self._asked.set()
-        self.alongside(self._tell(after))
+        self.start_task(self._tell(after))
 
     async def _hurry(self) -> None:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._asked.wait(), ASK_SECONDS)
         if not self._asked.is_set():
-            await self.close(SILENT)
+            await self.close(IDLE)
 
     async def _tell(self, after: Mapping[UUID, int]) -> None:
         async with contextlib.aclosing(watch(self._root_id, after=after)) as batches:
@@ -75,9 +75,9 @@ class WorkspaceConsumer(MemberConsumer):
     person and of the runs, also when no number does.
     """
 
-    async def admitted(self) -> int | None:
+    async def on_admitted(self) -> int | None:
         """Begin."""
-        self.alongside(self._follow())
+        self.start_task(self._follow())
         return None
 
     async def receive_json(self, content: Any, **kwargs: Any) -> None:
@@ -113,7 +113,7 @@ class AdminConsumer(MemberConsumer):
     _reach: frozenset[int | None] = frozenset()
     _following: asyncio.Task[None] | None = None
 
-    async def admitted(self) -> int | None:
+    async def on_admitted(self) -> int | None:
         """Begin."""
         self._follow_reach()
         return None
@@ -126,12 +126,12 @@ class AdminConsumer(MemberConsumer):
         scope: Any = self.scope  # with ``heartbit_site.api.sockets``'s word on a key
         if "opened" in scope:
             # A key that opens something belongs to one workspace, whose socket it may open.
-            return scope["opened"] if isinstance(scope["opened"], int) else ABSENT
+            return scope["opened"] if isinstance(scope["opened"], int) else NOT_FOUND
         user: Any = self.scope["user"]
         if not user.is_authenticated:
             return UNKNOWN
         self._reach = _reach_of(user.pk)
-        return None if self._reach else ABSENT
+        return None if self._reach else NOT_FOUND
 
     def _still(self) -> int | None:
         user: Any = self.scope["user"]
@@ -142,14 +142,14 @@ class AdminConsumer(MemberConsumer):
         if now != self._reach:
             self._reach = now
             self._loop.call_soon_threadsafe(self._follow_reach)
-        return None if now else ABSENT
+        return None if now else NOT_FOUND
 
     def _follow_reach(self) -> None:
         self._loop = asyncio.get_running_loop()
         if self._following is not None:
             self._following.cancel()
         if self._is_in or self._following is None:
-            self._following = self.alongside(self._follow())
+            self._following = self.start_task(self._follow())
 
     async def _follow(self) -> None:
         reach = self._reach

@@ -81,26 +81,10 @@ def calls_waiting(workspace: Workspace | None = None) -> QuerySet[ToolCall]:
     Args:
         workspace: Of this one alone; None, for the admin's superusers: of all.
     """
-    scope = {} if workspace is None else {"run__workspace": workspace}
-    return (
-        ToolCall.objects.filter(
-            **scope,
-            run__status__in=[RunStatus.WAITING, RunStatus.RUNNING],
-            status=CallStatus.WAITING,
-            shown__isnull=False,
-        )
-        .filter(
-            Exists(
-                Wait.objects.filter(
-                    run=OuterRef("run"),
-                    call_id=OuterRef("call_id"),
-                    kind=APPROVAL.name,
-                    resolved_at__isnull=True,
-                )
-            )
-        )
-        .select_related("run", "run__version__agent")
-        .order_by("id")
+    return _calls_asked_about(APPROVAL.name, workspace).filter(
+        run__status__in=[RunStatus.WAITING, RunStatus.RUNNING],
+        status=CallStatus.WAITING,
+        shown__isnull=False,
     )
 
 
@@ -110,20 +94,18 @@ def uncertain_calls(workspace: Workspace | None = None) -> QuerySet[ToolCall]:
     Args:
         workspace: Of this one alone; None, for the admin's superusers: of all.
     """
+    return _calls_asked_about(OUTCOME.name, workspace).filter(
+        run__finished_at__isnull=True, status=CallStatus.UNCERTAIN
+    )
+
+
+def _calls_asked_about(kind: str, workspace: Workspace | None) -> QuerySet[ToolCall]:
     scope = {} if workspace is None else {"run__workspace": workspace}
     asked = Wait.objects.filter(
-        run=OuterRef("run"),
-        call_id=OuterRef("call_id"),
-        kind=OUTCOME.name,
-        resolved_at__isnull=True,
+        run=OuterRef("run"), call_id=OuterRef("call_id"), kind=kind, resolved_at__isnull=True
     )
-    return (
-        ToolCall.objects.filter(
-            Exists(asked), **scope, run__finished_at__isnull=True, status=CallStatus.UNCERTAIN
-        )
-        .select_related("run", "run__version__agent")
-        .order_by("id")
-    )
+    found = ToolCall.objects.filter(Exists(asked), **scope)
+    return found.select_related("run", "run__version__agent").order_by("id")
 
 
 def waits_for_people(workspace: Workspace | None = None) -> QuerySet[Wait]:

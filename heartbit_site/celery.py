@@ -14,11 +14,10 @@ from celery import Celery
 from django.conf import settings
 from kombu import Connection
 
-from agents.housekeeping import beat as housekeeping
+from agents.housekeeping.beat import BEAT_SCHEDULE
 from heartbit_site import kombu_patches
 from heartbit_site.base import queues
 from heartbit_site.environment import celery_broker
-from scheduling import beat as scheduling
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "heartbit_site.settings")
 kombu_patches.install()
@@ -78,7 +77,7 @@ app.conf.update(
     timezone="UTC",
     enable_utc=True,
     imports=("agents.tasks", "scheduling.tasks"),
-    beat_schedule=housekeeping.BEAT_SCHEDULE | scheduling.BEAT_SCHEDULE,
+    beat_schedule=BEAT_SCHEDULE,
     beat_scheduler="django_celery_beat.schedulers:DatabaseScheduler",
     beat_sync_every=1,
     beat_max_loop_interval=1,

@@ -44,7 +44,7 @@ class RunHost(bootsteps.StartStopStep):
         # Before anything is claimed: whoever leaves a moment later hands it back as well.
         worker_shutting_down.connect(_drain, weak=False)
         worker.start(queues=names, slots=parent.pool.limit)
-        worker.host().process.control.on_wanted = _obey
+        worker.host().process.control.on_requested_action = _obey
         self._clock = SchedulerThread(fire_due)
         self._clock.start()
 

@@ -36,12 +36,12 @@ class Accepted:
     Attributes:
         run_id: What answers it; None: it was refused when it came first.
         conversation_id: Where; None: that is gone, or there never was one.
-        repeated: It was taken before, and nothing was done now.
+        is_duplicate: It was taken before, and nothing was done now.
     """
 
     run_id: UUID | None
     conversation_id: UUID | None
-    repeated: bool
+    is_duplicate: bool
 
 
 @transaction.atomic
@@ -67,7 +67,7 @@ def accept_message(channel: Channel, message: Inbound) -> Accepted:
     channel = found
     before = InboundMessage.objects.filter(channel=channel, external_id=message.external_id).first()
     if before is not None:
-        return Accepted(before.run_id, before.conversation_id, repeated=True)
+        return Accepted(before.run_id, before.conversation_id, is_duplicate=True)
     _refuse_if_closed(channel)
     if len(message.text) > MOST_CHARACTERS:
         raise MessageTooLongError(
@@ -100,7 +100,7 @@ def accept_message(channel: Channel, message: Inbound) -> Accepted:
     )
     if channel.trouble:
         Channel.objects.filter(pk=channel.pk).update(trouble="")
-    return Accepted(posted.run_id, conversation.pk, repeated=False)
+    return Accepted(posted.run_id, conversation.pk, is_duplicate=False)
 
 
 def _refuse_if_closed(channel: Channel) -> None:

@@ -143,8 +143,6 @@ def accept_fork(
     version = find_version(source.version.agent, edits.version) if edits.version else None
     past = load_history(source)
     plan = _plan(source, past, turn, edits, version or source.version)
-    if edits.task:
-        plan.changed[1] = {**past.payloads[1], "task": edits.task}
     forked = RunForked(str(source.pk), plan.cut, turn, edits.said(), by.name)
     events: list[Event] = [forked]
     if edits.message:

@@ -71,7 +71,7 @@ def refuse_mail(
             "reason": reason[:_MOST_SAID],
         },
     )
-    return Accepted(row.run_id, row.conversation_id, repeated=not is_new)
+    return Accepted(row.run_id, row.conversation_id, is_duplicate=not is_new)
 
 
 def _name(raw: bytes) -> str:

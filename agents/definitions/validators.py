@@ -27,7 +27,7 @@ from heartbit_site.base.untrusted import (
 from tools.registry import closest
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
 PROVIDER_NAMES: Final = (*PROVIDERS, *KNOWN)
 KEYS_BELONG: Final = (
@@ -143,31 +143,24 @@ def storable_json(content: Any) -> Any:
     return content
 
 
-def usable_schema(schema: dict[str, Any]) -> dict[str, Any]:
-    """A JSON Schema."""
-    try:
-        check_schema(schema)
-    except ConfigurationError as error:
-        raise ValueError(f"cannot be used: {_end(str(error))}") from error
-    return schema
+def _accepted_by(
+    check: Callable[[dict[str, Any]], object],
+) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """Build a validator of tables from a check that raises ConfigurationError."""
+
+    def validate(content: dict[str, Any]) -> dict[str, Any]:
+        try:
+            check(content)
+        except ConfigurationError as error:
+            raise ValueError(f"cannot be used: {_end(str(error))}") from error
+        return content
+
+    return validate
 
 
-def response_schema(schema: dict[str, Any]) -> dict[str, Any]:
-    """A JSON Schema that a model's final answer can be held to."""
-    try:
-        check_response_schema(schema)
-    except ConfigurationError as error:
-        raise ValueError(f"cannot be used: {_end(str(error))}") from error
-    return schema
-
-
-def strategy(content: dict[str, Any]) -> dict[str, Any]:
-    """What of a long conversation the model is sent."""
-    try:
-        context_strategy.parse(content)
-    except ConfigurationError as error:
-        raise ValueError(f"cannot be used: {_end(str(error))}") from error
-    return content
+usable_schema = _accepted_by(check_schema)
+response_schema = _accepted_by(check_response_schema)  # that a final answer can be held to
+strategy = _accepted_by(context_strategy.parse)
 
 
 def unknown_tool(name: object, tools: Collection[str]) -> str:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from heartbit_site.base import queues
 
 HOUSEKEEPING_SECONDS = 3600.0
-CHECK_ACCOUNTS_SECONDS = 600.0
-DELIVER_WEBHOOKS_SECONDS = 5.0
-DELIVER_RESULTS_SECONDS = 5.0
-QUOTA_NOTICES_SECONDS = 10.0
-POLL_MAILBOXES_SECONDS = 30.0
+_SECONDS = {
+    "check-accounts": (queues.CHECK_ACCOUNTS, 600.0),
+    "deliver-webhooks": (queues.DELIVER_WEBHOOKS, 5.0),
+    "deliver-results": (queues.DELIVER_RESULTS, 5.0),
+    "send-quota-notices": (queues.SEND_QUOTA_NOTICES, 10.0),
+    "poll-mailboxes": (queues.POLL_MAILBOXES, 30.0),
+    "prune-firings": (queues.PRUNE_FIRINGS, 3600.0),
+}
 
 BEAT_SCHEDULE = {
     "heartbit-housekeeping": {
@@ -17,30 +20,13 @@ BEAT_SCHEDULE = {
         "schedule": HOUSEKEEPING_SECONDS,
         "options": {"queue": queues.SYSTEM},
     },
-    "heartbit-check-accounts": {
-        "task": queues.CHECK_ACCOUNTS,
-        "schedule": CHECK_ACCOUNTS_SECONDS,
-        # Without a worker nothing piles up: the next ring asks the same.
-        "options": {"queue": queues.SYSTEM, "expires": CHECK_ACCOUNTS_SECONDS},
-    },
-    "heartbit-deliver-webhooks": {
-        "task": queues.DELIVER_WEBHOOKS,
-        "schedule": DELIVER_WEBHOOKS_SECONDS,
-        "options": {"queue": queues.SYSTEM, "expires": DELIVER_WEBHOOKS_SECONDS},
-    },
-    "heartbit-deliver-results": {
-        "task": queues.DELIVER_RESULTS,
-        "schedule": DELIVER_RESULTS_SECONDS,
-        "options": {"queue": queues.SYSTEM, "expires": DELIVER_RESULTS_SECONDS},
-    },
-    "heartbit-send-quota-notices": {
-        "task": queues.SEND_QUOTA_NOTICES,
-        "schedule": QUOTA_NOTICES_SECONDS,
-        "options": {"queue": queues.SYSTEM, "expires": QUOTA_NOTICES_SECONDS},
-    },
-    "heartbit-poll-mailboxes": {
-        "task": queues.POLL_MAILBOXES,
-        "schedule": POLL_MAILBOXES_SECONDS,
-        "options": {"queue": queues.SYSTEM, "expires": POLL_MAILBOXES_SECONDS},
+    **{
+        f"heartbit-{name}": {
+            "task": task,
+            "schedule": seconds,
+            # Without a worker nothing piles up: the next message asks for the same.
+            "options": {"queue": queues.SYSTEM, "expires": seconds},
+        }
+        for name, (task, seconds) in _SECONDS.items()
     },
 }

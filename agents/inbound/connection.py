@@ -136,7 +136,7 @@ class Connection(IMAP4):
         except TimeoutError:
             raise self._too_late() from None
 
-    def leave(self) -> None:
+    def log_out(self) -> None:
         """Log out, without waiting long for an answer that tells nothing."""
         self._ends = min(self._ends, time.monotonic() + _LEAVE_SECONDS)
         self.logout()

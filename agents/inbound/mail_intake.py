@@ -48,7 +48,7 @@ def to_inbound(channel: Channel, mail: Mail) -> Inbound:
         text="\n".join([*lines, "", mail.text]),
         sender=sender,
         title=mail.subject or f"Mail from {mail.sender}",
-        answers=tuple(dict.fromkeys(filter(None, answers))),
+        in_reply_to=tuple(dict.fromkeys(filter(None, answers))),
         reply=_reply(mail, addressee) if channel.reply else None,
     )
 

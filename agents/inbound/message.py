@@ -19,7 +19,7 @@ class Inbound:
         sender: Who wrote it, as far as the message says so.
         title: In a few words; empty: it has none.
         thread: Which conversation it belongs to, as its sender names it; empty: a new one.
-        answers: The Message-IDs of what a mail answers.
+        in_reply_to: The Message-IDs of what a mail answers.
         reply: Where the answer goes; None: nowhere by itself.
     """
 
@@ -28,5 +28,5 @@ class Inbound:
     sender: str = ""
     title: str = ""
     thread: str = ""
-    answers: tuple[str, ...] = ()
+    in_reply_to: tuple[str, ...] = ()
     reply: EmailTarget | None = None

@@ -31,8 +31,8 @@ def conversation_of(channel: Channel, message: Inbound) -> Conversation | None:
     before = InboundMessage.objects.filter(channel=channel)
     if message.thread:
         before = before.filter(thread=message.thread)
-    elif message.answers:
-        own = [mail_key(each, message.sender) for each in message.answers]
+    elif message.in_reply_to:
+        own = [mail_key(each, message.sender) for each in message.in_reply_to]
         before = before.filter(
             Q(external_id__in=own) | Q(run_id__in=list(_sent_to(channel, message)))
         )
@@ -51,7 +51,7 @@ def conversation_of(channel: Channel, message: Inbound) -> Conversation | None:
 def _sent_to(channel: Channel, message: Inbound) -> Iterator[UUID]:
     """The runs whose answer went to the message's sender, in a mail that they answer."""
     sent = Delivery.objects.filter(
-        workspace=channel.workspace_id, kind="email", message_id__in=message.answers
+        workspace=channel.workspace_id, kind="email", message_id__in=message.in_reply_to
     )
     for delivery in sent:
         if message.sender in {address.lower() for address in delivery.target["to"]}:

@@ -62,9 +62,9 @@ async def follow(
     reader = TreeReader(root_id, seqs=dict(after or {}))
     cursors: dict[UUID, Cursor] = {}
     while True:
-        for update in await orm.run_in_thread(reader.news):
+        for update in await orm.run_in_thread(reader.read_new):
             yield update
-        if reader.over:
+        if reader.has_ended:
             return
         cursors = dict.fromkeys(reader.seqs, START) | cursors
         looked_at, look = time.monotonic(), False

@@ -27,7 +27,7 @@ class InMemoryLiveStream:
         self._news = asyncio.Condition()
         self._wakers: set[asyncio.Task[None]] = set()
 
-    def put(self, run_id: UUID, entry: Entry) -> None:
+    def publish(self, run_id: UUID, entry: Entry) -> None:
         """Add an entry to the run's stream."""
         self._entries.setdefault(run_id, []).append(entry)
         if isinstance(entry, RunEnded):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 CHECK_SECONDS = 4.0  # who left, logged out, was revoked or lost a right is gone within five
 FRAMES = Bucket(per_second=20, size=20)  # what one side may say
-UNKNOWN, FORBIDDEN, ABSENT, SILENT, MALFORMED, HASTY = 4401, 4403, 4404, 4408, 4413, 4429
+UNKNOWN, FORBIDDEN, NOT_FOUND, IDLE, MALFORMED, RATE_LIMITED = 4401, 4403, 4404, 4408, 4413, 4429
 
 
 class MemberConsumer(AsyncJsonWebsocketConsumer):
@@ -61,12 +61,12 @@ class MemberConsumer(AsyncJsonWebsocketConsumer):
         await self.accept()
         refused = await orm.run_in_thread(self._admitted)
         if refused is None:
-            refused = await self.admitted()
+            refused = await self.on_admitted()
         if refused is not None:
             await self.close(refused)
             return
         self._is_in = True
-        self.alongside(self._stay())
+        self.start_task(self._stay())
 
     async def receive(
         self, text_data: str | None = None, bytes_data: bytes | None = None, **kwargs: Any
@@ -77,7 +77,7 @@ class MemberConsumer(AsyncJsonWebsocketConsumer):
         now = time.monotonic()
         self._full_at, allowed_at = FRAMES.take(self._full_at, now, 1)
         if allowed_at > now:
-            await self.close(HASTY)
+            await self.close(RATE_LIMITED)
         elif text_data is None:
             await self.close(MALFORMED)
         else:
@@ -95,11 +95,11 @@ class MemberConsumer(AsyncJsonWebsocketConsumer):
         self._stop()
         await super().close(code, reason)
 
-    async def admitted(self) -> int | None:
+    async def on_admitted(self) -> int | None:
         """Prepare; the code to close with, or None."""
         return None
 
-    def alongside(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def start_task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Do something until it is over, or the socket is."""
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
@@ -123,7 +123,7 @@ class MemberConsumer(AsyncJsonWebsocketConsumer):
             asyncio.get_running_loop().call_exception_handler(
                 {"message": "a page's socket failed", "exception": problem}
             )
-            self.alongside(self.close(1011))
+            self.start_task(self.close(1011))
 
     def _admitted(self) -> int | None:
         slug: str = self.scope["url_route"]["kwargs"]["workspace"]
@@ -167,7 +167,7 @@ def _of_key(scope: Any, slug: str) -> Access | int:
     found: Access | int = scope["opened"]
     # What is in another workspace does not exist for a key, as in the API.
     is_foreign = isinstance(found, Access) and found.workspace.slug != slug
-    return ABSENT if is_foreign else found
+    return NOT_FOUND if is_foreign else found
 
 
 def _of_page(scope: Any, slug: str) -> Access | int:
@@ -178,4 +178,4 @@ def _of_page(scope: Any, slug: str) -> Access | int:
     try:
         return access_of_user(user, slug)
     except NoWorkspaceError:
-        return ABSENT
+        return NOT_FOUND

@@ -22,7 +22,7 @@ START: Cursor = ""
 class LivePublisher(Protocol):
     """Where a process puts live output. Never blocks, never fails a run."""
 
-    def put(self, run_id: UUID, entry: Entry) -> None:
+    def publish(self, run_id: UUID, entry: Entry) -> None:
         """Add an entry to the run's stream, soon."""
         ...
 
@@ -43,8 +43,8 @@ class RunPublisher:
     ``token`` (the lease) makes attempts of different slices distinct and rising.
     """
 
-    def __init__(self, window: LivePublisher, run_id: UUID, token: int) -> None:
-        self._window = window
+    def __init__(self, publisher: LivePublisher, run_id: UUID, token: int) -> None:
+        self._publisher = publisher
         self._run_id = run_id
         self._attempt = token * 1000
         self._offset = 0
@@ -63,12 +63,12 @@ class RunPublisher:
 
     def advanced(self, seq: int) -> None:
         """The journal was committed up to ``seq``."""
-        self._window.put(self._run_id, JournalAdvanced(seq))
+        self._publisher.publish(self._run_id, JournalAdvanced(seq))
 
     def ended(self, status: str, end: RunEnd | None = None) -> None:
         """The run reached a terminal state."""
-        self._window.put(self._run_id, RunEnded(status, end))
+        self._publisher.publish(self._run_id, RunEnded(status, end))
 
     def _put(self, turn: int, text: str, kind: DeltaKind) -> None:
-        self._window.put(self._run_id, Delta(turn, self._attempt, self._offset, text, kind))
+        self._publisher.publish(self._run_id, Delta(turn, self._attempt, self._offset, text, kind))
         self._offset += len(text)

@@ -21,14 +21,14 @@ class TreeReader:
         root_id: The run at the top.
         seqs: The last event that was read, by run. What a reader says that it has is believed only
             of the tree's own runs, and only as far as their journals go.
-        over: Whether every run had ended at the last look.
+        has_ended: Whether every run had ended at the last look.
     """
 
     root_id: UUID
     seqs: dict[UUID, int] = field(default_factory=dict)
-    over: bool = False
+    has_ended: bool = False
 
-    def news(self) -> list[Update]:
+    def read_new(self) -> list[Update]:
         """Runs that changed since the last look, each with its new events. Blocks."""
         updates: list[Update] = []
         runs = tree(self.root_id)
@@ -41,5 +41,5 @@ class TreeReader:
             for row in events_after(run.pk, seen):
                 updates.append(happened(row))
                 self.seqs[run.pk] = row.seq
-        self.over = all(run.status in TERMINAL for run in runs)
+        self.has_ended = all(run.status in TERMINAL for run in runs)
         return updates

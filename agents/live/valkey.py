@@ -62,7 +62,7 @@ class ValkeyPublisher:
         self._timer: asyncio.TimerHandle | None = None
         self._writing: asyncio.Task[None] | None = None
 
-    def put(self, run_id: UUID, entry: Entry) -> None:
+    def publish(self, run_id: UUID, entry: Entry) -> None:
         """Add an entry to the run's stream, soon."""
         if len(self._backlog) >= MAX_BACKLOG:
             self._backlog.clear()  # Valkey is away: live output is best effort, memory is not

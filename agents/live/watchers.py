@@ -80,7 +80,7 @@ class _Past:
             yield Batch(news[first : first + BATCH])
 
     def _read(self) -> list[Shown]:
-        updates = self.reader.news()
+        updates = self.reader.read_new()
         if not self._is_read:
             # What a watcher says that it has is believed only as far as the journals go.
             self._is_read = True
@@ -107,7 +107,7 @@ async def watch(
         past = _Past(root_id, known)
         async for batch in past.news():
             yield batch
-        if past.reader.over:
+        if past.reader.has_ended:
             return
         with _attend(past) as place:
             if not place.is_first:

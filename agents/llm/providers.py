@@ -30,21 +30,13 @@ class Provider:
         pricing: Whether its prices are published, nothing is paid, or nobody knows.
     """
 
-    wire: Wire
-    base_url: str
-    key_env: str
-    key_required: bool
-    default_model: str
-    profile: Callable[[str], Profile]
-    pricing: Pricing
-
-
-def _compatible(_model: str) -> Profile:
-    return profiles.COMPATIBLE
-
-
-def _tiny(_model: str) -> Profile:
-    return profiles.TINY
+    wire: Wire = "openai"
+    base_url: str = ""
+    key_env: str = ""
+    key_required: bool = True
+    default_model: str = ""
+    profile: Callable[[str], Profile] = lambda _model: profiles.COMPATIBLE
+    pricing: Pricing = "table"
 
 
 PROVIDERS: dict[str, Provider] = {
@@ -52,63 +44,42 @@ PROVIDERS: dict[str, Provider] = {
         wire="anthropic",
         base_url="https://api.anthropic.com",
         key_env="ANTHROPIC_API_KEY",
-        key_required=True,
         default_model="claude-sonnet-5-5",
         profile=profiles.anthropic_profile,
-        pricing="table",
     ),
     "openrouter": Provider(
-        wire="openai",
         base_url="https://openrouter.ai/api/v1",
         key_env="OPENROUTER_API_KEY",
-        key_required=True,
         default_model="anthropic/claude-sonnet-5.5",
         profile=profiles.openrouter_profile,
-        pricing="table",
     ),
     "openai": Provider(
-        wire="openai",
         base_url="https://api.openai.com/v1",
         key_env="OPENAI_API_KEY",
-        key_required=True,
         default_model="gpt-6-sol",
         profile=profiles.openai_profile,
-        pricing="table",
     ),
     "gemini": Provider(
-        wire="openai",
         base_url="https://generativelanguage.googleapis.com/v1beta/openai",
         key_env="GEMINI_API_KEY",
-        key_required=True,
         default_model="gemini-3.8-flash",
-        profile=_compatible,
-        pricing="table",
     ),
     "ollama": Provider(
-        wire="openai",
         base_url="http://127.0.0.1:11434/v1",
         key_env="OLLAMA_API_KEY",
         key_required=False,
         default_model="qwen3:4b",
-        profile=_compatible,
         pricing="free",
     ),
     "local": Provider(
-        wire="openai",
-        base_url="",
-        key_env="",
         key_required=False,
         default_model="smollm2-135m",
-        profile=_tiny,
+        profile=lambda _model: profiles.TINY,
         pricing="free",
     ),
     "compatible": Provider(
-        wire="openai",
-        base_url="",
         key_env="COMPATIBLE_API_KEY",
         key_required=False,
-        default_model="",
-        profile=_compatible,
         pricing="unknown",
     ),
 }

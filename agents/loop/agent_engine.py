@@ -33,15 +33,17 @@ class AgentEngine:
         journaled: JournaledState,
         definition: AgentDefinition,
         ports: Ports,
-        standing: EffectGate,
+        gate: EffectGate,
     ) -> None:
         self._journaled = journaled
         self._state = journaled.state
         self._definition = definition
         self._limits = Limits(definition, self._state)
-        self._asking = ModelCaller(journaled, definition, ports, self._limits, standing.proven)
-        self._serving = ToolCallRunner(journaled, definition, ports.toolbox, standing)
-        self._standing = standing
+        self._model_calls = ModelCaller(
+            journaled, definition, ports, self._limits, gate.wait_until_alive
+        )
+        self._tool_calls = ToolCallRunner(journaled, definition, ports.toolbox, gate)
+        self._gate = gate
 
     async def run(self) -> Outcome:
         """Work until the slice is over (see ``Engine``)."""
@@ -50,9 +52,9 @@ class AgentEngine:
             if outcome is not None:
                 return outcome
 
-    async def cut(self) -> None:
+    async def record_interrupted(self) -> None:
         """Journal the cost of the model call that was in flight (see ``Engine``)."""
-        await self._asking.cut("The run was stopped.")
+        await self._model_calls.record_interrupted("The run was stopped.")
 
     async def step(self) -> Outcome | None:
         """Decide from the state what is next, and do it; None: the slice goes on.
@@ -74,8 +76,8 @@ class AgentEngine:
                     ending, *final_answer.respond_call_events(answer, state.turn)
                 )
         if state.open_calls():
-            return "suspended" if await self._serving.serve() else None
-        if self._standing.yields:
+            return "suspended" if await self._tool_calls.run_open_calls() else None
+        if self._gate.yield_reason:
             return "yielded"
         limit = self._limits.reached()
         if limit is not None:
@@ -87,7 +89,7 @@ class AgentEngine:
 
         A word gives no new turn if an agent says it, so it must not cost the run its answer either.
         """
-        answer = self._state.unheard_answer
+        answer = self._state.answer_before_agent_message
         return answer if answer is not None and self._limits.reached() is not None else None
 
     async def _end(self, ending: RunSucceeded | RunFailed, *events: Event) -> Outcome | None:
@@ -97,9 +99,9 @@ class AgentEngine:
         return "succeeded" if isinstance(ending, RunSucceeded) else "failed"
 
     async def _ask(self) -> Outcome | None:
-        await self._standing.proven()
+        await self._gate.wait_until_alive()
         try:
-            answered = await self._asking.next_answer()
+            answered = await self._model_calls.call_model()
         except TimeoutError:
             return await self._end(self._limits.out_of_time())
         except BudgetSpentError as error:
@@ -109,7 +111,7 @@ class AgentEngine:
         try:
             return await self._take(answered)
         finally:
-            self._asking.settled()
+            self._model_calls.settled()
 
     async def _take(self, answered: ModelAnswered) -> Outcome | None:
         """Journal an answer, with the run's end if it is one."""
@@ -140,7 +142,7 @@ class AgentEngine:
             key=f"timer:{state.delays}",
             reason=str(error),
             delay_seconds=min(error.retry_after, LONGEST_PAUSE_SECONDS),
-            attempts=self._asking.restarts + (not own_limiter),
+            attempts=self._model_calls.restarts + (not own_limiter),
         )
         return "suspended" if await self._journaled.suspend(delayed) else None
 

@@ -29,7 +29,7 @@ class Attempt:
     characters: int = 0
     began: float = field(default_factory=time.monotonic)
 
-    def hear(self, event: StreamEvent) -> None:
+    def count(self, event: StreamEvent) -> None:
         """Count what arrives."""
         match event:
             case TextDelta(text=text) | ThinkingDelta(text=text):

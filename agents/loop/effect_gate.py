@@ -17,28 +17,28 @@ class EffectGate:
     finished and journaled first, so that a deploy leaves no call of unknown outcome.
 
     Attributes:
-        yields: Why the slice should end when its turn is complete; empty: it need not.
+        yield_reason: Why the slice should end when its turn is complete; empty: it need not.
     """
 
     def __init__(self, proven: Callable[[], Awaitable[None]], stop: Callable[[], object]) -> None:
         """Take what waits until the process can prove that it lives, and what stops the slice."""
-        self.yields = ""
+        self.yield_reason = ""
         self._proven = proven
         self._stop = stop
         self._acting = 0
         self._leaving = False
 
-    def ask_to_yield(self, reason: str) -> None:
+    def request_yield(self, reason: str) -> None:
         """End the slice when its turn is complete."""
-        self.yields = reason
+        self.yield_reason = reason
 
-    def leave(self) -> None:
+    def drain(self) -> None:
         """Stop the slice as soon as no effect is under way."""
         self._leaving = True
         if not self._acting:
             self._stop()
 
-    async def proven(self) -> None:
+    async def wait_until_alive(self) -> None:
         """Wait until the process can prove that it lives.
 
         One that was frozen for longer than a lease, and has not heard yet that its runs are
@@ -47,13 +47,13 @@ class EffectGate:
         await self._proven()
 
     @asynccontextmanager
-    async def acting(self) -> AsyncIterator[None]:
+    async def effect(self) -> AsyncIterator[None]:
         """Do something that has an effect outside, from its intent to its result.
 
         Nothing begins while the process cannot prove that it lives: somebody else may hold the run
         already. Nothing begins any more in a slice that leaves: it is about to be stopped.
         """
-        await self.proven()
+        await self.wait_until_alive()
         if self._leaving:
             await asyncio.get_running_loop().create_future()
         self._acting += 1

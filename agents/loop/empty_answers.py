@@ -30,7 +30,7 @@ def may_retry(definition: AgentDefinition, message: AssistantMessage) -> bool:
 
 def should_retry(definition: AgentDefinition, state: RunState, message: AssistantMessage) -> bool:
     """Whether the run's last answer is asked for again; the stronger model's is the last one."""
-    return may_retry(definition, message) and state.poor <= POOR_ANSWERS
+    return may_retry(definition, message) and state.poor_answers <= POOR_ANSWERS
 
 
 def retry_conversation(messages: tuple[Message, ...]) -> tuple[Message, ...]:

@@ -41,45 +41,45 @@ class ModelCaller:
         definition: AgentDefinition,
         ports: Ports,
         limits: Limits,
-        proven: Callable[[], Awaitable[None]],
+        wait_until_alive: Callable[[], Awaitable[None]],
     ) -> None:
         self._journaled = journaled
         self._state = journaled.state
         self._definition = definition
         self._ports = ports
         self._limits = limits
-        self._proven = proven
+        self._wait_until_alive = wait_until_alive
         self.restarts = 0
         self._attempt: Attempt | None = None
 
     @property
     def _model(self) -> ChatModel:
         """The run's own, or the stronger one once that has taken over."""
-        strong = self._ports.strong if self._state.escalated else None
+        strong = self._ports.strong_model if self._state.escalated else None
         return self._ports.model if strong is None else strong
 
     def settled(self) -> None:
         """The last call's usage is in the journal, or will never be."""
         self._ports.settled()
 
-    async def next_answer(self) -> ModelAnswered:
+    async def call_model(self) -> ModelAnswered:
         """Shorten the conversation if it is due, and ask for the next turn.
 
         Raises:
             ModelError: The model did not answer.
             TimeoutError: The run may not work any longer.
             LeaseLostError: Another worker has the run.
-            asyncio.CancelledError: The caller stops the slice; it says ``cut`` then.
+            asyncio.CancelledError: The caller stops the slice; it says ``record_interrupted`` then.
         """
         try:
             async with asyncio.timeout(self._limits.seconds_left()):
                 await self._summarize()
                 return await self._answer()
         except TimeoutError:
-            await self.cut("The run's time was over.")
+            await self.record_interrupted("The run's time was over.")
             raise
         except ModelError as error:
-            await self.cut(str(error))
+            await self.record_interrupted(str(error))
             raise
 
     async def _answer(self) -> ModelAnswered:
@@ -111,10 +111,10 @@ class ModelCaller:
                         continue
                     case Restarted(reason=reason):
                         self.restarts += 1
-                        await self.cut(reason)
+                        await self.record_interrupted(reason)
                         attempt = self._attempt = Attempt(attempt.request, attempt.turn)
                     case _:
-                        attempt.hear(event)
+                        attempt.count(event)
                 show(event)
         if completion is None:
             raise StreamTruncatedError(
@@ -131,7 +131,7 @@ class ModelCaller:
             self._state.streamed += event.text
         self._ports.live.delta(turn, event)
 
-    async def cut(self, reason: str) -> None:
+    async def record_interrupted(self, reason: str) -> None:
         """Journal the attempt that is over without an answer, if it had begun to give one."""
         attempt, self._attempt = self._attempt, None
         if attempt is None or not attempt.characters:
@@ -155,7 +155,7 @@ class ModelCaller:
             examples=toolbox.examples(),
             timeout_seconds=self._limits.seconds_left(),
         )
-        return replace(request, ready=self._proven)
+        return replace(request, ready=self._wait_until_alive)
 
     async def _summarize(self) -> None:
         """Let the model write down what came before, and go on from there."""
@@ -173,7 +173,7 @@ class ModelCaller:
             max_tokens=summary.ANSWER_TOKENS,
             timeout_seconds=max(1.0, self._limits.seconds_left()),
             attempts=state.attempts,
-            ready=self._proven,
+            ready=self._wait_until_alive,
         )
         began = time.monotonic()
         whole = await self._stream(Attempt(request, state.turn + 1), _show_nothing)

@@ -169,7 +169,7 @@ class Ports:
     Attributes:
         model: The run's own model, with those it falls back on.
         cost: The price of usage; None: nobody knows it.
-        strong: Takes over once the run's own model has given answers that do not do.
+        strong_model: Takes over once the run's own model has given answers that do not do.
         settled: Called when a model call's usage is in the journal, or will never be.
     """
 
@@ -177,5 +177,5 @@ class Ports:
     toolbox: Toolbox
     live: LiveOutput
     cost: Callable[[str, Usage], Decimal | None]
-    strong: ChatModel | None = None
+    strong_model: ChatModel | None = None
     settled: Callable[[], None] = _nothing

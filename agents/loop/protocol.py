@@ -27,7 +27,7 @@ class Engine(Protocol):
         """
         ...
 
-    async def cut(self) -> None:
+    async def record_interrupted(self) -> None:
         """Journal the cost of what was in flight when the slice was stopped.
 
         Raises:

@@ -64,23 +64,23 @@ class CallState:
     Attributes:
         call_id: Ours, ``turn.index``.
         call: As the model wrote it.
-        asked: What a person was asked about it, when it needs approval.
-        lapsed: How often who approved it had lost the right to when it was about to run.
+        approval_request: What a person was asked about it, when it needs approval.
+        lapsed_decisions: How often who approved it had lost the right to when it was about to run.
         started: Its intent is journaled, so it may already have acted: the tool's effect class.
-        questions: How often a person was asked what became of it.
-        doubt: The last of these questions, if it did not begin again since.
-        keys: The waits it depends on, when it suspended.
+        outcome_requests: How often a person was asked what became of it.
+        outcome_request: The last of these questions, if it did not begin again since.
+        wait_keys: The waits it depends on, when it suspended.
         finished: Its result, once journaled.
     """
 
     call_id: str
     call: ToolCall
-    asked: ApprovalRequested | None = None
-    lapsed: int = 0
+    approval_request: ApprovalRequested | None = None
+    lapsed_decisions: int = 0
     started: str = ""
-    questions: int = 0
-    doubt: OutcomeAsked | None = None
-    keys: tuple[str, ...] = ()
+    outcome_requests: int = 0
+    outcome_request: OutcomeAsked | None = None
+    wait_keys: tuple[str, ...] = ()
     finished: ToolFinished | None = None
 
 
@@ -123,7 +123,7 @@ class RunState:
         output_tokens: Tokens written by the model so far.
         team_tokens: Tokens that its ended sub-agents used.
         cost_usd: What all of that cost, as far as prices are known.
-        poor: Answers in a row, up to the last one, that did not do.
+        poor_answers: Answers in a row, up to the last one, that did not do.
         escalated: Whether there were so many in a row that a stronger model takes over.
         finish_reason: Why the model ended its last answer.
         last_text: The last text the model produced.
@@ -148,7 +148,7 @@ class RunState:
     output_tokens: int = 0
     team_tokens: int = 0
     cost_usd: Decimal = Decimal(0)
-    poor: int = 0
+    poor_answers: int = 0
     escalated: bool = False
     finish_reason: str = "stop"
     last_text: str = ""
@@ -242,7 +242,7 @@ class RunState:
         if by_person:
             self.steered_turn = answer.turn  # it has not seen the message: only the next one can
         if by_person or self.steered_turn >= answer.turn - 1 > 0:
-            self.answers = self.poor = 0  # what was asked has changed: that was no failure
+            self.answers = self.poor_answers = 0  # what was asked has changed: that was no failure
         elif not self.inbox:  # else it is not the last one, and that is not its fault either
             self.answers += not asked or respond.NAME in asked
             if not asked:
@@ -282,8 +282,8 @@ class RunState:
 
     def _judge(self, *, poor: bool) -> None:
         """Whether the last answer did not do: empty, of a wrong form, or no call that is valid."""
-        self.poor = self.poor + 1 if poor else 0
-        self.escalated = self.escalated or self.poor >= POOR_ANSWERS
+        self.poor_answers = self.poor_answers + 1 if poor else 0
+        self.escalated = self.escalated or self.poor_answers >= POOR_ANSWERS
 
     def _step(
         self,
@@ -297,28 +297,28 @@ class RunState:
         call = self.calls[step.call_id]
         match step:
             case ApprovalRequested():
-                call.asked = step
+                call.approval_request = step
             case DecisionLapsed(key=key):
                 self._lapsed(call, key)
             case OutcomeAsked(question=question):
-                call.questions = question
-                call.doubt = step
+                call.outcome_requests = question
+                call.outcome_request = step
             case ToolStarted(effect=effect):
                 call.started = effect
-                call.doubt = None
+                call.outcome_request = None
             case CallWaiting(keys=keys):
-                call.keys = keys
+                call.wait_keys = keys
             case ToolFinished():
                 call.finished = step
                 self._close_turn()
 
     def _lapsed(self, call: CallState, key: str) -> None:
         """Nobody has said that the call may run, or be made again."""
-        if call.asked is not None and call.asked.key == key:
-            call.asked = None
-            call.lapsed += 1
+        if call.approval_request is not None and call.approval_request.key == key:
+            call.approval_request = None
+            call.lapsed_decisions += 1
         else:
-            call.doubt = None
+            call.outcome_request = None
 
     def _close_turn(self) -> None:
         self._open -= 1
@@ -355,7 +355,7 @@ class RunState:
         return None if self.inbox else self._last
 
     @property
-    def unheard_answer(self) -> AssistantMessage | None:
+    def answer_before_agent_message(self) -> AssistantMessage | None:
         """The model's last message, if all that has been said since was said by agents."""
         by_agents = all(word.source == "agent" for word in self.inbox)
         return self._last if self.inbox and by_agents else None
@@ -380,6 +380,6 @@ class RunState:
 
     def outcomes(self, call: CallState) -> tuple[WaitOutcome, ...] | None:
         """How a suspended call's waits ended, in order; None while one is open."""
-        if not all(key in self.resolved for key in call.keys):
+        if not all(key in self.resolved for key in call.wait_keys):
             return None
-        return tuple(self.resolved[key] for key in call.keys)
+        return tuple(self.resolved[key] for key in call.wait_keys)

@@ -24,11 +24,11 @@ class ToolCallEngine:
         journaled: JournaledState,
         definition: AgentDefinition,
         toolbox: Toolbox,
-        standing: EffectGate,
+        gate: EffectGate,
     ) -> None:
         self._journaled = journaled
         self._state = journaled.state
-        self._serving = ToolCallRunner(journaled, definition, toolbox, standing)
+        self._tool_calls = ToolCallRunner(journaled, definition, toolbox, gate)
 
     async def run(self) -> Outcome:
         """Make the call, and end the run with its result (see ``Engine``)."""
@@ -37,7 +37,7 @@ class ToolCallEngine:
             if outcome is not None:
                 return outcome
 
-    async def cut(self) -> None:
+    async def record_interrupted(self) -> None:
         """Do nothing: a call that is cut off is journaled by what serves it."""
 
     async def _step(self) -> Outcome | None:
@@ -45,7 +45,7 @@ class ToolCallEngine:
             await self._journaled.cancel()
             return "cancelled"
         if self._state.open_calls():
-            return "suspended" if await self._serving.serve() else None
+            return "suspended" if await self._tool_calls.run_open_calls() else None
         result = self._state.conversation[-1]
         if not isinstance(result, ToolMessage):
             raise TypeError("the first event of a tool call's run names no call")

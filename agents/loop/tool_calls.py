@@ -54,15 +54,15 @@ class ToolCallRunner:
         journaled: JournaledState,
         definition: AgentDefinition,
         toolbox: Toolbox,
-        standing: EffectGate,
+        gate: EffectGate,
     ) -> None:
         self._journaled = journaled
         self._state = journaled.state
         self._definition = definition
         self._toolbox = toolbox
-        self._standing = standing
+        self._gate = gate
 
-    async def serve(self) -> bool:
+    async def run_open_calls(self) -> bool:
         """Serve every open call; True when the run is suspended now.
 
         Raises:
@@ -141,17 +141,17 @@ class ToolCallRunner:
         refusal = final_answer.reject_response(self._definition, self._state, call)
         if refusal is not None:
             return refusal
-        if call.keys:
+        if call.wait_keys:
             return self._resumed(call)
         return await self._begin(call)
 
     async def _doubtful(self, call: CallState) -> Served:
         """Nobody can know whether the call took effect: a person decides, or the agent's policy."""
-        word = self._state.decision(call.doubt)
-        if word is not None and call.doubt is not None:
+        word = self._state.decision(call.outcome_request)
+        if word is not None and call.outcome_request is not None:
             match word.value["status"]:
                 case "retried":
-                    if await self._lapsed(call, call.doubt.key):
+                    if await self._lapsed(call, call.outcome_request.key):
                         return await self._doubtful(call)
                     return await self._begin(call)
                 case "done":
@@ -164,7 +164,7 @@ class ToolCallRunner:
                 return await self._begin(call)
             case "tell":
                 return ToolFinished(call.call_id, "uncertain", UNCERTAIN, call.started)
-        return OutcomeAsked(call.call_id, call.call.name, call.questions + 1)
+        return OutcomeAsked(call.call_id, call.call.name, call.outcome_requests + 1)
 
     def _resumed(self, call: CallState) -> ToolFinished:
         outcomes = self._state.outcomes(call)
@@ -176,13 +176,13 @@ class ToolCallRunner:
 
     async def _begin(self, call: CallState) -> Served:
         approved: ApprovedCall | None = None
-        if call.asked is not None:
-            decision = self._state.decision(call.asked)
+        if call.approval_request is not None:
+            decision = self._state.decision(call.approval_request)
             if decision is None:
                 raise ValueError(f"call {call.call_id} was resumed without a decision")
             if decision.value["status"] not in _ALLOWING:
                 return _denied(call, decision)
-            if await self._lapsed(call, call.asked.key):
+            if await self._lapsed(call, call.approval_request.key):
                 return await self._begin(call)
             approved = ApprovedCall(decision.value["digest"], decision.value["arguments"])
         ready = await self._toolbox.prepare(call.call_id, call.call, approved)
@@ -191,10 +191,10 @@ class ToolCallRunner:
             case ToolResult():
                 return ToolFinished(call.call_id, ready.status, ready.content, effect)
             case ApprovalRequested():
-                return replace(ready, question=call.lapsed + 1)
+                return replace(ready, question=call.lapsed_decisions + 1)
             case ReadyCall() if effect == Effect.PURE:
                 return await self._execute(call, ready, effect)
-        async with self._standing.acting():
+        async with self._gate.effect():
             if effect == Effect.TRANSACTIONAL:
                 return await self._transact(call, ready)
             return await self._execute(call, ready, effect)
@@ -252,7 +252,7 @@ def _denied(call: CallState, decision: WaitOutcome) -> ToolFinished:
         text = f"A person denied this call ({reason}). It was not run; do not repeat it unchanged."
     else:
         text = "Nobody decided in time. The call was not run."
-    effect = call.asked.effect if call.asked is not None else ""
+    effect = call.approval_request.effect if call.approval_request is not None else ""
     return ToolFinished(call.call_id, "refused", text, effect)
 
 

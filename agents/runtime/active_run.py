@@ -24,16 +24,16 @@ class ActiveRun:
 
     Attributes:
         task: Works on the slice.
-        why: Why the slice is being stopped, once it is.
+        stop_reason: Why the slice is being stopped, once it is.
     """
 
     claimed: ClaimedRun
     task: asyncio.Task[object]
     lease: Lease
-    window: RunPublisher
+    publisher: RunPublisher
     journaled: JournaledState
-    standing: EffectGate
-    why: StopReason | None = None
+    gate: EffectGate
+    stop_reason: StopReason | None = None
 
     @property
     def key(self) -> tuple[UUID, int]:
@@ -45,12 +45,12 @@ class ActiveRun:
 
         A cancel and a lost lease overtake a drain.
         """
-        if self.why == why != "drain" and self.task.cancelling():
+        if self.stop_reason == why != "drain" and self.task.cancelling():
             self.task.cancel()  # something below swallowed the first one
-        if self.why not in (None, "drain") or why == self.why:
+        if self.stop_reason not in (None, "drain") or why == self.stop_reason:
             return
-        self.why = why
+        self.stop_reason = why
         if why == "drain":
-            self.standing.leave()
+            self.gate.drain()
         else:
             self.task.cancel()

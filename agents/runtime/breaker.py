@@ -73,14 +73,14 @@ class ValkeyBreaker:
         self._turns = asyncio.Semaphore(CALLS_AT_ONCE)
         self._known: dict[str, _Known] = {}
         self._own = LocalBreaker(failures=failures, clock=clock)
-        self._reach = ValkeyGuard(
+        self._guard = ValkeyGuard(
             logger, "workers do not tell each other which providers are unwell", clock=clock
         )
 
     async def admit(self, account: str) -> Admission:
         """See ``Breaker.admit``."""
         known = self._state(account)
-        if self._reach.away:
+        if self._guard.is_open:
             return await self._own.admit(account)
         now = self._clock()
         over = not known.closed and now >= known.wait_until
@@ -142,7 +142,7 @@ class ValkeyBreaker:
         self, script: AsyncScript, account: str, *arguments: str | float
     ) -> tuple[float, int, bool] | None:
         """Run a script; None when Valkey is away."""
-        async with self._turns, self._reach.tried() as there:
+        async with self._turns, self._guard.attempt() as there:
             if there:
                 wait, failures, probe = await script(keys=[breaker_key(account)], args=arguments)
                 return float(wait), int(failures), bool(int(probe))

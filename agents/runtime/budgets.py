@@ -119,7 +119,7 @@ class Budgets:
         self._ids = TTLCache(self._read, name="budgets", clock=clock)
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def purse(self, workspace_id: int, agent_id: int, holder: str) -> RunAllowance:
+    def allowance(self, workspace_id: int, agent_id: int, holder: str) -> RunAllowance:
         """The purse of one run; ``holder`` is a name that no other run has."""
         return RunAllowance(self, workspace_id, agent_id, holder)
 
@@ -127,9 +127,9 @@ class Budgets:
         """The budgets that a run of the agent counts against; asks at most every ten seconds."""
         return _of(await self._ids.get(workspace_id), agent_id)
 
-    def known(self, workspace_id: int, agent_id: int) -> tuple[int, ...] | None:
+    def peek(self, workspace_id: int, agent_id: int) -> tuple[int, ...] | None:
         """The same without asking; None when that has to be done."""
-        known = self._ids.known(workspace_id)
+        known = self._ids.peek(workspace_id)
         return None if known is None else _of(known.value, agent_id)
 
     async def _read(self, workspace_id: int) -> _Ids:
@@ -161,7 +161,7 @@ class Budgets:
 
 
 class RunAllowance:
-    """The ``Purse`` of one run."""
+    """The ``Allowance`` of one run."""
 
     def __init__(self, budgets: Budgets, workspace_id: int, agent_id: int, holder: str) -> None:
         self._budgets = budgets
@@ -172,16 +172,16 @@ class RunAllowance:
         self._amount = Amount()
         self._dropping: asyncio.Task[None] | None = None
 
-    def is_free(self) -> bool:
-        """See ``Purse.is_free``."""
-        return self._budgets.known(self._workspace_id, self._agent_id) == ()
+    def is_known_unlimited(self) -> bool:
+        """See ``Allowance.is_free``."""
+        return self._budgets.peek(self._workspace_id, self._agent_id) == ()
 
-    async def is_bounded(self) -> bool:
-        """See ``Purse.is_bounded``."""
+    async def has_budget(self) -> bool:
+        """See ``Allowance.is_bounded``."""
         return bool(await self._budgets.ids(self._workspace_id, self._agent_id))
 
     async def reserve(self, least: Amount, most: Amount) -> Amount:
-        """See ``Purse.reserve``; waits for others a short while."""
+        """See ``Allowance.reserve``; waits for others a short while."""
         if self._dropping is not None:
             await asyncio.wait([self._dropping])  # it would take along what is reserved now
             self._dropping = None
@@ -230,7 +230,7 @@ class RunAllowance:
         return None
 
     async def keep(self) -> None:
-        """See ``Purse.keep``."""
+        """See ``Allowance.keep``."""
         while True:
             await asyncio.sleep(RENEW_SECONDS)
             await self._put(self._amount)
@@ -242,7 +242,7 @@ class RunAllowance:
         )
 
     def release(self) -> None:
-        """See ``Purse.release``."""
+        """See ``Allowance.release``."""
         if self._ids:
             dropping = self._budgets.reservations.drop(self._ids, self._holder)
             self._dropping = self._budgets.soon(dropping)

@@ -44,10 +44,11 @@ class ControlSession:
     Attributes:
         worker_id: Its heartbeat row.
         worker_name: ``host:pid``.
-        on_wanted: Told, at each beat, what somebody asked the process to do: ``stop``, ``restart``.
+        on_requested_action: Called at each heartbeat with the requested action: ``stop`` or
+            ``restart``.
     """
 
-    on_wanted: Callable[[str], None] | None = None
+    on_requested_action: Callable[[str], None] | None = None
 
     def __init__(
         self,
@@ -81,7 +82,7 @@ class ControlSession:
         self._beaten = asyncio.Event()
         self._hurry = asyncio.Event()
 
-    async def proven(self) -> None:
+    async def wait_until_alive(self) -> None:
         """Wait until this process holds its lock and has beaten lately: its runs are its own."""
         while True:
             await self._locked.wait()
@@ -96,7 +97,7 @@ class ControlSession:
         is_fresh = time.monotonic() - self._proven_at < self._lease_seconds
         return bool(self.worker_id) and self._locked.is_set() and is_fresh
 
-    def beats_steadily(self) -> bool:
+    def heartbeat_is_stable(self) -> bool:
         """Whether it has beaten on time for a lease; from any thread."""
         now = time.monotonic()
         late = now - self._proven_at > self._late_seconds
@@ -250,8 +251,8 @@ class ControlSession:
             self._late_at = began
         self._proven_at = began
         self._beaten.set()
-        if row[0] and self.on_wanted is not None:
-            self.on_wanted(row[0])
+        if row[0] and self.on_requested_action is not None:
+            self.on_requested_action(row[0])
         await self._on_beat()
         return True
 

@@ -24,15 +24,15 @@ class RuntimeDependencies:
 
     Attributes:
         reservations: What model calls under way may spend of budgets.
-        guarded: For every request that a model, a tool or a user can steer.
-        run_alone: Works on a suspect in a process of its own; returns when that has ended.
+        guarded_http: For every request that a model, a tool or a user can steer.
+        run_isolated: Works on a suspect in a process of its own; returns when that has ended.
     """
 
     registry: Registry
-    window: LivePublisher
-    doorbell: RunWaker
+    publisher: LivePublisher
+    waker: RunWaker
     models: Models
     reservations: Reservations
-    guarded: httpx.AsyncClient
+    guarded_http: httpx.AsyncClient
     executor: Executor
-    run_alone: IsolatedRunner
+    run_isolated: IsolatedRunner

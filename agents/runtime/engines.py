@@ -37,18 +37,22 @@ if TYPE_CHECKING:
 class EngineDependencies:
     """What the engines of a process are built from."""
 
-    def __init__(self, pool: Pool, outside: RuntimeDependencies, stopped: StoppedTools) -> None:
+    def __init__(
+        self, pool: Pool, dependencies: RuntimeDependencies, stopped: StoppedTools
+    ) -> None:
         self.pool = pool
-        self.outside = outside
+        self.dependencies = dependencies
         self.agents = Definitions(pool, snapshot.read)
         self.accounts = Accounts(pool)
-        self.budgets = Budgets(pool, outside.reservations)
+        self.budgets = Budgets(pool, dependencies.reservations)
         self._stopped = stopped
 
-    async def toolbox(self, held: ActiveRun, definition: AgentDefinition) -> RunToolbox:
+    async def toolbox(self, active: ActiveRun, definition: AgentDefinition) -> RunToolbox:
         """Return the tools that a run's version was given."""
-        outside, claimed = self.outside, held.claimed
-        offer = offered_tools(definition, outside.registry, is_child=claimed.parent_id is not None)
+        dependencies, claimed = self.dependencies, active.claimed
+        offer = offered_tools(
+            definition, dependencies.registry, is_child=claimed.parent_id is not None
+        )
         return RunToolbox(
             await with_unread_count(self.pool, definition.agent_id, offer),
             definition,
@@ -61,9 +65,9 @@ class EngineDependencies:
                 run_id=claimed.id,
                 root_id=claimed.root_id,
                 agent=claimed.agent,
-                http=outside.guarded,
+                http=dependencies.guarded_http,
             ),
-            executor=outside.executor,
+            executor=dependencies.executor,
         )
 
 
@@ -71,32 +75,34 @@ class EngineDependencies:
 Build = Callable[["ActiveRun", EngineDependencies], Awaitable["Engine"]]
 
 
-async def build_agent(held: ActiveRun, sources: EngineDependencies) -> AgentEngine:
+async def build_agent(active: ActiveRun, sources: EngineDependencies) -> AgentEngine:
     """Build the engine of an agent's run: its model within its budgets, and its tools."""
-    outside, claimed = sources.outside, held.claimed
+    dependencies, claimed = sources.dependencies, active.claimed
     definition = await sources.agents.get(claimed.version_id)
-    toolbox = await sources.toolbox(held, definition)
+    toolbox = await sources.toolbox(active, definition)
     account_of = partial(sources.accounts.get, claimed.workspace_id)
-    names = (held.journaled.state.model, *definition.fallback_models)
-    model = await outside.models.get(names, definition.retry, account_of)
-    strong = await outside.models.strong(definition, account_of)
-    purse = sources.budgets.purse(claimed.workspace_id, definition.agent_id, str(claimed.id))
-    ports = Ports(
-        BudgetedModel(model, purse, cost),
-        toolbox,
-        held.window,
-        cost,
-        strong=None if strong is None else BudgetedModel(strong, purse, cost),
-        settled=purse.release,
+    names = (active.journaled.state.model, *definition.fallback_models)
+    model = await dependencies.models.get(names, definition.retry, account_of)
+    strong = await dependencies.models.strong(definition, account_of)
+    allowance = sources.budgets.allowance(
+        claimed.workspace_id, definition.agent_id, str(claimed.id)
     )
-    return AgentEngine(held.journaled, definition, ports, held.standing)
+    ports = Ports(
+        BudgetedModel(model, allowance, cost),
+        toolbox,
+        active.publisher,
+        cost,
+        strong_model=None if strong is None else BudgetedModel(strong, allowance, cost),
+        settled=allowance.release,
+    )
+    return AgentEngine(active.journaled, definition, ports, active.gate)
 
 
-async def build_tool_call(held: ActiveRun, sources: EngineDependencies) -> ToolCallEngine:
+async def build_tool_call(active: ActiveRun, sources: EngineDependencies) -> ToolCallEngine:
     """Build the engine of a single tool call, with the tools and limits of the agent's version."""
-    definition = await sources.agents.get(held.claimed.version_id)
-    toolbox = await sources.toolbox(held, definition)
-    return ToolCallEngine(held.journaled, definition, toolbox, held.standing)
+    definition = await sources.agents.get(active.claimed.version_id)
+    toolbox = await sources.toolbox(active, definition)
+    return ToolCallEngine(active.journaled, definition, toolbox, active.gate)
 
 
 ENGINES: Final[dict[str, Build]] = {

@@ -60,8 +60,8 @@ class Host(ABC):
     def __init__(
         self,
         home: Placement,
-        window: LivePublisher,
-        doorbell: RunWaker,
+        publisher: LivePublisher,
+        waker: RunWaker,
         *,
         limiter: Limiter,
         breaker: Breaker,
@@ -76,10 +76,10 @@ class Host(ABC):
         self._guarded = guarded_client(allow=allow)
         self._typed = guarded_model_client(allow=allow)
         default_model = factory.default_model(os.environ)
-        outside = RuntimeDependencies(
+        dependencies = RuntimeDependencies(
             registry=registry,
-            window=window,
-            doorbell=doorbell,
+            publisher=publisher,
+            waker=waker,
             models=Models(
                 self._providers,
                 self._typed,
@@ -88,9 +88,9 @@ class Host(ABC):
                 breaker=breaker if settings.HEARTBIT_BREAKER_FAILURES else None,
             ),
             reservations=reservations,
-            guarded=self._guarded,
+            guarded_http=self._guarded,
             executor=OrmExecutor(TOOL_THREADS, name="tool"),
-            run_alone=IsolatedRunner(),
+            run_isolated=IsolatedRunner(),
         )
         configuration = ExecutorConfig(
             database_url=settings.DATABASE_URL,
@@ -103,7 +103,7 @@ class Host(ABC):
             explicit_model=default_model if has_explicit_model(os.environ) else "",
             drain_seconds=settings.HEARTBIT_DRAIN_SECONDS,
         )
-        self.process = RunExecutor(configuration, outside)
+        self.process = RunExecutor(configuration, dependencies)
         self._sweeper = Sweeper(
             SweeperConfig(
                 conninfo=settings.DATABASE_DIRECT_URL,
@@ -111,11 +111,11 @@ class Host(ABC):
                 max_attempts=settings.HEARTBIT_MAX_CRASHES,
                 queues=queues,
                 own_worker_id=lambda: self.process.control.worker_id,
-                beats_steadily=self.process.control.beats_steadily,
+                heartbeat_is_stable=self.process.control.heartbeat_is_stable,
                 free_slots=self._free_slots,
-                ring=ring,
+                wake=ring,
                 home=home,
-                escalated=doorbell.escalated,
+                escalated=waker.escalated,
             )
         )
 
@@ -143,12 +143,12 @@ class FleetHost(Host):
     def __init__(self, *, queues: tuple[str, ...], slots: int) -> None:
         self._slots = slots
         self._valkey = connect(settings.REDIS_URL)
-        self._window = ValkeyPublisher(self._valkey)
-        self._doorbell = FleetRunWaker()
+        self._publisher = ValkeyPublisher(self._valkey)
+        self._waker = FleetRunWaker()
         super().__init__(
             Placement.FLEET,
-            self._window,
-            self._doorbell,
+            self._publisher,
+            self._waker,
             limiter=ValkeyLimiter(self._valkey),
             breaker=ValkeyBreaker(self._valkey, failures=settings.HEARTBIT_BREAKER_FAILURES),
             reservations=ValkeyReservations(self._valkey),
@@ -160,8 +160,8 @@ class FleetHost(Host):
     async def stop(self) -> None:
         """Also write what is left of the live output."""
         await super().stop()
-        self._doorbell.close()
-        await self._window.flush()
+        self._waker.close()
+        await self._publisher.flush()
         await self._valkey.aclose()
 
     async def check_readiness(self) -> dict[str, str]:
@@ -172,7 +172,7 @@ class FleetHost(Host):
         return self._slots - self.process.in_flight
 
     def _ring(self, run_id: UUID, queue: str) -> None:
-        self._doorbell.ring(Child(run_id, queue))
+        self._waker.wake(Child(run_id, queue))
 
 
 class LocalHost(Host):
@@ -184,23 +184,23 @@ class LocalHost(Host):
 
     def __init__(self, *, slots: int) -> None:
         self.window = InMemoryLiveStream()
-        self._doorbell = LocalRunWaker(slots=slots)
+        self._waker = LocalRunWaker(slots=slots)
         super().__init__(
             Placement.LOCAL,
             self.window,
-            self._doorbell,
+            self._waker,
             limiter=LocalLimiter(),
             breaker=LocalBreaker(failures=settings.HEARTBIT_BREAKER_FAILURES),
             reservations=LocalReservations(),
             queues=(),
             slots=slots,
         )
-        self._doorbell.connect(self.process.execute)
+        self._waker.connect(self.process.execute)
 
     def execute(self, run_id: UUID) -> None:
         """Start a local run in this process, and look after its tree from now on."""
         self.process.adopt(run_id)
-        self._doorbell.ring(Child(run_id, ""))
+        self._waker.wake(Child(run_id, ""))
 
     def _free_slots(self) -> int:
         return 0  # it looks for no work but its own

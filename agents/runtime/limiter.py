@@ -127,7 +127,7 @@ class ValkeyLimiter:
         # More runs than the client has connections may begin at once.
         self._turns = asyncio.Semaphore(CALLS_AT_ONCE)
         self._pauses: dict[str, _Pause] = {}
-        self._reach = ValkeyGuard(
+        self._guard = ValkeyGuard(
             logger, "the limits of provider accounts are not kept", clock=clock
         )
 
@@ -166,7 +166,7 @@ class ValkeyLimiter:
 
     async def _call(self, script: AsyncScript, account: str, *arguments: float) -> float | None:
         """Run a script; None when Valkey is away."""
-        async with self._turns, self._reach.tried() as there:
+        async with self._turns, self._guard.attempt() as there:
             if there:
                 return float(await script(keys=[limit_key(account)], args=arguments))
         return None

@@ -105,7 +105,7 @@ class ValkeyReservations:
         """Take the loop's client (strings out); reservations go by the server's clock."""
         self._client = client
         self._put = client.register_script(_PUT)
-        self._reach = ValkeyGuard(
+        self._guard = ValkeyGuard(
             logger, "calls under way are not counted against budgets yet", clock=clock
         )
 
@@ -116,7 +116,7 @@ class ValkeyReservations:
         keys = [budget_key(budget) for budget in budgets]
         nanos = int((amount.usd * _NANO).to_integral_value())
         others = dict.fromkeys(budgets, Amount())
-        async with self._reach.tried() as there:
+        async with self._guard.attempt() as there:
             if there:
                 held = await self._put(keys=keys, args=(holder, seconds, amount.tokens, nanos))
                 others = {n: _amount(said) for n, said in zip(budgets, held, strict=True)}
@@ -124,7 +124,7 @@ class ValkeyReservations:
 
     async def drop(self, budgets: Sequence[int], holder: str) -> None:
         """See ``Reservations.drop``."""
-        async with self._reach.tried() as there:
+        async with self._guard.attempt() as there:
             if there:
                 pipeline = self._client.pipeline(transaction=False)
                 for budget in budgets:

@@ -88,13 +88,13 @@ class ExecutorConfig:
 class RunExecutor:
     """Executes runs until it is stopped."""
 
-    def __init__(self, configuration: ExecutorConfig, outside: RuntimeDependencies) -> None:
+    def __init__(self, configuration: ExecutorConfig, dependencies: RuntimeDependencies) -> None:
         self.configuration = configuration
-        self._outside = outside
+        self._dependencies = dependencies
         self._pool: Pool = open_pool(configuration.database_url)
         self._stopped_tools = StoppedTools()
-        self._slices = SliceRunner(self._pool, outside, self._stopped_tools)
-        self._held: dict[tuple[UUID, int], ActiveRun] = {}
+        self._slices = SliceRunner(self._pool, dependencies, self._stopped_tools)
+        self._active: dict[tuple[UUID, int], ActiveRun] = {}
         self._orphans: set[tuple[UUID, int]] = set()
         self._roots: set[UUID] = set()
         self._draining = asyncio.Event()
@@ -116,7 +116,7 @@ class RunExecutor:
     @property
     def in_flight(self) -> int:
         """How many runs it holds now."""
-        return len(self._held)
+        return len(self._active)
 
     @property
     def is_draining(self) -> bool:
@@ -144,7 +144,7 @@ class RunExecutor:
         await self.control.stop()
         notify(EVERYWHERE, "fleet")
         await self._pool.close()
-        self._outside.executor.shutdown(wait=False, cancel_futures=True)
+        self._dependencies.executor.shutdown(wait=False, cancel_futures=True)
 
     async def drain(self) -> None:
         """Claim nothing more and give every held run back to the queue.
@@ -152,13 +152,13 @@ class RunExecutor:
         At once, but for those with an effect under way: they have ``drain_seconds`` to end it.
         """
         self._draining.set()
-        self._outside.run_alone.leave()
-        held = list(self._held.values())
-        for run in held:
+        self._dependencies.run_isolated.leave()
+        active = list(self._active.values())
+        for run in active:
             run.stop("drain")
-        if held:
+        if active:
             # What does not end in time is requeued by a sweeper, once this process has left.
-            tasks = [run.task for run in held]
+            tasks = [run.task for run in active]
             await asyncio.wait(tasks, timeout=self.configuration.drain_seconds)
 
     async def execute(self, run_id: UUID, task_id: str, *, alone: bool = False) -> str:
@@ -174,7 +174,7 @@ class RunExecutor:
         """
         if self._draining.is_set() or not self.control.worker_id:
             return "not now"  # the run is still queued; a sweep rings again
-        if any(held.claimed.id == run_id for held in self._held.values()):
+        if any(active.claimed.id == run_id for active in self._active.values()):
             return "at work"  # of a chord's body and its last part one comes too late
         try:
             claimed = await claim(self._pool, self._claimant(alone=alone), run_id, task_id=task_id)
@@ -185,26 +185,26 @@ class RunExecutor:
         if claimed is None:
             return "nothing to do"
         if isinstance(claimed, SuspectRun):
-            await self._ring(await self._outside.run_alone(claimed.id))
+            await self._ring(await self._dependencies.run_isolated(claimed.id))
             return "tried alone"
         try:
-            held = self._hold(claimed)
+            active = self._hold(claimed)
         except ValidationError:
             return await self._forget_checkpoint(claimed)
         if self._draining.is_set():
             # It began while the claim was on its way, so it did not see this run.
-            held.stop("drain")
+            active.stop("drain")
         loop = asyncio.get_running_loop()
-        long = loop.call_later(SLICE_SECONDS, held.standing.ask_to_yield, "slice was long enough")
+        long = loop.call_later(SLICE_SECONDS, active.gate.request_yield, "slice was long enough")
         try:
-            outcome = await self._slices.work(held)
+            outcome = await self._slices.run(active)
         except LeaseLostError as lost:
             logger.info("%s", lost)
             return "lease lost"
         finally:
             long.cancel()
-            del self._held[claimed.id, claimed.token]
-        self._committed(held, outcome)
+            del self._active[claimed.id, claimed.token]
+        self._committed(active, outcome)
         if claimed.limited:
             await self._ring_next(claimed.workspace_id)
         return outcome
@@ -229,24 +229,24 @@ class RunExecutor:
         await self._rows(
             "SELECT heartbit_release(%s, %s, 'no checkpoint', 0)", (claimed.id, claimed.token)
         )
-        self._outside.doorbell.ring(Child(claimed.id, claimed.queue))
+        self._dependencies.waker.wake(Child(claimed.id, claimed.queue))
         return "handed over"
 
     def _hold(self, claimed: ClaimedRun) -> ActiveRun:
         task = asyncio.current_task()
         if task is None:
             raise RuntimeError("execute() runs in a task")
-        window = RunPublisher(self._outside.window, claimed.id, claimed.token)
+        publisher = RunPublisher(self._dependencies.publisher, claimed.id, claimed.token)
         lease = Lease(
-            self._pool, claimed, executor=self._outside.executor, on_commit=window.advanced
+            self._pool, claimed, executor=self._dependencies.executor, on_commit=publisher.advanced
         )
         state = claimed.restored() or RunState(conversation=to_messages(claimed.thread))
-        standing = EffectGate(self.control.proven, task.cancel)
-        held = ActiveRun(claimed, task, lease, window, JournaledState(state, lease), standing)
-        self._held[claimed.id, claimed.token] = held
-        window.advanced(lease.last_seq)
+        gate = EffectGate(self.control.wait_until_alive, task.cancel)
+        active = ActiveRun(claimed, task, lease, publisher, JournaledState(state, lease), gate)
+        self._active[claimed.id, claimed.token] = active
+        publisher.advanced(lease.last_seq)
         notify(claimed.workspace_id, "runs")
-        return held
+        return active
 
     async def _reconcile(self) -> None:
         """Compare what the database says this process holds with what it works on.
@@ -257,7 +257,7 @@ class RunExecutor:
         """
         await self._look_for_stopped_tools()
         rows = await self._rows(_HELD, (self.control.worker_id,))
-        mine = {run.key: run for run in self._held.values()}
+        mine = {run.key: run for run in self._active.values()}
         orphans: set[tuple[UUID, int]] = set()
         for row in rows:
             key = (row["id"], row["lease_token"])
@@ -271,14 +271,14 @@ class RunExecutor:
         for row in await self._rows(_UNWANTED, (self.control.worker_id,)):
             unwanted = mine.get((row["run_id"], row["lease_token"]))
             if unwanted is not None:
-                unwanted.standing.ask_to_yield(row["reason"])
+                unwanted.gate.request_yield(row["reason"])
                 unwanted.stop("drain")
         if self._roots:
             for row in await self._rows(_QUEUED, (list(self._roots),)):
-                self._outside.doorbell.ring(Child(row["id"], ""))
+                self._dependencies.waker.wake(Child(row["id"], ""))
 
     async def _look_for_stopped_tools(self) -> None:
-        self._stopped_tools.learn(await self._rows(STOPPED_TOOLS, ()))
+        self._stopped_tools.update(await self._rows(STOPPED_TOOLS, ()))
 
     async def _ring(self, runs: Sequence[UUID]) -> None:
         """Ring those of the runs that are still queued."""
@@ -286,7 +286,7 @@ class RunExecutor:
             return
         try:
             for row in await self._rows(_WAITING, (list(runs),)):
-                self._outside.doorbell.ring(Child(row["id"], row["queue"]))
+                self._dependencies.waker.wake(Child(row["id"], row["queue"]))
         except psycopg.Error as error:
             logger.warning("the database is away (%s): a sweep rings", error)
 
@@ -295,7 +295,7 @@ class RunExecutor:
         try:
             parameters = (workspace_id, list(self.configuration.queues))
             for row in await self._rows(_NEXT, parameters):
-                self._outside.doorbell.ring(Child(row["ring"], row["ring_queue"]))
+                self._dependencies.waker.wake(Child(row["ring"], row["ring_queue"]))
         except psycopg.Error as error:
             logger.warning("the database is away (%s): a sweep rings", error)
 
@@ -303,35 +303,35 @@ class RunExecutor:
         logger.warning("run %s was held by nobody: queued again", row["id"])
         parameters = (row["id"], row["lease_token"], "held by nobody")
         await self._rows("SELECT heartbit_release(%s, %s, %s, 0)", parameters)
-        self._outside.doorbell.ring(Child(row["id"], row["queue"]))
+        self._dependencies.waker.wake(Child(row["id"], row["queue"]))
 
     async def _rows(self, query: LiteralString, parameters: tuple[object, ...]) -> list[DictRow]:
         async with self._pool.connection() as connection:
             return await (await connection.execute(query, parameters)).fetchall()
 
-    def _committed(self, held: ActiveRun, outcome: str) -> None:
+    def _committed(self, active: ActiveRun, outcome: str) -> None:
         """What may happen only once the slice's last transaction is durable."""
-        lease, claimed = held.lease, held.claimed
+        lease, claimed = active.lease, active.claimed
         notify(claimed.workspace_id, "runs")
         # A run that a worker holds has no open wait, so the end of a slice never closes one.
         if lease.asks_people:
             notify(claimed.workspace_id, "calls")
         if outcome in TERMINAL:
-            held.window.ended(outcome, lease.end)
+            active.publisher.ended(outcome, lease.end)
             self._roots.discard(claimed.id)
         if lease.children:
-            self._outside.doorbell.fan_out(lease.children, Child(claimed.id, claimed.queue))
+            self._dependencies.waker.fan_out(lease.children, Child(claimed.id, claimed.queue))
         if lease.ring is not None:
-            self._outside.doorbell.ring(lease.ring)
+            self._dependencies.waker.wake(lease.ring)
 
     def _notice(self, verb: str, run_id: UUID, root_id: UUID | None) -> None:
         if verb == "cancel":
-            for held in self._held.values():
-                if held.claimed.id == run_id:
-                    held.stop("cancel")
+            for active in self._active.values():
+                if active.claimed.id == run_id:
+                    active.stop("cancel")
         elif verb == "ring" and root_id in self._roots:
-            self._outside.doorbell.ring(Child(run_id, ""))
+            self._dependencies.waker.wake(Child(run_id, ""))
 
     def _lose_all(self) -> None:
-        for held in self._held.values():
-            held.stop("lease lost")
+        for active in self._active.values():
+            active.stop("lease lost")

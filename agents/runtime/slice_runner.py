@@ -33,12 +33,14 @@ CHECKPOINT_EVENTS = 200  # so many events since the last checkpoint are worth an
 class SliceRunner:
     """How a process works on what it holds."""
 
-    def __init__(self, pool: Pool, outside: RuntimeDependencies, stopped: StoppedTools) -> None:
+    def __init__(
+        self, pool: Pool, dependencies: RuntimeDependencies, stopped: StoppedTools
+    ) -> None:
         self._pool = pool
-        self._outside = outside
-        self._sources = EngineDependencies(pool, outside, stopped)
+        self._dependencies = dependencies
+        self._sources = EngineDependencies(pool, dependencies, stopped)
 
-    async def work(self, held: ActiveRun) -> str:
+    async def run(self, active: ActiveRun) -> str:
         """Work until the slice is over; what became of it.
 
         Raises:
@@ -46,112 +48,116 @@ class SliceRunner:
             asyncio.CancelledError: Celery stopped the task; the run is queued again.
         """
         try:
-            return await self._work(held)
+            return await self._work(active)
         except (JournalAwayError, psycopg.Error) as error:
-            logger.warning("run %s: the database is away (%s)", held.claimed.id, error)
-            return await self._outlast(held)
+            logger.warning("run %s: the database is away (%s)", active.claimed.id, error)
+            return await self._outlast(active)
 
-    async def _work(self, held: ActiveRun) -> str:
-        unreadable = await self._fold(held)
+    async def _work(self, active: ActiveRun) -> str:
+        unreadable = await self._fold(active)
         if unreadable:
             return unreadable
-        build = ENGINES.get(held.claimed.kind)
+        build = ENGINES.get(active.claimed.kind)
         if build is None:
-            return await self._leave_to_newer(held, f"is of the kind {held.claimed.kind}")
+            return await self._leave_to_newer(active, f"is of the kind {active.claimed.kind}")
         engine: Engine | None = None
         try:
-            engine = await build(held, self._sources)
+            engine = await build(active, self._sources)
             outcome = await engine.run()
         except asyncio.CancelledError:
-            return await self._stopped(held, engine)
+            return await self._stopped(active, engine)
         except (LeaseLostError, JournalAwayError, psycopg.Error):
             raise
         except HeartbitError as error:
             # The definition cannot be executed as it is: no further attempt will mend that.
-            return await self._failed(held, "definition", str(error))
+            return await self._failed(active, "definition", str(error))
         except Exception as error:
-            logger.exception("run %s failed inside Heartbit", held.claimed.id)
+            logger.exception("run %s failed inside Heartbit", active.claimed.id)
             message = f"An internal error ({type(error).__name__}) ended the run: see the log."
-            return await self._failed(held, "internal", message)
+            return await self._failed(active, "internal", message)
         if outcome == "yielded":
-            return await self._hand_over(held, held.standing.yields)
+            return await self._hand_over(active, active.gate.yield_reason)
         if outcome == "suspended":
-            self._outside.doorbell.suspended(Child(held.claimed.id, held.claimed.queue))
-            await self._checkpoint(held)
+            self._dependencies.waker.suspended(Child(active.claimed.id, active.claimed.queue))
+            await self._checkpoint(active)
         return outcome
 
-    async def _fold(self, held: ActiveRun) -> str:
+    async def _fold(self, active: ActiveRun) -> str:
         """Fold the journal; what became of the slice when it cannot be, else empty."""
-        state = held.journaled.state
+        state = active.journaled.state
         try:
-            history = held.claimed.history()
+            history = active.claimed.history()
         except (KeyError, ValidationError) as error:
-            return await self._leave_to_newer(held, f"has news from a newer Heartbit ({error})")
+            return await self._leave_to_newer(active, f"has news from a newer Heartbit ({error})")
         try:
             for recorded in history:
                 state.fold(recorded)
         except (KeyError, ValueError) as error:
-            logger.exception("the journal of run %s contradicts itself", held.claimed.id)
+            logger.exception("the journal of run %s contradicts itself", active.claimed.id)
             # Not through the fold, which is what failed; nobody can go on from here.
             message = f"The run's journal contradicts itself ({error}): it cannot go on."
-            await held.lease.finish(RunFailed("internal", message))
+            await active.lease.finish(RunFailed("internal", message))
             return "failed"
         return ""
 
-    async def _leave_to_newer(self, held: ActiveRun, why: str) -> str:
+    async def _leave_to_newer(self, active: ActiveRun, why: str) -> str:
         """Hand over a run that the new workers of a rolling deploy can execute."""
-        logger.warning("run %s %s", held.claimed.id, why)
-        await held.lease.release("worker too old", delay_seconds=TOO_OLD_DELAY_SECONDS)
+        logger.warning("run %s %s", active.claimed.id, why)
+        await active.lease.release("worker too old", delay_seconds=TOO_OLD_DELAY_SECONDS)
         return "handed over"
 
-    async def _failed(self, held: ActiveRun, kind: str, message: str) -> str:
-        await held.journaled.fail(RunFailed(kind, message, partial=held.journaled.state.partial))
+    async def _failed(self, active: ActiveRun, kind: str, message: str) -> str:
+        await active.journaled.fail(
+            RunFailed(kind, message, partial=active.journaled.state.partial)
+        )
         return "failed"
 
-    async def _stopped(self, held: ActiveRun, engine: Engine | None) -> str:
-        if held.why is None:  # Celery's time limit, revoke or shutdown: somebody else goes on
-            await asyncio.shield(self._cut_off(held, engine, "stopped by Celery"))
+    async def _stopped(self, active: ActiveRun, engine: Engine | None) -> str:
+        if (
+            active.stop_reason is None
+        ):  # Celery's time limit, revoke or shutdown: somebody else goes on
+            await asyncio.shield(self._cut_off(active, engine, "stopped by Celery"))
             raise asyncio.CancelledError
-        while held.task.uncancel():
+        while active.task.uncancel():
             pass  # a cancel may have overtaken a drain
-        if held.why == "cancel":
+        if active.stop_reason == "cancel":
             if engine is not None:
-                await engine.cut()
-            await held.journaled.cancel()
+                await engine.record_interrupted()
+            await active.journaled.cancel()
             return "cancelled"
-        if held.why == "drain":
-            return await self._cut_off(held, engine, held.standing.yields or "worker drains")
+        if active.stop_reason == "drain":
+            return await self._cut_off(active, engine, active.gate.yield_reason or "worker drains")
         return "lease lost"
 
-    async def _cut_off(self, held: ActiveRun, engine: Engine | None, reason: str) -> str:
+    async def _cut_off(self, active: ActiveRun, engine: Engine | None, reason: str) -> str:
         """Hand a run over whose model call may have been under way."""
         if engine is not None:
-            await engine.cut()
-        return await self._hand_over(held, reason)
+            await engine.record_interrupted()
+        return await self._hand_over(active, reason)
 
-    async def _hand_over(self, held: ActiveRun, reason: str) -> str:
-        if not await held.lease.release(reason):
+    async def _hand_over(self, active: ActiveRun, reason: str) -> str:
+        if not await active.lease.release(reason):
             return "lease lost"
-        await self._checkpoint(held)
-        self._outside.doorbell.ring(Child(held.claimed.id, held.claimed.queue))
+        await self._checkpoint(active)
+        self._dependencies.waker.wake(Child(active.claimed.id, active.claimed.queue))
         return "handed over"
 
-    async def _checkpoint(self, held: ActiveRun) -> None:
+    async def _checkpoint(self, active: ActiveRun) -> None:
         """Keep the fold of a long journal. The run is not held any more: the state is final."""
-        state = held.journaled.state
-        if state.folded_seq - held.claimed.checkpoint_seq < CHECKPOINT_EVENTS:
+        state = active.journaled.state
+        if state.folded_seq - active.claimed.checkpoint_seq < CHECKPOINT_EVENTS:
             return
         try:
             encoded = checkpoint.encode(state)
-            await held.lease.checkpoint(state.folded_seq, checkpoint.FORMAT, encoded)
+            await active.lease.checkpoint(state.folded_seq, checkpoint.FORMAT, encoded)
         except psycopg.Error as error:
-            logger.warning("no checkpoint of run %s (%s)", held.claimed.id, error)
+            logger.warning("no checkpoint of run %s (%s)", active.claimed.id, error)
 
-    async def _outlast(self, held: ActiveRun) -> str:
+    async def _outlast(self, active: ActiveRun) -> str:
         """Wait for the database to come back, then hand the run over: its last write is unknown."""
-        while held.why not in ("lease lost", "drain") and not self._pool.closed:
+        while active.stop_reason not in ("lease lost", "drain") and not self._pool.closed:
             try:
-                return await self._hand_over(held, "database was away")
+                return await self._hand_over(active, "database was away")
             except JournalAwayError:
                 await asyncio.sleep(DATABASE_RETRY_SECONDS)
         return "lease lost"  # a sweeper requeues it, once this process has left

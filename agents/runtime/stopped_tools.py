@@ -35,7 +35,7 @@ class StoppedTools:
         self._refusals: Mapping[tuple[str, int | None], str] = {}
         self._under_way: dict[asyncio.Future[str], tuple[str, int]] = {}
 
-    def learn(self, rows: Iterable[Mapping[str, Any]]) -> None:
+    def update(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Take what ``QUERY`` found; calls under way of what is stopped now are told."""
         self._refusals = {
             (row["tool"], row["workspace_id"]): refusal(
@@ -46,13 +46,13 @@ class StoppedTools:
         for told, (tool, workspace_id) in self._under_way.items():
             self._tell(told, tool, workspace_id)
 
-    def why(self, tool: str, workspace_id: int) -> str | None:
+    def stop_reason(self, tool: str, workspace_id: int) -> str | None:
         """The refusal of a stopped tool's call; None: it may be called."""
         refusals = self._refusals  # one look: it may be replaced meanwhile
         return refusals.get((tool, None)) or refusals.get((tool, workspace_id))
 
     @contextmanager
-    def under_way(self, tool: str, workspace_id: int) -> Iterator[asyncio.Future[str]]:
+    def track_call(self, tool: str, workspace_id: int) -> Iterator[asyncio.Future[str]]:
         """A call's time: what is yielded resolves to the refusal, should the tool be stopped."""
         told: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._under_way[told] = (tool, workspace_id)
@@ -63,7 +63,7 @@ class StoppedTools:
             del self._under_way[told]
 
     def _tell(self, told: asyncio.Future[str], tool: str, workspace_id: int) -> None:
-        why = self.why(tool, workspace_id)
+        why = self.stop_reason(tool, workspace_id)
         if why is not None and not told.done():
             told.set_result(why)
 
@@ -75,10 +75,10 @@ class WorkspaceStoppedTools:
     tools: StoppedTools
     workspace_id: int
 
-    def why(self, tool: str) -> str | None:
+    def stop_reason(self, tool: str) -> str | None:
         """See ``StoppedTools``."""
-        return self.tools.why(tool, self.workspace_id)
+        return self.tools.stop_reason(tool, self.workspace_id)
 
-    def under_way(self, tool: str) -> AbstractContextManager[asyncio.Future[str]]:
+    def track_call(self, tool: str) -> AbstractContextManager[asyncio.Future[str]]:
         """See ``StoppedTools``."""
-        return self.tools.under_way(tool, self.workspace_id)
+        return self.tools.track_call(tool, self.workspace_id)

@@ -73,10 +73,11 @@ class SweeperConfig:
     Attributes:
         conninfo: Its own connection's address.
         own_worker_id: The heartbeat row of its process, never suspected.
-        beats_steadily: Whether its process has beaten on time for a lease. A judge that was late
-            itself may have been held up by what held up the others: a disk, a pooler, a network.
+        heartbeat_is_stable: Return True if its process has beaten on time for a lease. A judge that
+            was late itself may have been held up by what held up the others: a disk, a pooler, a
+            network.
         free_slots: How many runs its process could start now.
-        ring: Tells the fleet that a run (id, queue) may start; null: it cannot from here.
+        wake: Tells the fleet that a run (id, queue) may start; null: it cannot from here.
         home: Whose runs it asks more people about.
         escalated: Has these people written to, about a wait.
     """
@@ -86,9 +87,9 @@ class SweeperConfig:
     max_attempts: int
     queues: tuple[str, ...]
     own_worker_id: Callable[[], int]
-    beats_steadily: Callable[[], bool]
+    heartbeat_is_stable: Callable[[], bool]
     free_slots: Callable[[], int]
-    ring: Callable[[UUID, str], None] | None
+    wake: Callable[[UUID, str], None] | None
     home: Placement
     escalated: Callable[[int], None]
 
@@ -96,9 +97,9 @@ class SweeperConfig:
 class Sweeper(threading.Thread):
     """Sweeps until stopped; a database that is away is tried again at the next sweep."""
 
-    def __init__(self, duty: SweeperConfig) -> None:
+    def __init__(self, config: SweeperConfig) -> None:
         super().__init__(name="sweeper", daemon=True)
-        self._duty = duty
+        self._config = config
         self._over = threading.Event()
         self._free: Counter[int] = Counter()
         self._trusts_locks_at = 0.0
@@ -115,7 +116,7 @@ class Sweeper(threading.Thread):
         while not self._over.wait(self.pause_seconds()):
             try:
                 connection = connection or psycopg.connect(
-                    self._duty.conninfo,
+                    self._config.conninfo,
                     autocommit=True,
                     row_factory=dict_row,
                     application_name="heartbit-sweeper",
@@ -137,7 +138,7 @@ class Sweeper(threading.Thread):
 
     def pause_seconds(self) -> float:
         """Until the next sweep: runs of a process that seems dead do not wait for a whole pause."""
-        every = self._duty.every_seconds
+        every = self._config.every_seconds
         return min(every, SECOND_LOOK_SECONDS) if any(self._free.values()) else every
 
     def sweep(self, connection: psycopg.Connection[dict[str, object]]) -> None:
@@ -148,12 +149,12 @@ class Sweeper(threading.Thread):
             runs += self._recovered(connection, worker_id)
             notify(EVERYWHERE, "runs", "calls", "fleet")
         runs += self._expired(connection)
-        slots = min(BATCH, self._duty.free_slots())
+        slots = min(BATCH, self._config.free_slots())
         if slots > 0:
             runs += self._ids(
                 connection,
                 "SELECT ring FROM heartbit_unanswered(%s, %s, %s)",
-                (list(self._duty.queues), slots, UNANSWERED_SECONDS),
+                (list(self._config.queues), slots, UNANSWERED_SECONDS),
             )
         if runs:
             self._ring(connection, runs)
@@ -167,23 +168,25 @@ class Sweeper(threading.Thread):
             if runs:
                 notify(EVERYWHERE, "runs", "calls")
         if overdue["undecided"]:
-            for wait_id in orm.shared().submit(escalate_approvals, self._duty.home, BATCH).result():
-                self._duty.escalated(wait_id)
+            for wait_id in (
+                orm.shared().submit(escalate_approvals, self._config.home, BATCH).result()
+            ):
+                self._config.escalated(wait_id)
                 notify(EVERYWHERE, "calls")
         return runs
 
     def _ring(self, connection: psycopg.Connection[dict[str, object]], runs: list[object]) -> None:
         """Ring what may start; whoever cannot leaves it to the next sweep of who can."""
-        if self._duty.ring is None:
+        if self._config.wake is None:
             connection.execute(_UNRUNG, (runs,))
             return
         for row in connection.execute(_QUEUES, (runs,)).fetchall():
-            self._duty.ring(row["id"], row["queue"])  # type: ignore[arg-type]
+            self._config.wake(row["id"], row["queue"])  # type: ignore[arg-type]
 
     def _recovered(
         self, connection: psycopg.Connection[dict[str, object]], worker_id: int
     ) -> list[object]:
-        parameters = (worker_id, self._duty.max_attempts)
+        parameters = (worker_id, self._config.max_attempts)
         rows = connection.execute("SELECT * FROM heartbit_recover(%s, %s)", parameters).fetchall()
         for row in rows:
             if row["quarantined"] is not None:
@@ -191,14 +194,14 @@ class Sweeper(threading.Thread):
                     "run %s is quarantined: its workers died %d times without its getting further; "
                     "`heartbit runs unquarantine`, `retry` or `discard` it",
                     row["quarantined"],
-                    self._duty.max_attempts,
+                    self._config.max_attempts,
                 )
         return [row["ring"] for row in rows if row["ring"] is not None]
 
     def _dead(self, connection: psycopg.Connection[dict[str, object]]) -> list[int]:
         dead = [int(str(row["id"])) for row in connection.execute(_DEPARTED).fetchall()]
-        rows = connection.execute(_SUSPECTS, (self._duty.own_worker_id(),)).fetchall()
-        steady = self._duty.beats_steadily()
+        rows = connection.execute(_SUSPECTS, (self._config.own_worker_id(),)).fetchall()
+        steady = self._config.heartbeat_is_stable()
         trusts = time.monotonic() >= self._trusts_locks_at
         for row in rows:
             worker_id = int(str(row["id"]))

@@ -255,7 +255,7 @@ class RunToolbox:
         answered: bool = False,
     ) -> PreparedCall | PendingApprovalCall | ToolResult:
         spec = resolve(self._specs, call.name)
-        refusal = None if spec is None else self._stopped.why(spec.name)
+        refusal = None if spec is None else self._stopped.stop_reason(spec.name)
         if refusal is not None:
             return ToolResult(refusal, "refused")
         return pipeline.prepare(
@@ -281,7 +281,7 @@ class RunToolbox:
         self, ready: ReadyCall, intent: Callable[[], Awaitable[None]]
     ) -> ToolResult | SuspendedCall:
         """Run a call; ``intent`` is awaited right before an at-most-once tool acts."""
-        with self._stopped.under_way(ready.prepared.spec.name) as stop:
+        with self._stopped.track_call(ready.prepared.spec.name) as stop:
             return await pipeline.execute(
                 ready.prepared, executor=self._executor, intent=intent, stop=stop
             )
@@ -290,7 +290,7 @@ class RunToolbox:
         """A transactional call as a plain function: run it inside the journal's transaction."""
 
         def body() -> ToolFinished:
-            refusal = self._stopped.why(ready.prepared.spec.name)
+            refusal = self._stopped.stop_reason(ready.prepared.spec.name)
             if refusal is not None:
                 return ToolFinished(call_id, "refused", refusal, Effect.TRANSACTIONAL)
             began = time.monotonic()

@@ -42,7 +42,7 @@ class TTLCache(Generic[Key, Value]):
         self._known: OrderedDict[Key, CacheEntry[Value]] = OrderedDict()
         self._reading: dict[Key, asyncio.Task[Value]] = {}
 
-    def known(self, key: Key) -> CacheEntry[Value] | None:
+    def peek(self, key: Key) -> CacheEntry[Value] | None:
         """What is known of it without asking; None when that has to be done."""
         known = self._known.get(key)
         if known is None or self._clock() >= known.until:
@@ -56,7 +56,7 @@ class TTLCache(Generic[Key, Value]):
         Raises:
             Exception: What reading raised; the next to ask reads again.
         """
-        known = self.known(key)
+        known = self.peek(key)
         if known is not None:
             return known.value
         reading = self._reading.get(key)

@@ -43,17 +43,17 @@ class ValkeyGuard:
         self._warn_again = 0.0
 
     @property
-    def away(self) -> bool:
+    def is_open(self) -> bool:
         """Whether it is left alone now."""
         return self._clock() < self._away_until
 
     @asynccontextmanager
-    async def tried(self) -> AsyncIterator[bool]:
+    async def attempt(self) -> AsyncIterator[bool]:
         """Whether Valkey is worth a try; what goes wrong in the block says that it is away.
 
         A block takes at most ``TIMEOUT_SECONDS``; no error of Valkey's leaves it.
         """
-        with self.blocking() as there:
+        with self.attempt_blocking() as there:
             if not there:
                 yield False
                 return
@@ -61,9 +61,9 @@ class ValkeyGuard:
                 yield True
 
     @contextmanager
-    def blocking(self) -> Iterator[bool]:
+    def attempt_blocking(self) -> Iterator[bool]:
         """The same for a client that blocks, whose own timeouts end the block."""
-        if self.away:
+        if self.is_open:
             yield False
             return
         try:

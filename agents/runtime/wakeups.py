@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 class RunWaker(Protocol):
     """Rings after a commit. Returns at once; a lost ring is found by the sweeper."""
 
-    def ring(self, run: Child) -> None:
+    def wake(self, run: Child) -> None:
         """One run may start."""
         ...
 
@@ -55,7 +55,7 @@ class FleetRunWaker:
         """Forget what is not published yet; the sweepers ring it."""
         self._executor.shutdown(wait=False, cancel_futures=True)
 
-    def ring(self, run: Child) -> None:
+    def wake(self, run: Child) -> None:
         """Publish a nudge."""
         self._submit(lambda: wake_messages.wake_run(run.id, queue=run.queue))
 
@@ -98,7 +98,7 @@ class LocalRunWaker:
         """Say what executes a run (id, task id); the process and its doorbell need each other."""
         self._execute = execute
 
-    def ring(self, run: Child) -> None:
+    def wake(self, run: Child) -> None:
         """Start a slice of the run, when a slot is free."""
         if run.id in self._waiting:
             return
@@ -110,7 +110,7 @@ class LocalRunWaker:
     def fan_out(self, children: Sequence[Child], parent: Child) -> None:
         """Start the children; the parent is rung by the last of them to end."""
         for child in children:
-            self.ring(child)
+            self.wake(child)
 
     def suspended(self, run: Child) -> None:
         """Write to nobody: whoever started it is here."""

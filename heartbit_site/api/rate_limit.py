@@ -42,7 +42,7 @@ class RateLimiter:
         self._rate = per_second
         self._size = max(1.0, per_second * BURST_SECONDS)
         self._empty_until: dict[str, float] = {}
-        self._reach = ValkeyGuard(logger, "requests to the API are not limited")
+        self._guard = ValkeyGuard(logger, "requests to the API are not limited")
         client = Redis.from_url(
             url,
             decode_responses=True,
@@ -62,7 +62,7 @@ class RateLimiter:
         if self._rate <= 0:
             return
         wait = 0.0
-        with self._reach.blocking() as there:
+        with self._guard.attempt_blocking() as there:
             if there:
                 limits = (self._rate, self._size, 0, 0, 0, 0)
                 wait = float(self._reserve(keys=[f"heartbit:api:{who}"], args=limits))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from channels.auth import AuthMiddlewareStack
 
-from agents.live.member_consumer import HASTY, UNKNOWN
+from agents.live.member_consumer import RATE_LIMITED, UNKNOWN
 from heartbit_site.api.auth import key_in, opened_by
 from heartbit_site.api.errors import TooManyRequestsError, UnauthorizedError
 from heartbit_site.api.origin import OwnPagesOnly
@@ -62,4 +62,4 @@ def _opened(key: str, address: str) -> Access | int:
     except UnauthorizedError:
         return UNKNOWN
     except TooManyRequestsError:
-        return HASTY
+        return RATE_LIMITED

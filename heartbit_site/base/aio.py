@@ -211,7 +211,7 @@ def run(coro: Coroutine[Any, Any, T]) -> T:
         RuntimeError: The calling thread runs an event loop itself, which this would block.
         BaseException: What the coroutine raises; the reason, if its job was cancelled.
     """
-    if _runs_a_loop():
+    if is_loop_running():
         coro.close()
         raise RuntimeError("aio.run() blocks its thread: await the coroutine instead")
     job = _current.get() or Job()
@@ -345,7 +345,8 @@ def _run_forever(bridge: asyncio.AbstractEventLoop) -> None:
             logger.exception("A coroutine tried to exit the process; the loop goes on")
 
 
-def _runs_a_loop() -> bool:
+def is_loop_running() -> bool:
+    """Return True if an event loop runs in this thread."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -106,9 +106,7 @@ def validate(schema: Mapping[str, Any], value: object) -> list[str]:
         ConfigurationError: As ``check_schema``.
     """
     compiled = _compiled(_canonical(schema))
-    branches = compiled.most_branches
-    if branches > _EXPLAINED_BRANCHES:
-        branches = compiled.branches.count(_depth(value))
+    branches = _branches(compiled, value)
     if branches > _JUDGED_BRANCHES:
         return ["the value is nested too deeply to be checked: send a flatter one"]
     validator = compiled.validator
@@ -129,10 +127,13 @@ def fits(schema: Mapping[str, Any], value: Any) -> bool | None:
         ConfigurationError: As ``check_schema``.
     """
     compiled = _compiled(_canonical(schema))
-    branches = compiled.most_branches
-    if branches > _EXPLAINED_BRANCHES:
-        branches = compiled.branches.count(_depth(value))
+    branches = _branches(compiled, value)
     return None if branches > _JUDGED_BRANCHES else bool(compiled.validator.is_valid(value))
+
+
+def _branches(compiled: _Compiled, value: Any) -> int:
+    most = compiled.most_branches
+    return compiled.branches.count(_depth(value)) if most > _EXPLAINED_BRANCHES else most
 
 
 def _canonical(schema: Mapping[str, Any]) -> str:

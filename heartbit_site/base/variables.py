@@ -226,11 +226,7 @@ URL: Final = Variable(
     secret=True,
 )
 API_KEY: Final = Variable(
-    "HEARTBIT_API_KEY",
-    "",
-    formats.api_key,
-    help="API key for that server",
-    secret=True,
+    "HEARTBIT_API_KEY", "", formats.api_key, help="API key for that server", secret=True
 )
 HTTP_ALLOW: Final = Variable(
     "HEARTBIT_HTTP_ALLOWLIST",
@@ -340,29 +336,16 @@ EMAIL_HOST: Final = Variable(
     help="the mail server ([approvals by mail](docs/howto/approvals.md))",
 )
 EMAIL_PORT: Final = Variable(
-    "EMAIL_PORT",
-    25,
-    formats.whole(1, 65_535),
-    help="port of the mail server",
+    "EMAIL_PORT", 25, formats.whole(1, 65_535), help="port of the mail server"
 )
 EMAIL_HOST_USER: Final = Variable(
-    "EMAIL_HOST_USER",
-    "",
-    formats.verbatim,
-    help="user name at the mail server",
+    "EMAIL_HOST_USER", "", formats.verbatim, help="user name at the mail server"
 )
 EMAIL_HOST_PASSWORD: Final = Variable(
-    "EMAIL_HOST_PASSWORD",
-    "",
-    formats.verbatim,
-    help="password of that user",
-    secret=True,
+    "EMAIL_HOST_PASSWORD", "", formats.verbatim, help="password of that user", secret=True
 )
 EMAIL_USE_TLS: Final = Variable(
-    "EMAIL_USE_TLS",
-    default=False,
-    parse=formats.flag,
-    help="`1`: STARTTLS",
+    "EMAIL_USE_TLS", default=False, parse=formats.flag, help="`1`: STARTTLS"
 )
 EMAIL_USE_SSL: Final = Variable(
     "EMAIL_USE_SSL",
@@ -371,10 +354,7 @@ EMAIL_USE_SSL: Final = Variable(
     help="`1`: TLS from the first byte; only one of the two",
 )
 DEFAULT_FROM_EMAIL: Final = Variable(
-    "DEFAULT_FROM_EMAIL",
-    "heartbit@localhost",
-    formats.sender,
-    help="the sender of mails",
+    "DEFAULT_FROM_EMAIL", "heartbit@localhost", formats.sender, help="the sender of mails"
 )
 
 VARIABLES: Final[tuple[Variable[object], ...]] = tuple(

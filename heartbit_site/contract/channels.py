@@ -113,7 +113,7 @@ class InboundReceiptOut(View):
     run_id: Id | None = Field(description="What answers it; null: nobody does.")
     conversation_id: Id | None
     duplicate: bool = Field(
-        validation_alias="repeated", description="It came before, and nothing was done now."
+        validation_alias="is_duplicate", description="It came before, and nothing was done now."
     )
 
 

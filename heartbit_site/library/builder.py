@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from agents.context import strategy as context_strategy
 from agents.definitions import validators
 from agents.output.check import check_response_schema
+from heartbit_site.base import aio
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.library import shared_host
 from heartbit_site.library.callback_set import Callbacks
@@ -44,14 +45,14 @@ class Heartbit:
     Attributes:
         workspace: The slug of the workspace that the runs belong to.
         team: Who works.
-        listeners: Who is told.
+        callbacks: Who is told.
         entries: The blackboard's first entries.
         answer_type: What a structured answer becomes.
     """
 
     workspace: str = "default"
     team: Team = field(default_factory=Team)
-    listeners: Callbacks = field(default_factory=Callbacks)
+    callbacks: Callbacks = field(default_factory=Callbacks)
     entries: Mapping[str, Any] = field(default_factory=dict)
     answer_type: type[BaseModel] | None = None
 
@@ -159,7 +160,7 @@ class Heartbit:
             raise ConfigurationError(f'calls is {calls!r}: it is "effects", "always" or "never".')
         builder = self._with_every(approval=calls)
         return replace(
-            builder, listeners=replace(self.listeners, ask=_callable(callback, "on_approval"))
+            builder, callbacks=replace(self.callbacks, ask=_callable(callback, "on_approval"))
         )
 
     def on_text(
@@ -172,10 +173,10 @@ class Heartbit:
             on_restart: Called when a model call is repeated: what came since the last tool call
                 is void, and comes again from its beginning.
         """
-        listeners = replace(self.listeners, text=_callable(callback, "on_text"))
+        callbacks = replace(self.callbacks, text=_callable(callback, "on_text"))
         if on_restart is not None:
-            listeners = replace(listeners, restart=_callable(on_restart, "on_restart"))
-        return replace(self, listeners=listeners)
+            callbacks = replace(callbacks, restart=_callable(on_restart, "on_restart"))
+        return replace(self, callbacks=callbacks)
 
     def on_event(self, callback: Callable[..., Any]) -> Self:
         """Be told of each fact that is journaled, of sub-agents too.
@@ -183,8 +184,8 @@ class Heartbit:
         Args:
             callback: Called with each ``Event``, sync or async.
         """
-        listeners = replace(self.listeners, event=_callable(callback, "on_event"))
-        return replace(self, listeners=listeners)
+        callbacks = replace(self.callbacks, event=_callable(callback, "on_event"))
+        return replace(self, callbacks=callbacks)
 
     def blackboard(self, entries: Mapping[str, Any]) -> Self:
         """Write the team's shared entries before it begins; its tools read and change them.
@@ -265,20 +266,20 @@ class Heartbit:
         await self.aclose()
 
     async def _perform(self, task: str, thread: Conversation | None) -> Result:
-        stage = await asyncio.to_thread(shared_host.acquire)
+        shared = await asyncio.to_thread(shared_host.acquire)
         try:
             # Models can be imported only now that Django is set up.
             from heartbit_site.library.execution import execute  # noqa: PLC0415
             from heartbit_site.library.run_request import RunRequest  # noqa: PLC0415
 
-            order = RunRequest(
+            request = RunRequest(
                 task=task,
                 workspace=self.workspace,
                 team=self.team,
                 entries=self.entries,
                 thread=thread,
             )
-            return await execute(stage, order, self.listeners, self.answer_type)
+            return await execute(shared, request, self.callbacks, self.answer_type)
         finally:
             shared_host.release()
 
@@ -291,7 +292,7 @@ class Heartbit:
 
 def block_on(name: str, instead: str, start: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
     """Await something from code that is not async; callbacks are called in this thread."""
-    if _loop_is_running():
+    if aio.is_loop_running():
         raise ConfigurationError(
             f"{name}() blocks, and an event loop is running here: write `await ...{instead}(...)`."
         )
@@ -320,14 +321,6 @@ async def _woken_by_signals(work: Coroutine[Any, Any, Result]) -> Result:
         finally:
             loop.remove_reader(reader)
             signal.set_wakeup_fd(former)
-
-
-def _loop_is_running() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
 
 
 def _plain(options: Mapping[str, Any]) -> dict[str, Any]:

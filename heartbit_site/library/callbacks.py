@@ -31,16 +31,16 @@ class CallbackDispatcher:
         events: What was journaled, so far.
     """
 
-    def __init__(self, listeners: Callbacks, stage: SharedHost, performance: RunExecution) -> None:
+    def __init__(self, callbacks: Callbacks, shared: SharedHost, execution: RunExecution) -> None:
         self.events: list[Event] = []
-        self._listeners = listeners
-        self._stage = stage
-        self._performance = performance
+        self._callbacks = callbacks
+        self._shared = shared
+        self._execution = execution
         self._tree = TreeView()
-        self._text = TextAssembler(listeners)
+        self._text = TextAssembler(callbacks)
         self._waiting: asyncio.Queue[Approval] = asyncio.Queue()
 
-    async def listen(self, updates: asyncio.Queue[Update | None]) -> None:
+    async def dispatch(self, updates: asyncio.Queue[Update | None]) -> None:
         """Tell everything until the end. Updates that come a second time are told once."""
         while (update := await updates.get()) is not None:
             changed = self._tree.apply(update)
@@ -67,13 +67,13 @@ class CallbackDispatcher:
                 self._asked(event, fact)
             case ModelAnswered(turn, message) if self._is_root(run_id):
                 await self._text.answered(turn, message.text)
-        await invoke(self._listeners.event, event)
+        await invoke(self._callbacks.event, event)
 
     def _is_root(self, run_id: UUID) -> bool:
         return run_id == next(iter(self._tree.runs), None)  # a tree's oldest run is seen first
 
     def _asked(self, event: Event, fact: ApprovalRequested) -> None:
-        if self._listeners.ask is None:
+        if self._callbacks.ask is None:
             logger.warning(
                 "%s of %s waits for a decision in the admin: "
                 ".on_approval(...) lets the program decide",
@@ -98,11 +98,11 @@ class CallbackDispatcher:
         """Ask the program about one call after the other, for as long as it is awaited."""
         while True:
             heard = await self._waiting.get()
-            approval = await self._stage.do(self._performance.as_it_waits(heard))
+            approval = await self._shared.run_on_host(self._execution.refresh_approval(heard))
             if approval is None:
                 continue
-            decision = decision_of(await invoke(self._listeners.ask, approval))
-            await self._stage.do(self._performance.decide(approval, decision))
+            decision = decision_of(await invoke(self._callbacks.ask, approval))
+            await self._shared.run_on_host(self._execution.decide(approval, decision))
 
 
 class TextAssembler:
@@ -112,8 +112,8 @@ class TextAssembler:
     comes late, or misses pieces, is told the rest when the whole answer is there.
     """
 
-    def __init__(self, listeners: Callbacks) -> None:
-        self._listeners = listeners
+    def __init__(self, callbacks: Callbacks) -> None:
+        self._callbacks = callbacks
         self._turn = 0
         self._told = ""  # of that turn
 
@@ -136,9 +136,9 @@ class TextAssembler:
 
     async def _begin(self, turn: int) -> None:
         if self._told and turn == self._turn:
-            await invoke(self._listeners.restart)
+            await invoke(self._callbacks.restart)
         self._turn, self._told = turn, ""
 
     async def _tell(self, text: str) -> None:
         self._told += text
-        await invoke(self._listeners.text, text)
+        await invoke(self._callbacks.text, text)

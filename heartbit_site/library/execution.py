@@ -44,19 +44,19 @@ class RunExecution:
     """A run on the stage."""
 
     def __init__(
-        self, stage: SharedHost, order: RunRequest, tell: Callable[[Update | None], None]
+        self, shared: SharedHost, request: RunRequest, tell: Callable[[Update | None], None]
     ) -> None:
         """``tell`` gets every update, on the stage's thread; None is the end."""
-        self._host = stage.host
-        self._order = order
+        self._host = shared.host
+        self._request = request
         self._tell = tell
         self._accepting: asyncio.Task[UUID] | None = None
 
-    async def play(self) -> RunOutcome:
+    async def run(self) -> RunOutcome:
         """Begin the run, follow it to its end and say how it ended."""
         try:
-            order = self._order
-            self._accepting = asyncio.ensure_future(orm.run_in_thread(lambda: create_run(order)))
+            request = self._request
+            self._accepting = asyncio.ensure_future(orm.run_in_thread(lambda: create_run(request)))
             run_id = await self._accepting
             self._host.execute(run_id)
             await self._follow(run_id)
@@ -64,7 +64,7 @@ class RunExecution:
         finally:
             self._tell(None)
 
-    async def stop(self) -> None:
+    async def cancel(self) -> None:
         """Cancel the run, if it was begun."""
         if self._accepting is None:
             return
@@ -79,7 +79,7 @@ class RunExecution:
 
         await orm.run_in_thread(cancel)
 
-    async def as_it_waits(self, approval: Approval) -> Approval | None:
+    async def refresh_approval(self, approval: Approval) -> Approval | None:
         """The approval as the program is asked; None: somebody decided meanwhile."""
         return await orm.run_in_thread(lambda: deciding.refresh_approval(approval))
 
@@ -106,7 +106,10 @@ class RunExecution:
 
 
 async def execute(
-    stage: SharedHost, order: RunRequest, listeners: Callbacks, answer_type: type[BaseModel] | None
+    shared: SharedHost,
+    request: RunRequest,
+    callbacks: Callbacks,
+    answer_type: type[BaseModel] | None,
 ) -> Result:
     """Do the order and tell its listeners; if that is cancelled or one of them fails, cancel it."""
     loop = asyncio.get_running_loop()
@@ -118,21 +121,21 @@ async def execute(
         except RuntimeError:  # the program has closed its loop, so nobody listens any more
             logger.debug("nobody listens to the run any more")
 
-    performance = RunExecution(stage, order, tell)
-    playing = asyncio.wrap_future(stage.submit(performance.play()))
+    execution = RunExecution(shared, request, tell)
+    playing = asyncio.wrap_future(shared.submit(execution.run()))
     playing.add_done_callback(lambda future: future.cancelled() or future.exception())
-    audience = CallbackDispatcher(listeners, stage, performance)
-    listening = asyncio.create_task(audience.listen(updates), name="heartbit-listen")
-    deciding_task = asyncio.create_task(audience.decide(), name="heartbit-decide")
+    dispatcher = CallbackDispatcher(callbacks, shared, execution)
+    listening = asyncio.create_task(dispatcher.dispatch(updates), name="heartbit-listen")
+    deciding_task = asyncio.create_task(dispatcher.decide(), name="heartbit-decide")
     both = {listening, deciding_task}
     try:
         await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
         for task in both:
             if task.done():
                 task.result()  # raises what a callback raised
-        return (await asyncio.shield(playing)).result(audience.events, answer_type)
+        return (await asyncio.shield(playing)).result(dispatcher.events, answer_type)
     except BaseException:
-        await stage.do(performance.stop())
+        await shared.run_on_host(execution.cancel())
         await asyncio.wait({playing}, timeout=STOP_SECONDS)
         raise
     finally:

@@ -65,28 +65,28 @@ class RunRequest:
     thread: Conversation | None
 
 
-def create_run(order: RunRequest) -> UUID:
+def create_run(request: RunRequest) -> UUID:
     """Accept the run; nobody works on it yet.
 
     Raises:
         ConfigurationError: The team, its tools or the workspace cannot be used.
         EmptyTaskError: The task is blank.
     """
-    workspace = _workspace(order.workspace)
-    register(order.team.tools)
-    agent = _agent(workspace, order.team)
-    if order.thread is not None:
-        return _post(order, order.thread, agent)
+    workspace = _workspace(request.workspace)
+    register(request.team.tools)
+    agent = _agent(workspace, request.team)
+    if request.thread is not None:
+        return _post(request, request.thread, agent)
     with transaction.atomic():
         run_id = start_run(
             workspace,
-            order.task,
+            request.task,
             agent=agent.name,
             origin=agent.origin,
             home=Placement.LOCAL,
             by=STARTER,
         )
-        _write(run_id, order.entries)
+        _write(run_id, request.entries)
     return run_id
 
 
@@ -132,13 +132,13 @@ def _published_again(workspace: Workspace, agent: Agent) -> Agent:
     return Agent.objects.get(pk=agent.pk)
 
 
-def _post(order: RunRequest, conversation: Conversation, agent: Agent) -> UUID:
+def _post(request: RunRequest, conversation: Conversation, agent: Agent) -> UUID:
     with conversation.lock:
         thread = _thread(conversation, agent)
         conversation.id = thread.pk
     with transaction.atomic():
-        posted = post_message(thread, order.task, by=STARTER, home=Placement.LOCAL)
-        _write(posted.run_id, order.entries)
+        posted = post_message(thread, request.task, by=STARTER, home=Placement.LOCAL)
+        _write(posted.run_id, request.entries)
     return posted.run_id
 
 

@@ -53,7 +53,7 @@ class SharedHost:
         """Run it on the host's loop."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
-    async def do(self, work: Coroutine[Any, Any, T]) -> T:
+    async def run_on_host(self, work: Coroutine[Any, Any, T]) -> T:
         """Run it on the host's loop and await it on this one; once begun it is not cancelled."""
         return await asyncio.shield(asyncio.wrap_future(self.submit(work)))
 

@@ -30,6 +30,11 @@ def _page(title: str, icon: str, model: str) -> dict[str, Any]:
     }
 
 
+def _section(title: str, *items: dict[str, Any], **options: bool) -> dict[str, Any]:
+    """Return a part of the sidebar under a heading."""
+    return {"title": title, "separator": True, "items": list(items), **options}
+
+
 _DASHBOARD = {"title": "Dashboard", "icon": "space_dashboard", "link": reverse_lazy("admin:index")}
 _WORK = {
     "title": "Back to the work pages",
@@ -70,82 +75,61 @@ UNFOLD: dict[str, Any] = {
         "show_all_applications": False,
         "navigation": [
             {"items": [_WORK, _DASHBOARD]},
-            {
-                "title": "Agents",
-                "separator": True,
-                "items": [
-                    _page("Agents", "smart_toy", "agents.agent"),
-                    _page("Versions", "history", "agents.agentversion"),
-                ],
-            },
-            {
-                "title": "Execution",
-                "separator": True,
-                "items": [
-                    _page("Runs", "play_circle", "agents.run"),
-                    _page("Waiting for a person", "back_hand", "agents.toolcall")
-                    | {"badge": "agents.admin.approvals.badge", "badge_variant": "warning"},
-                    _page("Conversations", "forum", "agents.conversation"),
-                    _page("Messages", "sms", "agents.message"),
-                    _page("Deliveries", "forward_to_inbox", "agents.delivery"),
-                    _page("Model calls", "receipt_long", "base.usageentry"),
-                    _page("Workers", "memory", "agents.workerheartbeat"),
-                ],
-            },
-            {
-                "title": "Approval",
-                "separator": True,
-                "items": [
-                    _page("Decisions", "gavel", "agents.decision"),
-                    _page("Grants", "verified_user", "agents.grant"),
-                ],
-            },
-            {
-                "title": "Schedules",
-                "separator": True,
-                "items": [
-                    _page("Schedules", "event_repeat", "scheduling.schedule"),
-                    _page("Slots", "event_available", "scheduling.firing"),
-                ],
-            },
-            {
-                "title": "Channels",
-                "separator": True,
-                "items": [
-                    _page("Channels", "move_to_inbox", "agents.channel"),
-                    _page("Came in", "mark_email_read", "agents.inboundmessage"),
-                ],
-            },
-            {
-                "title": "Celery Beat",
-                "separator": True,
-                "collapsible": True,
-                "items": [
-                    _page("Periodic tasks", "event_repeat", "django_celery_beat.periodictask"),
-                    _page("Intervals", "timer", "django_celery_beat.intervalschedule"),
-                    _page("Crontabs", "calendar_month", "django_celery_beat.crontabschedule"),
-                    _page("Clocked", "alarm", "django_celery_beat.clockedschedule"),
-                    _page("Solar", "wb_twilight", "django_celery_beat.solarschedule"),
-                ],
-            },
-            {
-                "title": "Administration",
-                "separator": True,
-                "items": [
-                    _page("Workspaces", "domain", "base.workspace"),
-                    _page("Tiers", "layers", "base.tier"),
-                    _page("Members", "badge", "base.membership"),
-                    _page("Provider accounts", "account_balance_wallet", "base.provideraccount"),
-                    _page("Budgets", "savings", "agents.budget"),
-                    _page("API keys", "key", "base.apikey"),
-                    _page("Webhooks", "webhook", "agents.webhookendpoint"),
-                    _page("Webhook deliveries", "outgoing_mail", "agents.webhookdelivery"),
-                    _page("Audit", "fact_check", "base.auditentry"),
-                    _page("Users", "person", "auth.user"),
-                    _page("Groups", "group", "auth.group"),
-                    _page("Failed logins", "gpp_bad", "axes.accessattempt"),
-                ],
-            },
+            _section(
+                "Agents",
+                _page("Agents", "smart_toy", "agents.agent"),
+                _page("Versions", "history", "agents.agentversion"),
+            ),
+            _section(
+                "Execution",
+                _page("Runs", "play_circle", "agents.run"),
+                _page("Waiting for a person", "back_hand", "agents.toolcall")
+                | {"badge": "agents.admin.approvals.badge", "badge_variant": "warning"},
+                _page("Conversations", "forum", "agents.conversation"),
+                _page("Messages", "sms", "agents.message"),
+                _page("Deliveries", "forward_to_inbox", "agents.delivery"),
+                _page("Model calls", "receipt_long", "base.usageentry"),
+                _page("Workers", "memory", "agents.workerheartbeat"),
+            ),
+            _section(
+                "Approval",
+                _page("Decisions", "gavel", "agents.decision"),
+                _page("Grants", "verified_user", "agents.grant"),
+            ),
+            _section(
+                "Schedules",
+                _page("Schedules", "event_repeat", "scheduling.schedule"),
+                _page("Slots", "event_available", "scheduling.firing"),
+            ),
+            _section(
+                "Channels",
+                _page("Channels", "move_to_inbox", "agents.channel"),
+                _page("Came in", "mark_email_read", "agents.inboundmessage"),
+            ),
+            _section(
+                "Celery Beat",
+                _page("Periodic tasks", "event_repeat", "django_celery_beat.periodictask"),
+                _page("Intervals", "timer", "django_celery_beat.intervalschedule"),
+                _page("Crontabs", "calendar_month", "django_celery_beat.crontabschedule"),
+                _page("Clocked", "alarm", "django_celery_beat.clockedschedule"),
+                _page("Solar", "wb_twilight", "django_celery_beat.solarschedule"),
+                collapsible=True,
+            ),
+            _section(
+                "Administration",
+                _page("Workspaces", "domain", "base.workspace"),
+                _page("Tiers", "layers", "base.tier"),
+                _page("Members", "badge", "base.membership"),
+                _page("Provider accounts", "account_balance_wallet", "base.provideraccount"),
+                _page("Budgets", "savings", "agents.budget"),
+                _page("API keys", "key", "base.apikey"),
+                _page("Webhooks", "webhook", "agents.webhookendpoint"),
+                _page("Webhook deliveries", "outgoing_mail", "agents.webhookdelivery"),
+                _page("Audit", "fact_check", "base.auditentry"),
+                _page("Users", "person", "auth.user"),
+                _page("Groups", "group", "auth.group"),
+                _page("Failed logins", "gpp_bad", "axes.accessattempt"),
+            ),
         ],
     },
 }

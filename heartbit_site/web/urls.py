@@ -6,17 +6,18 @@ from typing import Any
 
 from django.urls import path
 
-from heartbit_site.web import approvals, chat, fleet, runs, usage
+from heartbit_site.web import pages
+from heartbit_site.web.usage import usage
 
 app_name = "web"
 
 urlpatterns: list[Any] = [
-    path("chat/", chat.start, name="chat"),
-    path("chat/<slug:agent>/", chat.start, name="chat-agent"),
-    path("chat/<slug:agent>/<uuid:conversation>/", chat.conversation, name="conversation"),
-    path("fleet/", fleet.fleet, name="fleet"),
-    path("usage/", usage.usage, name="usage"),
-    path("approvals/", approvals.inbox, name="approvals"),
-    path("runs/", runs.listing, name="runs"),
-    path("runs/<uuid:run>/", runs.detail, name="run"),
+    path("chat/", pages.chat, name="chat"),
+    path("chat/<slug:agent>/", pages.chat, name="chat-agent"),
+    path("chat/<slug:agent>/<uuid:conversation>/", pages.conversation, name="conversation"),
+    path("fleet/", pages.fleet, name="fleet"),
+    path("usage/", usage, name="usage"),
+    path("approvals/", pages.approvals, name="approvals"),
+    path("runs/", pages.runs, name="runs"),
+    path("runs/<uuid:run>/", pages.run, name="run"),
 ]

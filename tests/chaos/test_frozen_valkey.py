@@ -52,7 +52,7 @@ def test_a_writer_of_live_output_gives_its_batch_up(valkey: ValkeyServer) -> Non
     async def write() -> float:
         client = await connected(valkey)
         window = ValkeyPublisher(client)
-        window.put(uuid4(), RunEnded("succeeded"))
+        window.publish(uuid4(), RunEnded("succeeded"))
         with valkey.frozen():
             seconds = await took(window.flush())
         await client.aclose()

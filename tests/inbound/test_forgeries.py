@@ -64,7 +64,7 @@ def test_given_a_message_a_thousand_times_then_one_run_answers_it(parked: Worksp
     channel, _ = channel_of(parked)
     message = Inbound(external_id="msg_replayed", text="It does not print.")
     found = [accept_message(channel, message) for _ in range(REPLAYS)]
-    assert [one.repeated for one in found] == [False] + [True] * (REPLAYS - 1)
+    assert [one.is_duplicate for one in found] == [False] + [True] * (REPLAYS - 1)
     assert len({one.run_id for one in found}) == 1
     assert Run.objects.filter(workspace=parked).count() == 1
     assert InboundMessage.objects.filter(channel=channel).count() == 1

@@ -36,10 +36,10 @@ class Purse:
         self.released = 0
         self.keeping = False
 
-    def is_free(self) -> bool:
+    def is_known_unlimited(self) -> bool:
         return False
 
-    async def is_bounded(self) -> bool:
+    async def has_budget(self) -> bool:
         return self.has is not None
 
     async def reserve(self, least: Amount, most: Amount) -> Amount:

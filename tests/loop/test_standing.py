@@ -27,7 +27,7 @@ class Slice:
         self.stops += 1
 
     async def act(self, name: str, until: asyncio.Event) -> None:
-        async with self.standing.acting():
+        async with self.standing.effect():
             self.begun.append(name)
             await until.wait()
 
@@ -48,7 +48,7 @@ async def test_what_has_begun_is_finished_before_the_slice_is_stopped(piece: Sli
     async with asyncio.TaskGroup() as group:
         group.create_task(piece.act("first", ends))
         await turn_of_the_loop()
-        piece.standing.leave()
+        piece.standing.drain()
         assert piece.stops == 0
         ends.set()
     assert (piece.begun, piece.stops) == (["first"], 1)
@@ -59,7 +59,7 @@ async def test_nothing_begins_in_a_slice_that_leaves(piece: Slice) -> None:
     over.set()
     first = asyncio.create_task(piece.act("first", ends))
     await turn_of_the_loop()
-    piece.standing.leave()
+    piece.standing.drain()
     second = asyncio.create_task(piece.act("second", over))
     await turn_of_the_loop()
     assert not second.done()
@@ -75,7 +75,7 @@ async def test_what_waited_for_proof_of_life_does_not_begin_after_all(piece: Sli
     piece.alive.clear()
     task = asyncio.create_task(piece.act("late", asyncio.Event()))
     await turn_of_the_loop()
-    piece.standing.leave()
+    piece.standing.drain()
     assert piece.stops == 1, "no effect is under way"
     piece.alive.set()
     await turn_of_the_loop()

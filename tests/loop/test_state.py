@@ -132,14 +132,16 @@ def test_given_a_decision_that_lapsed_then_nobody_has_decided_and_the_next_one_c
     events = [*begun, *first]
     assert isinstance(again, ApprovalRequested)
     [call] = fold(recorded(events)).open_calls()
-    assert (call.asked, call.lapsed) == (None, 1)
+    assert (call.approval_request, call.lapsed_decisions) == (None, 1)
     state = fold(recorded([*events, again]))
     [call] = state.open_calls()
-    assert state.decision(call.asked) is None, "the first word does not decide the second question"
+    assert state.decision(call.approval_request) is None, (
+        "the first word does not decide the second question"
+    )
     denied = WaitResolved(again.key, {"status": "denied"})
     state = fold(recorded([*events, again, ApprovalEscalated("1.0", again.key), denied]))
     [call] = state.open_calls()
-    decision = state.decision(call.asked)
+    decision = state.decision(call.approval_request)
     assert decision is not None
     assert decision.value == {"status": "denied"}
 

@@ -150,7 +150,7 @@ def test_a_conversation_goes_although_the_log_of_what_came_in_names_it(
     done = archive_workspace(workspace)
     assert (done.runs, done.conversations) == (1, 1)
     again = accept_message(channel, Inbound(external_id="msg_1", text="Tea?"))
-    assert again == replace(taken, repeated=True), "it is not taken twice for that"
+    assert again == replace(taken, is_duplicate=True), "it is not taken twice for that"
 
 
 def test_what_moved_since_it_was_archived_is_not_deleted(

@@ -79,7 +79,7 @@ async def served(
             stopped=WorkspaceStoppedTools(StoppedTools(), workspace.pk),
         )
         standing = EffectGate(_proven, lambda: None)
-        assert not await ToolCallRunner(journaled, definition, toolbox, standing).serve()
+        assert not await ToolCallRunner(journaled, definition, toolbox, standing).run_open_calls()
     await orm.run_in_thread(workspace.refresh_from_db)
     rows = ToolCallRow.objects.filter(run_id=run_id).order_by("id")
     return await orm.run_in_thread(lambda: list(rows))

@@ -139,9 +139,9 @@ def sweep(told: list[int], *, gate: threading.Barrier | None = None, times: int 
             max_attempts=3,
             queues=("nobody-serves-it",),
             own_worker_id=lambda: 0,
-            beats_steadily=lambda: False,
+            heartbeat_is_stable=lambda: False,
             free_slots=lambda: 0,
-            ring=None,
+            wake=None,
             home=Placement.LOCAL,
             escalated=told.append,
         )

@@ -191,8 +191,8 @@ async def test_two_workers_reservations_never_exceed_a_budget(workspace: Workspa
 
     async def run(number: int) -> None:
         nonlocal used, most
-        purse = workers[number % 2].purse(workspace.pk, 0, secrets.token_hex(8))
-        assert await purse.is_bounded()
+        purse = workers[number % 2].allowance(workspace.pk, 0, secrets.token_hex(8))
+        assert await purse.has_budget()
         await purse.reserve(call, call)
         used += call.tokens
         most = max(most, used)
@@ -216,7 +216,7 @@ async def test_given_others_have_reserved_the_rest_then_the_run_waits_instead_of
     pool, client = open_pool(settings.DATABASE_URL), connect(settings.REDIS_URL)
     await pool.open()
     reservations = ValkeyReservations(client)
-    purse = Budgets(pool, reservations).purse(workspace.pk, 0, secrets.token_hex(8))
+    purse = Budgets(pool, reservations).allowance(workspace.pk, 0, secrets.token_hex(8))
     await reservations.put([row.pk], "killed", Amount(900), seconds=0.6)
     with pytest.raises(ThrottledError, match="under way have reserved"):
         await purse.reserve(Amount(500), Amount(800))
@@ -235,11 +235,11 @@ async def test_given_no_budget_then_nothing_is_asked_but_once_in_ten_seconds(
     await pool.open()
     now = 0.0
     budgets = Budgets(pool, ValkeyReservations(client), clock=lambda: now)
-    purse = budgets.purse(workspace.pk, 0, "run")
-    assert not await purse.is_bounded()
+    purse = budgets.allowance(workspace.pk, 0, "run")
+    assert not await purse.has_budget()
     await budget(workspace, max_tokens=1000)
-    assert not await purse.is_bounded(), "as it was read last"
+    assert not await purse.has_budget(), "as it was read last"
     now = 11.0
-    assert await purse.is_bounded()
+    assert await purse.has_budget()
     await client.aclose()
     await pool.close()

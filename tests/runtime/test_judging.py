@@ -77,9 +77,9 @@ def sweeper(*, steady: bool, ring: Callable[[UUID, str], None] | None = ring_nob
             max_attempts=3,
             queues=("nobody-serves-it",),
             own_worker_id=lambda: 0,
-            beats_steadily=lambda: steady,
+            heartbeat_is_stable=lambda: steady,
             free_slots=lambda: 0,
-            ring=ring,
+            wake=ring,
             home=Placement.FLEET,
             escalated=escalated,
         )
@@ -141,13 +141,13 @@ async def test_given_heartbeats_held_up_when_they_go_on_then_it_judges_a_lease_l
     )
     await control.start()
     try:
-        assert control.beats_steadily()
+        assert control.heartbeat_is_stable()
         async with await psycopg.AsyncConnection.connect(settings.DATABASE_DIRECT_URL) as held_up:
             await held_up.execute("LOCK TABLE agents_workerheartbeat IN SHARE MODE")
-            await until(lambda: not control.beats_steadily())
+            await until(lambda: not control.heartbeat_is_stable())
         await orm.run_in_thread(lambda: None)
-        assert not control.beats_steadily()
-        await until(control.beats_steadily)
+        assert not control.heartbeat_is_stable()
+        await until(control.heartbeat_is_stable)
     finally:
         await control.stop()
 

@@ -72,7 +72,7 @@ class TestCoalescing:
 async def test_what_is_put_is_read_from_any_cursor(valkey: Redis) -> None:
     window, source, run_id = ValkeyPublisher(valkey), ValkeySubscriber(valkey), uuid4()
     for entry in (Delta(1, 7, 0, "Hé\n"), JournalAdvanced(3), RunEnded("succeeded")):
-        window.put(run_id, entry)
+        window.publish(run_id, entry)
         await window.flush()
     read = await source.read({run_id: ""}, timeout=1)
     assert [entry for _, _, entry in read] == [
@@ -91,10 +91,10 @@ async def test_what_comes_while_a_batch_is_on_its_way_follows_it(valkey: Redis) 
     put: list[Entry] = []
     for attempt in range(20):
         put += [Delta(1, attempt, 0, "a"), RunEnded("succeeded")]
-        window.put(run_id, put[-2])
-        window.put(run_id, put[-1])  # which is written at once
+        window.publish(run_id, put[-2])
+        window.publish(run_id, put[-1])  # which is written at once
         await asyncio.sleep(0)
-    window.put(run_id, JournalAdvanced(9))  # which nothing hurries
+    window.publish(run_id, JournalAdvanced(9))  # which nothing hurries
     read: list[Entry] = []
     cursor = ""
     while len(read) < len(put) + 1:
@@ -109,7 +109,7 @@ async def test_a_wide_tree_is_read_evenly_and_in_several_reads(valkey: Redis) ->
     cursors = {uuid4(): "" for _ in range(60)}
     for run_id in cursors:
         for attempt in range(count):
-            window.put(run_id, Delta(1, attempt, 0, "a"))
+            window.publish(run_id, Delta(1, attempt, 0, "a"))
         await window.flush()
     seen: dict[UUID, list[int]] = {run_id: [] for run_id in cursors}
     reads = 0
@@ -128,7 +128,7 @@ async def test_a_wide_tree_is_read_evenly_and_in_several_reads(valkey: Redis) ->
 async def test_an_absent_valkey_costs_the_view_and_nothing_else() -> None:
     client = connect("unix:///nowhere/valkey.sock")
     window = ValkeyPublisher(client)
-    window.put(RUN, RunEnded("succeeded"))
+    window.publish(RUN, RunEnded("succeeded"))
     await window.flush()
     await client.aclose()
 

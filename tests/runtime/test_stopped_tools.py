@@ -48,7 +48,7 @@ async def stop(studio: Studio, tool: str = "calculate", place: Workspace | None 
 async def known(studio: Studio, tool: str, place: Workspace) -> None:
     """Return once the process knows that a tool is stopped; it has 2 s."""
     async with asyncio.timeout(2):
-        while studio.host.process._stopped_tools.why(tool, place.pk) is None:
+        while studio.host.process._stopped_tools.stop_reason(tool, place.pk) is None:
             await asyncio.sleep(0.02)
 
 
@@ -148,7 +148,7 @@ async def executed(call: PreparedCall, stopped: StoppedTools) -> ToolResult:
     async def intent() -> None:
         return None
 
-    with stopped.under_way("wait", 1) as told:
+    with stopped.track_call("wait", 1) as told:
         found = await execute(call, executor=EXECUTOR, intent=intent, stop=told)
     assert isinstance(found, ToolResult)
     return found
@@ -172,10 +172,10 @@ async def test_given_an_async_call_under_way_when_its_tool_is_stopped_then_it_is
     stopped = StoppedTools()
     task = asyncio.ensure_future(executed(prepared(wait, effect), stopped))
     await began.wait()
-    stopped.learn([ROW | {"tool": "another"}, ROW | {"workspace_id": 2}])
+    stopped.update([ROW | {"tool": "another"}, ROW | {"workspace_id": 2}])
     await asyncio.sleep(0)
     assert not task.done()
-    stopped.learn([ROW])
+    stopped.update([ROW])
     done = await task
     assert cancelled
     assert (done.status, "was stopped by ann: go on" in done.content) == ("error", True)
@@ -196,17 +196,17 @@ async def test_given_a_tool_stopped_after_its_call_was_prepared_then_it_does_not
         wait()
 
     stopped = StoppedTools()
-    stopped.learn([ROW])
+    stopped.update([ROW])
     done = await executed(prepared(wait_on_loop if on_loop else wait, Effect.IDEMPOTENT), stopped)
     assert (done.status, ran) == ("refused", False)
 
 
 def test_what_is_known_of_a_tool_is_replaced_by_each_look() -> None:
     stopped = StoppedTools()
-    stopped.learn([ROW | {"workspace_id": 3, "reason": "a leak"}])
-    assert stopped.why("wait", 4) is None
-    why = stopped.why("wait", 3)
+    stopped.update([ROW | {"workspace_id": 3, "reason": "a leak"}])
+    assert stopped.stop_reason("wait", 4) is None
+    why = stopped.stop_reason("wait", 3)
     assert why is not None
     assert "was stopped by ann (a leak):" in why
-    stopped.learn([])
-    assert stopped.why("wait", 3) is None
+    stopped.update([])
+    assert stopped.stop_reason("wait", 3) is None

@@ -291,7 +291,7 @@ SOCKETS = {"": "runs:read", "runs/<uuid:run>/": "runs:read"}
 #: The admin's socket, of all workspaces that somebody belongs to.
 REACH_SOCKET = "ws/"
 #: How a socket is closed for whom it is not; None: it stays open.
-UNKNOWN, FORBIDDEN, ABSENT = 4401, 4403, 4404
+UNKNOWN, FORBIDDEN, NOT_FOUND = 4401, 4403, 4404
 
 
 def of_api(route: Route, asker: str) -> int | None:
@@ -379,7 +379,7 @@ def of_reach_socket(asker: str) -> int | None:
     """How the admin's socket is closed; None: it stays open, for what is theirs."""
     if asker in ("anonymous", "wrong key", "revoked key"):
         return UNKNOWN
-    return ABSENT if asker.endswith("key") else None
+    return NOT_FOUND if asker.endswith("key") else None
 
 
 def of_socket(scope: str, asker: str) -> int | None:
@@ -387,7 +387,7 @@ def of_socket(scope: str, asker: str) -> int | None:
     if asker in ("anonymous", "wrong key", "revoked key"):
         return UNKNOWN
     if asker.startswith(("stranger", "foreign")):
-        return ABSENT
+        return NOT_FOUND
     if asker == "narrow key":
         return FORBIDDEN
     return None if asker == "right key" or scope in MAY[asker] else FORBIDDEN

@@ -19,7 +19,7 @@ from agents.actions.decide_call import Decider, deny_call
 from agents.actions.start_run import start_run
 from agents.live import changes, feeds, listener
 from agents.live.changes import Notifier, notify
-from agents.live.member_consumer import ABSENT, FORBIDDEN, MALFORMED, UNKNOWN, MemberConsumer
+from agents.live.member_consumer import FORBIDDEN, MALFORMED, NOT_FOUND, UNKNOWN, MemberConsumer
 from agents.models import ToolCall
 from heartbit_site.base import orm
 from heartbit_site.base.actions.create_api_key import create_api_key
@@ -127,7 +127,7 @@ class TestHints:
 
 @pytest.mark.usefixtures("_hints_alone")
 class TestTheAdminsSocket:
-    @pytest.mark.parametrize(("who", "code"), [("nobody", UNKNOWN), ("stranger", ABSENT)])
+    @pytest.mark.parametrize(("who", "code"), [("nobody", UNKNOWN), ("stranger", NOT_FOUND)])
     async def test_given_somebody_who_belongs_nowhere_then_it_is_closed(
         self, workspace: Workspace, who: str, code: int
     ) -> None:
@@ -139,7 +139,7 @@ class TestTheAdminsSocket:
             lambda: create_api_key(workspace, "reader", scopes=["runs:read"])
         )
         talk = await opened(ADMIN, authorization=f"Bearer {key}", origin="")
-        assert await talk.closed_with() in (ABSENT, FORBIDDEN)
+        assert await talk.closed_with() in (NOT_FOUND, FORBIDDEN)
 
     async def test_given_a_page_of_another_host_then_the_handshake_is_refused(
         self, workspace: Workspace
@@ -153,7 +153,7 @@ class TestTheAdminsSocket:
         assert await talk.closed_with() == MALFORMED
 
     @pytest.mark.parametrize(
-        ("how", "code"), [("logs out", UNKNOWN), ("leaves the workspace", ABSENT)]
+        ("how", "code"), [("logs out", UNKNOWN), ("leaves the workspace", NOT_FOUND)]
     )
     async def test_given_somebody_who_goes_then_it_is_closed(
         self, workspace: Workspace, how: str, code: int, monkeypatch: pytest.MonkeyPatch

@@ -273,7 +273,7 @@ def test_everybody_gets_what_the_table_says_of_the_admins_socket(world: World, a
 def test_a_socket_of_another_workspace_s_run_is_not_there(
     world: World, there: dict[str, str], asker: str
 ) -> None:
-    assert closed_with(world, asker, "runs/<uuid:run>/", there["run_id"]) == table.ABSENT
+    assert closed_with(world, asker, "runs/<uuid:run>/", there["run_id"]) == table.NOT_FOUND
 
 
 # --- Nothing is left out -----------------------------------------------------------------------

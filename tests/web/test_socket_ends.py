@@ -79,7 +79,7 @@ class Talker(MemberConsumer):
     """A socket on which something is said all the time, whatever else happens."""
 
     async def admitted(self) -> int | None:
-        self.alongside(self._talk())
+        self.start_task(self._talk())
         return None
 
     async def receive_json(self, content: Any, **kwargs: Any) -> None:

@@ -42,11 +42,11 @@ class Amount:
 class Allowance(Protocol):
     """What one run may still spend; it makes one model call at a time."""
 
-    def is_free(self) -> bool:
+    def is_known_unlimited(self) -> bool:
         """Whether it is known, without asking anybody, that there is no budget."""
         ...
 
-    async def is_bounded(self) -> bool:
+    async def has_budget(self) -> bool:
         """Whether there is a budget at all; the answer may be some seconds old."""
         ...
 
@@ -70,7 +70,7 @@ class Allowance(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class BudgetedModel:
-    """A ``ChatModel`` that asks a purse before each call.
+    """A ``ChatModel`` that asks a allowance before each call.
 
     The answer may be kept shorter than asked for, if less is left, but not too short to be of use.
     After an answer the reservation stays until whoever journals it says ``release``.
@@ -80,7 +80,7 @@ class BudgetedModel:
     """
 
     model: ChatModel
-    purse: Allowance
+    allowance: Allowance
     cost: Callable[[str, Usage], Decimal | None]
 
     @property
@@ -95,16 +95,20 @@ class BudgetedModel:
             BudgetSpentError: A budget has too little left.
             ThrottledError: The calls under way have reserved what is left of it.
         """
-        return self.model.stream(request) if self.purse.is_free() else self._stream(request)
+        return (
+            self.model.stream(request)
+            if self.allowance.is_known_unlimited()
+            else self._stream(request)
+        )
 
     async def _stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
-        if not await self.purse.is_bounded():
+        if not await self.allowance.has_budget():
             async with closing(self.model.stream(request)) as events:
                 async for event in events:
                     yield event
             return
         allowed = replace(request, max_tokens=await self._reserve(request))
-        keeping = asyncio.create_task(self.purse.keep(), name="budget")
+        keeping = asyncio.create_task(self.allowance.keep(), name="budget")
         answered = False
         try:
             async with closing(self.model.stream(allowed)) as events:
@@ -114,14 +118,14 @@ class BudgetedModel:
         finally:
             keeping.cancel()
             if not answered:
-                self.purse.release()
+                self.allowance.release()
 
     async def _reserve(self, request: ChatRequest) -> int:
         """Reserve for a request; how long its answer may be, in tokens."""
         said, wanted = estimate_tokens(request) - request.max_tokens, request.max_tokens
         least = self._amount(said, min(USEFUL_TOKENS, wanted))
         most = self._amount(said, wanted)
-        granted = await self.purse.reserve(least, most)
+        granted = await self.allowance.reserve(least, most)
         if granted == most:
             return wanted
         allowed = min(wanted, granted.tokens - said)

@@ -81,7 +81,7 @@ def install(markers: Path) -> None:
         return claimed
 
     wrap(run_executor, "claim", claim)
-    wrap(ModelCaller, "next_answer", _answering)
+    wrap(ModelCaller, "call_model", _answering)
     wrap(JournaledState, "record", _recording)
     wrap(JournaledState, "transact", _transacting)
     wrap(RunToolbox, "execute", _executing)

@@ -114,7 +114,11 @@ class RunMachine(RuleBasedStateMachine):
         """A call waits for a person, for sub-agents, or for a word on its outcome."""
         grip, call = self._held(), self._open()
         assert call is not None
-        if (kind == "outcome") != (call.started == "at_most_once") or call.asked or call.keys:
+        if (
+            (kind == "outcome") != (call.started == "at_most_once")
+            or call.approval_request
+            or call.wait_keys
+        ):
             return
         waits: list[dict[str, Any]]
         event: ApprovalRequested | OutcomeAsked | CallWaiting
@@ -122,7 +126,7 @@ class RunMachine(RuleBasedStateMachine):
             event = ApprovalRequested(call.call_id, "calculate", {}, "pure", "d" * 64, "why")
             waits = [event.wait]
         elif kind == "outcome":
-            event = OutcomeAsked(call.call_id, "calculate", call.questions + 1)
+            event = OutcomeAsked(call.call_id, "calculate", call.outcome_requests + 1)
             waits = [event.wait]
         else:
             children = [str(new_id()), str(new_id())]
@@ -385,7 +389,7 @@ class RunMachine(RuleBasedStateMachine):
     def _serve(self) -> CallState | None:
         """The open call, if it may act: not when its outcome is in doubt."""
         call = self._open()
-        if call is None or (call.started == "at_most_once" and call.doubt is None):
+        if call is None or (call.started == "at_most_once" and call.outcome_request is None):
             return None
         return call
 

@@ -87,7 +87,7 @@ async def decide(state: RunState, subject: Subject) -> Decision:
     notes = _Notes()
     model = _Model(notes, "own")
     ports = Ports(
-        model, _Toolbox(notes, subject), _Live(), _no_price, strong=_Model(notes, "strong")
+        model, _Toolbox(notes, subject), _Live(), _no_price, strong_model=_Model(notes, "strong")
     )
     engine = AgentEngine(
         JournaledState(state, notes), subject.definition, ports, EffectGate(_proven, lambda: None)

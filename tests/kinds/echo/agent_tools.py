@@ -64,7 +64,7 @@ class EchoEngine:
             if await self._journaled.finish(RunSucceeded(f"{self._echo.says} {task}")):
                 return "succeeded"
 
-    async def cut(self) -> None:
+    async def record_interrupted(self) -> None:
         """Do nothing: nothing that costs is in flight."""
 
 

@@ -1,0 +1,71 @@
+"""The pages that are shells: what they show, their scripts ask the API for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.http import Http404
+
+from agents.errors import RunNotFoundError
+from agents.querysets import find_run
+from heartbit_site.operations.messages_of_conversations import (
+    ConversationNotFoundError,
+    find_conversation,
+)
+from heartbit_site.web.page import page, show
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from django.http import HttpRequest, HttpResponse
+
+    from heartbit_site.base.access import Access
+
+
+@page("runs:read")
+def approvals(request: HttpRequest, access: Access) -> HttpResponse:
+    """Show what waits for a person in the workspace."""
+    return show(request, access, "web/approvals.html", here="approvals")
+
+
+@page("runs:read")
+def chat(request: HttpRequest, access: Access, agent: str = "") -> HttpResponse:
+    """Show the agents, and the conversations with the one that was chosen."""
+    return show(request, access, "web/chat.html", {"agent": agent}, here="chat")
+
+
+@page("runs:read")
+def conversation(
+    request: HttpRequest, access: Access, agent: str, conversation: UUID
+) -> HttpResponse:
+    """Show one conversation."""
+    try:
+        found = find_conversation(access.workspace, str(conversation))
+    except ConversationNotFoundError as error:
+        raise Http404(str(error)) from error
+    if found.agent != agent:
+        raise Http404(f"The conversation {conversation} is one with {found.agent}.")
+    context = {"agent": agent, "conversation": found}
+    return show(request, access, "web/chat.html", context, here="chat")
+
+
+@page("fleet:manage")
+def fleet(request: HttpRequest, access: Access) -> HttpResponse:
+    """Show workers, queues, and what stops them, to the operators of the installation."""
+    return show(request, access, "web/fleet.html", here="fleet")
+
+
+@page("runs:read")
+def runs(request: HttpRequest, access: Access) -> HttpResponse:
+    """List the runs of the workspace."""
+    return show(request, access, "web/runs.html", here="runs")
+
+
+@page("runs:read")
+def run(request: HttpRequest, access: Access, run: UUID) -> HttpResponse:
+    """Show one run as it works."""
+    try:
+        found = find_run(access.workspace, run)
+    except RunNotFoundError as error:
+        raise Http404(str(error)) from error
+    return show(request, access, "web/run.html", {"run": found}, here="runs")
