@@ -1,4 +1,4 @@
-"""Give a channel a new secret."""
+"""Rotate a channel's secret."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from heartbit_site.base.secrets import SecretError
 
 @transaction.atomic
 def rotate_channel_secret(channel: Channel, *, by: Actor) -> str:
-    """Take messages that are signed with a new secret, and for 24 hours with the present one too.
+    """Replace the secret; messages signed with the old one are accepted for another 24 hours.
 
-    A present one that nobody can read any more is good no longer.
+    An old secret that cannot be decrypted stops being accepted at once.
 
     Args:
-        channel: A saved one; it is brought up to date.
-        by: Who does it, for the audit.
+        channel: A saved channel; updated in place.
+        by: The actor, for the audit.
 
     Returns:
-        The new secret in plain text: show it now, it cannot be read again.
+        The new secret in plain text, which cannot be read again later.
     """
     held = Channel.objects.select_for_update(no_key=True).get(pk=channel.pk)
     secret = new_secret()

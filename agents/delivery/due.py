@@ -48,7 +48,7 @@ SET status = seen.status, attempts = seen.attempts, error = seen.error, next_at 
 FROM (
     SELECT p.id, coalesce(w.status, 'failed') AS status,
            coalesce(w.attempts, p.attempts) AS attempts,
-           CASE WHEN w.id IS NULL THEN 'The webhook was removed before it was told.'
+           CASE WHEN w.id IS NULL THEN 'The webhook was removed before the delivery.'
                 ELSE w.error END AS error,
            coalesce(w.next_at, p.next_at) AS next_at, w.delivered_at
     FROM agents_delivery p LEFT JOIN agents_webhookdelivery w ON w.message_id = p.message_id

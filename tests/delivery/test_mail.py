@@ -377,7 +377,7 @@ def test_given_a_delivery_that_kills_whoever_sends_it_then_it_is_given_up(
     assert deliver_results() == 0
     row = row_of(run)
     assert (row.status, mailbox.mails) == ("failed", [])
-    assert "died each time" in row.error
+    assert "crashed at each attempt" in row.error
 
 
 # --- What goes wrong -----------------------------------------------------------------------------
