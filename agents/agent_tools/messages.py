@@ -58,7 +58,7 @@ def reply_to_message(
     message: Annotated[str, Field(min_length=36, max_length=40, description="The message's id.")],
     text: Text,
 ) -> str:
-    """Answer a message that you were sent. A run that wrote it and is still running sees it at once."""
+    """Answer a message that you were sent. A run that sent it and still runs sees it at once."""
     sender = sender_of_call(context)
     reply = replying.reply_to_message(sender, message, text, key=context.idempotency_key)
     return receipts.describe_receipt(reply)

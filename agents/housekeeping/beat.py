@@ -20,7 +20,7 @@ BEAT_SCHEDULE = {
     "heartbit-check-accounts": {
         "task": queues.CHECK_ACCOUNTS,
         "schedule": CHECK_ACCOUNTS_SECONDS,
-        # Without a worker nothing piles up: the next ring asks the same.
+        # Expires before the next message, so that messages do not pile up without a worker.
         "options": {"queue": queues.SYSTEM, "expires": CHECK_ACCOUNTS_SECONDS},
     },
     "heartbit-deliver-webhooks": {

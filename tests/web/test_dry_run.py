@@ -267,7 +267,7 @@ class TestWhatItRefuses:
         with books.session() as other:
             other.execute("BEGIN")
             other.execute("SELECT 1 FROM book_customer WHERE id = 2 FOR UPDATE")
-            with pytest.raises(DryRunStoppedError, match="somebody else has locked"):
+            with pytest.raises(DryRunStoppedError, match="another transaction holds"):
                 tried(call)
             other.execute("ROLLBACK")
 
