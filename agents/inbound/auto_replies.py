@@ -1,4 +1,4 @@
-"""Why nobody should answer a mail: RFC 3834, and what mail programs do besides. Pure."""
+"""Detection of mails that must not be answered: RFC 3834, and other conventions. Pure."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _MACHINE = re.compile(
 
 
 def auto_reply_reason(headers: Headers, kind: str, sender: str) -> str:
-    """One sentence; empty: a person probably wrote it.
+    """Return why a mail must not be answered, as one sentence; empty: a person probably wrote it.
 
     Args:
-        headers: Of the mail.
+        headers: Headers of the mail.
         kind: Its content type.
-        sender: Its address, or empty.
+        sender: Its sender's address; may be empty.
     """
     if headers.every("x-heartbit-run"):
         return "Heartbit wrote it itself (X-Heartbit-Run)."
@@ -59,7 +59,7 @@ def _why_unanswered(headers: Headers, sender: str) -> str:
 
 
 def _keyword(value: str) -> str:
-    """Without parameters and comments."""
+    """Return a value without parameters and comments."""
     return re.split(r"[;(]", value, maxsplit=1)[0].strip().lower()
 
 

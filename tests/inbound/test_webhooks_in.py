@@ -330,7 +330,13 @@ def test_channels_are_made_changed_and_removed_over_the_api(
         "there is no agent": {**form, "name": "x", "agent": "nobody"},
         "takes task, title": {**form, "name": "x", "mapping": {"tasks": ""}},
         "Say who may write": {**form, "name": "x", "kind": "email", "mapping": {}},
-        "is no sender": {**form, "name": "x", "kind": "email", "mapping": {}, "senders": ["ada"]},
+        "is not a valid sender": {
+            **form,
+            "name": "x",
+            "kind": "email",
+            "mapping": {},
+            "senders": ["ada"],
+        },
         "belongs to a webhook": {**form, "name": "x", "kind": "email", "senders": ["*"]},
     }
     for part, fields in wrong.items():
