@@ -1,4 +1,4 @@
-"""The inbox of tool calls that wait for a person, across all runs."""
+"""The approvals page: tool calls of all runs that wait for a person."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ if TYPE_CHECKING:
 
 @page("runs:read")
 def inbox(request: HttpRequest, access: Access) -> HttpResponse:
-    """What waits for a person in the workspace."""
+    """Show the calls that wait for a person in the workspace."""
     return show(request, access, "web/approvals.html", here="approvals")

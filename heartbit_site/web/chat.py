@@ -1,4 +1,4 @@
-"""Talking with an agent: the agents, the conversations with one of them, and one conversation."""
+"""The chat pages: agents, the conversations with one agent, and one conversation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @page("runs:read")
 def start(request: HttpRequest, access: Access, agent: str = "") -> HttpResponse:
-    """Whom to talk to, and the conversations with the one that was chosen."""
+    """Show the agents, and the conversations with the chosen one."""
     return show(request, access, "web/chat.html", {"agent": agent}, here="chat")
 
 
@@ -30,7 +30,7 @@ def start(request: HttpRequest, access: Access, agent: str = "") -> HttpResponse
 def conversation(
     request: HttpRequest, access: Access, agent: str, conversation: UUID
 ) -> HttpResponse:
-    """One conversation."""
+    """Show one conversation."""
     try:
         found = find_conversation(access.workspace, str(conversation))
     except ConversationNotFoundError as error:

@@ -1,4 +1,4 @@
-"""The fleet: workers and queues as they are now, for the operators of the installation."""
+"""The fleet page: current workers and queues, for the operators of the installation."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ if TYPE_CHECKING:
 
 @page("fleet:manage")
 def fleet(request: HttpRequest, access: Access) -> HttpResponse:
-    """Workers, queues, and what stops them."""
+    """Show workers, queues, and their pauses and stops."""
     return show(request, access, "web/fleet.html", here="fleet")

@@ -1,4 +1,4 @@
-"""The list of runs, and one run as it works."""
+"""The list of runs, and the page of one run."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 @page("runs:read")
 def listing(request: HttpRequest, access: Access) -> HttpResponse:
-    """The runs of the workspace."""
+    """Show the list of runs."""
     return show(request, access, "web/runs.html", here="runs")
 
 
 @page("runs:read")
 def detail(request: HttpRequest, access: Access, run: UUID) -> HttpResponse:
-    """One run."""
+    """Show one run."""
     try:
         found = find_run(access.workspace, run)
     except RunNotFoundError as error:
