@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MOST_AT_ONCE = 64
-MOST_OF_ONE = 8  # a receiver that hangs delays nobody but itself
+MOST_OF_ONE = 8  # so that a hanging receiver delays only its own messages
 TIMEOUT_SECONDS = 10.0
 LEASE_SECONDS = 60.0  # then another process sends what a crashed one had claimed
 KEPT = timedelta(days=30)

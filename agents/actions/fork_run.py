@@ -172,7 +172,7 @@ def accept_fork(
         row: tuple[UUID, str, bool] | None = cursor.fetchone()
     if row is None:
         agent = source.version.agent
-        # Both raise: the agent or the workspace is stopped, or a quota is spent.
+        # Both raise: the agent or the workspace is stopped, or a quota is used up.
         raise_if_exceeded(find_agent(source.workspace, agent.name, origin=agent.origin))
         raise RunStateError(f"Run {source.pk} is gone.")
     accepted, queue, is_new = row

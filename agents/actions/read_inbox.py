@@ -15,7 +15,7 @@ from agents.models import InboxEntry
 if TYPE_CHECKING:
     from agents.models import Run
 
-_FRAME_BYTES = 60  # of the result around the messages
+_FRAME_BYTES = 60  # JSON around the messages in the result
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def read_inbox(run: Run, *, limit: int) -> Read:
         message = as_inbox_entry(entry.message)
         room -= len(json.dumps(message, ensure_ascii=False).encode())
         if messages and room < 0:
-            break  # the first message always goes: it is too long only below the default limit
+            break  # the first is always taken: it is too long only below the default limit
         taken.append(entry)
         messages.append(message)
     mine = InboxEntry.objects.filter(pk__in=[entry.pk for entry in taken])

@@ -16,7 +16,8 @@ def remove_channel(channel: Channel, *, by: Actor) -> None:
         channel: A saved channel.
         by: The actor, for the audit.
     """
-    Channel.objects.select_for_update(no_key=True).filter(pk=channel.pk).first()  # first of all
+    # Lock the channel first, as accepting a message does.
+    Channel.objects.select_for_update(no_key=True).filter(pk=channel.pk).first()
     target, workspace, label = f"channel:{channel.pk}", channel.workspace, channel.name
     details = {"kind": channel.kind, "agent": channel.agent}
     channel.delete()

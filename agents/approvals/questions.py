@@ -29,7 +29,7 @@ def answer_schema(call: ToolCall) -> dict[str, Any] | None:
         definition = definition_of(run.version)
     except ConfigurationError:
         return None  # written by a newer Heartbit, which can decide it
-    # A tool that has changed since it was published is not offered, and no answer would do.
+    # A tool that has changed since publication is not offered, so no answer would be valid.
     offer = offered_tools(
         definition, catalogue(run.workspace_id), is_child=run.parent_id is not None
     )

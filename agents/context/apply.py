@@ -107,7 +107,7 @@ def _within(
     if recent is not None:
         _gather(kept, room, sizes, groups, older)
     if len(kept) == len(groups) and len(messages) == whole and sum(sizes) > budget:
-        return messages  # every group must stay, so dropping the reasoning would gain nothing
+        return messages  # every group must stay, and they do not fit even without reasoning
     return tuple(message for index in sorted(kept) for message in groups[index])
 
 

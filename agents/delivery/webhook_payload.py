@@ -11,7 +11,7 @@ from agents.runs.webhook_events import MOST_CHARACTERS
 if TYPE_CHECKING:
     from agents.models import Run
 
-#: Not subscribed to: it is sent to the endpoint that a target names.
+#: No event to subscribe to: it is sent to the endpoint that a target names.
 RUN_DELIVERED = "run.delivered"
 
 

@@ -14,7 +14,7 @@ from heartbit_site.api.rate_limit import bucket_key
 CLIENT_SHARE: Final = 4
 _REMEMBERED: Final = 16_384
 
-#: Return the key under which an address is counted.
+#: Maps an address to the key under which it is counted.
 client_at: Final = functools.lru_cache(_REMEMBERED)(bucket_key)
 
 
