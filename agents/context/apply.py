@@ -1,4 +1,4 @@
-"""Apply a context strategy to a conversation. Pure, linear in the conversation."""
+"""Application of a context strategy to a conversation. Pure, linear in the conversation."""
 
 from __future__ import annotations
 

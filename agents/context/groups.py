@@ -1,4 +1,4 @@
-"""Split a conversation into groups of messages that must be kept or dropped together."""
+"""Groups of messages that must be kept or dropped together."""
 
 from __future__ import annotations
 

@@ -40,14 +40,14 @@ class _Sized:
 
 @dataclass(frozen=True, slots=True)
 class Unlimited(_Sized):
-    """Send everything."""
+    """The whole conversation."""
 
     type: ClassVar[str] = "unlimited"
 
 
 @dataclass(frozen=True, slots=True)
 class SlidingWindow(_Sized):
-    """Send the first user message and the newest groups.
+    """The first user message and the newest groups, within a token budget.
 
     Attributes:
         max_tokens: Budget in tokens, the first message included.
@@ -59,7 +59,7 @@ class SlidingWindow(_Sized):
 
 @dataclass(frozen=True, slots=True)
 class LastMessages(_Sized):
-    """Send the first user message and the newest groups.
+    """The first user message and the newest groups, within a number of messages.
 
     Attributes:
         count: Budget in messages, the first included; each result of a call is a message.
@@ -71,7 +71,7 @@ class LastMessages(_Sized):
 
 @dataclass(frozen=True, slots=True)
 class ImportantRecent(_Sized):
-    """Send the first user message, the newest groups, and the most important older ones.
+    """The first user message, the newest groups, and the most important older ones.
 
     Attributes:
         max_tokens: Budget in tokens, the first message included.
@@ -85,7 +85,7 @@ class ImportantRecent(_Sized):
 
 @dataclass(frozen=True, slots=True)
 class Summarize(_Sized):
-    """Replace older groups by a summary that a model writes.
+    """The newest groups, after a summary of the older ones that a model writes.
 
     Attributes:
         threshold: Size of the conversation in tokens from which a summary is due.

@@ -1,4 +1,4 @@
-"""Replace the older part of a conversation by a summary that a model writes.
+"""Summaries, written by a model, in place of the older part of a conversation.
 
 Usage::
 

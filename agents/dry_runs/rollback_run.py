@@ -1,4 +1,4 @@
-"""Run a transactional tool in a transaction that is always rolled back.
+"""Run of a transactional tool in a transaction that is always rolled back.
 
 Changes to this database and messages sent on commit are undone. Three things stay: sequence
 numbers, statistics, and effects outside the database, which a transactional tool must not have.

@@ -1,4 +1,4 @@
-"""Find the rows that an open transaction wrote and deleted, by the transaction ids in the rows.
+"""Rows that an open transaction wrote or deleted, found by the transaction ids in the rows.
 
 Each row version names the transaction that wrote it (``xmin``) and the one that ended it
 (``xmax``). A savepoint has an id of its own from the same counter, so an open transaction's rows

@@ -1,4 +1,4 @@
-"""Convert an inbound e-mail to an agent task, or return the reason for refusing it."""
+"""Conversion of an inbound e-mail to an agent task, and the reasons for refusing one."""
 
 from __future__ import annotations
 

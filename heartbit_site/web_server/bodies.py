@@ -45,7 +45,7 @@ HELD_BYTES: Final = 67_108_864
 
 
 class BodyLimits:
-    """Refuse request bodies that are too large (413), too slow (408), or too many at once (503).
+    """ASGI middleware that refuses large (413), slow (408), or too many request bodies (503).
 
     503 applies above ``HELD_BYTES`` in total or a client's share of them; proxies in
     ``HEARTBIT_TRUSTED_PROXIES`` have no share. A declared length is enough to refuse; a body of
