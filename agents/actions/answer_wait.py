@@ -23,12 +23,7 @@ if TYPE_CHECKING:
 
 @transaction.atomic
 def answer_wait(wait: Wait, answer: Any, *, by: Decider) -> None:
-    """Resolve a wait with an answer, and queue its run if that was its last open wait.
-
-    Args:
-        wait: A wait whose kind has an answer schema.
-        answer: A JSON value.
-        by: The person who answers.
+    """Resolve a wait with a JSON answer, and queue its run if that was its last open wait.
 
     Raises:
         InvalidEditError: The answer does not fit the schema; nothing was resolved.

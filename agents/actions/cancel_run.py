@@ -21,15 +21,9 @@ if TYPE_CHECKING:
 
 @transaction.atomic
 def cancel_run(workspace: Workspace, run_id: UUID, *, reason: str, by: Actor = SYSTEM) -> None:
-    """Cancel queued and waiting runs at once; notify running ones, which then end themselves.
+    """Cancel a run and its sub-agents' runs: running ones are notified and then end themselves.
 
     A run that has ended, or whose cancellation was requested before, is left unchanged.
-
-    Args:
-        workspace: The run's workspace.
-        run_id: The run; its sub-agents' runs are cancelled too.
-        reason: Text for its journal.
-        by: The actor, for the audit.
 
     Raises:
         RunNotFoundError: The workspace has no such run.

@@ -45,10 +45,10 @@ def check_agent(agent: Agent) -> None:
 def check_agreement(
     table: Mapping[str, Any], names: Mapping[str, Any], *, tools: Collection[str]
 ) -> None:
-    """Check that settings, each of which is valid, are consistent with each other.
+    """Check that valid settings of ``AgentSpec`` are consistent with each other.
 
     Args:
-        table: Settings of ``AgentSpec``.
+        table: The settings.
         names: The agents that the team may be chosen from.
         tools: Names of the tools that the agent may be given.
 
@@ -60,10 +60,7 @@ def check_agreement(
 
 
 def check_grant(grant: Mapping[str, Any]) -> None:
-    """Check the settings of a tool that are newly given to an agent.
-
-    Args:
-        grant: Settings of ``ToolGrant``, with the tool's name.
+    """Check settings of ``ToolGrant``, with the tool's name, that are newly given to an agent.
 
     Raises:
         InvalidSettingError: Names the tool and the setting, in one sentence.

@@ -21,11 +21,6 @@ def create_deliveries(run_id: UUID, workspace: Workspace, targets: Sequence[Targ
 
     Call this in the transaction that starts the run, so that no run lacks its deliveries. Repeated
     orders change nothing: a start repeated with the same idempotency key is delivered once.
-
-    Args:
-        run_id: The run.
-        workspace: The run's workspace.
-        targets: Targets as returned by ``check_targets``.
     """
     orders = [
         Delivery(

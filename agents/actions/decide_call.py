@@ -89,7 +89,8 @@ def decide_call(
         verdict: The decision.
         digest: Digest of what the decider saw.
         by: The decider.
-        always: For an approval: also allow this tool of this agent from now on.
+        always: For an approval: also allow this tool of this agent from now on, in other waiting
+            calls too.
         arguments: For an edit: a JSON object.
         answer: For an answer: a JSON value.
         reason: For a denial: text for the model.
@@ -111,13 +112,7 @@ def decide_call(
 
 
 def approve_call(call: ToolCall, *, digest: str, by: Decider, always: Always | None = None) -> None:
-    """Let the call run as it was shown.
-
-    Args:
-        call: A call that waits for approval.
-        digest: Digest of what the decider saw.
-        by: The decider.
-        always: Also allow this tool of this agent from now on, other waiting calls included.
+    """Let the call run as it was shown; for the arguments see ``decide_call``.
 
     Raises:
         InvalidEditError: The call is a question, which needs an answer.
@@ -143,13 +138,7 @@ def approve_call(call: ToolCall, *, digest: str, by: Decider, always: Always | N
 
 @transaction.atomic
 def edit_call(call: ToolCall, *, digest: str, by: Decider, arguments: str) -> None:
-    """Let the call run with other arguments.
-
-    Args:
-        call: A call that waits for approval.
-        digest: Digest of what the decider saw.
-        by: The decider.
-        arguments: A JSON object.
+    """Let the call run with other arguments, a JSON object.
 
     Raises:
         InvalidEditError: The arguments do not fit the tool, or the call is a question; nothing was
@@ -164,13 +153,7 @@ def edit_call(call: ToolCall, *, digest: str, by: Decider, arguments: str) -> No
 
 @transaction.atomic
 def answer_call(call: ToolCall, *, digest: str, by: Decider, answer: Any) -> None:
-    """Answer a call that is a question; the model reads the answer.
-
-    Args:
-        call: A call that waits for a person.
-        digest: Digest of what the decider saw.
-        by: The decider.
-        answer: A JSON value.
+    """Answer a call that is a question; the model reads the answer, a JSON value.
 
     Raises:
         InvalidEditError: The call is not a question, or the answer does not fit its schema.
@@ -195,13 +178,7 @@ def _answer_parameter(call: ToolCall, offer: OfferedTools) -> str | None:
 
 @transaction.atomic
 def deny_call(call: ToolCall, *, digest: str, by: Decider, reason: str) -> None:
-    """Refuse the call.
-
-    Args:
-        call: A call that waits for approval.
-        digest: Digest of what the decider saw.
-        by: The decider.
-        reason: Text for the model.
+    """Refuse the call; the model reads the reason.
 
     Raises:
         CallClosedError: As for ``approve_call``.

@@ -40,7 +40,7 @@ def dry_run_call(
     Args:
         call: A call that waits for approval.
         digest: Digest of what the person saw.
-        by: The person who asks.
+        by: The person.
         arguments: A JSON object instead of the call's own arguments.
 
     Raises:

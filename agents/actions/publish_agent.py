@@ -47,10 +47,6 @@ class Publication:
 def publish_agent(agent: Agent, *, by: Actor = SYSTEM) -> AgentVersion:
     """Publish an agent, and write an audit entry if its current version changed.
 
-    Args:
-        agent: The agent.
-        by: The actor, for the audit.
-
     Raises:
         ConfigurationError: As for ``make_current``.
     """
@@ -110,6 +106,5 @@ def make_current(agent: Agent) -> Publication:
 
 
 def _granted(agent: Agent, spec: AgentSpec) -> dict[str, ToolSpec]:
-    """Return the enabled tools of an agent, by name."""
     tools = catalogue(agent.workspace_id)
     return {grant.name: tools[grant.name] for grant in spec.tools if grant.enabled}

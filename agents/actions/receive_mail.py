@@ -24,11 +24,7 @@ _MOST_SAID = 500
 
 
 def receive_mail(channel: Channel, raw: bytes) -> Accepted:
-    """Give a mail to the channel's agent, unless it is automatic or its sender is not allowed.
-
-    Args:
-        channel: A channel of the kind email.
-        raw: The whole mail (RFC 5322).
+    """Give a raw mail to the channel's agent, unless it is automatic or its sender is not allowed.
 
     Raises:
         UnreadableMailError: The bytes are not a mail.

@@ -16,14 +16,10 @@ from heartbit_site.base.audit import Actor, record
 
 @transaction.atomic
 def redeliver_result(delivery: Delivery, *, by: Actor) -> None:
-    """Send a delivered or failed result again, under its old message id.
+    """Send a delivered or failed result again, under its old message id; update ``delivery``.
 
     A mail that arrived goes to all its addresses again; a failed one only to the addresses for
     which the server has not accepted it.
-
-    Args:
-        delivery: The delivery, with its workspace; updated in place.
-        by: The actor, for the audit.
 
     Raises:
         DeliveryStateError: The delivery is still pending, or its webhook is disabled.

@@ -20,11 +20,7 @@ if TYPE_CHECKING:
 
 @transaction.atomic
 def redeliver_webhook(delivery: WebhookDelivery, *, by: Actor) -> None:
-    """Send a delivered or failed message again, under its old message id.
-
-    Args:
-        delivery: The delivery, with its endpoint; updated in place.
-        by: The actor, for the audit.
+    """Send a delivered or failed message again, under its old message id; update ``delivery``.
 
     Raises:
         DeliveryStateError: The message is still pending, or its endpoint is disabled.
@@ -41,10 +37,6 @@ def redeliver_webhook(delivery: WebhookDelivery, *, by: Actor) -> None:
 @transaction.atomic
 def ping_webhook(endpoint: WebhookEndpoint, *, by: Actor) -> WebhookDelivery:
     """Send a test message.
-
-    Args:
-        endpoint: A saved endpoint.
-        by: The actor, for the audit.
 
     Raises:
         DeliveryStateError: The endpoint is disabled.

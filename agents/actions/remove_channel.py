@@ -10,12 +10,7 @@ from heartbit_site.base.audit import Actor, record
 
 @transaction.atomic
 def remove_channel(channel: Channel, *, by: Actor) -> None:
-    """Delete a channel; its conversations and runs stay.
-
-    Args:
-        channel: A saved channel.
-        by: The actor, for the audit.
-    """
+    """Delete a channel; its conversations and runs stay."""
     # Lock the channel first, as accepting a message does.
     Channel.objects.select_for_update(no_key=True).filter(pk=channel.pk).first()
     target, workspace, label = f"channel:{channel.pk}", channel.workspace, channel.name

@@ -14,12 +14,7 @@ if TYPE_CHECKING:
 
 @transaction.atomic
 def remove_webhook(endpoint: WebhookEndpoint, *, by: Actor) -> None:
-    """Delete an endpoint; a message in flight may still arrive.
-
-    Args:
-        endpoint: A saved endpoint.
-        by: The actor, for the audit.
-    """
+    """Delete an endpoint; a message in flight may still arrive."""
     target, details = f"webhook:{endpoint.pk}", {"url": endpoint.url}
     workspace, label = endpoint.workspace, endpoint.name
     endpoint.delete()

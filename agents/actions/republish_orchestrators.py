@@ -37,10 +37,6 @@ def publish_leaders(members: Collection[Agent], *, by: Actor) -> list[Led]:
     """Publish every agent that has one of these in its team, except these themselves.
 
     An orchestrator that cannot be published keeps its version; that is no error here.
-
-    Args:
-        members: Agents that were just written and published.
-        by: The actor, for the audit.
     """
     leaders = Agent.objects.filter(team__in=members).exclude(pk__in=[one.pk for one in members])
     led = [_publish(leader) for leader in leaders.distinct().order_by("name")]

@@ -16,13 +16,9 @@ from heartbit_site.base.secrets import SecretError
 
 @transaction.atomic
 def rotate_channel_secret(channel: Channel, *, by: Actor) -> str:
-    """Replace the secret; messages signed with the old one are accepted for another 24 hours.
+    """Replace the secret, in ``channel`` too; the old one is accepted for another 24 hours.
 
     An old secret that cannot be decrypted stops being accepted at once.
-
-    Args:
-        channel: A saved channel; updated in place.
-        by: The actor, for the audit.
 
     Returns:
         The new secret in plain text, which cannot be read again later.

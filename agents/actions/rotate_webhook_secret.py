@@ -13,11 +13,7 @@ from heartbit_site.base.audit import Actor, record
 
 @transaction.atomic
 def rotate_webhook_secret(endpoint: WebhookEndpoint, *, by: Actor) -> str:
-    """Replace the secret; for 24 hours messages are signed with the old one as well.
-
-    Args:
-        endpoint: A saved endpoint; updated in place.
-        by: The actor, for the audit.
+    """Replace the secret, in ``endpoint`` too; for 24 hours the old one signs messages as well.
 
     Returns:
         The new secret in plain text, which cannot be read again later.

@@ -169,6 +169,5 @@ def _table(spec: AgentSpec, settings: Collection[str]) -> dict[str, Any]:
 
 
 def _names(workspace: Workspace) -> dict[str, None]:
-    """Return the names of the agents that a team may be chosen from."""
     agents = Agent.objects.filter(workspace=workspace, origin="").order_by("name")
     return dict.fromkeys(agents.values_list("name", flat=True))

@@ -24,10 +24,6 @@ _CHANGED = ("name", "url", "events", "enabled")
 def save_webhook(endpoint: WebhookEndpoint, *, by: Actor) -> str | None:
     """Validate and write an endpoint; events that occur while it is disabled are never sent.
 
-    Args:
-        endpoint: A new or changed endpoint.
-        by: The actor, for the audit.
-
     Returns:
         The secret of a new endpoint in plain text, which cannot be read again later; else None.
 

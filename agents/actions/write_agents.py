@@ -38,12 +38,7 @@ class Written:
     made: Publication | None = None
 
     def record(self, by: Actor, **details: Any) -> None:
-        """Write an audit entry if anything changed; call this last in the transaction.
-
-        Args:
-            by: The actor.
-            details: Further details of the entry.
-        """
+        """Write an audit entry if anything changed; call this last in the transaction."""
         if self.is_new or self.changes or self.made:
             version = self.made.said() if self.made is not None else {}
             audit.record(

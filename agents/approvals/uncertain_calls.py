@@ -42,12 +42,7 @@ class UncertainCall:
 
 
 def list_uncertain_calls(workspace: Workspace, run: Run | None = None) -> list[UncertainCall]:
-    """Return the uncertain calls, oldest first.
-
-    Args:
-        workspace: The workspace.
-        run: Only calls of this run and its sub-agents.
-    """
+    """Return the uncertain calls, of a run and its sub-agents if given, oldest first."""
     rows = asked_about(workspace).filter(Q() if run is None else Q(run=run) | Q(run__root=run))
     return [to_uncertain_call(row) for row in rows]
 
@@ -57,10 +52,6 @@ def unasked(workspace: Workspace, run: Run | None = None) -> list[UncertainCall]
 
     No person is asked about these calls until the run is resumed: they have no question, and count
     as waiting since they started.
-
-    Args:
-        workspace: The workspace.
-        run: Only calls of this run and its sub-agents.
     """
     rows = (
         ToolCall.objects.filter(

@@ -151,7 +151,6 @@ def _parts(
 
 
 def _rest(part: Mapping[str, Any], definition: str) -> dict[str, Any]:
-    """Return a part's own settings."""
     return {name: value for name, value in part.items() if name not in ("name", definition)}
 
 

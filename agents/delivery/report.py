@@ -105,12 +105,7 @@ class Report:
 
 
 def report_of(run: Run, *, attach: bool) -> Report:
-    """Build the report of a run.
-
-    Args:
-        run: An ended run, with its workspace.
-        attach: True to include files.
-    """
+    """Build the report of an ended run, with its files if ``attach`` is true."""
     result = result_of(run)
     answer = _answer(result)
     files, left_out = _fitting(_files(result, answer) if attach else iter(()))

@@ -28,10 +28,7 @@ RESULT_BYTES = 4000
 
 
 def rehearse(prepared: PreparedCall) -> DryRun:
-    """Run a call, read its changes, and roll them back.
-
-    Args:
-        prepared: A call of a transactional tool.
+    """Run a call of a transactional tool, read its changes, and roll them back.
 
     Raises:
         DryRunStoppedError: The call took too long, waited for a lock, or ended the transaction.

@@ -110,7 +110,6 @@ def changed(cursor: CursorWrapper, outside: CursorWrapper, before: Counts) -> li
 
 
 def _since(before: Counts, now: Counts) -> Counts:
-    """Return the difference of two counts."""
     found = {}
     for oid, (added, updated, gone) in now.items():
         was = before.get(oid, (0, 0, 0))

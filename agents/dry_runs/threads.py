@@ -27,10 +27,7 @@ _room = threading.BoundedSemaphore(AT_ONCE)
 
 
 async def in_time(attempt: Callable[[], DryRun]) -> DryRun:
-    """Return the result of a dry run.
-
-    Args:
-        attempt: Function that makes the dry run; may use the ORM.
+    """Return the result of ``attempt``, which makes the dry run and may use the ORM.
 
     Raises:
         DryRunStoppedError: Too many dry runs are running, or this one does not end in time.

@@ -14,9 +14,7 @@ class PendingQuotaNotices:
     def are_overdue(self, seconds: float, *, now: float) -> bool:
         """Update the record; return True if a notice has been due for more than ``seconds``.
 
-        Args:
-            seconds: Maximum age in seconds.
-            now: Time of a monotonic clock.
+        ``now`` is the time of a monotonic clock.
         """
         self._since = {one: self._since.get(one, now) for one in workspaces_with_notices()}
         return any(now - since > seconds for since in self._since.values())

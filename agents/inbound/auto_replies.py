@@ -20,13 +20,7 @@ _MACHINE = re.compile(
 
 
 def auto_reply_reason(headers: Headers, kind: str, sender: str) -> str:
-    """Return why a mail must not be answered, as one sentence; empty: a person probably wrote it.
-
-    Args:
-        headers: Headers of the mail.
-        kind: Its content type.
-        sender: Its sender's address; may be empty.
-    """
+    """Return why a mail must not be answered, as a sentence; empty: a person probably wrote it."""
     if headers.every("x-heartbit-run"):
         return "Heartbit wrote it itself (X-Heartbit-Run)."
     for said in headers.every("auto-submitted"):

@@ -20,12 +20,7 @@ _MOST_DOUBLINGS = 10
 
 
 def due_for_polling(now: datetime, *, late: timedelta = timedelta()) -> list[Channel]:
-    """Return the channels whose mailbox is due for polling, longest unpolled first.
-
-    Args:
-        now: The present.
-        late: Return only those that have been due for longer.
-    """
+    """Return the channels due for polling, for longer than ``late``, longest unpolled first."""
     rows = Channel.objects.filter(kind=ChannelKind.EMAIL, enabled=True).exclude(imap_host="")
     rows = rows.select_related("workspace").order_by(F("looked_at").asc(nulls_first=True), "pk")
     return [row for row in rows if row.looked_at is None or _rest(row) + late < now - row.looked_at]

@@ -73,13 +73,7 @@ def options(
 
 
 def serve(*, bind: str, port: int, **more: Any) -> None:
-    """Serve until SIGINT or SIGTERM.
-
-    Args:
-        bind: The address to listen at.
-        port: The port.
-        more: As for ``options``.
-    """
+    """Serve until SIGINT or SIGTERM, with ``options``."""
     uvicorn.run(**options(bind=bind, port=port, **more))
 
 
