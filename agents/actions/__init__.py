@@ -1,1 +1,1 @@
-"""Verbs. Admin, API, CLI, tasks and the runtime call the same one for the same change."""
+"""Actions: one change per module, shared by admin, API, CLI, tasks and the runtime."""

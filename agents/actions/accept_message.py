@@ -1,4 +1,4 @@
-"""Take a message from outside: a run answers it, and the answer goes back to where it came from."""
+"""Accept a message from outside: start a run for it, and order the delivery of the answer."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _MOST_OF_SENDER = 254
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """What became of a message.
+    """Result of accepting or refusing an inbound message.
 
     Attributes:
-        run_id: What answers it; None: it was refused when it came first.
-        conversation_id: Where; None: that is gone, or there never was one.
-        is_duplicate: It was taken before, and nothing was done now.
+        run_id: The run that answers the message; None: the message was refused.
+        conversation_id: Its conversation; None: removed since, or the message was refused.
+        is_duplicate: True if the message was received before: nothing was done.
     """
 
     run_id: UUID | None
@@ -48,16 +48,16 @@ class Accepted:
 def accept_message(channel: Channel, message: Inbound) -> Accepted:
     """Give a message to the channel's agent, once, in the order of arrival.
 
-    A refusal leaves nothing behind: the same message may be sent again when its cause is gone.
+    A refusal stores nothing: the sender may send the message again later.
 
     Raises:
-        ChannelClosedError: The channel is disabled, or removed.
-        MessageTooLongError: The task that it makes is longer than 120,000 characters.
-        TooManyMessagesError: It has taken as many as it may within an hour.
+        ChannelClosedError: The channel is disabled or removed.
+        MessageTooLongError: The task made from the message is longer than 120,000 characters.
+        TooManyMessagesError: The channel has reached its limit of messages per hour.
         EmptyTaskError: The message is blank.
         AgentNotFoundError: The channel's agent is gone or stopped.
-        HaltedError: The workspace, or everything, is stopped.
-        QuotaExceededError: The workspace, or the agent, has been given as many runs as it may.
+        HaltedError: The workspace or the installation is stopped.
+        QuotaExceededError: The workspace or the agent has reached a run quota.
     """
     # Held until the end: two messages of one thread come one after the other.
     locked = Channel.objects.select_for_update(no_key=True, of=("self",))

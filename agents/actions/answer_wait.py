@@ -1,4 +1,4 @@
-"""Answer what a run waits for, if the declaration of the kind of wait says what an answer is."""
+"""Answer a wait whose kind declares an answer schema."""
 
 from __future__ import annotations
 
@@ -23,16 +23,11 @@ if TYPE_CHECKING:
 
 @transaction.atomic
 def answer_wait(wait: Wait, answer: Any, *, by: Decider) -> None:
-    """Resolve a wait with an answer, and queue its run if that was the last one.
-
-    Args:
-        wait: A wait whose kind has a schema of its answer.
-        answer: A JSON value.
-        by: The person who answers, and where.
+    """Resolve a wait with a JSON answer, and queue its run if that was its last open wait.
 
     Raises:
         InvalidEditError: The answer does not fit the schema; nothing was resolved.
-        CallClosedError: The wait was resolved before, or its run has ended.
+        CallClosedError: The wait is resolved, or its run has ended.
     """
     kind = kind_of(wait.kind)
     if kind.answer is None:

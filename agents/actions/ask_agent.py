@@ -1,4 +1,4 @@
-"""Ask another agent: a run of its answers, and the run that asked waits for that durably."""
+"""Ask another agent: a child run answers, and the asking run waits for it durably."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ if TYPE_CHECKING:
 def ask_agent(
     sender: Sender, to: str, question: str, *, timeout_seconds: int, key: str
 ) -> Suspension:
-    """Keep the request, and say what the run that asks has to wait for.
+    """Store the question, and return the suspension of the asking run.
 
-    The suspension creates the answering run, under the id that the request names: a worker that
-    dies in between leaves a request that the next attempt finds by its key.
+    The suspension creates the answering run under the id that the stored question names: after a
+    crash in between, the next attempt finds the question by its key.
 
     Args:
         sender: The agent that asks.
         to: An address of one other agent.
-        question: All that it needs to know.
-        timeout_seconds: When the answer is waited for no more; then its run is cancelled.
-        key: Of the call.
+        question: The question, complete in itself.
+        timeout_seconds: Seconds to wait for the answer; then the answering run is cancelled.
+        key: Idempotency key of the call.
 
     Raises:
-        SubAgentError: The run was delegated.
+        SubAgentError: The asking run was delegated.
         EmptyTaskError: ``question`` is blank.
-        RecipientError: The address is not one other agent's, or the text is too long.
+        RecipientError: The address does not name one other agent, or the text is too long.
         AgentNotFoundError: No published agent has that name, or it is stopped.
-        HaltedError: The workspace, or everything, is stopped.
-        MessageLimitReachedError: Too many messages in a row, or in a minute.
+        HaltedError: The workspace or the installation is stopped.
+        MessageLimitReachedError: Too many message hops, or messages per minute.
     """
     words = checked_text(question)
     refuse_sub_agent(sender)

@@ -1,4 +1,4 @@
-"""Cancel a run and everything below it."""
+"""Cancel a run and its descendants."""
 
 from __future__ import annotations
 
@@ -21,15 +21,9 @@ if TYPE_CHECKING:
 
 @transaction.atomic
 def cancel_run(workspace: Workspace, run_id: UUID, *, reason: str, by: Actor = SYSTEM) -> None:
-    """Queued and waiting runs end here and now; running ones are told and end themselves.
+    """Cancel a run and its sub-agents' runs: running ones are notified and then end themselves.
 
-    A run that has ended already, or was told before, is left as it is.
-
-    Args:
-        workspace: Where.
-        run_id: Which; its sub-agents' runs go with it.
-        reason: For its journal.
-        by: Who does it, for the audit.
+    A run that has ended, or whose cancellation was requested before, is left unchanged.
 
     Raises:
         RunNotFoundError: The workspace has no such run.
@@ -50,7 +44,7 @@ def cancel_run(workspace: Workspace, run_id: UUID, *, reason: str, by: Actor = S
 
 
 def _lock(run: Run) -> bool:
-    """Lock what the function locks first, in its order; whether there is something to stop."""
+    """Lock the rows in the SQL function's order; return True if the run can be cancelled."""
     locked = Run.objects.select_for_update(no_key=True).order_by()
     if run.parent_id is not None:
         locked.filter(pk=run.parent_id).values_list("pk").first()

@@ -1,4 +1,4 @@
-"""Ask providers whether they take a workspace's keys, and note what they say."""
+"""Health checks of provider accounts: ask each provider whether it accepts the stored key."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     import httpx
 
 AT_ONCE = 16
-MODELS = 20  # named by one workspace's agents; more would make no sentence
+MODELS = 20  # named by one workspace's agents; more do not fit into a sentence
 
 
 def check_account(account: ProviderAccount) -> Health:
-    """Check one account and store what was found; at most ten seconds."""
+    """Check one account and store the result; takes ten seconds at most."""
     return _check([account])[0]
 
 
 def check_enabled_accounts() -> int:
-    """Check every enabled account and store what was found; return how many are not well."""
+    """Check every enabled account and store the results; return how many are unhealthy."""
     accounts = ProviderAccount.objects.filter(enabled=True).select_related("workspace")
     return sum(not health.ok for health in _check(list(accounts)))
 
@@ -47,7 +47,7 @@ def _check(accounts: Sequence[ProviderAccount]) -> list[Health]:
 
 
 def _subject(account: ProviderAccount) -> HealthTarget | Health:
-    """What to ask; already the answer when the key cannot be read."""
+    """Return the target to check, or the result at once if the key cannot be read."""
     try:
         key = secrets.reveal(account, "secret")
     except HeartbitError as error:
@@ -56,7 +56,7 @@ def _subject(account: ProviderAccount) -> HealthTarget | Health:
 
 
 def _models(account: ProviderAccount) -> tuple[str, ...]:
-    """The provider's models that the workspace names."""
+    """Return the provider's models that the workspace names."""
     prefix = f"{account.provider}:"
     named = Agent.objects.filter(workspace=account.workspace_id, model__startswith=prefix)
     models = set(named.order_by("model").values_list("model", flat=True).distinct()[:MODELS])
@@ -87,12 +87,12 @@ async def _ask_all(subjects: Sequence[HealthTarget | Health]) -> list[Health]:
 def _client(
     subject: HealthTarget, own: httpx.AsyncClient, guarded: httpx.AsyncClient
 ) -> httpx.AsyncClient:
-    """Somebody typed an account's own base URL, so it may not lead into the private network."""
+    """Return the guarded client if a person typed the base URL: it may not be a private host."""
     return guarded if subject.base_url else own
 
 
 def _placed(subject: HealthTarget) -> HealthTarget:
-    """An account without a place of its own uses the installation's, as its runs do."""
+    """Fill in the installation's base URL, as runs do, if the account has none of its own."""
     if subject.base_url:
         return subject
     place = os.environ.get(f"{subject.provider.upper()}_BASE_URL", "").strip()
@@ -100,7 +100,7 @@ def _placed(subject: HealthTarget) -> HealthTarget:
 
 
 def _store(account: ProviderAccount, health: Health) -> None:
-    """Note it, unless the account was changed meanwhile: then it says nothing about the new key."""
+    """Store the result, unless the account was changed meanwhile and may have another key."""
     account.healthy, account.health_message = health.ok, health.message
     account.checked_at = timezone.now()
     ProviderAccount.objects.filter(

@@ -1,8 +1,8 @@
-"""Check an agent's settings, whichever way they come in.
+"""Check an agent's settings, whichever way they arrive.
 
-Stored settings are checked again whenever they are published, but not by rules about the world
-outside: a group may have been removed since, or a rule be newer than the row, and the agent must
-still be editable. Those concern what is newly given (``check_grant``).
+Stored settings are checked again at each publication, but not by rules about other rows: a group
+may have been removed since, or a rule be newer than the row, and the agent must stay editable.
+Such rules apply only to settings that are newly given (``check_grant``).
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 
 def check_agent(agent: Agent) -> None:
-    """Check what an agent's rows hold, but for the tools that are disabled.
+    """Check an agent's stored settings, except its disabled tools.
 
     Raises:
-        InvalidSettingError: One sentence that names the agent and the setting.
+        InvalidSettingError: Names the agent and the setting, in one sentence.
     """
     table = table_of(agent, disabled_tools=False)
     names = dict.fromkeys(table["team"])
@@ -45,35 +45,32 @@ def check_agent(agent: Agent) -> None:
 def check_agreement(
     table: Mapping[str, Any], names: Mapping[str, Any], *, tools: Collection[str]
 ) -> None:
-    """Check that settings, each of which is valid, fit together.
+    """Check that valid settings of ``AgentSpec`` are consistent with each other.
 
     Args:
-        table: Of ``AgentSpec``.
-        names: The agents that its team is chosen from.
-        tools: The names of the tools that it can be given.
+        table: The settings.
+        names: The agents that the team may be chosen from.
+        tools: Names of the tools that the agent may be given.
 
     Raises:
-        InvalidSettingError: One sentence that names the setting.
+        InvalidSettingError: Names the setting, in one sentence.
     """
     for path, message in consistency.check((), table, names, tools=tools):
         raise InvalidSettingError(path, message)
 
 
 def check_grant(grant: Mapping[str, Any]) -> None:
-    """Check the settings of a tool that are newly given to an agent.
-
-    Args:
-        grant: Of ``ToolGrant``, with the tool's name.
+    """Check settings of ``ToolGrant``, with the tool's name, that are newly given to an agent.
 
     Raises:
-        InvalidSettingError: One sentence that names the tool and the setting.
+        InvalidSettingError: Names the tool and the setting, in one sentence.
     """
     for path, message in grant_complaints(grant):
         raise InvalidSettingError(path, message, subject=f"Tool {grant['name']}")
 
 
 def grant_complaints(grant: Mapping[str, Any]) -> Iterator[Complaint]:
-    """Yield secrets, and groups of approvers that do not exist: no one could decide the calls."""
+    """Yield secrets, and approver groups that do not exist: no one could decide the calls."""
     yield from validation_messages.secrets(grant.get("defaults"), ("defaults",))
     for setting in GROUPS:
         name = grant.get(setting)

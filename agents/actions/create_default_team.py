@@ -11,7 +11,7 @@ from agents.models import Agent, ToolBinding
 from heartbit_site.base.models import Workspace
 
 ORCHESTRATOR = "orchestrator"
-#: How long it waits for its team, which also the local model on a busy machine can answer in.
+#: Long enough for a team on the built-in model on a busy machine.
 DELEGATION_SECONDS = 600
 #: Tools that every member of a team has, unless a file or a program says otherwise.
 BLACKBOARD = ("blackboard_list", "blackboard_read", "blackboard_write")
@@ -59,7 +59,7 @@ PROMPT = (
 def create_default_team(workspace: Workspace) -> Agent | None:
     """Create and publish the team, unless the workspace has any agent; return the orchestrator.
 
-    An installation begins with it: nobody changed anything, so the audit is empty.
+    Part of an installation's set-up, so nothing is written to the audit.
     """
     Workspace.objects.select_for_update().get(pk=workspace.pk)
     if Agent.objects.filter(workspace=workspace).exists():

@@ -1,4 +1,4 @@
-"""Say whereto a run's result goes, before the run begins."""
+"""Order the deliveries of a run's result before the run begins."""
 
 from __future__ import annotations
 
@@ -19,14 +19,8 @@ if TYPE_CHECKING:
 def create_deliveries(run_id: UUID, workspace: Workspace, targets: Sequence[Target]) -> None:
     """Order a run's result for each target; ``deliver_results`` sends it when the run has ended.
 
-    Call it in the transaction that starts the run: then there is no run without its deliveries.
-    Ordering again changes nothing, so a start that is repeated with the same idempotency key is
-    delivered once.
-
-    Args:
-        run_id: The run.
-        workspace: Whose it is.
-        targets: As ``check_targets`` gave them.
+    Call this in the transaction that starts the run, so that no run lacks its deliveries. Repeated
+    orders change nothing: a start repeated with the same idempotency key is delivered once.
     """
     orders = [
         Delivery(

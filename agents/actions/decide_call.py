@@ -1,7 +1,7 @@
 """Decide a tool call that waits for a person: approve, edit, answer, deny, always allow.
 
-What runs is what was shown: a decision names the digest of what its maker saw, the database takes
-it only while that is what waits, and the worker runs only what has the decided digest.
+Only what was shown can run: a decision names the digest that its decider saw, the database accepts
+it only while the call waits with that digest, and the worker runs only the decided digest.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from agents.models import ToolCall
     from agents.runtime.toolbox import OfferedTools
 
-#: What a request calls the verdicts, and the audit.
+#: Names of the verdicts in requests and in the audit.
 VERDICTS: Final[dict[str, Verdict]] = {
     "approve": Verdict.APPROVED,
     "edit": Verdict.EDITED,
@@ -51,7 +51,7 @@ _QUESTION = "This is a question: answer it, or deny it and say why."
 
 @dataclass(frozen=True, slots=True)
 class Decider:
-    """Who decides, and where."""
+    """The person who decides, and the interface used."""
 
     name: str
     via: Literal["terminal", "inline", "api", "web", "admin", "email", "grant"]
@@ -60,11 +60,11 @@ class Decider:
 
 @dataclass(frozen=True, slots=True)
 class Always:
-    """A standing permission that goes with an approval.
+    """A standing permission given together with an approval.
 
     Attributes:
-        scope: ``run``: this run and its tree; ``agent``: every run of the agent.
-        until: When it ends; None: with the tree, or when it is revoked.
+        scope: ``run``: the run and its tree; ``agent``: every run of the agent.
+        until: Expiry; None: at the end of the tree, or when the permission is revoked.
     """
 
     scope: Literal["run", "agent"]
@@ -82,21 +82,22 @@ def decide_call(
     answer: Any = None,
     reason: str = "",
 ) -> None:
-    """Decide a call as the verdict says.
+    """Apply a verdict to a call.
 
     Args:
         call: A call that waits for a person.
         verdict: The decision.
         digest: Digest of what the decider saw.
         by: The decider.
-        always: For an approval: also allow this tool of this agent from now on.
+        always: For an approval: also allow this tool of this agent from now on, in other waiting
+            calls too.
         arguments: For an edit: a JSON object.
         answer: For an answer: a JSON value.
         reason: For a denial: text for the model.
 
     Raises:
-        InvalidEditError: The arguments do not fit the tool, the answer does not fit its form, or
-            the verdict is none for such a call; nothing was decided.
+        InvalidEditError: The arguments do not fit the tool, the answer does not fit its schema, or
+            the verdict does not apply to such a call; nothing was decided.
         CallClosedError: The call is decided, its run has ended, or it is not what was shown.
     """
     match verdict:
@@ -111,17 +112,11 @@ def decide_call(
 
 
 def approve_call(call: ToolCall, *, digest: str, by: Decider, always: Always | None = None) -> None:
-    """Let the call run as it was shown.
-
-    Args:
-        call: It waits for approval.
-        digest: Of what the decider saw.
-        by: The decider.
-        always: Also allow this tool of this agent from now on; what else waits for it goes on too.
+    """Let the call run as it was shown; for the arguments see ``decide_call``.
 
     Raises:
-        InvalidEditError: It is a question, and this is no answer.
-        CallClosedError: It is decided, its run has ended, or it is not what was shown.
+        InvalidEditError: The call is a question, which needs an answer.
+        CallClosedError: The call is decided, its run has ended, or it is not what was shown.
     """
     approved = Verdict.APPROVED
     offer = _offer(call.run)
@@ -133,7 +128,7 @@ def approve_call(call: ToolCall, *, digest: str, by: Decider, always: Always | N
         _decide(call, digest, by, verdict=approved, runs_digest=digest, grant=grant)
     if grant is None:
         return
-    # Each for itself: one lock at a time, and what somebody else decides meanwhile is theirs.
+    # One transaction each: one lock at a time, and a decision made meanwhile stands.
     word = Decider(by.name, "grant", by.user_id)
     for other in _covered(grant, call):
         shown = other.digest
@@ -143,16 +138,10 @@ def approve_call(call: ToolCall, *, digest: str, by: Decider, always: Always | N
 
 @transaction.atomic
 def edit_call(call: ToolCall, *, digest: str, by: Decider, arguments: str) -> None:
-    """Let the call run with other arguments.
-
-    Args:
-        call: It waits for approval.
-        digest: Of what the decider saw.
-        by: The decider.
-        arguments: A JSON object.
+    """Let the call run with other arguments, a JSON object.
 
     Raises:
-        InvalidEditError: The arguments do not fit the tool, or it is a question; nothing was
+        InvalidEditError: The arguments do not fit the tool, or the call is a question; nothing was
             decided.
         CallClosedError: As for ``approve_call``.
     """
@@ -164,16 +153,10 @@ def edit_call(call: ToolCall, *, digest: str, by: Decider, arguments: str) -> No
 
 @transaction.atomic
 def answer_call(call: ToolCall, *, digest: str, by: Decider, answer: Any) -> None:
-    """Answer a call that is a question; the model is told the answer.
-
-    Args:
-        call: It waits for a person.
-        digest: Of what the decider saw.
-        by: The decider.
-        answer: A JSON value.
+    """Answer a call that is a question; the model reads the answer, a JSON value.
 
     Raises:
-        InvalidEditError: The call is no question, or the answer does not fit its form.
+        InvalidEditError: The call is not a question, or the answer does not fit its schema.
         CallClosedError: As for ``approve_call``.
     """
     offer = _offer(call.run)
@@ -182,7 +165,7 @@ def answer_call(call: ToolCall, *, digest: str, by: Decider, answer: Any) -> Non
         raise InvalidEditError("The call asks nothing: approve it, edit it or deny it.")
     asked = (call.shown or {}).get("arguments", {})
     problems = validate(questions.form_of(asked), answer)
-    if problems:  # said to a person, who reads it beside their answer
+    if problems:  # shown to the person beside their answer
         raise InvalidEditError(f"The answer does not fit: {'; '.join(problems)}.")
     arguments = json.dumps({**in_tool_order(call, asked), name: answer})
     _decide_with(call, digest, by, offer, verdict=Verdict.ANSWERED, arguments=arguments)
@@ -195,13 +178,7 @@ def _answer_parameter(call: ToolCall, offer: OfferedTools) -> str | None:
 
 @transaction.atomic
 def deny_call(call: ToolCall, *, digest: str, by: Decider, reason: str) -> None:
-    """Do not let the call run; the model is told why.
-
-    Args:
-        call: It waits for approval.
-        digest: Of what the decider saw.
-        by: The decider.
-        reason: What the model reads.
+    """Refuse the call; the model reads the reason.
 
     Raises:
         CallClosedError: As for ``approve_call``.
@@ -237,20 +214,20 @@ def _grant(call: ToolCall, offer: OfferedTools, by: Decider, always: Always) -> 
 
 
 def _refuse_second_vote(call: ToolCall, by: Decider) -> None:
-    """Count whoever no account stands for once, of the people that a call needs.
+    """Count deciders without a user account once among the people that a call needs.
 
-    A person's keys count as that person. A key without one was made at a terminal, by somebody who
-    may make more and may approve there as well: such keys and approvals at terminals are one vote.
+    A person's API keys count as that person. A key without a user was created at a terminal, and
+    its owner may create more and approve there as well: all such approvals are one vote.
 
     Raises:
-        CallClosedError: There is that vote already.
+        CallClosedError: That vote was cast before.
     """
     if by.user_id is not None or int((call.shown or {}).get("needed", 1)) <= 1:
         return
     Run.objects.select_for_update().get(pk=call.run_id)
     votes = Vote.objects.filter(
         run=call.run_id, wait_key=approval_of(call), voter__startswith="name:"
-    ).exclude(by=by.name)  # whose second vote is refused anyway
+    ).exclude(by=by.name)  # the database refuses a second vote of one name
     others = votes if by.via == "api" else votes.filter(via="api")
     if others.exists():
         raise CallClosedError(
@@ -260,7 +237,7 @@ def _refuse_second_vote(call: ToolCall, by: Decider) -> None:
 
 
 def _covered(grant: Grant, decided: ToolCall) -> list[ToolCall]:
-    """Other calls that wait for what was just allowed."""
+    """Return the other waiting calls that the new grant allows."""
     calls = (
         calls_waiting(decided.run.workspace)
         .filter(run__version_id=decided.run.version_id, shown__tool=grant.tool)
@@ -281,7 +258,7 @@ def _decide_with(
     verdict: Verdict,
     arguments: str,
 ) -> None:
-    """Let the call run with arguments that a person wrote, if its tool can read them."""
+    """Let the call run with arguments that a person wrote, if they fit its tool."""
     name = shown_tool(call)
     found = call_parsing.read(offer.specs, name=name, arguments=arguments, answered=True)
     if isinstance(found, ToolResult):

@@ -1,6 +1,6 @@
-"""Send the results of runs that have ended to whom they were ordered for (docs/decisions/0009).
+"""Send the results of ended runs to their delivery targets (docs/decisions/0009).
 
-Leases and pauses are by the database's clock, as what is due is: a worker's own may be wrong.
+Leases and pauses use the database's clock, as due times do: a worker's clock may be wrong.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MOST_AT_ONCE = 64
-#: After this no further one is begun: the next look goes on.
+#: After this no further delivery is begun; the next call continues.
 LOOK_SECONDS = 30.0
-#: Renewed with every copy of a mail; a mail server that answers slowly may take minutes for one.
+#: Renewed with every copy of a mail: a slow mail server may take minutes for one.
 LEASE_SECONDS = 300.0
 KEPT = timedelta(days=30)
 _MOST_ATTEMPTS = len(RETRY_AFTER) + 1
@@ -46,12 +46,12 @@ _MOST_SAID = 500
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """What came of an attempt.
+    """Result of one attempt.
 
     Attributes:
-        error: Why it has not arrived, as one sentence; empty: it has.
-        final: Trying again is of no use.
-        away: The mail server cannot be used, so other mails would fare alike.
+        error: Why the result did not arrive, as one sentence; empty: it arrived.
+        final: True if retrying is of no use.
+        away: True if the mail server is unavailable, so that other mails would fail too.
     """
 
     error: str = ""
@@ -60,10 +60,7 @@ class _Outcome:
 
 
 def deliver_results() -> int:
-    """Send what is due; how many deliveries arrived.
-
-    Any number may run at once, in any number of processes.
-    """
+    """Send the due deliveries; return how many arrived. Safe to run concurrently."""
     arrived = sync_webhook_deliveries()
     ends = time.monotonic() + LOOK_SECONDS
     for kinds in (WITHIN, MAIL):
@@ -81,9 +78,9 @@ def deliver_results() -> int:
 
 
 def prune_result_deliveries() -> int:
-    """Delete the log of what was sent, or given up, a month ago, if its run is gone; how many rows.
+    """Delete finished deliveries older than 30 days whose run is gone; return the number of rows.
 
-    As long as the run is there its deliveries tell what became of its result.
+    A run that still exists keeps its deliveries, to show what became of its result.
     """
     old = Delivery.objects.filter(created_at__lt=timezone.now() - KEPT)
     over = old.exclude(status=DeliveryStatus.PENDING)
@@ -91,15 +88,15 @@ def prune_result_deliveries() -> int:
 
 
 def _attempt(delivery: Delivery) -> _Outcome | None:
-    """Try it; None: what comes of it is somebody else's to note."""
+    """Attempt a delivery; return None if its outcome is recorded elsewhere."""
     if delivery.attempts > _MOST_ATTEMPTS:
-        return _Outcome("Whoever sent it died each time: the workers' logs say why.", final=True)
+        return _Outcome("The worker crashed at each attempt: its log says why.", final=True)
     runs = Run.objects.select_related("workspace").filter(workspace=delivery.workspace_id)
     run = runs.filter(pk=delivery.run_id).first()
     if run is None:
         return _Outcome("The run was archived or deleted before its result was sent.", final=True)
     if run.status not in TERMINAL:
-        return _Outcome("The run goes on: its result is sent when it has ended.")
+        return _Outcome("The run has not ended: its result is sent when it has.")
     try:
         target = target_of(delivery.target)
     except InvalidTargetsError as error:
@@ -122,13 +119,13 @@ def _keep(target: ArtifactTarget, run: Run) -> _Outcome:
 
 
 def _hand_over(delivery: Delivery, target: WebhookTarget, run: Run) -> _Outcome | None:
-    """Make it a message to the webhook; ``sync_webhook_deliveries`` tells what comes of it."""
+    """Create a message to the webhook; ``sync_webhook_deliveries`` records its outcome."""
     with transaction.atomic():
         endpoints = WebhookEndpoint.objects.filter(workspace=delivery.workspace_id)
-        # It cannot be removed before the message is there.
+        # Locked, so that the webhook cannot be removed before the message exists.
         endpoint = endpoints.select_for_update(no_key=True).filter(pk=target.endpoint).first()
         if endpoint is None:
-            return _Outcome("The webhook was removed before it was told.", final=True)
+            return _Outcome("The webhook was removed before the delivery.", final=True)
         message_id, ended = new_message_id(), run.finished_at or timezone.now()
         if not _mine(delivery).update(message_id=message_id, next_at=Now(), error=""):
             return None
@@ -146,7 +143,7 @@ def _hand_over(delivery: Delivery, target: WebhookTarget, run: Run) -> _Outcome 
 def _mail(delivery: Delivery, target: EmailTarget, run: Run) -> _Outcome | None:
     report = report_of(run, attach=target.attach and not target.outside)
     if target.outside and (report.problem or not report.answer):
-        return _Outcome("The run has no answer, so nobody outside is told.", final=True)
+        return _Outcome("The run has no answer, so nothing is sent outside.", final=True)
     try:
         letter = build_email(target, report, delivery.message_id)
         return _send(delivery, target, letter)
@@ -157,7 +154,7 @@ def _mail(delivery: Delivery, target: EmailTarget, run: Run) -> _Outcome | None:
 
 
 def _send(delivery: Delivery, target: EmailTarget, letter: ResultEmail) -> _Outcome | None:
-    """A copy to each address that is not settled yet; None: the lease is lost."""
+    """Send a copy to each address that is not settled yet; return None if the lease is lost."""
     settled = dict(delivery.settled)
     later = ""
     with mail_server() as server:
@@ -169,7 +166,7 @@ def _send(delivery: Delivery, target: EmailTarget, letter: ResultEmail) -> _Outc
                 settled[address] = refusal.sentence if refusal is not None else ""
             else:
                 later = later or refusal.sentence
-            # Noted at once: whoever takes over sends to the others alone.
+            # Stored at once: a process that takes over sends only to the other addresses.
             rest = Now() + timedelta(seconds=LEASE_SECONDS)
             if not _mine(delivery).update(settled=settled, next_at=rest):
                 return None
@@ -184,14 +181,14 @@ def _send(delivery: Delivery, target: EmailTarget, letter: ResultEmail) -> _Outc
 
 
 def _mine(delivery: Delivery) -> QuerySet[Delivery]:
-    """The row, unless somebody else has taken it over meanwhile."""
+    """Select the row, unless another process has claimed it meanwhile."""
     return Delivery.objects.filter(
         pk=delivery.pk, status=DeliveryStatus.PENDING, attempts=delivery.attempts
     )
 
 
 def _store(delivery: Delivery, outcome: _Outcome) -> bool:
-    """Note the outcome; whether it arrived."""
+    """Store the outcome; return True if the result arrived."""
     error = outcome.error[:_MOST_SAID]
     if not error:
         done = {"status": DeliveryStatus.DELIVERED, "delivered_at": Now(), "error": ""}

@@ -1,4 +1,4 @@
-"""Look for what webhooks have to tell, and send what is due (docs/decisions/0009)."""
+"""Create the messages that webhooks are owed, and send the due ones (docs/decisions/0009)."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MOST_AT_ONCE = 64
-MOST_OF_ONE = 8  # a receiver that hangs delays nobody but itself
+MOST_OF_ONE = 8  # so that a hanging receiver delays only its own messages
 TIMEOUT_SECONDS = 10.0
-LEASE_SECONDS = 60.0  # whoever died while sending is followed by somebody else
+LEASE_SECONDS = 60.0  # then another process sends what a crashed one had claimed
 KEPT = timedelta(days=30)
 _GONE = 410
 
-# An attempt counts from here on: a process that dies over an answer does not try for ever.
+# The attempt is counted at the claim: a message whose answer crashes processes is given up.
 _CLAIM = """
 UPDATE agents_webhookdelivery d
 SET attempts = d.attempts + 1, next_at = clock_timestamp() + make_interval(secs => %s)
@@ -63,11 +63,11 @@ class _Letter:
 
 @dataclass(frozen=True, slots=True)
 class _Reply:
-    """What came of it.
+    """Result of one request.
 
     Attributes:
-        code: The response's status; None: there was none.
-        error: Why it is no success; empty: it is one.
+        code: The response's status; None: there was no response.
+        error: Why the request failed; empty: it succeeded.
     """
 
     code: int | None = None
@@ -75,9 +75,9 @@ class _Reply:
 
 
 def deliver_webhooks() -> int:
-    """Make the deliveries that are owed and send those that are due; how many arrived.
+    """Create the deliveries that are owed and send the due ones; return how many arrived.
 
-    Any number may run at once, in any number of processes.
+    Safe to run concurrently.
     """
     for endpoint in WebhookEndpoint.objects.filter(enabled=True).order_by("pk"):
         create_webhook_deliveries(endpoint)
@@ -91,13 +91,13 @@ def deliver_webhooks() -> int:
 
 
 def prune_webhook_deliveries() -> int:
-    """Delete the log of what was told, or given up, a month ago; how many rows."""
+    """Delete finished deliveries older than 30 days; return the number of rows."""
     old = WebhookDelivery.objects.filter(created_at__lt=timezone.now() - KEPT)
     return old.exclude(status=DeliveryStatus.PENDING).delete()[0]
 
 
 def _claim() -> list[WebhookDelivery]:
-    """Take what is due; nobody else sends it before the lease is over."""
+    """Claim the due messages: until the lease expires no other process sends them."""
     with connection.cursor() as cursor:
         cursor.execute(_CLAIM, [LEASE_SECONDS, MOST_OF_ONE, MOST_AT_ONCE])
         ids = [row[0] for row in cursor.fetchall()]
@@ -106,7 +106,7 @@ def _claim() -> list[WebhookDelivery]:
 
 
 def _letter(delivery: WebhookDelivery) -> _Letter | _Reply:
-    """The request; already its outcome when the secret cannot be read."""
+    """Build the request; return its outcome at once if the secret cannot be read."""
     body = body_of(delivery)
     try:
         headers = headers_of(delivery.endpoint, delivery.message_id, body)
@@ -122,7 +122,7 @@ async def _send_all(letters: Sequence[_Letter | _Reply]) -> list[_Reply]:
 
 
 async def _send(client: httpx.AsyncClient, letter: _Letter | _Reply) -> _Reply:
-    """Post it. Of the answer only the status counts; its body is not read."""
+    """Post a message. Only the response's status counts; its body is not read."""
     if isinstance(letter, _Reply):
         return letter
     post = client.stream(
@@ -144,7 +144,7 @@ async def _send(client: httpx.AsyncClient, letter: _Letter | _Reply) -> _Reply:
 
 
 def _store(delivery: WebhookDelivery, reply: _Reply) -> None:
-    """Note the outcome, unless somebody else has taken the message over meanwhile."""
+    """Store the outcome, unless another process has claimed the message meanwhile."""
     mine = WebhookDelivery.objects.filter(
         pk=delivery.pk, status=DeliveryStatus.PENDING, attempts=delivery.attempts
     )
@@ -159,13 +159,13 @@ def _store(delivery: WebhookDelivery, reply: _Reply) -> None:
         mine.update(next_at=Now() + wait, **noted)
     if reply.code == _GONE:
         _disable(delivery.endpoint)
-    logger.info("webhook %s was not told: %s", delivery.endpoint_id, reply.error)
+    logger.info("a delivery to webhook %s failed: %s", delivery.endpoint_id, reply.error)
 
 
 @transaction.atomic
 def _disable(endpoint: WebhookEndpoint) -> None:
-    """The receiver said that it wants no more, for ever."""
-    why = "It answered with HTTP 410: it wants to be told no more."
+    """Disable the endpoint: HTTP 410 means that the receiver wants no more messages, ever."""
+    why = "It answered with HTTP 410: it wants no more messages."
     enabled = WebhookEndpoint.objects.filter(pk=endpoint.pk, enabled=True, url=endpoint.url)
     if enabled.update(enabled=False, disabled_because=why):
         record(

@@ -1,4 +1,4 @@
-"""Give a quarantined run up."""
+"""Discard a quarantined run."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 @transaction.atomic
 def discard_run(run: Run, *, by: Actor) -> None:
-    """It is cancelled, and nobody has to look at it any more; its journal stays.
+    """Cancel a quarantined run, so that it needs no further attention; its journal stays.
 
     Raises:
-        CallClosedError: It is not in quarantine (any more).
+        CallClosedError: The run is not in quarantine.
     """
     call_function("SELECT heartbit_discard(%s, %s)", [run.pk, by.name])
     record_of_run(by, "discard", run)

@@ -1,6 +1,6 @@
-"""Try a tool call that waits for a person: what it would change, without keeping it.
+"""Dry-run a tool call that waits for a person: show its changes without keeping them.
 
-Only calls of transactional tools, whose whole effect is in the database: that can be undone.
+Only calls of transactional tools, whose whole effect is in the database and can be rolled back.
 """
 
 from __future__ import annotations
@@ -35,27 +35,28 @@ if TYPE_CHECKING:
 def dry_run_call(
     call: ToolCall, *, digest: str, by: Decider, arguments: str | None = None
 ) -> DryRun:
-    """Run the call as its run would, and undo it; that it was tried is in the audit.
+    """Run the call as its run would, roll it back, and write an audit entry.
 
     Args:
-        call: It waits for approval.
-        digest: Of what whoever asks saw.
-        by: Whoever asks.
+        call: A call that waits for approval.
+        digest: Digest of what the person saw.
+        by: The person.
         arguments: A JSON object instead of the call's own arguments.
 
     Raises:
-        CallClosedError: It does not wait (any more), or it is not what was shown.
-        DryRunUnavailableError: Its tool is stopped, not transactional or not here, or they may not
-            decide the call.
+        CallClosedError: The call does not wait, or is not what was shown.
+        DryRunUnavailableError: The tool is stopped, not transactional or not installed here, or the
+            person may not decide the call.
         InvalidEditError: The arguments do not fit the tool.
-        DryRunStoppedError: It took too long, or others hold what it needs.
+        DryRunStoppedError: The call took too long, or waited for locks that others hold.
     """
     _check_open(call, digest)
     _check_asked(call, by, is_edited=arguments is not None)
     prepared, runs_digest = _prepared(call, arguments)
     if arguments is None and runs_digest != digest:
         raise DryRunUnavailableError(
-            f"The tool {prepared.spec.name} is not what was shown any more: it cannot be tried."
+            f"The tool {prepared.spec.name} has changed since the call was shown: it cannot be "
+            "tried."
         )
     with transaction.atomic():
         audit.record(
@@ -71,13 +72,13 @@ def dry_run_call(
 
 def _check_open(call: ToolCall, digest: str) -> None:
     if not calls_waiting(call.run.workspace).filter(pk=call.pk).exists():
-        raise CallClosedError("The call does not wait for a decision (any more).")
+        raise CallClosedError("The call does not wait for a decision.")
     if call.digest != digest:
         raise CallClosedError("The call is not the one that was shown: look at it again.")
 
 
 def _check_asked(call: ToolCall, by: Decider, *, is_edited: bool) -> None:
-    """Whoever may not decide it, or not so, does not see what it does either."""
+    """Refuse people who may not decide the call like this: a dry run shows what it does."""
     shown = call.shown or {}
     needed = shown.get("needed", 1)
     with connection.cursor() as cursor:
@@ -97,7 +98,7 @@ def _check_asked(call: ToolCall, by: Decider, *, is_edited: bool) -> None:
 
 
 def _prepared(call: ToolCall, arguments: str | None) -> tuple[PreparedCall, str]:
-    """What would run, and its digest."""
+    """Return the call that would run, and its digest."""
     run = call.run
     version = run.version
     agent = version.agent
@@ -140,7 +141,7 @@ def _prepared(call: ToolCall, arguments: str | None) -> tuple[PreparedCall, str]
 
 
 def _context(run: Run, call_id: str) -> ToolContext:
-    """What the tool is told in its run, but for a way out: nothing could take a request back."""
+    """Return the tool's context in its run, but without HTTP, which cannot be rolled back."""
     nowhere = httpx.AsyncClient(transport=httpx.MockTransport(_refused), trust_env=False)
     return context_factory(
         workspace_id=run.workspace_id,

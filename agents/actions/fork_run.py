@@ -1,7 +1,7 @@
-"""Fork a run: a new one that begins with another's journal up to a turn, with edits.
+"""Fork a run: start a new run with another run's journal up to a turn, with edits.
 
-What was done until there is not done again. With replaced arguments the calls of that turn run
-again, under the new run's idempotency keys: their effects happen a second time.
+Work before the fork point is not repeated. With replaced arguments the calls of the last turn run
+again under the new run's idempotency keys: their effects happen a second time.
 """
 
 from __future__ import annotations
@@ -46,20 +46,20 @@ if TYPE_CHECKING:
 
 
 class ForkRefusedError(HeartbitError):
-    """A fork makes no sense like this; the sentence says how it would."""
+    """The fork would do nothing new; the message names the remedy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edits:
-    """What differs from the source; empty or None: nothing.
+    """Differences from the source; an empty string or None changes nothing.
 
     Attributes:
-        message: What the next model call is told.
-        task: Instead of the run's task.
-        call: One of the turn's calls, ``turn.index``.
-        arguments: Its arguments instead, a JSON object: the turn's calls run again.
-        result: Its result instead: no call runs again.
-        version: The number of another version of the same agent.
+        message: Text for the next model call.
+        task: New text of the run's task.
+        call: The call to edit, one of the turn's, as ``turn.index``.
+        arguments: New arguments of that call, a JSON object: the turn's calls run again.
+        result: New result of that call: no call runs again.
+        version: Number of another version of the same agent.
     """
 
     message: str = ""
@@ -70,14 +70,14 @@ class Edits:
     version: int | None = None
 
     def said(self) -> dict[str, Any]:
-        """Those that were made, for the journal."""
+        """Return the edits that were made, for the journal."""
         names = ("task", "call", "arguments", "result", "message", "version")
         return {n: value for n in names if (value := getattr(self, n)) not in ("", None)}
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """End of the copied journal, its payloads that differ, and the task unless the edits set it."""
+    """End of the copied journal, its changed payloads, and the task unless the edits set it."""
 
     cut: int
     changed: dict[int, dict[str, Any]] = field(default_factory=dict)
@@ -97,15 +97,15 @@ def fork_run(
     home: Placement = Placement.FLEET,
     idempotency_key: str | None = None,
 ) -> UUID:
-    """Accept a run that goes on from the end of a turn of another, whatever state that is in.
+    """Start a run that continues from the end of a turn of another run, whatever state that is in.
 
     Args:
-        source: Stays as it is.
+        source: The run to fork; it stays unchanged.
         turn: The last turn that is kept; 0: the task alone.
-        edits: What shall be different.
-        by: Who asks; the new run is theirs.
-        home: Who may execute it.
-        idempotency_key: The same key in the same workspace gives the same run.
+        edits: Differences from the source.
+        by: The owner of the new run.
+        home: Placement of the run: fleet or local.
+        idempotency_key: Repeating the key in the same workspace returns the same run.
 
     Returns:
         The new run's id.
@@ -115,11 +115,11 @@ def fork_run(
         TurnOpenError: A call of the turn has no result, and none is replaced.
         InvalidEditError: The edits contradict each other, or do not fit the call.
         VersionNotFoundError: The agent has no such version.
-        ReservedKeyError: The idempotency key begins as Heartbit's own do.
-        ForkRefusedError: The turn ended the source, and nothing new is said.
+        ReservedKeyError: The idempotency key begins with a prefix reserved for Heartbit.
+        ForkRefusedError: The turn ended the source, and no edit adds anything.
         AgentNotFoundError: The agent is stopped.
-        HaltedError: The workspace, or everything, is.
-        QuotaExceededError: The workspace, or the agent, has been given as many runs as it may.
+        HaltedError: The workspace or the installation is stopped.
+        QuotaExceededError: The workspace or the agent has reached a run quota.
     """
     made, is_new = accept_fork(
         source, turn, edits=edits, by=by, home=home, idempotency_key=idempotency_key
@@ -138,7 +138,7 @@ def accept_fork(
     home: Placement = Placement.FLEET,
     idempotency_key: str | None = None,
 ) -> tuple[UUID, bool]:
-    """The same for a verb that says in the audit itself what it does; also whether it is new."""
+    """Fork without an audit entry, which the caller writes; return the run's id and True if new."""
     edits = _cleaned(edits)
     version = find_version(source.version.agent, edits.version) if edits.version else None
     past = load_history(source)
@@ -170,7 +170,7 @@ def accept_fork(
         row: tuple[UUID, str, bool] | None = cursor.fetchone()
     if row is None:
         agent = source.version.agent
-        # Both raise: the agent or the workspace is stopped, or a quota is spent.
+        # Both raise: the agent or the workspace is stopped, or a quota is used up.
         raise_if_exceeded(find_agent(source.workspace, agent.name, origin=agent.origin))
         raise RunStateError(f"Run {source.pk} is gone.")
     accepted, queue, is_new = row
@@ -182,7 +182,7 @@ def accept_fork(
 
 
 def _cleaned(edits: Edits) -> Edits:
-    """The edits as Postgres can keep them, none contradicting another."""
+    """Return the edits as Postgres can store them; raise if they contradict each other."""
     given = [edits.arguments is not None, edits.result is not None]
     if all(given):
         raise InvalidEditError(
@@ -230,7 +230,7 @@ def _plan(source: Run, past: RunHistory, number: int, edits: Edits, version: Age
 def _once_more(
     source: Run, past: RunHistory, number: int, edits: Edits, version: AgentVersion
 ) -> _Plan:
-    """Plan a run of a kind without turns from its beginning, perhaps with other input."""
+    """Plan a run of a kind without turns from its beginning, with other input if edited."""
     if number:
         find_turn(past.journal, number)  # refuses every number
     is_call = source.kind == RunKind.TOOL_CALL
@@ -260,7 +260,7 @@ def _check_arguments(name: str, arguments: str, version: AgentVersion, *, is_chi
 def _other_arguments(
     past: RunHistory, turn: Turn, edits: Edits, version: AgentVersion, *, is_child: bool
 ) -> _Plan:
-    """Cut right after the answer, so that all its calls run again, one with other arguments."""
+    """Cut right after the model's answer: all its calls run again, one with other arguments."""
     index = turn.call_ids.index(edits.call)
     name = turn.answer.message.tool_calls[index].name
     if name != respond.NAME:
@@ -271,7 +271,7 @@ def _other_arguments(
 
 
 def _other_result(past: RunHistory, turn: Turn, edits: Edits) -> _Plan:
-    """Cut where the results were in: what was summarised afterwards knew the other one."""
+    """Cut right after the turn's results: a summary written later contains the old result."""
     seq = turn.results[edits.call].seq
     payload = {**past.payloads[seq], "status": "ok", "content": edits.result}
     return _Plan(turn.closed_seq or seq, {seq: payload})

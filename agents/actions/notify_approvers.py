@@ -1,4 +1,4 @@
-"""Write to the people who may decide when calls of a run begin to wait, or wait for too long."""
+"""E-mails to the people who may decide calls that begin to wait, or have waited too long."""
 
 from __future__ import annotations
 
@@ -47,16 +47,16 @@ _WAIT = """{agent} waits for {what}.
 
 Look at it and answer: {inbox}
 """
-_ESCALATED = " Nobody has decided in time, so that you may as well."
+_ESCALATED = " No one has decided in time, so you may decide as well."
 
 
 def notify_approvers(run_id: UUID) -> int:
-    """Mail a link for each call of the run that waits to each member who may decide it.
+    """Mail a link for each waiting call of the run to each member who may decide it.
 
-    A mail server that is away is logged, never raised: what waits is on the approvals page too.
+    An unavailable mail server is logged, never raised: the approvals page shows the calls too.
 
     Returns:
-        How many mails were sent.
+        The number of mails sent.
     """
     run = Run.objects.select_related("workspace").filter(pk=run_id).first()
     if run is None:
@@ -72,10 +72,10 @@ def notify_approvers(run_id: UUID) -> int:
 
 
 def notify_escalation(wait_id: int) -> int:
-    """Mail a link for a call that nobody has decided to each member who may by now.
+    """Mail a link for an escalated call to each member who may now decide it.
 
     Returns:
-        How many mails were sent; none when it is decided meanwhile.
+        The number of mails sent; 0 if the call was decided meanwhile.
     """
     wait = Wait.objects.select_related("run__workspace").filter(pk=wait_id).first()
     if wait is None or wait.resolved_at is not None:
@@ -96,7 +96,7 @@ def _send(mails: list[EmailMessage]) -> int:
     try:
         return get_connection().send_messages(mails) or 0
     except (SMTPException, OSError) as error:
-        logger.warning("%d people were not written to (%s)", len(mails), error)
+        logger.warning("%d mails to approvers were not sent (%s)", len(mails), error)
         return 0
 
 

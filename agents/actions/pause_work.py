@@ -1,9 +1,9 @@
-"""Hold back a queue, a workspace, a tool or everything.
+"""Pause a queue, stop a workspace or everything, or disable a tool.
 
-Nothing of it is claimed any more. A paused queue's runs that are at work go on; of a stopped
-workspace, and of everything, they are handed back at once, but for an effect under way, which comes
-to its end first, and new ones are refused. Nothing is lost: it all goes on with ``resume_work``. A
-stopped tool is called no more: the model is told so, and the run goes on.
+Paused and stopped work is not claimed. Running runs of a paused queue continue. Those of a stopped
+workspace or installation are handed back at once, except for an effect in flight, which finishes
+first, and new runs are refused. Nothing is lost: ``resume_work`` continues all of it. Calls of a
+disabled tool are refused: the model reads the refusal, and the run continues.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ _REASON = 500
 
 
 def pause_work(held: PauseTarget, *, by: Actor, reason: str = "", by_operator: bool = True) -> bool:
-    """Do it, tell the workers at once, and write it into the audit.
+    """Store the pause, notify the workers, and write an audit entry.
 
     Args:
-        held: What.
-        by: Who.
-        reason: For whoever wonders why nothing moves.
-        by_operator: Whether they do so as an operator; else as whoever manages the workspace, and
-            the stop is the workspace's own, beside one that an operator may have placed.
+        held: The queue, workspace, tool or installation to pause.
+        by: The actor.
+        reason: Reason, shown beside the paused work.
+        by_operator: True for an operator; False for a manager of the workspace, whose stop is
+            stored beside one that an operator may have placed.
 
     Returns:
-        Whether anything changed: what is held back already stays as it was.
+        True if the pause is new.
     """
     with transaction.atomic():
         _, new = Pause.objects.get_or_create(

@@ -1,4 +1,4 @@
-"""Read the mailboxes of channels: what has come since the last look is given to their agents."""
+"""Poll the mailboxes of channels, and give new mails to their agents."""
 
 from __future__ import annotations
 
@@ -22,34 +22,34 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: After this no further mailbox is opened: the next look begins with those.
+#: After this no further mailbox is opened; the next call begins with the remaining ones.
 LOOK_SECONDS = 60.0
 MOST_AT_ONCE = 50  # mails of one mailbox
-#: A mail that so many looks could not get is given up, so that those behind it are not.
+#: Failed fetches after which a mail is given up, so that the mails after it are read.
 MOST_STUCK = 5
 _MOST_SAID = 500
 
 
 def poll_mailboxes() -> int:
-    """Look into each, those longest not looked at first; how many mails were dealt with.
+    """Poll the due mailboxes, longest unpolled first; return the number of mails processed.
 
-    Any number may look at once: a mail is taken once, whoever has seen it.
+    Safe to run concurrently: each mail is accepted once.
     """
     found, ends = 0, time.monotonic() + LOOK_SECONDS
     for channel in due_for_polling(timezone.now()):
         if time.monotonic() > ends:
             break
         unseen = Channel.objects.filter(pk=channel.pk, enabled=True, looked_at=channel.looked_at)
-        if unseen.update(looked_at=timezone.now()):  # else somebody was quicker, or it is gone
+        if unseen.update(looked_at=timezone.now()):  # else polled by another process, or removed
             found += _visit(channel)
     return found
 
 
 def _visit(channel: Channel) -> int:
-    """Look into one; whatever is wrong with it is its own trouble, and no other's."""
+    """Poll one mailbox; store a failure in its channel, so that it affects no other."""
     found, trouble = 0, ""
     try:
-        channel.refresh_from_db()  # it may be another mailbox by now
+        channel.refresh_from_db()  # its mailbox may have been changed
         with open_mailbox(_account(channel)) as mailbox:
             _count_from_now(channel, mailbox)
             for uid in mailbox.after(channel.last_uid, most=MOST_AT_ONCE):
@@ -57,14 +57,14 @@ def _visit(channel: Channel) -> int:
                 found += 1
     except MailboxError as error:
         trouble = str(error)
-    except HeartbitError as error:  # it passes, or somebody mends it: what came waits
+    except HeartbitError as error:  # temporary, or to be mended by a person: the mails wait
         trouble = f"Mails wait in the mailbox: {error}"
     except (Channel.DoesNotExist, DatabaseError) as error:
         logger.warning("the mailbox of channel %s was not read (%s)", channel.pk, error)
         return found
     except Exception:
         logger.exception("the mailbox of channel %s cannot be read", channel.pk)
-        trouble = "Mails wait in the mailbox: one made the worker stumble, whose log says where."
+        trouble = "Mails wait in the mailbox: reading one failed; the worker's log says where."
     failures = channel.failures + 1 if trouble else 0
     Channel.objects.filter(pk=channel.pk).update(trouble=trouble[:_MOST_SAID], failures=failures)
     return found
@@ -82,12 +82,12 @@ def _account(channel: Channel) -> MailAccount:
 
 
 def _count_from_now(channel: Channel, mailbox: Mailbox) -> None:
-    """Of a folder that is new to the channel, nobody answers what was there before."""
+    """Skip the mails that were in the folder before the channel first read it."""
     if channel.uid_validity == mailbox.uid_validity:
         return
     if channel.uid_validity is not None:
         said = (
-            "The mailbox numbers its mails anew: those that came since the last look are not "
+            "The mailbox has renumbered its mails: those received since the last poll are not "
             "answered."
         )
         refuse_mail(channel, f"before:{mailbox.uid_validity}", said)
@@ -96,7 +96,7 @@ def _count_from_now(channel: Channel, mailbox: Mailbox) -> None:
 
 
 def _take(channel: Channel, mailbox: Mailbox, uid: int) -> None:
-    """Deal with one mail, and note that in the same transaction."""
+    """Process one mail, and store its UID as read in the same transaction."""
     try:
         size = mailbox.size(uid)
         raw = mailbox.fetch(uid) if size is not None and size <= MOST_BYTES else None
@@ -108,7 +108,7 @@ def _take(channel: Channel, mailbox: Mailbox, uid: int) -> None:
     with transaction.atomic():
         if raw is not None:
             _receive(channel, mailbox, uid, raw)
-        elif size is not None:  # else it is gone
+        elif size is not None:  # else the mail was deleted
             large = size > MOST_BYTES
             why = f"It is larger than {MOST_BYTES:,} bytes." if large else "It cannot be fetched."
             refuse_mail(channel, _name(mailbox, uid), why)
@@ -125,5 +125,5 @@ def _receive(channel: Channel, mailbox: Mailbox, uid: int, raw: bytes) -> None:
 
 
 def _name(mailbox: Mailbox, uid: int) -> str:
-    """What tells a mail from others that cannot be read."""
+    """Return an id for a mail that cannot be read."""
     return f"imap:{mailbox.uid_validity}:{uid}"

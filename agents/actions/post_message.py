@@ -1,4 +1,4 @@
-"""Say something on a conversation: a run answers it, now, later, or the one that is under way."""
+"""Post a message to a conversation: a new run answers it, or the running one is steered."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ Outcome = Literal["started", "queued", "steered"]
 
 @dataclass(frozen=True, slots=True)
 class Posted:
-    """What became of a message.
+    """Result of posting a message.
 
     Attributes:
-        run_id: The run that answers it.
-        outcome: ``new``: it starts now; ``held``: when the run before it has ended; ``steered``:
-            the run under way was told.
+        run_id: The run that answers the message.
+        outcome: ``started``: its run starts now; ``queued``: it starts when the run before it has
+            ended; ``steered``: the message was given to the running run.
     """
 
     run_id: UUID
@@ -56,7 +56,7 @@ def start_conversation(
     second_message: BusyPolicy = BusyPolicy.QUEUE,
     origin: str = "",
 ) -> Conversation:
-    """Begin a thread with an agent; for ``origin`` see ``start_run``.
+    """Start a conversation with an agent; for ``origin`` see ``start_run``.
 
     Raises:
         AgentNotFoundError: No published agent has that name.
@@ -84,27 +84,26 @@ def post_message(
     approve: bool = False,
     hops: int = 0,
 ) -> Posted:
-    """Give a message to the conversation's agent; its run knows everything said before.
+    """Give a message to the conversation's agent, whose run knows the earlier messages.
 
     Args:
-        conversation: The thread.
+        conversation: The conversation.
         text: The message.
-        by: Who says it.
+        by: The author.
         model: ``provider:model`` for this run and its children; empty: each agent's own.
-        home: Who may execute it.
-        idempotency_key: The same key in the same workspace gives the same run.
-        second_message: What becomes of it while the last message is still worked on; None: as the
-            conversation says.
-        approve: Every tool call of this run waits for a person.
-        hops: How many plans of agents in a row led to it, as in ``Run``; a run under way that is
-            told the message keeps its own.
+        home: Placement of the run: fleet or local.
+        idempotency_key: Repeating the key in the same workspace returns the same run.
+        second_message: Policy while a run still answers the last message; None: the conversation's.
+        approve: True if every tool call of this run waits for a person.
+        hops: Number of agents' plans in a row that led to the message, as in ``Run``; a steered
+            run keeps its own.
 
     Raises:
         EmptyTaskError: ``text`` is blank.
-        ReservedKeyError: The idempotency key begins as Heartbit's own do.
+        ReservedKeyError: The idempotency key begins with a prefix reserved for Heartbit.
         AgentNotFoundError: The conversation's agent is gone or stopped.
-        ConversationBusyError: The policy is to refuse it, and a run is under way.
-        QuotaExceededError: The workspace, or the agent, has been given as many runs as it may.
+        ConversationBusyError: The policy is to refuse the message, and a run is active.
+        QuotaExceededError: The workspace or the agent has reached a run quota.
     """
     policy = BusyPolicy(second_message or conversation.second_message)
     key = stored_key(idempotency_key)
@@ -147,7 +146,7 @@ def post_message(
             record_of_run(by, "cancel", run, reason="interrupted by a new message")
     if home is Placement.FLEET and is_new:
         wake_queue(accepted, queue)
-    # An interruption ends another run, and with it what waits there.
+    # An interruption ends another run together with its waiting calls.
     notify_on_commit(conversation.workspace_id, "runs", "calls")
     match outcome:
         case "held":
@@ -159,9 +158,9 @@ def post_message(
 
 
 def _under_way(conversation: Conversation, policy: BusyPolicy, key: str | None) -> list[Run]:
-    """The runs that the message interrupts, or one of which it is told to; none if it came before.
+    """Return the active runs that the message may interrupt or steer; none for a repeated message.
 
-    Their conversation is locked, which is what the function does first.
+    The conversation is locked first, as the SQL function does.
     """
     if policy not in (BusyPolicy.INTERRUPT, BusyPolicy.STEER):
         return []

@@ -1,4 +1,4 @@
-"""Forget what came in by channels long ago."""
+"""Delete the log of old inbound messages."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from django.db.models.functions import Now
 
 from agents.models import InboundMessage
 
-#: As long nothing is taken twice; no sender repeats a message for longer.
+#: Duplicates are recognised for this long; no sender repeats a message later.
 KEPT = timedelta(days=90)
 
 
 def prune_inbound_messages() -> int:
-    """Delete the log of what came in 90 days ago; conversations and runs stay; how many rows."""
+    """Delete the log of messages older than 90 days, not their conversations; return the number."""
     return InboundMessage.objects.filter(received_at__lt=Now() - KEPT).delete()[0]

@@ -1,4 +1,4 @@
-"""Delete old messages, so that inboxes and lists do not grow for ever."""
+"""Delete old messages between agents."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ MOST_AT_ONCE = 10_000
 
 
 def prune_messages() -> int:
-    """Delete the oldest messages of more than 90 days ago, read or not; how many.
+    """Delete messages older than 90 days, read or not; return how many.
 
-    As many as fit into one go: it is called every hour.
+    Deletes 10,000 at most: it is called every hour.
     """
     old = Message.objects.filter(created_at__lt=timezone.now() - KEPT).order_by("created_at")
     ids = list(old.values_list("pk", flat=True)[:MOST_AT_ONCE])

@@ -1,4 +1,4 @@
-"""Make what an agent is now the version that its next runs are pinned to."""
+"""Publish an agent: make its present settings the version that new runs are pinned to."""
 
 from __future__ import annotations
 
@@ -24,35 +24,31 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """What publishing came to.
+    """Result of publishing an agent.
 
     Attributes:
-        version: The current one now.
-        before: The number of the one before; None: there was none.
+        version: The current version.
+        before: Number of the version that was current before; None: there was none.
     """
 
     version: AgentVersion
     before: int | None
 
     def __bool__(self) -> bool:
-        """Whether another version is the current one now."""
+        """Return True if the current version changed."""
         return self.before != self.version.number
 
     def said(self) -> dict[str, Any]:
-        """What an entry of the audit holds of it: from which version to which, if it differs."""
+        """Return the change for an audit entry: the old and the new number, or nothing."""
         return {"version": [self.before, self.version.number]} if self else {}
 
 
 @transaction.atomic
 def publish_agent(agent: Agent, *, by: Actor = SYSTEM) -> AgentVersion:
-    """Do it, and write it into the audit if another version is the current one now.
-
-    Args:
-        agent: Which.
-        by: Who publishes it.
+    """Publish an agent, and write an audit entry if its current version changed.
 
     Raises:
-        ConfigurationError: As ``make_current``.
+        ConfigurationError: As for ``make_current``.
     """
     made = make_current(agent)
     record_publication(agent, made, by=by)
@@ -60,9 +56,9 @@ def publish_agent(agent: Agent, *, by: Actor = SYSTEM) -> AgentVersion:
 
 
 def record_publication(agent: Agent, made: Publication, *, by: Actor) -> None:
-    """Write it into the audit, last in the transaction.
+    """Write the audit entry of a publication; call this last in the transaction.
 
-    Agents that a file or a program brought are nobody's to change: their runs say whose they are.
+    Agents of a file or program have none: people cannot change them, and runs name their origin.
     """
     if made and not agent.origin:
         record(
@@ -77,14 +73,14 @@ def record_publication(agent: Agent, made: Publication, *, by: Actor) -> None:
 
 @transaction.atomic
 def make_current(agent: Agent) -> Publication:
-    """Snapshot the agent; the same content gives the version that is already there.
+    """Snapshot the agent as its current version; equal content reuses an existing version.
 
-    For verbs that publish several agents, or say more of it than that: whoever calls this writes
-    into the audit, when every row is locked that will be.
+    For actions that publish several agents or record more than a publication: the caller writes the
+    audit entry, after all its row locks.
 
     Raises:
-        ConfigurationError: It is bound to a tool that is not installed, or its context strategy,
-            response schema, stop texts, fallback models or a tool's rule cannot be used.
+        ConfigurationError: The agent has a tool that is not installed, or its context strategy,
+            response schema, stop texts, fallback models or a tool's rule is not valid.
     """
     locked = Agent.objects.select_for_update().get(pk=agent.pk)
     check_agent(locked)
@@ -110,6 +106,5 @@ def make_current(agent: Agent) -> Publication:
 
 
 def _granted(agent: Agent, spec: AgentSpec) -> dict[str, ToolSpec]:
-    """Return the tools that its runs are offered, by name."""
     tools = catalogue(agent.workspace_id)
     return {grant.name: tools[grant.name] for grant in spec.tools if grant.enabled}

@@ -1,4 +1,4 @@
-"""Read an agent's inbox: what is read is read once, by one of its runs."""
+"""Read an agent's inbox: each message is read once, by one of its runs."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from agents.models import InboxEntry
 if TYPE_CHECKING:
     from agents.models import Run
 
-_FRAME_BYTES = 60  # of the result around the messages
+_FRAME_BYTES = 60  # JSON around the messages in the result
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Messages, the oldest first (on each thread in its order), and how many are left unread."""
+    """Messages, oldest first (per thread in its order), and the number still unread."""
 
     messages: tuple[dict[str, Any], ...]
     unread: int
@@ -28,14 +28,14 @@ class Read:
 
 @transaction.atomic
 def read_inbox(run: Run, *, limit: int) -> Read:
-    """Take the oldest unread messages out of the inbox of a run's agent.
+    """Mark the oldest unread messages of a run's agent as read, and return them.
 
-    Runs of one agent that read at the same time wait for each other, so that none of them gets a
-    thread's later message while another one undoes its reading of an earlier one.
+    Concurrent reads by one agent's runs are serialized, so that no run gets a thread's later
+    message while another rolls back its reading of an earlier one.
 
     Args:
-        run: The one that reads, with its version.
-        limit: How many at most; fewer where they would not fit into a tool's result.
+        run: The reading run, with its version.
+        limit: Maximum number of messages; fewer if they would not fit into a tool's result.
     """
     unread = InboxEntry.objects.filter(agent=run.version.agent_id, read_at__isnull=True)
     entries = unread.select_for_update(of=("self",)).select_related("message").order_by("pk")
@@ -46,7 +46,7 @@ def read_inbox(run: Run, *, limit: int) -> Read:
         message = as_inbox_entry(entry.message)
         room -= len(json.dumps(message, ensure_ascii=False).encode())
         if messages and room < 0:
-            break  # the first alone is too long only where the agent's limit is less than usual
+            break  # the first is always taken: it is too long only below the default limit
         taken.append(entry)
         messages.append(message)
     mine = InboxEntry.objects.filter(pk__in=[entry.pk for entry in taken])

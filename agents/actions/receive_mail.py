@@ -1,4 +1,4 @@
-"""Take a mail that a channel was sent, or say why nobody answers it."""
+"""Accept a mail that a channel received, or record why it is refused."""
 
 from __future__ import annotations
 
@@ -16,22 +16,18 @@ from agents.models import InboundMessage
 if TYPE_CHECKING:
     from agents.models import Channel
 
-#: Of the messages an hour, one sender gets no more than this part, and at least so many: two
-#: machines that do not say that they are machines stop here.
+#: One sender gets at most a quarter of the hourly messages, and at least five. This stops loops
+#: between two machines that do not mark their mails as automatic.
 ONES_PART = 4
 ONES_LEAST = 5
 _MOST_SAID = 500
 
 
 def receive_mail(channel: Channel, raw: bytes) -> Accepted:
-    """Give a mail to the channel's agent, unless a machine wrote it or its sender may not.
-
-    Args:
-        channel: Of the kind email.
-        raw: The whole mail as it came (RFC 5322).
+    """Give a raw mail to the channel's agent, unless it is automatic or its sender is not allowed.
 
     Raises:
-        UnreadableMailError: It is no mail.
+        UnreadableMailError: The bytes are not a mail.
         ChannelClosedError, TooManyMessagesError, AgentNotFoundError, HaltedError,
         QuotaExceededError: As for ``accept_message``.
     """
@@ -51,15 +47,15 @@ def receive_mail(channel: Channel, raw: bytes) -> Accepted:
 def refuse_mail(
     channel: Channel, name: str, reason: str, *, sender: str = "", title: str = ""
 ) -> Accepted:
-    """Note, once, that a mail is not answered, and why.
+    """Record once that a mail is refused, and why.
 
     Args:
-        channel: Where it came.
-        name: What tells it from others. Not its Message-ID, which is whatever its sender says it
-            is: the mail that really has it is to be taken.
+        channel: The receiving channel.
+        name: A unique id of the mail. Not its Message-ID, which its sender can choose: the mail
+            that rightly has that id must still be accepted.
         reason: One sentence.
-        sender: Its address.
-        title: Its subject.
+        sender: The sender's address.
+        title: The subject.
     """
     row, is_new = InboundMessage.objects.get_or_create(
         channel=channel,

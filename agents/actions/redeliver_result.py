@@ -1,4 +1,4 @@
-"""Send a run's result once more."""
+"""Redeliver a run's result."""
 
 from __future__ import annotations
 
@@ -16,17 +16,13 @@ from heartbit_site.base.audit import Actor, record
 
 @transaction.atomic
 def redeliver_result(delivery: Delivery, *, by: Actor) -> None:
-    """Let a result that arrived, or was given up, go out at the next look, under its own id.
+    """Send a delivered or failed result again, under its old message id; update ``delivery``.
 
-    A mail that arrived goes to all its addresses again; one that was given up, to those alone that
-    the server has not taken it for.
-
-    Args:
-        delivery: With its workspace; it is brought up to date.
-        by: Who does it, for the audit.
+    A mail that arrived goes to all its addresses again; a failed one only to the addresses for
+    which the server has not accepted it.
 
     Raises:
-        DeliveryStateError: It is on its way already, or its webhook is disabled.
+        DeliveryStateError: The delivery is still pending, or its webhook is disabled.
     """
     again = _anew(delivery)
     done = Delivery.objects.filter(pk=delivery.pk).exclude(status=DeliveryStatus.PENDING)
@@ -58,7 +54,7 @@ def _anew(delivery: Delivery) -> dict[str, Any]:
 
 
 def _send_message_again(delivery: Delivery, *, by: Actor) -> None:
-    """A webhook gets the same message; a new one when its log is gone."""
+    """Send a webhook the same message, or a new one if its log was pruned."""
     if delivery.kind != DeliveryKind.WEBHOOK or not delivery.message_id:
         return
     messages = WebhookDelivery.objects.select_related("endpoint__workspace")

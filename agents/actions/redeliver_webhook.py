@@ -1,4 +1,4 @@
-"""Send a webhook's message once more, or a first one to try it."""
+"""Redeliver a webhook's message, or send a test message."""
 
 from __future__ import annotations
 
@@ -20,14 +20,10 @@ if TYPE_CHECKING:
 
 @transaction.atomic
 def redeliver_webhook(delivery: WebhookDelivery, *, by: Actor) -> None:
-    """Let a delivered or failed message go out at the next look, under its own id.
-
-    Args:
-        delivery: With its endpoint; it is brought up to date.
-        by: Who does it, for the audit.
+    """Send a delivered or failed message again, under its old message id; update ``delivery``.
 
     Raises:
-        DeliveryStateError: It is on its way already, or its endpoint is disabled.
+        DeliveryStateError: The message is still pending, or its endpoint is disabled.
     """
     _check(delivery.endpoint)
     done = WebhookDelivery.objects.filter(pk=delivery.pk).exclude(status=DeliveryStatus.PENDING)
@@ -40,11 +36,7 @@ def redeliver_webhook(delivery: WebhookDelivery, *, by: Actor) -> None:
 
 @transaction.atomic
 def ping_webhook(endpoint: WebhookEndpoint, *, by: Actor) -> WebhookDelivery:
-    """Let a message that is about nothing go out at the next look.
-
-    Args:
-        endpoint: A saved one.
-        by: Who does it, for the audit.
+    """Send a test message.
 
     Raises:
         DeliveryStateError: The endpoint is disabled.

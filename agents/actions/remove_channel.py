@@ -1,4 +1,4 @@
-"""Remove a channel, and the log of what came in by it."""
+"""Remove a channel and its log of messages."""
 
 from __future__ import annotations
 
@@ -10,13 +10,9 @@ from heartbit_site.base.audit import Actor, record
 
 @transaction.atomic
 def remove_channel(channel: Channel, *, by: Actor) -> None:
-    """Delete it; its conversations and runs stay.
-
-    Args:
-        channel: A saved one.
-        by: Who does it, for the audit.
-    """
-    Channel.objects.select_for_update(no_key=True).filter(pk=channel.pk).first()  # first of all
+    """Delete a channel; its conversations and runs stay."""
+    # Lock the channel first, as accepting a message does.
+    Channel.objects.select_for_update(no_key=True).filter(pk=channel.pk).first()
     target, workspace, label = f"channel:{channel.pk}", channel.workspace, channel.name
     details = {"kind": channel.kind, "agent": channel.agent}
     channel.delete()

@@ -1,4 +1,4 @@
-"""Remove a webhook's endpoint, and the log of what it was told."""
+"""Remove a webhook's endpoint and its log of deliveries."""
 
 from __future__ import annotations
 
@@ -14,12 +14,7 @@ if TYPE_CHECKING:
 
 @transaction.atomic
 def remove_webhook(endpoint: WebhookEndpoint, *, by: Actor) -> None:
-    """Delete it; what is being sent in this moment may still arrive.
-
-    Args:
-        endpoint: A saved one.
-        by: Who does it, for the audit.
-    """
+    """Delete an endpoint; a message in flight may still arrive."""
     target, details = f"webhook:{endpoint.pk}", {"url": endpoint.url}
     workspace, label = endpoint.workspace, endpoint.name
     endpoint.delete()

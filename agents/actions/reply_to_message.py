@@ -1,4 +1,4 @@
-"""Answer a message: on its thread, to whoever wrote it, and to the very run if that is at work."""
+"""Reply to a message on its thread, and steer the run that wrote it if that is still running."""
 
 from __future__ import annotations
 
@@ -23,22 +23,23 @@ if TYPE_CHECKING:
 def reply_to_message(
     sender: Sender, message_id: str, text: str, *, key: str | None = None
 ) -> Message:
-    """Put a reply into the inbox of whoever wrote the message.
+    """Put a reply into the inbox of the message's author.
 
-    A run that wrote it and has not ended is told at once, after the commit: its next model call
-    sees it. What a person wrote is answered to their address, where the API shows it.
+    If the message was written by a run that has not ended, that run is steered with the reply after
+    the commit. A reply to a person is addressed to them and read through the API.
 
     Args:
-        sender: Who answers: an agent what was written to it, a person whatever the workspace has.
-        message_id: The message that is answered.
-        text: What is said.
-        key: The same key in the same workspace gives the same message.
+        sender: The author of the reply. An agent can answer the messages written to it, a person
+            any message of the workspace.
+        message_id: The message to answer.
+        text: The reply.
+        key: Repeating the key in the same workspace returns the same message.
 
     Raises:
-        UnknownMessageError: Nobody wrote the sender such a message.
+        UnknownMessageError: The sender has received no such message.
         EmptyTaskError: ``text`` is blank.
-        RecipientError: Whoever wrote it is gone, or is the sender; or the text is too long.
-        MessageLimitReachedError: Too many messages in a row, or in a minute.
+        RecipientError: The message's author is gone or is the sender, or the text is too long.
+        MessageLimitReachedError: Too many message hops, or messages per minute.
     """
     words = checked_entry(text)
     answered = _find(sender, message_id)
@@ -52,10 +53,10 @@ def reply_to_message(
     reply = save_message(draft, sender=sender, key=key)
     if answered.source_run_id is not None:
 
-        def push() -> None:  # Django logs what goes wrong by its name: no partial has one
+        def push() -> None:  # a function, because Django logs failures by name
             steer_with_reply(reply.pk)
 
-        # What goes wrong there is in the log: the reply is in the inbox all the same.
+        # A failure is only logged: the reply is in the inbox in any case.
         transaction.on_commit(push, robust=True)
     return reply
 
@@ -79,13 +80,13 @@ def _find(sender: Sender, message_id: str) -> Message:
 
 
 def _writer(answered: Message) -> Recipient:
-    """The inbox of the agent that wrote it, or the person's address."""
+    """Return the inbox of the agent that wrote the message, or the person's address."""
     if answered.source_run_id is None:
         return Recipient(answered.sender)
     agents = Agent.objects.filter(workspace=answered.workspace_id, origin=answered.origin)
     agent = agents.filter(versions__runs=answered.source_run_id).first()
-    if agent is None:  # its run is forgotten
+    if agent is None:  # its run was deleted
         agent = agents.filter(name=answered.sender.removeprefix(AGENT)).first()
     if agent is None:
-        raise RecipientError(f"{answered.sender} is gone: nobody would read the answer.")
+        raise RecipientError(f"{answered.sender} is gone: no one would read the answer.")
     return inbox_of(agent)

@@ -1,8 +1,8 @@
 """Pin agents to the tools that are installed now.
 
-What the model is offered is exactly what was published. An installation's own tools change when its
-operator upgrades it, and that is the approval: so their agents are published again at the next
-start. (Tools of remote servers will need a person.)
+A model is offered exactly the tools that were published. An installation's own tools change when
+its operator upgrades it, and the upgrade is the approval: agents with changed tools are published
+again at the next start. (Tools of remote servers will need a person.)
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def republish_agents() -> list[str]:
         pk
         for pk, origin, tools in published.values_list(*columns)
         if any(installed.get(tool["name"]) != tool["hash"] for tool in tools)
-        # A program's own tools are known in its own process alone, which publishes its agents.
+        # A program's own tools are known only in its own process, which publishes its agents.
         and not (origin and any(tool["name"] not in installed for tool in tools))
     ]
     names = []

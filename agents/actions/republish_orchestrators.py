@@ -1,4 +1,4 @@
-"""Publish the orchestrators of agents again: what they are told of their team is part of them."""
+"""Publish the orchestrators of changed agents: a version contains its team's descriptions."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Led:
-    """What became of one orchestrator.
+    """Result of publishing one orchestrator.
 
     Attributes:
         agent: The orchestrator.
-        made: What publishing it came to; None: it could not be.
+        made: The publication; None: the orchestrator could not be published.
         problem: Why not, as a sentence.
     """
 
@@ -34,17 +34,13 @@ class Led:
 
 @transaction.atomic
 def publish_leaders(members: Collection[Agent], *, by: Actor) -> list[Led]:
-    """Publish every agent that has one of these in its team, but for these themselves.
+    """Publish every agent that has one of these in its team, except these themselves.
 
-    One that cannot be published stays as it was: that is its own affair.
-
-    Args:
-        members: Agents that were just written and published.
-        by: Who did that, for the audit.
+    An orchestrator that cannot be published keeps its version; that is no error here.
     """
     leaders = Agent.objects.filter(team__in=members).exclude(pk__in=[one.pk for one in members])
     led = [_publish(leader) for leader in leaders.distinct().order_by("name")]
-    for one in led:  # once every row is locked: see ``audit``
+    for one in led:  # the audit's chain is locked last, after every row
         if one.made is not None:
             record_publication(one.agent, one.made, by=by)
     return led
@@ -52,6 +48,6 @@ def publish_leaders(members: Collection[Agent], *, by: Actor) -> list[Led]:
 
 def _publish(leader: Agent) -> Led:
     try:
-        return Led(leader, make_current(leader))  # atomic: a refusal undoes this one alone
+        return Led(leader, make_current(leader))  # atomic: a refusal rolls back only this one
     except ConfigurationError as error:
         return Led(leader, problem=str(error))

@@ -20,22 +20,22 @@ WorkerRequest = Literal["stop", "restart"]
 
 
 class WorkerNotFoundError(NotFoundError):
-    """There is no worker with that id (any more)."""
+    """There is no running worker with that id."""
 
 
 @transaction.atomic
 def request_worker_action(worker_id: int, wanted: WorkerRequest, *, by: Actor = SYSTEM) -> None:
-    """Tell it: it hands its runs back and leaves, and comes back when it was to restart.
+    """Ask a worker to hand its runs back and stop, or then restart.
 
-    It hears of it at once, and reads it again at each heartbeat until it has left.
+    The worker is notified at once and reads the request again at each heartbeat.
 
     Raises:
-        WorkerNotFoundError: No such worker is there (any more).
+        WorkerNotFoundError: No such worker is running.
     """
     workers = WorkerHeartbeat.objects.filter(pk=worker_id)
     if not workers.filter(home=Placement.FLEET, gone_at=None).update(wanted=wanted):
         raise WorkerNotFoundError(
-            f"There is no worker {worker_id} (any more): `heartbit fleet` lists them."
+            f"There is no worker {worker_id}: `heartbit fleet` lists those that run."
         )
     notify_workers("worker", worker_id)
     record(

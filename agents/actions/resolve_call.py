@@ -1,4 +1,4 @@
-"""Say what became of a call whose worker died while it ran: again, done, or leave it."""
+"""Resolve an uncertain call, whose worker crashed while it ran: retry, confirm or skip it."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 @transaction.atomic
 def resolve_call(call: ToolCall, outcome: CallResolution, *, by: Decider, result: str = "") -> None:
-    """Let the run go on.
+    """Store the outcome of an uncertain call, and let its run continue.
 
     Args:
-        call: Its outcome is unknown, and its run waits for somebody to say it.
-        outcome: ``retried``: it is made again, under the same idempotency key; ``done``: it took
-            effect; ``skipped``: nobody knows, and it is left.
-        by: Who says so, and where.
-        result: For ``done``: what the model reads as the call's answer.
+        call: A call of unknown outcome, whose run waits for a person.
+        outcome: ``retried``: run the call again under the same idempotency key; ``done``: it took
+            effect; ``skipped``: leave it unknown.
+        by: The person who resolves the call.
+        result: For ``done``: the call's result for the model.
 
     Raises:
-        CallClosedError: Somebody was quicker, or the run has ended.
+        CallClosedError: The call is resolved, or the run has ended.
     """
     text = clean_text(result).strip() if outcome is CallResolution.DONE else ""
     parameters = (

@@ -1,4 +1,4 @@
-"""Who goes on with a run whose process has ended."""
+"""Find the process that has to continue an interrupted run."""
 
 from __future__ import annotations
 
@@ -17,14 +17,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Resumption:
-    """What is to be done about a live run.
+    """Decision on how a live run continues.
 
     Attributes:
-        root_id: The tree that is meant, whichever of its runs was named.
-        takes_over: Whether the calling process should execute it: it is local, and no process that
-            lives looks after it.
-        executor: The process that does, as ``host:pid``; empty when it is the caller's turn, or
-            the fleet's.
+        root_id: Root of the tree, whichever of its runs was named.
+        takes_over: True if the calling process should execute the run: it is local, and no running
+            process executes it.
+        executor: The executing process as ``host:pid``; empty if that is the caller or the fleet.
     """
 
     root_id: UUID
@@ -33,10 +32,10 @@ class Resumption:
 
 
 def resume_run(run: Run) -> Resumption:
-    """Find out who has to go on with a run. Nothing is written: claims decide who has it.
+    """Return which process continues a run. Nothing is written: claims decide.
 
     Raises:
-        RunStateError: Its tree has ended.
+        RunStateError: The run's tree has ended.
     """
     root = run.root
     if root.status in TERMINAL:

@@ -1,4 +1,4 @@
-"""Let go on what ``pause_work`` held back."""
+"""Resume work that ``pause_work`` paused, stopped or disabled."""
 
 from __future__ import annotations
 
@@ -19,26 +19,25 @@ if TYPE_CHECKING:
     from agents.limits.pauses import PauseTarget
     from heartbit_site.base.audit import Actor
 
-RING = 200  # runs that are rung at once; the sweepers ring the others as slots become free
+RING = 200  # runs woken at once; the sweepers wake the others as slots become free
 
 
 def resume_work(held: PauseTarget, *, by: Actor, by_operator: bool = True) -> bool:
-    """Do it, ring the runs that may start, and write it into the audit.
+    """Delete the pause, wake the runs that may start, and write an audit entry.
 
-    What is held back for another reason as well (a stopped agent, everything) stays so. An operator
-    ends the workspace's own stop too; whoever manages the workspace ends that alone, and an
-    operator's holds on.
+    Work that is also blocked for another reason, such as a stopped agent, stays blocked. An
+    operator ends the workspace's own stop too; a manager of the workspace ends only that one.
 
     Args:
-        held: What.
-        by: Who.
-        by_operator: Whether they do so as an operator; else as whoever manages the workspace.
+        held: The queue, workspace, tool or installation to resume.
+        by: The actor.
+        by_operator: True for an operator; False for a manager of the workspace.
 
     Returns:
-        Whether anything changed: it may not have been held back.
+        True if anything changed.
 
     Raises:
-        StoppedByOperatorError: There is nothing but an operator's stop, which they cannot end.
+        StoppedByOperatorError: Only an operator's stop is left, which a manager cannot end.
     """
     with transaction.atomic():
         pauses = find_pauses(held)
@@ -62,7 +61,7 @@ def resume_work(held: PauseTarget, *, by: Actor, by_operator: bool = True) -> bo
 
 
 def _tell(held: PauseTarget) -> None:
-    if held.tool:  # no run was held back by it
+    if held.tool:  # a disabled tool blocks calls, not runs
         notify_workers("agent")
         return
     workspace_id = held.workspace.pk if held.workspace is not None else None

@@ -1,4 +1,4 @@
-"""Do a run's task again, from the beginning."""
+"""Start a run's task again from the beginning."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
 
 def retry_run(run: Run, *, by: Actor, home: Placement = Placement.FLEET) -> UUID:
-    """Accept a new run with the same task, on the same version; it says whose task it repeats.
+    """Start a new run with the same task on the same version, linked to the run that it repeats.
 
-    A quarantined run is discarded with it: that question is settled.
+    A quarantined run is discarded in the same transaction.
 
     Returns:
         The new run's id.
 
     Raises:
         RunStateError: The run has not ended.
-        CallClosedError: Somebody settled the quarantine meanwhile.
+        CallClosedError: The quarantine was ended meanwhile.
         AgentNotFoundError: The agent is stopped.
-        HaltedError: The workspace, or everything, is.
-        QuotaExceededError: The workspace, or the agent, has been given as many runs as it may.
+        HaltedError: The workspace or the installation is stopped.
+        QuotaExceededError: The workspace or the agent has reached a run quota.
     """
     if run.status not in TERMINAL:
         raise RunStateError(

@@ -1,9 +1,8 @@
-"""Bring an agent back to an earlier version: what people edit, and what its next runs get.
+"""Roll an agent back to an earlier version: its editable settings and the version of new runs.
 
-The form shows the truth afterwards: saving it unchanged publishes the very version that was
-restored. Where that cannot be, because a tool or a team member is another one now, nothing is done
-and the refusal says what differs; ``anyway`` takes today's tools and team and publishes that.
-Runs stay with the versions they began with.
+Afterwards the form shows the restored settings: saving it unchanged publishes the same version.
+If a tool or a team member differs today, nothing is changed and the refusal names the differences;
+``anyway`` takes today's tools and team, and publishes that. Runs keep the versions they began with.
 """
 
 from __future__ import annotations
@@ -37,17 +36,17 @@ logger = logging.getLogger(__name__)
 
 
 class RollbackRefusedError(ConflictError):
-    """The version cannot be brought back as it was."""
+    """The version cannot be restored exactly."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rollback:
-    """What was done.
+    """Result of a rollback.
 
     Attributes:
-        version: The current one now.
-        wanted: The number that was asked for.
-        differs: What is not as in that version, in words; empty: nothing.
+        version: The current version.
+        wanted: The requested number.
+        differs: Differences from the requested version, as a sentence; empty: none.
     """
 
     version: AgentVersion
@@ -57,18 +56,18 @@ class Rollback:
 
 @transaction.atomic
 def rollback_agent(agent: Agent, number: int, *, by: Actor, anyway: bool = False) -> Rollback:
-    """Make version ``number`` what the agent is.
+    """Restore version ``number`` of an agent.
 
     Args:
-        agent: Whose fields, tools and team are written.
-        number: Of one of its versions.
-        by: Who does it, for the log, the audit and, if they have an account, the admin's history.
-        anyway: Take today's definitions where tools or team members are not as they were.
+        agent: The agent whose fields, tools and team are written.
+        number: Number of one of its versions.
+        by: The actor, for the log, the audit and, with an account, the admin's history.
+        anyway: Use today's definitions of tools and team members that have changed.
 
     Raises:
-        VersionNotFoundError: It has no such version.
-        RollbackRefusedError: It could not be as it was, and ``anyway`` was not said.
-        ConfigurationError: What was restored cannot be published.
+        VersionNotFoundError: The agent has no such version.
+        RollbackRefusedError: The version cannot be restored exactly, and ``anyway`` is False.
+        ConfigurationError: The restored settings cannot be published.
     """
     locked = Agent.objects.select_for_update(of=("self",)).get(pk=agent.pk)
     wanted = find_version(locked, number)
@@ -97,7 +96,7 @@ def rollback_agent(agent: Agent, number: int, *, by: Actor, anyway: bool = False
 
 
 def _restore_fields(agent: Agent, content: Mapping[str, Any]) -> None:
-    """Write the snapshot's settings; what it does not know yet goes to its default."""
+    """Write the snapshot's settings; settings newer than the snapshot get their defaults."""
     kept = snapshot.settings_of(content)
     for name in snapshot.AGENT_PINS:
         setattr(agent, name, kept.get(name, AgentSettings.default_of(name)))
@@ -105,7 +104,7 @@ def _restore_fields(agent: Agent, content: Mapping[str, Any]) -> None:
 
 
 def _restore_tools(agent: Agent, tools: list[dict[str, Any]]) -> list[str]:
-    """Bind exactly these tools; others stay, switched off. What is not installed any more."""
+    """Bind exactly these tools and disable others; return sentences on those not installed."""
     wanted = {tool["name"]: tool for tool in tools}
     known = catalogue(agent.workspace_id)
     agent.bindings.exclude(tool__in=wanted).update(enabled=False)
@@ -119,18 +118,18 @@ def _restore_tools(agent: Agent, tools: list[dict[str, Any]]) -> list[str]:
             )
         else:
             agent.bindings.filter(tool=name).update(enabled=False)
-    return [f"the tool {name} is not installed any more" for name in wanted if name not in known]
+    return [f"the tool {name} is no longer installed" for name in wanted if name not in known]
 
 
 def _restore_team(agent: Agent, team: list[dict[str, Any]]) -> list[str]:
-    """Exactly these members; who is gone."""
+    """Set exactly these team members; return sentences on those that are gone."""
     names = [member["name"] for member in team]
     members = Agent.objects.filter(
         workspace_id=agent.workspace_id, origin=agent.origin, name__in=names
     )
     agent.team.set(members)
     there = set(members.values_list("name", flat=True))
-    return [f"there is no agent {name} any more" for name in names if name not in there]
+    return [f"the agent {name} no longer exists" for name in names if name not in there]
 
 
 def _now(change: PartChange) -> str:
@@ -145,7 +144,7 @@ def _refusal(wanted: AgentVersion, why: str) -> str:
 
 
 def _record(agent: Agent, wanted: AgentVersion, made: Publication, *, by: Actor) -> None:
-    """Say who did it: in the log, in the admin's history if they have an account, in the audit."""
+    """Record the rollback in the log, the audit and, for an actor with an account, the history."""
     former = f"v{made.before}" if made.before is not None else "unpublished"
     sentence = f"Rolled back from {former} to v{wanted.number}"
     if made.version.pk != wanted.pk:

@@ -1,4 +1,4 @@
-"""Give a channel a new secret."""
+"""Rotate a channel's secret."""
 
 from __future__ import annotations
 
@@ -16,16 +16,12 @@ from heartbit_site.base.secrets import SecretError
 
 @transaction.atomic
 def rotate_channel_secret(channel: Channel, *, by: Actor) -> str:
-    """Take messages that are signed with a new secret, and for 24 hours with the present one too.
+    """Replace the secret, in ``channel`` too; the old one is accepted for another 24 hours.
 
-    A present one that nobody can read any more is good no longer.
-
-    Args:
-        channel: A saved one; it is brought up to date.
-        by: Who does it, for the audit.
+    An old secret that cannot be decrypted stops being accepted at once.
 
     Returns:
-        The new secret in plain text: show it now, it cannot be read again.
+        The new secret in plain text, which cannot be read again later.
     """
     held = Channel.objects.select_for_update(no_key=True).get(pk=channel.pk)
     secret = new_secret()

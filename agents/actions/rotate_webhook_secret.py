@@ -1,4 +1,4 @@
-"""Give a webhook a new secret."""
+"""Rotate a webhook's secret."""
 
 from __future__ import annotations
 
@@ -13,17 +13,13 @@ from heartbit_site.base.audit import Actor, record
 
 @transaction.atomic
 def rotate_webhook_secret(endpoint: WebhookEndpoint, *, by: Actor) -> str:
-    """Sign with a new secret, and for 24 hours with the present one as well.
-
-    Args:
-        endpoint: A saved one; it is brought up to date.
-        by: Who does it, for the audit.
+    """Replace the secret, in ``endpoint`` too; for 24 hours the old one signs messages as well.
 
     Returns:
-        The new secret in plain text: show it now, it cannot be read again.
+        The new secret in plain text, which cannot be read again later.
 
     Raises:
-        SecretError: The present one cannot be read.
+        SecretError: The old secret cannot be decrypted.
     """
     held = WebhookEndpoint.objects.select_for_update(no_key=True).get(pk=endpoint.pk)
     secret = new_secret()

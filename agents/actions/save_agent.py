@@ -5,7 +5,7 @@ Usage::
     agent, is_new = create_agent(workspace, spec, by=actor)
     agent = change_agent(workspace, "writer", spec, {"max_turns"}, by=actor, version=7)
 
-Either all of it is written, published and in the audit, or none of it.
+Rows, version and audit entry are written together or not at all.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ _KEY = "idempotency_key"  # in an agent's first entry in the audit
 
 
 class AgentExistsError(ConflictError):
-    """The workspace has an agent of that name already."""
+    """The workspace already has an agent of that name."""
 
 
 class VersionConflictError(ConflictError):
-    """Somebody published another version of the agent than the one that is to be changed."""
+    """The agent's current version is not the one that the change was made for."""
 
 
 @transaction.atomic
@@ -51,18 +51,18 @@ def create_agent(
     """Create an agent and publish it.
 
     Args:
-        workspace: Where.
+        workspace: The agent's workspace.
         spec: Its settings.
-        by: Who makes it, for the audit.
-        key: Sent again with the same name it gives the agent that it made, as that is by now.
+        by: The actor, for the audit.
+        key: Idempotency key: repeated with the same name, it returns the agent that it created.
 
     Returns:
-        The agent, and whether it is new.
+        The agent, and True if it is new.
 
     Raises:
-        AgentExistsError: Another request made one of that name.
-        InvalidSettingError: Its settings do not fit together, or those of other agents.
-        ConfigurationError: It cannot be published.
+        AgentExistsError: The workspace already has an agent of that name.
+        InvalidSettingError: The settings are not consistent with each other or with other agents.
+        ConfigurationError: The agent cannot be published.
     """
     locked = _lock(workspace)
     there = Agent.objects.filter(workspace=locked, origin="", name=spec.name).first()
@@ -76,7 +76,7 @@ def create_agent(
     try:
         with transaction.atomic():
             written = write_agents(locked, [spec], origin="")[spec.name]
-    except IntegrityError:  # the admin's form, which does not lock the workspace, was quicker
+    except IntegrityError:  # created meanwhile by the admin's form, which takes no lock
         raise _exists(spec.name) from None
     written.record(by, **({_KEY: key} if key is not None else {}))
     return written.row, True
@@ -95,18 +95,18 @@ def change_agent(
     """Change some settings of an agent; publish it and its orchestrators.
 
     Args:
-        workspace: Where.
-        name: Whose settings.
-        changed: Their values; the rest of it is not looked at.
+        workspace: The agent's workspace.
+        name: The agent's name.
+        changed: The new values; settings not named in ``settings`` are ignored.
         settings: Names of the settings to change. Tools and team are replaced as a whole.
-        by: Who changes it, for the audit.
-        version: What the agent's current version has to be; None: whatever it is.
+        by: The actor, for the audit.
+        version: The current version that is expected; None: any.
 
     Raises:
         AgentNotFoundError: There is no such agent.
-        VersionConflictError: Its current version is another one.
-        InvalidSettingError: As ``create_agent``; also for another name: an agent keeps its own.
-        ConfigurationError: As ``create_agent``.
+        VersionConflictError: The current version is not ``version``.
+        InvalidSettingError: As for ``create_agent``; also for a new name: an agent keeps its own.
+        ConfigurationError: As for ``create_agent``.
     """
     locked = _lock(workspace)
     found = find_editable(locked, name)
@@ -131,14 +131,14 @@ def change_agent(
     made = make_current(row)
     if enabled != row.enabled:
         changes["enabled"] = audit.changed(row.enabled, enabled)
-        set_agent_state(row, "start" if enabled else "stop")  # which also tells the workers
+        set_agent_state(row, "start" if enabled else "stop")  # also notifies the workers
     publish_leaders([row], by=by)
     Written(row, changes=changes, made=made).record(by)
     return row
 
 
 def _lock(workspace: Workspace) -> Workspace:
-    """One writer at a time, as for an import."""
+    """Lock the workspace for one writer at a time, as an import does."""
     return Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
 
 
@@ -158,17 +158,16 @@ def _check_version(row: Agent, wanted: int | None) -> None:
     if wanted is not None and number != wanted:
         now = f"at version {number}" if number is not None else "not published"
         raise VersionConflictError(
-            f"The agent {row.name} is {now}, not at version {wanted}: somebody changed it "
+            f"The agent {row.name} is {now}, not at version {wanted}: it was changed "
             f"meanwhile. GET /agents/{row.name} shows it."
         )
 
 
 def _table(spec: AgentSpec, settings: Collection[str]) -> dict[str, Any]:
-    """Return these settings as a table; what a request has beside them is left out."""
+    """Return these settings as a table, without other keys of the request."""
     return spec.model_dump(include=AgentSpec.model_fields.keys() & set(settings))
 
 
 def _names(workspace: Workspace) -> dict[str, None]:
-    """Return the names of the agents that a team may be chosen from."""
     agents = Agent.objects.filter(workspace=workspace, origin="").order_by("name")
     return dict.fromkeys(agents.values_list("name", flat=True))

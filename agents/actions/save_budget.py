@@ -1,4 +1,4 @@
-"""Save a budget; a new one knows what its period has cost so far."""
+"""Save a budget; a new one starts with the usage of its current period."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 @transaction.atomic
 def save_budget(budget: Budget) -> None:
-    """Write the limits; what was spent is the journal's to write, but for a new budget's beginning.
+    """Write the limits of a budget; only a new budget's initial usage is written here.
 
-    That beginning is read from the ledger; calls that end in the very moment may be missing.
+    The initial usage is read from the ledger; model calls that end at this moment may be missing.
     """
     if budget.pk:
-        # With other limits it is told of anew how far they are used up.
+        # With changed limits the notices of this period are due again.
         budget.warned_for = budget.stopped_for = budget.stop_notified_for = None
         notices = ["warned_for", "stopped_for", "stop_notified_for"]
         budget.save(update_fields=["max_tokens", "max_usd", "warn_at", *notices])

@@ -1,4 +1,4 @@
-"""Save a channel; a new one gets its secret."""
+"""Save a channel; a new one gets a secret."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _MAILBOX = ("imap_host", "imap_port", "imap_security", "imap_user", "imap_folder")
-#: Nothing but this: it is switched off.
+#: The changes of a channel that is only disabled.
 OFF = {"enabled": [True, False]}
 _WHERETO = {"imap_host", "imap_port", "imap_security"}
 _ANEW = {"imap_host", "imap_user", "imap_folder", "enabled"}
@@ -30,33 +30,33 @@ _CHANGED = (
 
 
 def save_channel(channel: Channel, *, password: str | None = None, by: Actor) -> str | None:
-    """Write the channel's row.
+    """Validate and write a channel.
 
     Args:
-        channel: New or changed.
-        password: Of its mailbox; None: as it is.
-        by: Who does it, for the audit.
+        channel: A new or changed channel.
+        password: Password of its mailbox; None: unchanged.
+        by: The actor, for the audit.
 
     Returns:
-        A new one's secret in plain text: show it now, it cannot be read again. Else None.
+        The secret of a new channel in plain text, which cannot be read again later; else None.
 
     Raises:
-        ConfigurationError: Something of it cannot be as it is; the sentence says what.
-        InvalidMappingError: The mapping is none.
-        InvalidTargetsError: Where answers go is nowhere.
-        ChannelConflictError: The workspace has a channel of that name, or 100.
-        ChannelNotFoundError: It was removed meanwhile.
+        ConfigurationError: A setting is not valid; the message names it.
+        InvalidMappingError: The mapping is not valid.
+        InvalidTargetsError: A delivery target is not valid.
+        ChannelConflictError: The workspace has a channel of that name, or 100 channels.
+        ChannelNotFoundError: The channel was removed meanwhile.
     """
     if not channel.imap_host:
-        password = ""  # no mailbox is read any more: forget it
+        password = ""  # the channel no longer reads a mailbox: delete the password
     with transaction.atomic():
-        # One after the other, so that names and the limit hold.
+        # Locked, so that concurrent requests cannot exceed the limit or reuse a name.
         workspace = Workspace.objects.select_for_update(no_key=True).get(pk=channel.workspace_id)
         before = Channel.objects.select_for_update(no_key=True).filter(pk=channel.pk).first()
         if before is None and not channel._state.adding:
             raise ChannelNotFoundError("The channel was removed meanwhile.")
         changes = {} if before is None else _changes(before, channel)
-        if before is None or changes != OFF:  # what is wrong with it keeps nobody from that
+        if before is None or changes != OFF:  # an invalid channel can still be disabled
             check_channel(channel, workspace, has_password=_has_password(before, password))
             refuse_a_second(channel, workspace)
         secret = None
@@ -98,10 +98,10 @@ def _changes(before: Channel, channel: Channel) -> dict[str, Any]:
 def _change(channel: Channel, before: Channel, password: str | None, by: Actor) -> None:
     changes = _changes(before, channel)
     if before.imap_password and password is None and changes.keys() & _WHERETO:
-        # Else whoever may save channels could send the password, which nobody can read, anywhere.
+        # Else a person could have the stored password, which is secret, sent to any server.
         raise ConfigurationError(
-            "The mailbox is at another place now: enter its password as well, as the stored one "
-            "was given for the former."
+            "The mailbox is on another server now: enter its password as well, as the stored one "
+            "belongs to the former server."
         )
     if password:
         changes["imap_password"] = ["...", "..."]
@@ -109,7 +109,7 @@ def _change(channel: Channel, before: Channel, password: str | None, by: Actor) 
         return
     channel.trouble, channel.failures = "", 0
     columns = [*_CHANGED, "trouble", "failures"]
-    if changes.keys() & _ANEW:  # another mailbox, or one that was left alone: it counts from now
+    if changes.keys() & _ANEW:  # a new or re-enabled mailbox is read from now on
         channel.uid_validity, channel.last_uid, channel.stuck = None, 0, 0
         columns += ["uid_validity", "last_uid", "stuck"]
     channel.save(update_fields=columns)

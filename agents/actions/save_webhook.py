@@ -1,4 +1,4 @@
-"""Save a webhook's endpoint; a new one gets its secret."""
+"""Save a webhook's endpoint; a new one gets a secret."""
 
 from __future__ import annotations
 
@@ -17,23 +17,19 @@ from heartbit_site.base.audit import Actor, record
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import Workspace
 
-MOST = 100  # of a workspace
+MOST = 100  # webhooks of a workspace
 _CHANGED = ("name", "url", "events", "enabled")
 
 
 def save_webhook(endpoint: WebhookEndpoint, *, by: Actor) -> str | None:
-    """Write the endpoint's row; what happened while it was disabled is not told afterwards.
-
-    Args:
-        endpoint: New or changed.
-        by: Who does it, for the audit.
+    """Validate and write an endpoint; events that occur while it is disabled are never sent.
 
     Returns:
-        A new one's secret in plain text: show it now, it cannot be read again. Else None.
+        The secret of a new endpoint in plain text, which cannot be read again later; else None.
 
     Raises:
-        ConfigurationError: The address is none, or an event is unknown, or there is none.
-        TooManyWebhooksError: The workspace has 100.
+        ConfigurationError: The name or the URL is not valid, or an event is unknown or missing.
+        TooManyWebhooksError: The workspace has 100 webhooks.
     """
     _check(endpoint)
     with transaction.atomic():
@@ -44,24 +40,24 @@ def save_webhook(endpoint: WebhookEndpoint, *, by: Actor) -> str | None:
 
 
 def _check(endpoint: WebhookEndpoint) -> None:
-    """Bring the row into form, or refuse it."""
+    """Normalize the row; raise if it is not valid."""
     endpoint.name = endpoint.name.strip()
     if not endpoint.name:
         raise ConfigurationError("A webhook needs a name: say what it is for.")
     try:
         check_webhook_url(endpoint.url)
     except ValidationError as error:
-        raise ConfigurationError(f"The webhook's URL is none: {error.messages[0]}") from None
+        raise ConfigurationError(f"The webhook URL is not valid: {error.messages[0]}") from None
     wanted = sorted(set(endpoint.events))
     unknown = [event for event in wanted if event not in EVENTS]
     if unknown or not wanted:
-        asked = f"{', '.join(unknown)} is no event" if unknown else "it needs an event"
+        asked = f"{', '.join(unknown)} is not an event" if unknown else "it needs an event"
         raise ConfigurationError(f"Of a webhook: {asked}; choose from {', '.join(EVENTS)}.")
     endpoint.events = wanted
 
 
 def _make(endpoint: WebhookEndpoint, by: Actor) -> str:
-    # One after the other, so that the limit holds.
+    # Locked, so that concurrent requests cannot exceed the limit.
     Workspace.objects.select_for_update(no_key=True).get(pk=endpoint.workspace_id)
     if WebhookEndpoint.objects.filter(workspace=endpoint.workspace_id).count() >= MOST:
         raise TooManyWebhooksError(

@@ -1,4 +1,4 @@
-"""Tell an agent, or all of them, something: it is in their inboxes when this has committed."""
+"""Send a message to an agent or to all agents: it is in their inboxes after the commit."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ def send_message(
     """Put a notification into inboxes.
 
     Args:
-        sender: Who writes.
+        sender: The author.
         to: An address (``agents.messaging.addresses``).
-        text: What is said.
-        thread: What it is about: messages of one thread are numbered. Empty: one of its own.
-        key: The same key in the same workspace gives the same message.
+        text: The message.
+        thread: Name of the thread, whose messages are numbered; empty: a new thread.
+        key: Repeating the key in the same workspace returns the same message.
 
     Raises:
         EmptyTaskError: ``text`` is blank.
-        RecipientError: The address is nobody's, or the text or the thread's name is too long.
+        RecipientError: The address is unknown, or the text or the thread's name is too long.
         AgentNotFoundError: No published agent has that name.
-        MessageLimitReachedError: Too many messages in a row, or in a minute.
+        MessageLimitReachedError: Too many message hops, or messages per minute.
     """
     words, about = checked_entry(text), checked_thread(thread)
     earlier = lock_sender(sender, key)

@@ -1,10 +1,11 @@
-"""Notify workspaces how far their quotas are used up: in the audit, and through their webhooks.
+"""Notify workspaces about nearly or fully used quotas: in the audit and through their webhooks.
 
-Quotas are looked for, as webhooks look for ends (docs/decisions/0009): a run that spends, or is
-refused, never waits for the audit's chain, which is locked until its writer's transaction ends.
-Each quota is reported once in its period when it is nearly used up (``quota.warning``), and once
-when it is used up (``quota.reached``): the row keeps the period of its last notice, which is stored
-in the notice's transaction.
+Quotas are polled, as webhook deliveries are (docs/decisions/0009), so that a run never waits for
+the audit's chain, which is locked until its writer's transaction ends.
+
+Each quota is reported once per period when it is nearly used up (``quota.warning``) and once when
+it is used up (``quota.reached``). The row keeps the period of its last notice, written in the
+notice's transaction.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ logger = logging.getLogger(__name__)
 _WARNING, _REACHED = "quota.warning", "quota.reached"
 _MOST_PERCENT = 1000
 
-# An endpoint that is being removed is passed over: its remover waits for the chain held here.
+# An endpoint under removal is skipped: the removal waits for the chain that is locked here.
 _ENDPOINTS = """
     SELECT id FROM agents_webhookendpoint WHERE workspace_id = %s AND enabled AND events ? %s
     FOR KEY SHARE SKIP LOCKED
@@ -41,8 +42,8 @@ _ENDPOINTS = """
 
 
 def _passes(used: str, limit: str, warn_at: str) -> Q:
-    """Rows of which so much of a limit is used that it is worth a warning."""
-    figures = DecimalField(max_digits=40, decimal_places=8)  # products of these fit no integer
+    """Match rows with usage of at least the warning percentage of a limit."""
+    figures = DecimalField(max_digits=40, decimal_places=8)  # the products overflow integers
     spent, most = Cast(used, figures), Cast(limit, figures)
     return Q(GreaterThanOrEqual(spent * 100, most * F(warn_at)), **{f"{used}__gt": 0})
 
@@ -59,16 +60,12 @@ _DAY_REACHED = ~Q(stopped_for=F("starts_at")) & Q(runs__gte=F(_DAY_LIMIT))
 
 
 def send_quota_notices() -> int:
-    """Look for quotas to report; any number of processes may do so at once.
-
-    Returns:
-        How many entries were written.
-    """
+    """Send due quota notices; return the number of audit entries. Safe to run concurrently."""
     return sum(map(_tell_if_it_can_be, workspaces_with_notices()))
 
 
 def workspaces_with_notices() -> list[int]:
-    """Return the workspaces that have a quota to report, most often none. Locks nothing."""
+    """Return the workspaces that have a quota to report, usually none. Locks nothing."""
     budgets = Budget.objects.filter(_TO_WARN | _REFUSED)
     days = RunCount.objects.filter(_DAY_TO_WARN | _DAY_REACHED, agent=None)
     found = (rows.order_by().values_list("workspace_id", flat=True) for rows in (budgets, days))
@@ -76,18 +73,18 @@ def workspaces_with_notices() -> list[int]:
 
 
 def _tell_if_it_can_be(workspace_id: int) -> int:
-    """Log a failure: it holds up no other workspace, and the next look tries it again."""
+    """Report a workspace's quotas; log a failure, which the next call retries."""
     try:
         return _tell(workspace_id)
     except DatabaseError:
-        logger.exception("workspace %s could not be told of its quotas", workspace_id)
+        logger.exception("the quota notices of workspace %s were not sent", workspace_id)
         return 0
 
 
 @transaction.atomic
 def _tell(workspace_id: int) -> int:
-    """Report each quota that is due. Rows that are being counted on are left to the next look."""
-    lock_chain(workspace_id)  # first: who spends waits for a row that is locked here
+    """Report each due quota. Rows that are locked by running usage are left to the next call."""
+    lock_chain(workspace_id)  # first: usage waits for rows that are locked below
     workspace = Workspace.objects.select_related("tier").get(pk=workspace_id)
     return sum(_tell_of_budget(workspace, row) for row in _budgets(workspace)) + sum(
         _tell_of_day(workspace, row) for row in _days(workspace)
@@ -154,7 +151,7 @@ def _notify(
     start: datetime,
     details: Mapping[str, Any],
 ) -> None:
-    """Write one entry, and a message to each webhook that asked for it; the chain is held."""
+    """Write one audit entry, and a message to each subscribed webhook, under the chain's lock."""
     record(SYSTEM, event, workspace=workspace, target=target, label=label, details=details)
     payload = message(
         event, timezone.now(), {**details, "workspace": workspace.slug, "quota": label}
@@ -182,7 +179,7 @@ def _label(workspace: Workspace, row: Budget) -> str:
 
 
 def _budget_details(row: Budget, start: datetime) -> dict[str, Any]:
-    """What was spent of a budget in the period that began then; nothing, if its row is older."""
+    """Return a budget's usage in the period from ``start``; zero if the row is older."""
     is_current = row.period_start >= start
     return {
         "period": row.period,

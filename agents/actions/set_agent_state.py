@@ -1,8 +1,8 @@
-"""Stop an agent, start it, restart it.
+"""Start, stop or restart an agent.
 
-A stopped agent takes no new runs and none of its queued ones is claimed. What is at work is handed
-back at once, an effect under way at its end; what waits goes on waiting. Nothing is lost: it all
-goes on when the agent is started.
+A stopped agent takes no new runs, and its queued runs are not claimed. Running runs are handed back
+at once, after an effect in flight; waiting ones keep waiting. All of them resume when the agent is
+started.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from uuid import UUID
 
 Switch = Literal["start", "stop", "restart"]
-RING = 200  # runs that are rung at once; the sweepers ring the others as slots become free
+RING = 200  # runs woken at once; the sweepers wake the others as slots become free
 
 
 def set_agent_state(agent: Agent, to: Switch) -> bool:
-    """Do it, and tell the workers at once.
+    """Set an agent's state, and notify the workers at once.
 
-    Restarting lets go of what is at work, to be claimed anew; of a stopped agent it is a start.
+    A restart requeues running runs; for a stopped agent it is a start.
 
     Returns:
-        Whether anything changed: a stopped agent stays stopped, a started one started.
+        True if anything changed.
     """
     if to == "stop":
         changed = _stop(agent)

@@ -1,4 +1,4 @@
-"""Give an agent a task by a message: a run of its own, for which nobody waits."""
+"""Give an agent a task by a message: an independent run, for which the sender does not wait."""
 
 from __future__ import annotations
 
@@ -21,26 +21,25 @@ if TYPE_CHECKING:
 
 @transaction.atomic
 def start_agent(sender: Sender, to: str, task: str, *, key: str | None = None) -> Message:
-    """Keep the message and accept its run, in one transaction.
+    """Store the message and start its run, in one transaction.
 
-    The run is as careful as the one that starts it: it has the same priority and model, and asks a
-    person about every call if that one does.
+    The run inherits priority, model and approval of every call from the run that starts it.
 
     Args:
-        sender: Who writes.
+        sender: The author.
         to: An address of one other agent.
-        task: What it is to do.
-        key: The same key in the same workspace gives the same message, and the same run.
+        task: The task.
+        key: Repeating the key in the same workspace returns the same message and run.
 
     Raises:
         SubAgentError: The sender's run was delegated.
-        RunStateError: The sender's run works in a process of its own.
+        RunStateError: The sender's run is local.
         EmptyTaskError: ``task`` is blank.
-        RecipientError: The address is not one other agent's, or the text is too long.
+        RecipientError: The address does not name one other agent, or the text is too long.
         AgentNotFoundError: No published agent has that name, or it is stopped.
-        HaltedError: The workspace, or everything, is stopped.
-        QuotaExceededError: The workspace, or the agent, has been given as many runs as it may.
-        MessageLimitReachedError: Too many messages in a row, or in a minute.
+        HaltedError: The workspace or the installation is stopped.
+        QuotaExceededError: The workspace or the agent has reached a run quota.
+        MessageLimitReachedError: Too many message hops, or messages per minute.
     """
     words = checked_text(task)
     refuse_sub_agent(sender)

@@ -1,4 +1,4 @@
-"""Accept a run: its row, its journal's first event and its doorbell belong together."""
+"""Start a run: write its row and its journal's first event, and wake a worker."""
 
 from __future__ import annotations
 
@@ -52,34 +52,34 @@ def start_run(
     hops: int = 0,
     call: ToolCall | None = None,
 ) -> UUID:
-    """Accept a run and, on the fleet, ring its queue after the commit.
+    """Start a run and, on the fleet, wake its queue after the commit.
 
     Args:
-        workspace: Where it belongs.
-        task: What the agent is asked to do; with a payload it may be empty.
+        workspace: The run's workspace.
+        task: The task for the agent; may be empty with a payload.
         agent: The agent's name.
         model: ``provider:model`` for this run and its children; empty: each agent's own.
-        home: Who may execute it.
-        priority: Higher goes first, among the workspace's runs.
-        idempotency_key: The same key in the same workspace gives the same run.
-        origin: Which agents are meant: empty, those that people edit in the admin; else those of
-            a configuration (``Agent.origin``).
-        approve: Every tool call, also of its sub-agents, waits for a person.
-        payload: The task in its long form; its text follows the task's.
-        by: Who starts it, for whoever looks at it.
-        hops: How many plans of agents in a row led to it, as in ``Run``.
-        call: The tool call that the run is (see ``start_tool_call``); None: a run of the kind that
-            the agent's version defines.
+        home: Placement of the run: fleet or local.
+        priority: Higher starts first, among the workspace's runs.
+        idempotency_key: Repeating the key in the same workspace returns the same run.
+        origin: Set of agents to choose from: empty: those edited in the admin; else those of a
+            configuration (``Agent.origin``).
+        approve: True if every tool call, also of its sub-agents, waits for a person.
+        payload: The task in its long form; its text follows ``task``.
+        by: The run's owner.
+        hops: Number of agents' plans in a row that led to the run, as in ``Run``.
+        call: The tool call that the run consists of (see ``start_tool_call``); None: a run of the
+            kind that the agent's version defines.
 
     Returns:
-        The run's id; it is never lost from here on.
+        The run's id; from here on the run is durable.
 
     Raises:
         EmptyTaskError: ``task`` is blank.
-        ReservedKeyError: The idempotency key begins as Heartbit's own do.
+        ReservedKeyError: The idempotency key begins with a prefix reserved for Heartbit.
         AgentNotFoundError: No published agent has that name.
-        HaltedError: The workspace, or everything, is stopped.
-        QuotaExceededError: The workspace, or the agent, has been given as many runs as it may.
+        HaltedError: The workspace or the installation is stopped.
+        QuotaExceededError: The workspace or the agent has reached a run quota.
     """
     run_id = new_id()
     parameters = (
@@ -103,7 +103,7 @@ def start_run(
         cursor.execute(_SUBMIT, parameters)
         row: tuple[UUID, str, bool] | None = cursor.fetchone()
     if row is None:
-        # Both raise, and say why: the one names the agents there are, the other the quota.
+        # Both raise: find_agent lists the known agents, raise_if_exceeded names the quota.
         raise_if_exceeded(find_agent(workspace, agent, origin=origin))
         raise AgentNotFoundError(f"The agent {agent!r} was published this very moment: try again.")
     accepted, queue, is_new = row
@@ -115,10 +115,10 @@ def start_run(
 
 
 def task_text(task: str, payload: TaskPayload | None) -> str:
-    """What the agent reads.
+    """Return the text that the agent reads.
 
     Raises:
-        EmptyTaskError: It is blank.
+        EmptyTaskError: The text is blank.
     """
     texts = (clean_text(task).strip(), render(payload) if payload is not None else "")
     text = "\n\n".join(filter(None, texts))

@@ -1,4 +1,4 @@
-"""Accept a run that is one call of a tool: no model is asked."""
+"""Start a run that consists of one tool call, without a model."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ def start_tool_call(
     by: Actor = NOBODY,
     hops: int = 0,
 ) -> UUID:
-    """Accept a run that calls a tool as an agent has it: with its bindings, approvals and limits.
+    """Start a run that calls a tool with an agent's bindings, approvals and limits.
 
-    The call is validated when it is made, by a worker. See ``start_run`` for the other arguments.
+    The worker validates the call when it runs. See ``start_run`` for the other arguments.
 
     Returns:
         The run's id.
 
     Raises:
         AgentNotFoundError: No published agent has that name.
-        HaltedError: The workspace, or everything, is stopped.
-        QuotaExceededError: The workspace, or the agent, has been given as many runs as it may.
+        HaltedError: The workspace or the installation is stopped.
+        QuotaExceededError: The workspace or the agent has reached a run quota.
     """
     text = json.dumps(arguments, ensure_ascii=False)
     return start_run(
@@ -57,5 +57,5 @@ def start_tool_call(
 
 
 def describe_call(tool: str, arguments: str) -> str:
-    """Return the task of such a run, which people read in lists; the call itself is data."""
+    """Return the task text that lists show for such a run."""
     return f"{tool} {arguments}"

@@ -1,4 +1,4 @@
-"""Tell a run something while it works: its next model call sees it."""
+"""Steer a running run with a message, which its next model call contains."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def steer_run(run: Run, text: str, *, by: Actor = NOBODY) -> None:
     Raises:
         EmptyTaskError: ``text`` is blank.
         CallClosedError: The run has ended.
-        RunStateError: It is not an agent's run.
+        RunStateError: The run is not of the kind agent.
     """
     words = clean_text(text).strip()
     if not words:

@@ -1,4 +1,4 @@
-"""Tell a run that is at work of a reply to what it wrote: its next model call sees it."""
+"""Steer a running run with the reply to a message that it wrote."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def steer_with_reply(reply_id: UUID) -> bool:
-    """Take the reply out of the inbox and give it to the run; whether that was done.
+    """Move a reply from the inbox to the run; return True if that was done.
 
-    Both or neither, once: a run that has ended leaves it unread, for the agent's next one.
+    Atomic and at most once: if the run has ended, the reply stays unread for the agent's next run.
     """
     try:
         with transaction.atomic():
@@ -29,7 +29,7 @@ def steer_with_reply(reply_id: UUID) -> bool:
 
 
 def _push(reply_id: UUID) -> bool:
-    # The entry first and then the run, as a run does that reads its inbox.
+    # Lock the entry first and then the run, in the order of a run that reads its inbox.
     entries = InboxEntry.objects.select_for_update(of=("self",)).select_related("message")
     entry = entries.filter(message=reply_id, read_at__isnull=True).first()
     if entry is None:
@@ -40,7 +40,8 @@ def _push(reply_id: UUID) -> bool:
     answered = Message.objects.filter(pk=reply.in_reply_to).first()
     if answered is None or answered.source_run_id is None:
         return False
-    source = "person" if reply.source_run_id is None else "agent"  # who gives the run no new turns
+    # A person's reply gives the run new turns; an agent's does not, so that exchanges end.
+    source = "person" if reply.source_run_id is None else "agent"
     call_function(
         "SELECT heartbit_steer(%s, %s, %s, p_source => %s)",
         [answered.source_run_id, as_steering_text(reply), reply.sender, source],

@@ -1,4 +1,4 @@
-"""Let a quarantined run go on where it was."""
+"""Take a run out of quarantine and continue it."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 @transaction.atomic
 def unquarantine_run(run: Run, *, by: Actor) -> None:
-    """Queue it again; it is tried alone, in a process where it can harm no other run.
+    """Requeue a quarantined run; it is tried in an isolated process, apart from other runs.
 
     Raises:
-        CallClosedError: It is not in quarantine (any more), or who waited for it has gone on.
+        CallClosedError: The run is not in quarantine, or its parent has gone on without it.
     """
     ring = call_function("SELECT heartbit_revive(%s, %s)", [run.pk, by.name])
     record_of_run(by, "resume", run)

@@ -1,4 +1,4 @@
-"""Ring a run once the transaction that made it claimable is durable."""
+"""Wake the workers of a run after the transaction that made the run claimable."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def wake_run(run_id: UUID | None) -> None:
-    """Ring what a function of the journal's returned to be rung; None is nothing.
+    """Wake the run that an SQL function returned, if any.
 
-    A local run's own process hears of it by NOTIFY.
+    A local run's process is notified by NOTIFY instead.
     """
     if run_id is None:
         return
@@ -29,5 +29,5 @@ def wake_run(run_id: UUID | None) -> None:
 
 
 def wake_queue(run_id: UUID, queue: str) -> None:
-    """Tell the queue's workers after the commit to look at a run of the fleet."""
+    """Wake the queue's workers after the commit, to claim a run of the fleet."""
     transaction.on_commit(partial(wake_messages.wake_run, run_id, queue=queue))

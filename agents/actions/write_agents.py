@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Written:
-    """What became of one agent.
+    """Result of writing one agent.
 
     Attributes:
         row: The agent.
-        is_new: Whether it was not there before.
-        changes: What differs from before, as the audit says it; empty: nothing, or it is new.
-        made: What publishing it came to; None: that is still to come.
+        is_new: True if it was created.
+        changes: Changes of an existing agent, in the audit's form; empty: none.
+        made: Its publication; None: not published yet.
     """
 
     row: Agent
@@ -38,12 +38,7 @@ class Written:
     made: Publication | None = None
 
     def record(self, by: Actor, **details: Any) -> None:
-        """Write it into the audit, last in the transaction; nothing where nothing was done.
-
-        Args:
-            by: Who did it.
-            details: What else is worth knowing.
-        """
+        """Write an audit entry if anything changed; call this last in the transaction."""
         if self.is_new or self.changes or self.made:
             version = self.made.said() if self.made is not None else {}
             audit.record(
@@ -59,15 +54,15 @@ class Written:
 def write_agents(
     workspace: Workspace, agents: Sequence[AgentSpec], *, origin: str
 ) -> dict[str, Written]:
-    """Make the rows what the settings say; the caller holds the workspace's row lock.
+    """Create or update agents; the caller holds the workspace's row lock.
 
     Args:
-        workspace: Where.
-        agents: Their settings; their teams are among them, or there already.
+        workspace: The agents' workspace.
+        agents: Their settings; their teams are among them, or exist already.
         origin: As in ``Agent``.
 
     Returns:
-        What became of each, by its name.
+        The result for each agent, by its name.
 
     Raises:
         InvalidSettingError: A tool cannot be given like this.
@@ -106,7 +101,7 @@ def _create(workspace: Workspace, spec: AgentSpec, origin: str) -> Agent:
 
 
 def update(row: Agent, columns: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the agent these values; what changed, as the audit says it."""
+    """Set these columns of the agent; return the changes in the audit's form."""
     changes = _set(row, columns)
     written = list(changes)
     if not written:
@@ -119,7 +114,7 @@ def update(row: Agent, columns: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def bind(row: Agent, tools: Sequence[ToolGrant]) -> dict[str, Any]:
-    """Give the agent these tools and no others; what changed, as the audit says it.
+    """Give the agent exactly these tools; return the changes in the audit's form.
 
     Raises:
         InvalidSettingError: A tool that is new, or set up differently, cannot be given like this.
@@ -145,7 +140,7 @@ def bind(row: Agent, tools: Sequence[ToolGrant]) -> dict[str, Any]:
 
 
 def assemble(row: Agent, members: list[Agent]) -> dict[str, Any]:
-    """Give the agent this team; what changed, as the audit says it."""
+    """Set the agent's team; return the changes in the audit's form."""
     former = sorted(row.team.values_list("name", flat=True))
     wanted = sorted(member.name for member in members)
     if former == wanted:
@@ -167,7 +162,7 @@ def _differing(row: Agent | ToolBinding, columns: Mapping[str, Any]) -> list[str
 
 
 def _same(one: object, other: object) -> bool:
-    """Equal as JSON: Python finds True equal to 1, and jsonb forgets the order of keys."""
+    """Return True if equal as JSON: Python finds True equal to 1, and jsonb forgets key order."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):

@@ -1,4 +1,4 @@
-"""Tools that runs themselves offer: the blackboard of one run tree, and messages."""
+"""Tools for agents at run time: the blackboard of a run tree, and messages between agents."""
 
 from __future__ import annotations
 

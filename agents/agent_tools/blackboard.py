@@ -28,9 +28,9 @@ def blackboard_read(context: ToolContext, key: Key) -> Any:
 def blackboard_write(
     context: ToolContext,
     key: Key,
-    value: Annotated[str, Field(max_length=20_000, description="What to share.")],
+    value: Annotated[str, Field(max_length=20_000, description="The value to share.")],
     ttl_seconds: Annotated[
-        int | None, Field(ge=1, description="Forget it after this time; omit to keep it.")
+        int | None, Field(ge=1, description="Delete it after so long; omit to keep it.")
     ] = None,
 ) -> str:
     """Share a value with the whole team; an entry of the same name is replaced."""

@@ -1,4 +1,4 @@
-"""The tools with which agents write to each other (docs/howto/messages.md)."""
+"""Tools for messages between agents (docs/howto/messages.md)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def send_message(
         str,
         Field(
             max_length=MOST_OF_A_THREAD,
-            description="What it is about, e.g. order-17: a thread is read in its order.",
+            description="The topic, e.g. order-17: messages of a thread are read in order.",
         ),
     ] = "",
 ) -> str:
@@ -55,10 +55,10 @@ def send_message(
 @tool(effect=Effect.TRANSACTIONAL, tags=("messages",))
 def reply_to_message(
     context: ToolContext,
-    message: Annotated[str, Field(min_length=36, max_length=40, description="Its id.")],
+    message: Annotated[str, Field(min_length=36, max_length=40, description="The message's id.")],
     text: Text,
 ) -> str:
-    """Answer a message that you were sent. A run that wrote it and is at work sees it at once."""
+    """Answer a message that you were sent. A run that sent it and still runs sees it at once."""
     sender = sender_of_call(context)
     reply = replying.reply_to_message(sender, message, text, key=context.idempotency_key)
     return receipts.describe_receipt(reply)
@@ -77,7 +77,7 @@ def ask_agent(
         ),
     ],
     timeout_seconds: Annotated[
-        int, Field(ge=1, le=DAY_SECONDS, description="How long you wait for the answer.")
+        int, Field(ge=1, le=DAY_SECONDS, description="Seconds to wait for the answer.")
     ] = 300,
 ) -> Suspension:
     """Ask another agent, and wait for its answer."""
@@ -99,7 +99,7 @@ def start_agent(
         ),
     ],
 ) -> str:
-    """Give another agent a task and go on: nobody waits for what comes of it."""
+    """Give another agent a task and continue: you do not wait for the result."""
     sender = sender_of_call(context)
     message = starting.start_agent(sender, to, task, key=context.idempotency_key)
     return f"Started run {message.run_id} of {message.recipient} (message {message.pk})."
@@ -108,7 +108,7 @@ def start_agent(
 @tool(effect=Effect.TRANSACTIONAL, tags=("messages",))
 def read_messages(
     context: ToolContext,
-    limit: Annotated[int, Field(ge=1, le=50, description="How many at most.")] = 10,
+    limit: Annotated[int, Field(ge=1, le=50, description="Maximum number of messages.")] = 10,
 ) -> dict[str, Any] | str:
     """Read your inbox, the oldest message first. What you read is out of it then."""
     run = Run.objects.select_related("version").get(pk=context.run_id)

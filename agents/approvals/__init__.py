@@ -1,1 +1,1 @@
-"""Approvals and uncertain calls: what people are asked, and the links they answer by."""
+"""Approvals and uncertain calls: what people decide, and the signed links they use."""

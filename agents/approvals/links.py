@@ -1,7 +1,7 @@
 """Signed links with which one person decides one call as it was shown, without logging in.
 
-A link opens while its call waits: what is decided refuses every other decision, so each link serves
-once. Whoever left the workspace since it was sent cannot use it.
+A link opens while its call waits; a decided call refuses further decisions, so a link works once.
+A person who has left the workspace since it was sent cannot use it.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _SCOPE = "approvals:decide"
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A link that is good: whose it is, and the call it is about.
+    """A valid link: its person's access, and its call.
 
     Attributes:
-        digest: Of what the link was sent for; another one is refused when it is decided.
+        digest: Digest of the call when the link was sent; a decision on another digest is refused.
     """
 
     access: Access
@@ -40,17 +40,17 @@ class Opened:
 
 
 def token_of(call: ToolCall, user_id: int) -> str:
-    """The link's last part, for one person."""
+    """Return the last part of the link's URL, for one person."""
     content = [str(call.run_id), call.call_id, call.digest, user_id]
     return signing.dumps(content, salt=_SALT)
 
 
 def open_link(token: str) -> Opened:
-    """Whom and what a link is for.
+    """Return the access and the call of a link.
 
     Raises:
-        CallClosedError: It is not one of ours, its time is over, its call is gone, or its person
-            may not decide (any more).
+        CallClosedError: The link is forged or expired, its call is gone, or its person has no right
+            to decide.
     """
     age = timedelta(hours=settings.HEARTBIT_APPROVAL_LINK_HOURS)
     try:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from agents.models import ToolCall
     from heartbit_site.base.question_states import QuestionStateName
 
-EXPIRY = "expiry"  # the ``via`` of a decision that the clock took
+EXPIRY = "expiry"  # the ``via`` of a refusal at the deadline
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +26,12 @@ class QuestionState:
     """State of one question.
 
     Attributes:
-        state: ``open``: it waits; a verdict or an outcome: a person decided; ``expired``: nobody
-            decided in time; ``cancelled``: its run was; ``closed``: it is not asked any more.
-        by: The person who decided or cancelled; empty: nobody is named.
-        at: Time of that; null: it is open, or the time is not known.
+        state: ``open``: it waits; a verdict or an outcome: a person decided; ``expired``: the
+            deadline passed; ``cancelled``: its run was cancelled; ``closed``: it is obsolete.
+        by: The person who decided or cancelled; empty: unknown, or no person did.
+        at: Time of that; None: open, or the time is unknown.
         reason: Text that the decider wrote for the model.
-        via: The way by which they did; empty: nobody is named.
+        via: Interface used by that person; empty: no person.
     """
 
     state: QuestionStateName
@@ -47,7 +47,7 @@ def load_question_state(call: ToolCall, *, digest: str = "", question: str = "")
     Args:
         call: The tool call, with its run.
         digest: Digest of a call that was shown for approval.
-        question: Key of the wait of a call in doubt; empty: the question was one for approval.
+        question: Wait key of an uncertain call; empty: the question was one for approval.
     """
     run = call.run
     kind = OUTCOME if question else APPROVAL
@@ -58,7 +58,7 @@ def load_question_state(call: ToolCall, *, digest: str = "", question: str = "")
     is_shown = bool(question) or call.digest == digest
     if waiting is not None and run.finished_at is None and is_shown:
         if waiting.expires_at is not None and waiting.expires_at <= timezone.now():
-            return QuestionState("expired", at=waiting.expires_at)  # no sweeper came by yet
+            return QuestionState("expired", at=waiting.expires_at)  # not swept yet
         if call.status in {CallStatus.WAITING, CallStatus.UNCERTAIN}:
             return QuestionState("open")
     decisions = Decision.objects.filter(run=run, call_id=call.call_id)
@@ -76,7 +76,7 @@ def load_question_state(call: ToolCall, *, digest: str = "", question: str = "")
 
 
 def _cancelled(call: ToolCall) -> QuestionState:
-    """Return who stopped the run, or the run above it, as the audit names them."""
+    """Return the state with the person who cancelled the run or one above it, from the audit."""
     run = call.run
     above = {run.pk, run.parent_id, run.root_id} - {None}
     entries = AuditEntry.objects.filter(target__in=[f"run:{one}" for one in above])

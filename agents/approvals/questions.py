@@ -1,4 +1,4 @@
-"""Which of the calls that wait are questions, and what form their answers have."""
+"""Answer schemas of the waiting calls that are questions."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 
 def answer_schema(call: ToolCall) -> dict[str, Any] | None:
-    """The JSON Schema of the answer that a waiting call asks a person for; None: it asks nothing.
+    """Return the JSON Schema of the answer to a waiting call; None: it is not a question.
 
     Args:
-        call: It waits for a person; its run's version and agent are read.
+        call: A call that waits for a person; its run's version and agent are read.
     """
     known = pinned_tool(call)
     if known is None or known.answer_parameter is None:
-        return None  # nearly all of them: nothing more has to be read
+        return None  # the usual case, decided without another query
     run = call.run
     try:
         definition = definition_of(run.version)
     except ConfigurationError:
-        return None  # a newer Heartbit wrote it, and knows how it is decided
-    # A tool that has changed since it was published is not offered, and no answer would do.
+        return None  # written by a newer Heartbit, which can decide it
+    # A tool that has changed since publication is not offered, so no answer would be valid.
     offer = offered_tools(
         definition, catalogue(run.workspace_id), is_child=run.parent_id is not None
     )

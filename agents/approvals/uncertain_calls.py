@@ -1,4 +1,4 @@
-"""The calls of unknown outcome, with all that a person needs to say what became of them."""
+"""Uncertain calls, with everything that a person needs to resolve them."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class UncertainCall:
-    """A call in doubt.
+    """An uncertain call.
 
     Attributes:
-        question: The key of its wait; another one when the call is asked about again. Empty while
-            nobody is asked yet.
-        since: When it began to wait.
-        arguments: What it was made with.
+        question: Key of its wait; another one when the call becomes uncertain again. Empty: no
+            person is asked yet.
+        since: Time since which it waits.
+        arguments: Arguments that it was called with.
     """
 
     call: ToolCall
@@ -42,25 +42,16 @@ class UncertainCall:
 
 
 def list_uncertain_calls(workspace: Workspace, run: Run | None = None) -> list[UncertainCall]:
-    """The calls in doubt, the oldest first.
-
-    Args:
-        workspace: Where.
-        run: Only its own calls and its sub-agents'.
-    """
+    """Return the uncertain calls, of a run and its sub-agents if given, oldest first."""
     rows = asked_about(workspace).filter(Q() if run is None else Q(run=run) | Q(run__root=run))
     return [to_uncertain_call(row) for row in rows]
 
 
 def unasked(workspace: Workspace, run: Run | None = None) -> list[UncertainCall]:
-    """The calls of local runs whose process died while they ran, the oldest first.
+    """Return calls of local runs whose process crashed during the call, oldest first.
 
-    Nobody is asked about them yet, so they have no question and began to wait when they were made:
-    whoever resumes the run asks.
-
-    Args:
-        workspace: Where.
-        run: Only its own calls and its sub-agents'.
+    No person is asked about these calls until the run is resumed: they have no question, and count
+    as waiting since they started.
     """
     rows = (
         ToolCall.objects.filter(
@@ -89,7 +80,7 @@ def _asks(snapshot: dict[str, Any]) -> bool:
 
 
 def asked_about(workspace: Workspace) -> QuerySet[Any]:
-    """The calls in doubt with what ``to_uncertain_call`` reads of them."""
+    """Query the uncertain calls, with the columns for ``to_uncertain_call``."""
     asked = Wait.objects.filter(
         run=OuterRef("run"),
         call_id=OuterRef("call_id"),
@@ -104,12 +95,12 @@ def asked_about(workspace: Workspace) -> QuerySet[Any]:
 
 
 def to_uncertain_call(row: Any) -> UncertainCall:
-    """One of ``asked_about``."""
+    """Convert a row of ``asked_about``."""
     return UncertainCall(row, row.question, row.asked_at, executed_arguments(row, row.edited))
 
 
 def written_arguments() -> Subquery:
-    """Of a tool call: what a person wrote instead of the model, as JSON, or null."""
+    """Select the arguments that a person wrote for a tool call, as JSON, or null."""
     allowed = Decision.objects.filter(
         run=OuterRef("run"),
         call_id=OuterRef("call_id"),
@@ -119,7 +110,7 @@ def written_arguments() -> Subquery:
 
 
 def executed_arguments(call: ToolCall, edited: str | None) -> dict[str, Any]:
-    """What a call that has run was given: as a person approved it, else as the model wrote it."""
+    """Return the arguments that a call ran with: as a person approved them, else the model's."""
     if edited is None and call.shown is not None:
         shown: dict[str, Any] = call.shown.get("arguments", {})
         return shown

@@ -1,1 +1,1 @@
-"""Which part of a conversation a model gets: groups, strategies, summaries. Pure."""
+"""Selection of the part of a conversation that is sent to a model. Pure."""

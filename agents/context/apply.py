@@ -1,4 +1,4 @@
-"""What of a conversation is sent, by its context strategy. Pure, linear in the conversation."""
+"""Application of a context strategy to a conversation. Pure, linear in the conversation."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 def fit(
     messages: tuple[Message, ...], strategy: Strategy, *, task: Message | None = None
 ) -> tuple[Message, ...]:
-    """The part of a conversation that the model gets, in its order.
+    """Return the messages to send, in order.
 
-    What fits is returned as it is. Otherwise reasoning goes first (it may not follow what it was
-    not written after), then whole groups. The first user message and the newest part (see
-    ``groups.newest``) stay even when they alone exceed the budget; nothing else does then, but for
-    ``task``, one of the messages: on a conversation of many runs it is what is asked now. Fitting
-    twice is fitting once. For ``Summarize`` see ``agents.context.summary``: nothing is left out.
+    A conversation that fits is returned unchanged. Otherwise reasoning is dropped first (its
+    signature is valid only after unchanged messages), then whole groups. The first user message,
+    ``task`` and the newest part (see ``groups.newest``) stay even if they alone exceed the budget.
+    ``task`` is one of the messages: the present request in a conversation of many runs. Idempotent.
+    For ``Summarize`` see ``agents.context.summary``: nothing is dropped here.
     """
     match strategy:
         case Unlimited() | Summarize():
@@ -50,10 +50,10 @@ def fit(
 
 
 def importance(group: Group) -> int:
-    """How much an older group matters: the higher, the longer it is kept.
+    """Return the rank of an older group; higher ranks are kept longer.
 
-    4: a user's words. 3: calls of which one failed, so that it is not tried again. 2: an answer.
-    1: calls with words that say why. 0: calls without words, whose results can be had again.
+    4: a user's message. 3: calls of which one failed, so that it is not tried again. 2: an answer.
+    1: calls with a text that explains them. 0: calls without text, whose results can be had again.
     """
     head = group[0]
     if isinstance(head, UserMessage):
@@ -77,14 +77,14 @@ def _within(
     recent: int | None,
     task: Message | None,
 ) -> tuple[Message, ...]:
-    """The messages within a budget.
+    """Return the messages that fit into a budget.
 
     Args:
         messages: The conversation.
         budget: Limit on the sum of sizes.
-        size: Of one message.
-        recent: So many of the newest groups come first, then the most important; ``None``: the
-            newest only, without a gap.
+        size: Size of one message.
+        recent: Number of newest groups to keep before the most important older ones; ``None``: only
+            the newest, without a gap.
         task: A message that stays.
     """
     whole = len(messages)
@@ -107,7 +107,7 @@ def _within(
     if recent is not None:
         _gather(kept, room, sizes, groups, older)
     if len(kept) == len(groups) and len(messages) == whole and sum(sizes) > budget:
-        return messages  # nothing may be left out, and without reasoning it is still too much
+        return messages  # every group must stay, and they do not fit even without reasoning
     return tuple(message for index in sorted(kept) for message in groups[index])
 
 
@@ -117,16 +117,16 @@ def _reachable(
     size: Callable[[Message], int],
     task: Message | None,
 ) -> tuple[Message, ...]:
-    """Leave out what no window of this budget reaches back to, but for what stays anyway.
+    """Drop messages too old for any window of this budget, except those that always stay.
 
-    So turn 1,000 of a run costs no more than its window does.
+    So the cost of turn 1,000 depends on the window, not on the whole conversation.
     """
     if not messages or not isinstance(messages[0], UserMessage):
         return messages
     for index in range(len(messages) - 1, 0, -1):
         message = messages[index]
         budget -= size(without_thinking((message,))[0])
-        # A group begins with every message of the model, so none is taken apart here.
+        # Every assistant message begins a group, so no group is split here.
         if budget < 0 and isinstance(message, AssistantMessage):
             kept = (each for each in messages[1:index] if each is task)
             return (messages[0], *kept, *messages[index:])
@@ -134,7 +134,7 @@ def _reachable(
 
 
 def _fill(kept: set[int], room: int, sizes: list[int], order: Iterable[int]) -> int:
-    """Keep groups up to the first that does not fit; the room that is left."""
+    """Keep groups up to the first that does not fit; return the room that is left."""
     for index in order:
         if sizes[index] > room:
             break
@@ -146,7 +146,7 @@ def _fill(kept: set[int], room: int, sizes: list[int], order: Iterable[int]) -> 
 def _gather(
     kept: set[int], room: int, sizes: list[int], groups: tuple[Group, ...], older: list[int]
 ) -> None:
-    """Keep the most important groups that fit, the newer of equals first."""
+    """Keep the most important groups that fit, newer before older at equal rank."""
     for index in sorted(older, key=lambda index: -importance(groups[index])):
         if index not in kept and sizes[index] <= room:
             kept.add(index)

@@ -1,4 +1,4 @@
-"""Split a conversation into what may only be kept or dropped together."""
+"""Groups of messages that must be kept or dropped together."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ Group: TypeAlias = tuple[Message, ...]
 
 
 def split(messages: tuple[Message, ...]) -> tuple[Group, ...]:
-    """The conversation's groups, in order; put together they are the conversation again.
+    """Return the conversation's groups, in order; joined, they are the conversation.
 
     A group is one user message, one assistant message without calls, or an assistant message with
     its calls and everything up to the last of their results. Providers refuse a call without its
-    result and a result without its call, so a group is never taken apart.
+    result and a result without its call, so a group is never split.
     """
     groups = []
     start = 0
@@ -27,7 +27,7 @@ def split(messages: tuple[Message, ...]) -> tuple[Group, ...]:
 
 
 def first_user(groups: tuple[Group, ...]) -> int | None:
-    """Which group is the first user message: the task everything else serves."""
+    """Return the index of the first user message: the original task."""
     for index, group in enumerate(groups):
         if isinstance(group[0], UserMessage):
             return index
@@ -35,10 +35,10 @@ def first_user(groups: tuple[Group, ...]) -> int | None:
 
 
 def newest(groups: tuple[Group, ...]) -> int:
-    """Where the part begins that the model has not seen yet: the last group.
+    """Return the index of the first group that the model has not seen yet.
 
-    User messages right after results were said while the tools worked: those results are as new
-    as they are, so they belong to it. A model that never sees a result asks for it again.
+    User messages right after results arrived while the tools ran, so the group of those results is
+    new as well. A model that never sees a result asks for it again.
     """
     start = len(groups) - 1
     while start > 0 and isinstance(groups[start][0], UserMessage):
@@ -47,12 +47,12 @@ def newest(groups: tuple[Group, ...]) -> int:
 
 
 def has_calls(group: Group) -> bool:
-    """Whether the group is an assistant message with calls."""
+    """Return True if the group is an assistant message with calls."""
     return isinstance(group[0], AssistantMessage) and bool(group[0].tool_calls)
 
 
 def without_thinking(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """The messages without reasoning: its signatures cover what came before, unchanged."""
+    """Return the messages without reasoning, which is valid only after unchanged messages."""
     return tuple(
         replace(message, thinking=())
         if isinstance(message, AssistantMessage) and message.thinking
@@ -62,7 +62,7 @@ def without_thinking(messages: tuple[Message, ...]) -> tuple[Message, ...]:
 
 
 def _end(messages: tuple[Message, ...], start: int) -> int:
-    """Where the group that begins at ``start`` ends."""
+    """Return the index after the group that begins at ``start``."""
     end = start + 1
     calls = has_calls(messages[start:end])
     for index in range(end, len(messages)):

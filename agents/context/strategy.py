@@ -1,12 +1,12 @@
-"""Which part of a conversation the model gets: the choices, and how they are written as JSON.
+"""Context strategies, which select the part of a conversation that a model gets, and their JSON.
 
 Usage::
 
     strategy = parse({"type": "sliding_window", "max_tokens": 100_000})
     dump(strategy)      # the same mapping again
 
-Sizes are of the conversation alone, estimated (``agents.context.tokens``): the system prompt, the
-tools and the answer come on top, so leave room for them below the model's window.
+Sizes are estimates for the conversation alone (``agents.context.tokens``): leave room below the
+model's window for the system prompt, the tools and the answer.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ class _Sized:
 
 @dataclass(frozen=True, slots=True)
 class Unlimited(_Sized):
-    """Send everything."""
+    """The whole conversation."""
 
     type: ClassVar[str] = "unlimited"
 
 
 @dataclass(frozen=True, slots=True)
 class SlidingWindow(_Sized):
-    """Send the first user message and the newest groups.
+    """The first user message and the newest groups, within a token budget.
 
     Attributes:
         max_tokens: Budget in tokens, the first message included.
@@ -59,7 +59,7 @@ class SlidingWindow(_Sized):
 
 @dataclass(frozen=True, slots=True)
 class LastMessages(_Sized):
-    """Send the first user message and the newest groups.
+    """The first user message and the newest groups, within a number of messages.
 
     Attributes:
         count: Budget in messages, the first included; each result of a call is a message.
@@ -71,11 +71,11 @@ class LastMessages(_Sized):
 
 @dataclass(frozen=True, slots=True)
 class ImportantRecent(_Sized):
-    """Send the first user message, the newest groups, and of the older ones what matters most.
+    """The first user message, the newest groups, and the most important older ones.
 
     Attributes:
         max_tokens: Budget in tokens, the first message included.
-        recent: How many of the newest groups come before any older one.
+        recent: Number of newest groups that are kept before any older one.
     """
 
     type: ClassVar[str] = "important_recent"
@@ -85,11 +85,11 @@ class ImportantRecent(_Sized):
 
 @dataclass(frozen=True, slots=True)
 class Summarize(_Sized):
-    """Replace older groups by a summary that a model writes.
+    """The newest groups, after a summary of the older ones that a model writes.
 
     Attributes:
         threshold: Size of the conversation in tokens from which a summary is due.
-        keep_recent: How many of the newest groups stay as they are.
+        keep_recent: Number of newest groups that stay unchanged.
     """
 
     type: ClassVar[str] = "summarize"
@@ -103,11 +103,11 @@ _TYPES: dict[str, type[Strategy]] = {kind.type: kind for kind in Strategy.__args
 
 
 def parse(value: object) -> Strategy:
-    """The strategy that a JSON object such as ``{"type": "unlimited"}`` means.
+    """Build the strategy from a JSON object such as ``{"type": "unlimited"}``.
 
     Raises:
-        ConfigurationError: The type is unknown, or a field is missing, unknown or no whole number
-            from 1.
+        ConfigurationError: The type is unknown, or a field is missing, unknown or not a whole
+            number from 1.
     """
     if not isinstance(value, Mapping):
         raise ConfigurationError(
@@ -131,7 +131,7 @@ def parse(value: object) -> Strategy:
 
 
 def dump(strategy: Strategy) -> dict[str, Any]:
-    """The strategy as JSON; ``parse`` reads it back."""
+    """Return the strategy as JSON for ``parse``."""
     return {"type": strategy.type, **asdict(strategy)}
 
 

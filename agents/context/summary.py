@@ -1,4 +1,4 @@
-"""Replace the older part of a conversation by a summary that a model writes.
+"""Summaries, written by a model, in place of the older part of a conversation.
 
 Usage::
 
@@ -32,7 +32,7 @@ HEADING = (
 ANSWER_TOKENS = 4_096  # for the model that summarises, its reasoning included
 MAX_SUMMARY_TOKENS = 2_048
 MIN_NEW_TOKENS = 256  # less is not worth a model call
-_NEW_SHARE = 8  # nor is less than this part of the threshold
+_NEW_SHARE = 8  # neither is less than an eighth of the threshold
 _MIN_TEXT_TOKENS = 16
 _TASK_CHARACTERS = 4_000
 _SYSTEM = """\
@@ -55,12 +55,12 @@ Write only the summary, in the user's language, in at most {words} words. Invent
 def due(
     messages: tuple[Message, ...], strategy: Summarize, *, task: Message | None = None
 ) -> int | None:
-    """Where the part ends, after the first message, that a summary should replace now.
+    """Return the end of the part, after the first message, that a summary should replace now.
 
     Returns:
-        An index ``upto`` that is a group's border and leaves the last ``keep_recent`` groups (and
-        the newest part) alone; None below the threshold, or where a summary would not pay: too
-        little is there that is neither a summary already nor ``task``, which is never replaced.
+        An index ``upto`` between two groups, before the last ``keep_recent`` groups and the newest
+        part; None below the threshold, or if too little of that part is new (neither a summary nor
+        ``task``, which is never replaced) for a summary to pay.
     """
     if not messages or not isinstance(messages[0], UserMessage):
         return None
@@ -80,10 +80,10 @@ def due(
 def prompt(
     messages: tuple[Message, ...], upto: int, *, task: Message | None = None
 ) -> tuple[str, tuple[Message, ...]]:
-    """The system text and the conversation that ask a model for the summary of a ``due`` part.
+    """Return the system text and the conversation of the request for a ``due`` part's summary.
 
-    What came from users, models and tools is quoted line by line, so that nothing in it can pass
-    for a line of the request, and cut to a size a model can read.
+    Texts of users, models and tools are quoted line by line, so that no line of theirs can pass for
+    a line of the request, and cut to a size that a model can read.
     """
     first, replaced = _parts(messages, upto)
     replaced = tuple(message for message in replaced if message is not task)
@@ -102,14 +102,13 @@ def prompt(
 def replace(
     messages: tuple[Message, ...], upto: int, text: str, *, task: Message | None = None
 ) -> tuple[Message, ...]:
-    """The conversation with a summary in place of ``messages[1:upto]``, but for ``task``.
+    """Return the conversation with a summary in place of ``messages[1:upto]``, except ``task``.
 
-    The text is cut where it is longer than a summary may be. The reasoning in what is kept is
-    dropped, since its signatures cover what is gone. A blank text leaves a blank summary: do not
-    journal one.
+    A text that is too long is cut. Reasoning in the kept messages is dropped, since its signatures
+    cover replaced ones. A blank text leaves a blank summary: do not journal one.
 
     Raises:
-        ValueError: There is no such part.
+        ValueError: ``upto`` is out of range.
     """
     first, replaced = _parts(messages, upto)
     kept = tuple(message for message in replaced if message is task)
@@ -122,7 +121,7 @@ def replace(
 
 
 def is_summary(message: Message) -> bool:
-    """Whether ``replace`` made this message."""
+    """Return True if the message was made by ``replace``."""
     return isinstance(message, UserMessage) and message.text.startswith(HEADING)
 
 
@@ -133,7 +132,7 @@ def _parts(messages: tuple[Message, ...], upto: int) -> tuple[Message, tuple[Mes
 
 
 def _limit(replaced: tuple[Message, ...]) -> int:
-    """How many tokens the summary's message may cost: half of what it replaces, at most."""
+    """Return the limit of the summary's message in tokens: at most half of what it replaces."""
     return min(MAX_SUMMARY_TOKENS, estimate_all(replaced) // 2)
 
 

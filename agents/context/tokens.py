@@ -1,9 +1,9 @@
-"""About how many tokens a message costs: an estimate, the same for every provider.
+"""Token estimates for messages, the same for every provider.
 
-Tokenizers differ by provider and none is at hand everywhere, so the count is a rule of thumb: one
-token for four UTF-8 bytes (English text has about four characters a token; other scripts have more
-bytes and more tokens a character), and a few tokens for what a provider writes around a message
-and around a call. It is meant for budgets, not for bills: those come from the provider's usage.
+Tokenizers differ by provider and are not all available, so the count is a rule of thumb: one token
+per four UTF-8 bytes (English text has about four characters a token; other scripts have more bytes
+and more tokens a character), plus a few tokens of overhead per message and per call. Use it for
+budgets, not for bills: those come from the provider's usage.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CALL_OVERHEAD = 8  # the structure around a name and its arguments
 
 
 def estimate(message: Message) -> int:
-    """About how many tokens a message costs; call arguments and reasoning included."""
+    """Estimate the tokens of a message, call arguments and reasoning included."""
     match message:
         case UserMessage(text):
             return MESSAGE_OVERHEAD + of_text(text)
@@ -37,11 +37,11 @@ def estimate(message: Message) -> int:
 
 
 def estimate_all(messages: Iterable[Message]) -> int:
-    """About how many tokens these messages cost together."""
+    """Estimate the tokens of these messages together."""
     return sum(map(estimate, messages))
 
 
 def of_text(text: str) -> int:
-    """About how many tokens a text costs, rounded up."""
+    """Estimate the tokens of a text, rounded up."""
     size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
     return -(-size // BYTES_PER_TOKEN)

@@ -1,4 +1,4 @@
-"""A conversation as quoted text, for a model that reads about it and takes no part in it."""
+"""A conversation as quoted text, for a model that is to report on it."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _NAME_CHARACTERS = 64
 
 
 def transcript(messages: tuple[Message, ...], *, whole: Callable[[Message], bool]) -> str:
-    """The messages as numbered entries, each line of their contents quoted.
+    """Return the messages as numbered entries, each line of their contents quoted.
 
-    Long contents are cut in the middle, the more the longer the conversation is; where even that
-    is too much, entries in the middle are left out and counted. ``whole`` says which messages are
-    not cut (beyond a generous limit).
+    Long contents are cut in the middle, the shorter the longer the conversation is; if that is not
+    enough, entries in the middle are left out and counted. Messages for which ``whole`` returns
+    True are cut only beyond 16,000 characters.
     """
     entries: list[str] = []
     for limit in _ENTRY_LIMITS:
@@ -34,7 +34,7 @@ def transcript(messages: tuple[Message, ...], *, whole: Callable[[Message], bool
 
 
 def quote(text: str, limit: int) -> str:
-    """The text within a limit of characters (about), every line beginning with ``> ``."""
+    """Return the text cut to about ``limit`` characters, every line beginning with ``> ``."""
     if len(text) > limit:
         half = limit // 2
         cut = len(text) - 2 * half
@@ -59,12 +59,12 @@ def _entry(number: int, message: Message, limit: int) -> str:
 
 
 def _name(name: str) -> str:
-    """A tool's name as the model wrote it, which may be anything: on one line, cut."""
+    """Return a tool's name as the model wrote it, which may be anything: on one line, cut."""
     return repr(name[:_NAME_CHARACTERS])
 
 
 def _ends(entries: list[str]) -> list[str]:
-    """Entries from both ends, as many as there is room for, and how many are missing."""
+    """Return as many entries from both ends as fit, and the number of missing ones between them."""
     room = MAX_CHARACTERS
     head: list[str] = []
     tail: list[str] = []

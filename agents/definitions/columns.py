@@ -1,4 +1,4 @@
-"""The options of a database column that stores a setting."""
+"""Options of the database columns that store settings."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _LARGEST = 2_147_483_647  # the bound of the column itself, which needs no valid
 
 
 def column(model: type[Spec], name: str, *more: Any) -> dict[str, Any]:
-    """Return default, bounds and help for a field of Django.
+    """Return default, bounds and help text for a Django field.
 
-    The default is the database's too: in a rolling deploy the former version still writes rows.
-    The field itself says that it is nullable, for the type checker, and the default of a list or
-    an object, which is a function.
+    The default is the database's too: during a rolling deploy the former version still writes rows.
+    The field itself declares that it is nullable, for the type checker, and a default list or
+    object, which has to be a function.
 
     Args:
         model: The settings.
-        name: Of the setting.
-        more: Validators beside the bounds.
+        name: The setting's name.
+        more: Validators in addition to the bounds.
     """
     field = model.model_fields[name]
     default = model.default_of(name)

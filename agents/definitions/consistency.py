@@ -1,7 +1,7 @@
-"""Rules that concern several of an agent's settings, or agents and tools of the same place.
+"""Rules across several settings of an agent, or across agents and tools of one place.
 
-They work on the plain values, because other settings of the same table may be wrong as well and
-everything is reported together; what has a wrong type is reported elsewhere and skipped here.
+The rules read plain values, because other settings of the same table may be wrong as well and all
+complaints are reported together. Values of a wrong type are reported elsewhere and skipped here.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ def check(
     tools: Collection[str],
     place: str = "this workspace",
 ) -> Iterator[Complaint]:
-    """Yield what does not fit together in an agent's settings.
+    """Yield the inconsistencies in an agent's settings.
 
     Args:
-        path: Of the table, in front of what is said.
-        table: The agent's settings, with its name; what is left out says nothing.
-        names: The agents that its team is chosen from, by name.
-        tools: The names of the tools that it can be given.
-        place: Where these agents are.
+        path: Path of the table, prepended to each complaint's path.
+        table: The agent's settings, with its name; missing ones are not checked.
+        names: The agents that its team may be chosen from, by name.
+        tools: Names of the tools that it may be given.
+        place: Description of where these agents are, for messages.
     """
     yield from _team(path, table, names, place)
     grants = table.get("tools")
@@ -52,10 +52,10 @@ def check(
 
 
 def check_grant(path: Path, grant: Table, agent_seconds: object = None) -> Iterator[Complaint]:
-    """Yield what does not fit together in the settings of one bound tool.
+    """Yield the inconsistencies in the settings of one bound tool.
 
     Args:
-        path: Of its table.
+        path: Path of its table.
         grant: Its settings.
         agent_seconds: The agent's own ``approval_timeout_seconds``.
     """

@@ -1,4 +1,4 @@
-"""What the loop must know of an agent: the immutable part of its version."""
+"""Agent definitions: the immutable part of an agent's version, as the loop reads it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 class BoundTool(ToolGrant):
-    """A tool as an agent was given it.
+    """A tool bound to an agent.
 
     Attributes:
-        name: In the registry, if it is still there.
-        pinned: The hash of its definition when the agent was published.
+        name: Name in the registry, which may lack it by now.
+        pinned: Hash of its definition when the agent was published.
     """
 
     name: str
@@ -31,10 +31,10 @@ class AgentDefinition(AgentSettings):
     them from the agent's row.
 
     Attributes:
-        version_id: The row it was made from; versions never change, so it is a cache key.
-        agent_id: The agent's row; its standing permissions hang there.
+        version_id: Id of the version's row; versions never change, so it is a cache key.
+        agent_id: Id of the agent's row, which owns the standing permissions.
         name: The agent's name.
-        tools: The tools it was given.
+        tools: The tools bound to it.
         team: Name and description of each agent it may delegate to.
     """
 
@@ -47,7 +47,7 @@ class AgentDefinition(AgentSettings):
 
     @property
     def retry(self) -> RetryPolicy:
-        """Return the policy for repeating a failed model call."""
+        """Policy for retrying a failed model call."""
         return RetryPolicy(
             max_retries=self.max_retries,
             base_delay_ms=self.retry_base_delay_ms,
@@ -56,5 +56,5 @@ class AgentDefinition(AgentSettings):
 
     @property
     def context(self) -> Strategy:
-        """Return the strategy that selects what the model is sent of a conversation."""
+        """Strategy that selects the part of a conversation that the model is sent."""
         return strategy.parse(self.context_strategy)

@@ -1,8 +1,8 @@
-"""An agent version's snapshot: canonical JSON of an agent's settings, and back. Pure.
+"""Snapshots of agent versions: canonical JSON of an agent's settings, and back. Pure.
 
-The snapshot says what the model sees and what limits hold. It has a format version; it has no own
-name, no times and no secrets, so an unchanged agent always hashes to the same version. Where each
-setting lies in it stands beside the setting, in ``agents.definitions.spec``.
+A snapshot holds what the model sees and which limits apply. It has a format version, but no name,
+times or secrets, so an unchanged agent always hashes to the same version. The place of each setting
+is declared with the setting, in ``agents.definitions.spec``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from agents.definitions.spec import AgentSpec, Spec
 
 FORMAT: Final = 2
-_READABLE: Final = (1, 2)  # format 1 lacks what its reader takes the defaults for
+_READABLE: Final = (1, 2)  # settings that format 1 lacks have their defaults
 
 
 def _pins(model: type[Spec]) -> dict[str, Pinned]:
@@ -35,13 +35,13 @@ def _pins(model: type[Spec]) -> dict[str, Pinned]:
     return found
 
 
-#: How snapshots keep the settings of an agent, and those of a bound tool.
+#: Places in snapshots of the settings of an agent, and of those of a bound tool.
 AGENT_PINS: Final = _pins(AgentSettings)
 GRANT_PINS: Final = _pins(ToolGrant)
 
 
 def digest(snapshot: Mapping[str, Any]) -> str:
-    """SHA-256 of the snapshot's canonical JSON (sorted keys, no white space, UTF-8)."""
+    """Return the SHA-256 of the snapshot's canonical JSON (sorted keys, no white space, UTF-8)."""
     text = json.dumps(snapshot, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -53,7 +53,7 @@ def write(
 
     Args:
         spec: Its settings, with its tools in the database's order.
-        hashes: The hash of the definition of each enabled tool, by its name.
+        hashes: Hash of the definition of each enabled tool, by name.
         team: Name and description of each member, in the database's order.
     """
     return {
@@ -69,12 +69,12 @@ def write(
 
 
 def settings_of(snapshot: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of an agent that a snapshot keeps, by name; what it lacks is missing."""
+    """Return the agent settings in a snapshot, by name, without those that it lacks."""
     return _found(snapshot, AGENT_PINS)
 
 
 def unknown_settings(snapshot: Mapping[str, Any]) -> list[str]:
-    """Return the names of what a newer Heartbit keeps in snapshots and this one does not know."""
+    """Return the names of the settings in a snapshot that only a newer Heartbit knows."""
     groups: dict[str, set[str]] = {"": {"format", "tools", "team"}}
     for name, pin in AGENT_PINS.items():
         groups.setdefault(pin.group, set()).add(pin.name or name)
@@ -88,7 +88,7 @@ def unknown_settings(snapshot: Mapping[str, Any]) -> list[str]:
 
 
 def grant_of(tool: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of one of a snapshot's tools, by name; what it lacks is missing."""
+    """Return the settings of one of a snapshot's tools, by name, without those that it lacks."""
     return _found(tool, GRANT_PINS)
 
 
@@ -96,7 +96,7 @@ def check_format(version_id: int, name: str, snapshot: Mapping[str, Any]) -> Non
     """Refuse a snapshot that this Heartbit cannot read.
 
     Raises:
-        ConfigurationError: A newer Heartbit wrote it, or it is no agent's.
+        ConfigurationError: A newer Heartbit wrote the snapshot, or it is not an agent's.
     """
     kind = snapshot.get("kind", "agent")
     if kind != "agent":
@@ -112,14 +112,14 @@ def check_format(version_id: int, name: str, snapshot: Mapping[str, Any]) -> Non
 
 
 def read(version_id: int, agent_id: int, name: str, snapshot: Mapping[str, Any]) -> AgentDefinition:
-    """Return the definition that a stored snapshot holds.
+    """Return the definition in a stored snapshot.
 
     Raises:
-        ConfigurationError: A newer Heartbit wrote it, it is no agent's, or its context strategy is
-            not known.
+        ConfigurationError: A newer Heartbit wrote the snapshot, it is not an agent's, or its
+            context strategy is unknown.
     """
     check_format(version_id, name, snapshot)
-    # Not validated again: what was valid when it was published stays what its runs are pinned to.
+    # Not validated again: runs are pinned to what was valid at publication.
     definition = AgentDefinition.model_construct(
         **settings_of(snapshot),
         version_id=version_id,
@@ -131,7 +131,7 @@ def read(version_id: int, agent_id: int, name: str, snapshot: Mapping[str, Any])
         ),
         team=tuple((member["name"], member["description"]) for member in snapshot["team"]),
     )
-    strategy.parse(definition.context_strategy)  # one that is not known is refused before a slice
+    strategy.parse(definition.context_strategy)  # refuses an unknown strategy before any slice
     return definition
 
 
@@ -157,6 +157,6 @@ def _found(kept: Mapping[str, Any], pins: Mapping[str, Pinned]) -> dict[str, Any
         key = pin.name or name
         if key in place:
             found[name] = place[key]
-    if found.get("max_run_cost_usd") is not None:  # JSON's numbers are no money
+    if found.get("max_run_cost_usd") is not None:  # stored as text: JSON numbers are not exact
         found["max_run_cost_usd"] = Decimal(found["max_run_cost_usd"])
     return found

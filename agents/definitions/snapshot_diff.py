@@ -1,4 +1,4 @@
-"""What changed from one snapshot of an agent to another. Pure.
+"""Differences between two snapshots of an agent. Pure.
 
 Usage::
 
@@ -29,7 +29,7 @@ _SHOWN = 60
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """One setting; ``None`` where a snapshot does not have it."""
+    """A changed setting; ``None`` where a snapshot does not have it."""
 
     name: str
     before: Any
@@ -38,12 +38,12 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True)
 class PartChange:
-    """A tool or a team member that came, went or is another one now.
+    """A tool or team member that was added, removed or changed.
 
     Attributes:
-        name: Of the tool or the member.
-        kind: What happened to it.
-        definition: Whether its definition is another one: what the model is told of it.
+        name: Name of the tool or the member.
+        kind: Kind of the change.
+        definition: True if its definition changed, which the model reads.
         fields: Its settings that changed.
     """
 
@@ -55,13 +55,13 @@ class PartChange:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotDiff:
-    """Everything that changed.
+    """All differences between two snapshots.
 
     Attributes:
-        prompt: The system prompt's change as a unified diff; empty when it is the same.
+        prompt: Unified diff of the system prompt; empty if unchanged.
         fields: Settings, by their dotted name.
-        tools: What the agent is given.
-        team: Whom it may delegate to.
+        tools: Tools bound to the agent.
+        team: Agents it may delegate to.
     """
 
     prompt: str
@@ -70,15 +70,15 @@ class SnapshotDiff:
     team: tuple[PartChange, ...]
 
     def __bool__(self) -> bool:
-        """Whether anything changed."""
+        """Return True if anything changed."""
         return bool(self.prompt or self.fields or self.tools or self.team)
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the differences as JSON values."""
         return asdict(self)
 
     def sentence(self) -> str:
-        """All of it in a line, without the texts."""
+        """Return a one-line summary, without the prompt's text."""
         said = ["the system prompt"] if self.prompt else []
         said += [f"{c.name} {_short(c.before)} -> {_short(c.after)}" for c in self.fields]
         said += [_part("tool", change) for change in self.tools]
@@ -87,7 +87,7 @@ class SnapshotDiff:
 
 
 def compare(before: Mapping[str, Any], after: Mapping[str, Any]) -> SnapshotDiff:
-    """What changed; the snapshots' format alone is no change."""
+    """Return the differences, ignoring the snapshots' format."""
     return SnapshotDiff(
         prompt=_text_diff(before["system_prompt"], after["system_prompt"]),
         fields=_fields(_settings(before), _settings(after), _implied(AgentSettings, AGENT_PINS)),
@@ -101,10 +101,7 @@ def _settings(snapshot: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _implied(model: type[Spec], pins: Mapping[str, Pinned]) -> dict[str, Any]:
-    """Return what a reader takes for the settings that a snapshot lacks, by dotted name.
-
-    What is empty needs no word here.
-    """
+    """Return the non-empty defaults of settings that a snapshot lacks, by dotted name."""
     kept = {
         ".".join(filter(None, (pin.group, pin.name or name))): model.default_of(name)
         for name, pin in pins.items()
@@ -114,7 +111,7 @@ def _implied(model: type[Spec], pins: Mapping[str, Pinned]) -> dict[str, Any]:
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Settings by dotted name; a schema is one value: its parts mean nothing alone."""
+    """Yield settings by dotted name; a schema is one value: its parts mean nothing alone."""
     for name, value in values.items():
         if isinstance(value, dict) and name != "response_schema":
             yield from _flat(value, f"{prefix}{name}.")
@@ -154,13 +151,12 @@ def _parts(
 
 
 def _rest(part: Mapping[str, Any], definition: str) -> dict[str, Any]:
-    """A part's own settings."""
     return {name: value for name, value in part.items() if name not in ("name", definition)}
 
 
 def _text_diff(before: str, after: str) -> str:
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=3)
-    return "\n".join(list(lines)[2:])  # without the names of files that there are not
+    return "\n".join(list(lines)[2:])  # without the header, which names files
 
 
 def _short(value: Any) -> str:

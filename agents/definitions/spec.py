@@ -1,9 +1,8 @@
-"""An agent's settings: the one list of their names, types, defaults, bounds and meaning. Pure.
+"""Settings of an agent: the one list of their names, types, defaults, bounds and meaning. Pure.
 
-The columns of ``agents.models.Agent``, the admin's form, ``[[agents]]`` of ``heartbit.toml``, the
-API's requests, the library's options and a version's snapshot are derived from ``AgentSpec``; the
-same of a bound tool from ``ToolGrant``. docs/contributing/add-an-agent-field.md says what is left
-to do for a new setting.
+Derived from ``AgentSpec``: the columns of ``agents.models.Agent``, the admin's form, ``[[agents]]``
+of ``heartbit.toml``, the API's requests, the library's options and a version's snapshot. Likewise
+for a bound tool from ``ToolGrant``. For a new setting see docs/contributing/add-an-agent-field.md.
 """
 
 from __future__ import annotations
@@ -54,10 +53,10 @@ class Pinned:
     Attributes:
         group: The object that holds it; empty: the snapshot itself.
         name: Its key there; empty: the setting's own name.
-        late: It was added when there were snapshots already, so it is left out at its default and
-            old digests stay. Every new setting is late, and the default of a late one never
-            changes: snapshots that left it out would come to mean something else.
-        beside: The setting that it is kept beside, even at its default.
+        late: True if the setting was added after the first snapshots: it is left out at its
+            default, so that old digests stay. Every new setting is late. The default of a late
+            setting never changes: snapshots that left it out would change their meaning.
+        beside: A setting that it is stored together with, even at its default.
     """
 
     group: str = ""
@@ -67,13 +66,13 @@ class Pinned:
 
 
 class Spec(BaseModel):
-    """Settings: no key but its own, no value of another type."""
+    """Base of settings: rejects unknown keys and values of another type."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     @classmethod
     def default_of(cls, name: str) -> Any:
-        """Return a setting's default; of one that has to be given ``PydanticUndefined``."""
+        """Return a setting's default, or ``PydanticUndefined`` for a required setting."""
         return cls.model_fields[name].get_default(call_default_factory=True)
 
 
@@ -248,9 +247,9 @@ class AgentSpec(AgentSettings):
     )
 
 
-#: The settings of an agent that are columns of its row, in the order in which people read them.
+#: Settings of an agent that are columns of its row, in display order.
 SETTINGS = tuple(name for name in AgentSettings.model_fields if name != "name")
-#: The settings of a bound tool that are columns of its row.
+#: Settings of a bound tool that are columns of its row.
 GRANT_SETTINGS = tuple(name for name in ToolGrant.model_fields if name != "name")
-#: Those of them that name a group of people.
+#: Settings of a bound tool that name a group of people.
 GROUPS = ("approver_group", "escalation_group")

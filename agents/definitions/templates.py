@@ -1,6 +1,6 @@
-"""Agents to start from: what the form that adds one is filled with.
+"""Templates for new agents: initial values of the form that adds an agent.
 
-A template is a proposal: nothing refers to it once the agent is there.
+An agent keeps no reference to its template.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ class TemplateTool:
 
     Attributes:
         name: Its name in the registry.
-        approval: A value of ``BindingApproval``; empty: as the agent says.
-        approval_timeout_seconds: A call that nobody decides for so long is refused; None: it waits.
+        approval: A value of ``BindingApproval``; empty: the agent's setting applies.
+        approval_timeout_seconds: Seconds after which an undecided call is refused; None: it waits.
     """
 
     name: str
@@ -27,21 +27,21 @@ class TemplateTool:
 
 @dataclass(frozen=True, slots=True)
 class AgentTemplate:
-    """What a new agent begins with.
+    """Initial settings of a new agent.
 
     Attributes:
-        name: Of the template, and of the agent unless the workspace has one of that name.
-        title: What people choose it by.
-        description: One sentence: the agent's own description, which orchestrators read.
+        name: Name of the template, and of the agent unless the workspace has one of that name.
+        title: Title shown in the list of templates.
+        description: The agent's description, one sentence that orchestrators read.
         icon: A name of Material Symbols.
-        system_prompt: Who the agent is and how it works.
-        tools: What it is given.
-        max_turns: Model calls in one run.
-        timeout_seconds: How long one run works.
-        max_run_tokens: Tokens of one run, its sub-agents' included.
+        system_prompt: The agent's system prompt.
+        tools: The tools that it is given.
+        max_turns: Limit on model calls in one run.
+        timeout_seconds: Limit on the working time of one run.
+        max_run_tokens: Limit on the tokens of one run, its sub-agents' included.
         summarize_from: Tokens of a conversation from which its older part is summarized; None:
-            everything is sent.
-        note: What is left to do before it is of use; empty: nothing.
+            the whole conversation is sent.
+        note: Advice on what to set before using the agent; empty: none.
     """
 
     name: str

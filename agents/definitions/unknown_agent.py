@@ -1,4 +1,4 @@
-"""What is said when a workspace has no agent of a name."""
+"""Error for an agent name that a workspace does not have."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def unknown_agent(name: str, names: Sequence[str], workspace: Workspace) -> AgentNotFoundError:
-    """The error, with the name that is closest among those there are, or all of these."""
+    """Return the error, which suggests the closest name or lists the known ones."""
     near = closest(name, names)
     hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(names) or 'none yet'}."
     return AgentNotFoundError(f"There is no agent named {name!r} in {workspace.slug}: {hint}")

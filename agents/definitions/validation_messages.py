@@ -1,4 +1,4 @@
-"""Sentences for what is wrong with a table: unknown keys, wrong types, values out of range."""
+"""Messages about invalid settings: unknown keys, wrong types, values out of range."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pydantic_core import ErrorDetails
 
-#: Where a setting is: keys, and indices of arrays.
+#: Location of a setting: keys, and indices of arrays.
 Path: TypeAlias = tuple[str | int, ...]
 #: A setting, and the end of the sentence about it that begins with its name.
 Complaint: TypeAlias = tuple[Path, str]
@@ -50,16 +50,16 @@ _PHRASES: Final = {
     "too_long": "must have at most {max_length} entries",
     "string_too_long": "must have at most {max_length} characters",
 }
-#: Phrases that do not end with what there is instead.
+#: Phrases that do not quote the given value.
 _COMPLETE: Final = ("missing", "string_too_short", "union_tag_not_found", "union_tag_invalid")
 _SHOWN: Final = 60
 
 
 class InvalidSettingError(ConfigurationError):
-    """A setting that cannot be used.
+    """A setting's value is not valid.
 
     Attributes:
-        path: Where it is, within what is described.
+        path: Path of the setting within its table.
     """
 
     def __init__(self, path: Path, message: str, *, subject: str = "") -> None:
@@ -69,7 +69,7 @@ class InvalidSettingError(ConfigurationError):
 
 
 def check(model: type[BaseModel], content: object, path: Path) -> Iterator[Complaint]:
-    """Yield what is wrong with the table at a path."""
+    """Yield the complaints about the table at a path."""
     try:
         model.model_validate(content)
     except ValidationError as error:
@@ -83,7 +83,7 @@ def check(model: type[BaseModel], content: object, path: Path) -> Iterator[Compl
 
 
 def unknown(key: str | int, known: Iterable[str], *, kind: str = "setting") -> str:
-    """Return why a key is not accepted."""
+    """Return the end of the sentence about a key that is not accepted."""
     name = str(key)
     if name in _LATER:
         what = "mcp_servers" if name == "mcp_servers" else f"the section {name}"
@@ -96,12 +96,12 @@ def unknown(key: str | int, known: Iterable[str], *, kind: str = "setting") -> s
 
 
 def is_secret(name: str) -> bool:
-    """Whether a key of that name holds what only its owner may know."""
+    """Return True if a key is named like a secret."""
     return _SECRET.search(name.lower().replace("-", "_")) is not None
 
 
 def secrets(content: object, path: Path) -> Iterator[Complaint]:
-    """Keys for secrets in a free table, such as a tool's defaults."""
+    """Yield complaints about keys for secrets in a free table, such as a tool's defaults."""
     if isinstance(content, dict):
         for name, inner in content.items():
             here = (*path, name)
@@ -112,14 +112,14 @@ def secrets(content: object, path: Path) -> Iterator[Complaint]:
 
 
 def sentence_of(path: Path, message: str) -> str:
-    """A complaint as a sentence, given the setting's path within its table."""
+    """Format a complaint as a sentence, given the setting's path within its table."""
     label = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
     sentence = f"{label.removeprefix('.')} {message}"
     return sentence if sentence.endswith("?") else f"{sentence}."
 
 
 def _inner(model: type[BaseModel], loc: Path) -> type[BaseModel]:
-    """Return the model of the table at a place within that of another."""
+    """Return the model of the table at a location within a model's table."""
     for part in loc:
         if isinstance(part, str) and part in model.model_fields:
             model = next(_models_in(model.model_fields[part].annotation), model)
@@ -134,7 +134,7 @@ def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
 
 
 def phrase(details: ErrorDetails) -> str:
-    """The end of a sentence about a value; the setting's name is its beginning."""
+    """Return the end of a sentence about a value; it begins with the setting's name."""
     context: dict[str, Any] = details.get("ctx", {})
     if details["type"] == "value_error":
         return str(context["error"])

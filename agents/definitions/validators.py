@@ -40,14 +40,14 @@ _QUEUE: Final = re.compile(r"[a-z][a-z0-9_.-]*")
 
 
 def storable(text: str) -> str:
-    """Text that the database can keep."""
+    """Accept text without NUL, which the database cannot store."""
     if clean_text(text) != text:
         raise ValueError("holds a NUL character, which cannot be stored")
     return text
 
 
 def agent_name(name: str) -> str:
-    """An agent's name."""
+    """Accept a valid agent name."""
     if not _AGENT_NAME.fullmatch(name):
         raise ValueError(
             f'is "{name}"; use lower-case letters, digits, - and _, and begin with a letter'
@@ -56,21 +56,21 @@ def agent_name(name: str) -> str:
 
 
 def queue(name: str) -> str:
-    """A worker queue's name."""
+    """Accept a valid name of a worker queue."""
     if not _QUEUE.fullmatch(name):
         raise ValueError(f'is "{name}"; use lower-case letters, digits, . - and _')
     return name
 
 
 def provider(name: str) -> str:
-    """A provider, or nothing."""
+    """Accept a known provider, or an empty name."""
     if name and name not in PROVIDER_NAMES:
         raise ValueError(f'names the unknown provider "{name}"; {_provider_hint(name)}')
     return name
 
 
 def reference(name: str) -> str:
-    """A ``provider:model``, or nothing."""
+    """Accept ``provider:model`` with a known provider, or an empty text."""
     prefix, _, model = name.partition(":")
     if not name:
         return name
@@ -83,14 +83,14 @@ def reference(name: str) -> str:
 
 
 def one_word(text: str) -> str:
-    """Text without white space."""
+    """Accept text without white space."""
     if storable(text).split() not in ([], [text]):
         raise ValueError(f'is "{text}"; a model\'s name has no spaces')
     return text
 
 
 def url(text: str) -> str:
-    """A web address without a password in it, or nothing."""
+    """Accept an http or https URL without credentials, or an empty text."""
     if not text:
         return text
     try:
@@ -106,7 +106,7 @@ def url(text: str) -> str:
 
 
 def money(amount: object) -> object:
-    """An amount of US dollars, exact to a hundredth of a cent."""
+    """Accept an amount of US dollars with at most four decimal places; return it as a Decimal."""
     if isinstance(amount, bool) or not isinstance(amount, int | float | Decimal):
         raise ValueError("must be a number")
     exact = Decimal(str(amount))
@@ -118,12 +118,12 @@ def money(amount: object) -> object:
 
 
 def named(entry: object) -> object:
-    """A tool's table; its name alone stands for one."""
+    """Expand a tool's name to its table."""
     return {"name": entry} if isinstance(entry, str) else entry
 
 
 def json_table(content: object) -> object:
-    """A table, or JSON in a string, which can also say null."""
+    """Parse JSON in a string; check a value that is already parsed."""
     if not isinstance(content, str):
         return storable_json(content)
     try:
@@ -133,7 +133,7 @@ def json_table(content: object) -> object:
 
 
 def storable_json(content: Any) -> Any:
-    """What JSON can say: no dates, no infinite numbers, no NUL."""
+    """Accept a value that JSON can represent: no dates, no infinite numbers, no NUL."""
     try:
         clean: JSONValue = clean_json(content)
     except UntrustedJSONError as error:
@@ -164,11 +164,11 @@ strategy = _accepted_by(context_strategy.parse)
 
 
 def unknown_tool(name: object, tools: Collection[str]) -> str:
-    """Return why a tool cannot be given by this name; empty: it can, or the name is none.
+    """Return the end of a sentence on an unknown tool; empty if the tool is known.
 
     Args:
-        name: Of any type: what is no text is reported elsewhere.
-        tools: The names that there are, where the tool is given.
+        name: A value of any type; values that are not text are reported elsewhere.
+        tools: Names of the known tools.
     """
     if not isinstance(name, str) or not name or name in tools:
         return ""
@@ -176,7 +176,7 @@ def unknown_tool(name: object, tools: Collection[str]) -> str:
 
 
 def hint(name: str, names: Iterable[str]) -> str:
-    """What was meant, or what there is."""
+    """Return the closest name as a suggestion, or the list of names."""
     near = closest(name, names)
     return f"did you mean {near[0]}?" if near else f"there are: {', '.join(sorted(names))}"
 

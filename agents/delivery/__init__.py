@@ -1,1 +1,1 @@
-"""Results that go to somebody when a run ends: whereto, what is said, and how it gets there."""
+"""Delivery of results when a run ends: targets, texts and transport."""

@@ -1,9 +1,9 @@
-"""Which deliveries are due, and whose they are to send: SQL in one place.
+"""SQL to find and claim due deliveries.
 
 Usage::
 
     for candidate in due(MAIL, limit=64):
-        delivery = claim(candidate, lease_seconds=300)  # None: somebody else was quicker
+        delivery = claim(candidate, lease_seconds=300)  # None: claimed by another process
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 MAIL = (DeliveryKind.EMAIL,)
-#: What takes no longer than a statement or two.
+#: Kinds that take no longer than a statement or two.
 WITHIN = (DeliveryKind.WEBHOOK, DeliveryKind.ARTIFACT)
 
-# Pending, its time has come, and it is not with the webhooks already.
+# Pending, due, and not handed to a webhook yet.
 _OPEN = """
     d.status = 'pending' AND d.next_at <= statement_timestamp()
     AND NOT (d.kind = 'webhook' AND d.message_id <> '')
 """
-# What belongs to a run that is gone is due as well: to be given up.
+# A delivery whose run is gone is due as well, to be given up.
 _DUE = f"""
 SELECT d.id FROM agents_delivery d LEFT JOIN agents_run r ON r.id = d.run_id
 WHERE {_OPEN} AND d.kind = ANY (%s) AND (r.id IS NULL OR r.finished_at IS NOT NULL)
 ORDER BY d.next_at, d.id LIMIT %s
 """  # noqa: S608  constants
-# An attempt counts from here on: a process that dies over a mail does not try for ever.
+# The attempt is counted at the claim: a mail that crashes its sender is given up in the end.
 _CLAIM = f"""
 UPDATE agents_delivery SET attempts = attempts + 1,
        next_at = clock_timestamp() + make_interval(secs => %s)
 WHERE id = (SELECT d.id FROM agents_delivery d WHERE d.id = %s AND {_OPEN} FOR UPDATE SKIP LOCKED)
 RETURNING id
 """  # noqa: S608
-# A message's deliveries are retried as webhooks are; here it is only said how far it has got.
+# The webhook's own deliveries do the retries; their state is only copied here.
 _FOLLOW = """
 UPDATE agents_delivery d
 SET status = seen.status, attempts = seen.attempts, error = seen.error, next_at = seen.next_at,
@@ -48,7 +48,7 @@ SET status = seen.status, attempts = seen.attempts, error = seen.error, next_at 
 FROM (
     SELECT p.id, coalesce(w.status, 'failed') AS status,
            coalesce(w.attempts, p.attempts) AS attempts,
-           CASE WHEN w.id IS NULL THEN 'The webhook was removed before it was told.'
+           CASE WHEN w.id IS NULL THEN 'The webhook was removed before the delivery.'
                 ELSE w.error END AS error,
            coalesce(w.next_at, p.next_at) AS next_at, w.delivered_at
     FROM agents_delivery p LEFT JOIN agents_webhookdelivery w ON w.message_id = p.message_id
@@ -62,17 +62,17 @@ RETURNING d.status
 
 
 def due(kinds: Collection[DeliveryKind], *, limit: int) -> list[int]:
-    """The deliveries of these kinds that somebody should send now, the longest due first."""
+    """Return the ids of due deliveries of these kinds, longest due first."""
     with connection.cursor() as cursor:
         cursor.execute(_DUE, [[kind.value for kind in kinds], limit])
         return [row[0] for row in cursor.fetchall()]
 
 
 def claim(delivery_id: int, *, lease_seconds: float) -> Delivery | None:
-    """Take a delivery: nobody else sends it before the lease is over.
+    """Claim a delivery: no other process sends it before the lease expires.
 
     Returns:
-        It, with its workspace; None when it is not due any more, or somebody else's.
+        The delivery, with its workspace; None if it is not due, or claimed by another process.
     """
     with connection.cursor() as cursor:
         cursor.execute(_CLAIM, [lease_seconds, delivery_id])
@@ -83,7 +83,7 @@ def claim(delivery_id: int, *, lease_seconds: float) -> Delivery | None:
 
 
 def sync_webhook_deliveries() -> int:
-    """Bring deliveries to webhooks to where their messages are; how many have arrived."""
+    """Copy the state of webhook messages to their deliveries; return how many have arrived."""
     with connection.cursor() as cursor:
         cursor.execute(_FOLLOW)
         return sum(status == DeliveryStatus.DELIVERED for (status,) in cursor.fetchall())

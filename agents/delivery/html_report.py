@@ -1,4 +1,4 @@
-"""A report as the HTML of a mail: one page with inline styles that fetches nothing."""
+"""Reports as HTML mails: one page with inline styles and no external resources."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _CELL = "border:1px solid #ddd6ec;padding:6px 10px;text-align:left;vertical-align:top"
 _HEADING = "margin:14px 0 8px;line-height:1.3;color:#1f1a2e"
 _LIST = "margin:0 0 14px;padding-left:24px"
-#: How what the answer is made of looks.
+#: Inline styles of the answer's elements.
 STYLES: Final = {
     "h1": f"{_HEADING};font-size:20px",
     "h2": f"{_HEADING};font-size:18px",
@@ -47,11 +47,11 @@ _FAILED: Final = "#a3211a"
 
 
 def html_of(report: Report, *, outside: bool = False) -> str:
-    """The page; of the answer, sanitised HTML.
+    """Return the page; the answer in it is sanitised HTML.
 
     Args:
-        report: What to show.
-        outside: Whether its reader is not of the workspace, and gets the answer alone.
+        report: The report.
+        outside: True for a reader outside the workspace, who gets only the answer.
     """
     return render_to_string(
         "mail/answer.html" if outside else "mail/result.html",

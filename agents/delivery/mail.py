@@ -1,8 +1,8 @@
-"""Results as mails: how one is made, and how copies of it are handed to the mail server.
+"""Result e-mails: building them, and sending their copies through the mail server.
 
 Usage::
 
-    letter = letter_of(target, report, message_id)
+    letter = build_email(target, report, message_id)
     with mail_server() as server:
         for address in target.to:
             refusal = send_copy(server, letter, address)  # None: the server took it
@@ -40,11 +40,11 @@ _MOST_SAID = 300
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """What the mail server said to one address.
+    """Refusal of one address by the mail server.
 
     Attributes:
-        sentence: For people.
-        final: It will never take it.
+        sentence: Text for people.
+        final: True if retrying is of no use.
     """
 
     sentence: str
@@ -52,27 +52,27 @@ class Refusal:
 
 
 class ResultEmail(EmailMultiAlternatives):
-    """A mail whose copies go out one by one, because the server answers for each address alone.
+    """An e-mail sent as separate copies, because the server accepts or refuses each address.
 
     Attributes:
-        addressee: Whom the next copy goes to; the headers name all of them.
+        addressee: Recipient of the next copy; the headers name all recipients.
     """
 
     addressee = ""
 
     def recipients(self) -> list[str]:
-        """Of the next copy."""
+        """Return the recipient of the next copy."""
         return [self.addressee]
 
 
 def new_message_id() -> str:
-    """A mail's Message-ID; nobody guesses it, so whoever answers it has got the mail."""
+    """Return an unguessable Message-ID: a mail that answers it comes from a recipient."""
     _, address = parseaddr(settings.DEFAULT_FROM_EMAIL)
     return f"<{secrets.token_hex(16)}@{punycode(address.rpartition('@')[2]) or 'localhost'}>"
 
 
 def build_email(target: EmailTarget, report: Report, message_id: str) -> ResultEmail:
-    """The mail; what models and people wrote gets into no header but as one line."""
+    """Build the e-mail; text from models and people enters headers only as a single line."""
     subject = target.subject or one_line(f"{report.agent}: {report.title}", MOST_OF_SUBJECT)
     return ResultEmail(
         subject=subject,
@@ -86,29 +86,30 @@ def build_email(target: EmailTarget, report: Report, message_id: str) -> ResultE
 
 @contextmanager
 def mail_server() -> Iterator[BaseEmailBackend]:
-    """A connection to the configured mail server.
+    """Open a connection to the configured mail server.
 
     Raises:
-        MailServerError: It cannot be reached, or does not let Heartbit in.
+        MailServerError: The server is unreachable, or refuses the login.
     """
     try:
         server = get_connection()
         server.open()
-    except (SMTPException, OSError, ValueError) as error:  # the last: its settings contradict
+    except (SMTPException, OSError, ValueError) as error:  # ValueError: contradictory settings
         raise MailServerError(_trouble(error)) from error
     try:
         yield server
     finally:
-        with suppress(SMTPException, OSError):  # what it took, it has
+        with suppress(SMTPException, OSError):  # accepted mails stay accepted
             server.close()
 
 
 def send_copy(server: BaseEmailBackend, letter: ResultEmail, address: str) -> Refusal | None:
-    """Hand the server the copy for one address.
+    """Send the copy for one address; return the server's refusal, if any.
 
     Raises:
-        MailServerError: It went away, or refuses whoever sends; that concerns every address.
-        ValueError: No mail can be made of this.
+        MailServerError: The connection was lost or the sender is refused, which concerns every
+            address.
+        ValueError: The e-mail cannot be built.
     """
     letter.addressee = address
     try:
@@ -127,7 +128,7 @@ def _headers(target: EmailTarget, report: Report, message_id: str) -> dict[str, 
     headers = {
         "Message-ID": message_id,
         "Date": formatdate(),  # one for all copies
-        "Auto-Submitted": "auto-generated",  # RFC 3834: no machine answers it
+        "Auto-Submitted": "auto-generated",  # RFC 3834: suppresses automatic answers
     }
     if not target.outside:
         headers["X-Heartbit-Run"] = str(report.run_id)
@@ -140,7 +141,7 @@ def _headers(target: EmailTarget, report: Report, message_id: str) -> dict[str, 
 
 
 def _part(file: File) -> MIMEText:
-    """In base64, so that line ends arrive as they are."""
+    """Encode a file as base64, so that line ends arrive unchanged."""
     part = MIMEText(file.content, file.form, "utf-8")
     part.add_header("Content-Disposition", "attachment", filename=file.name)
     return part
@@ -152,7 +153,7 @@ def _refusal(address: str, code: int, said: bytes | str) -> Refusal:
 
 
 def _trouble(error: Exception) -> str:
-    # Of smtplib's own exceptions the text is a tuple; those that quote the server name both.
+    # The text of smtplib's exceptions is a tuple, so code and text are read from attributes.
     code, said = getattr(error, "smtp_code", ""), getattr(error, "smtp_error", b"")
     words = f"{code} {_decoded(said)}" if code else str(error) or type(error).__name__
     return f"The mail server cannot be used now: {one_line(words, _MOST_SAID)}"

@@ -1,13 +1,13 @@
-"""Whether anything waits to be sent although its time has come: nobody rings, as without Beat.
+"""Checks for overdue deliveries, which show that Celery Beat is down.
 
-Rows that are waiting are few, and each question has an index of what waits alone.
+Pending rows are few, and each query has a partial index of them.
 """
 
 from __future__ import annotations
 
 from django.db import connection
 
-# A run that goes on has its deliveries waiting; one that was handed to a webhook waits for that.
+# Deliveries of runs that have not ended, or handed to a pending webhook message, are not overdue.
 _RESULTS = """
 SELECT EXISTS (
     SELECT 1 FROM agents_delivery d LEFT JOIN agents_run r ON r.id = d.run_id
@@ -18,7 +18,7 @@ SELECT EXISTS (
                         AND w.status = 'pending'))
 FROM (SELECT statement_timestamp() - make_interval(secs => %s) AS moment) before
 """
-# Each look notes its time, whether it finds anything or not, and then sends what is due.
+# Each poll stores its time, even if it finds nothing, and then sends the due messages.
 _WEBHOOKS = """
 SELECT EXISTS (
     SELECT 1 FROM agents_webhookendpoint e
@@ -28,12 +28,12 @@ SELECT EXISTS (
 
 
 def results_are_overdue(seconds: float) -> bool:
-    """Whether a run's result has waited for longer than that."""
+    """Return True if a result has been due for more than ``seconds``."""
     return _asked(_RESULTS, seconds)
 
 
 def webhooks_are_overdue(seconds: float) -> bool:
-    """Whether nobody has looked for what a webhook is owed for longer than that."""
+    """Return True if the last poll of a webhook's events is more than ``seconds`` ago."""
     return _asked(_WEBHOOKS, seconds)
 
 

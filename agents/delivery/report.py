@@ -1,4 +1,4 @@
-"""What a reader gets of a run that has ended: its answer, why it failed, and its files.
+"""Report of an ended run for its reader: answer, error and files.
 
 Usage::
 
@@ -36,10 +36,10 @@ ANSWER_FILE = "report.md"
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """Something attached.
+    """An attached file.
 
     Attributes:
-        form: What is said of its text: ``markdown`` or ``plain``.
+        form: Subtype of its text: ``markdown`` or ``plain``.
     """
 
     name: str
@@ -49,16 +49,16 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A run that has ended, for a reader.
+    """An ended run, for a reader.
 
     Attributes:
         title: The first words of the task.
-        status: How the run ended.
-        problem: Why it did not succeed, as one sentence; empty: it did.
-        answer: Markdown; when it did not succeed, what there was of it; may be empty.
-        unseen: How many of the answer's last characters are left out of it.
-        files: What is attached, within the limit.
-        left_out: The files that are not, with their sizes.
+        status: Final status of the run.
+        problem: Why the run did not succeed, as one sentence; empty: it succeeded.
+        answer: Markdown; partial if the run did not succeed; may be empty.
+        unseen: Number of characters cut from the end of the answer.
+        files: Attached files, within the size limit.
+        left_out: Files that are not attached, with their sizes.
         link: The run's page.
     """
 
@@ -74,7 +74,7 @@ class Report:
     link: str
 
     def notes(self) -> list[str]:
-        """What is to be said of what is missing, a sentence each."""
+        """Return sentences about what is missing from the report."""
         said = []
         if self.unseen:
             attached = any(file.name == ANSWER_FILE for file in self.files)
@@ -90,11 +90,11 @@ class Report:
         return said
 
     def text_outside(self) -> str:
-        """The answer alone, for people who are not of the workspace."""
+        """Return only the answer, for readers outside the workspace."""
         return f"{self.answer}\n"
 
     def text(self) -> str:
-        """All of it as plain text; the answer stays Markdown."""
+        """Return the report as plain text; the answer stays Markdown."""
         answer = self.answer
         if not answer and not self.problem:
             answer = "The run ended without an answer."
@@ -105,12 +105,7 @@ class Report:
 
 
 def report_of(run: Run, *, attach: bool) -> Report:
-    """The report of a run.
-
-    Args:
-        run: One that has ended, with its workspace.
-        attach: Whether files belong to it.
-    """
+    """Build the report of an ended run, with its files if ``attach`` is true."""
     result = result_of(run)
     answer = _answer(result)
     files, left_out = _fitting(_files(result, answer) if attach else iter(()))
@@ -129,7 +124,7 @@ def report_of(run: Run, *, attach: bool) -> Report:
 
 
 def one_line(text: str, most: int) -> str:
-    """A text as one line that hides nothing, cut after a word."""
+    """Return a text as one line with hidden characters made visible, cut after a word."""
     line = visible(" ".join(text.split()))
     return line if len(line) <= most else f"{line[:most].rsplit(' ', 1)[0]} …"
 
@@ -144,12 +139,12 @@ def _files(result: TaskResult, answer: str) -> Iterator[File]:
     if answer.strip():
         yield File(ANSWER_FILE, answer, "markdown")
     for artifact in result.artifacts:
-        if artifact.kind != "file":  # which is the answer once more, under a name of its own
+        if artifact.kind != "file":  # a file artifact is a copy of the answer
             yield File(file_name(artifact), artifact.content, "plain")
 
 
 def _fitting(files: Iterator[File]) -> tuple[list[File], list[str]]:
-    """Those that are attached, and the names and sizes of the others."""
+    """Split files into those that are attached, and names with sizes of the others."""
     taken: list[File] = []
     left_out: list[str] = []
     room = MOST_ATTACHED

@@ -1,9 +1,9 @@
-"""Where a run's result goes: what people and programs write, checked.
+"""Delivery targets of a run's result, and their validation.
 
 Usage::
 
     targets = check_targets(workspace, [{"kind": "email", "to": ["ada@example.org"]}])
-    order_deliveries(run_id, workspace, targets)  # in the transaction that starts the run
+    create_deliveries(run_id, workspace, targets)  # in the transaction that starts the run
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MOST_TARGETS = 20
 MOST_ADDRESSES = 20
 MOST_REFERENCES = 50
 _LARGEST_ID = 2**63 - 1
-# What no line of a header may hold; a family of emoji is joined by format characters, which may.
+# Characters not allowed in a header line; format characters are, because they join emoji.
 _NOT_IN_A_LINE = frozenset({"Cc", "Cs", "Zl", "Zp"})
 _ARTIFACTS_OWN = re.compile(r"data|code-\d+")
 _MESSAGE_ID = r"<[!-;=?-~]{1,400}>"
@@ -77,22 +77,22 @@ _MessageId = Annotated[str, Field(pattern=rf"^{_MESSAGE_ID}\z")]
 
 
 class _Target(BaseModel):
-    """What all of them keep to."""
+    """Base of the targets."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class EmailTarget(_Target):
-    """A mail.
+    """Delivery by e-mail.
 
     Attributes:
-        to: Addresses, which see one another.
-        subject: Empty: the agent's name and the first words of the task.
-        attach: Whether the answer, as ``report.md``, and the run's artifacts are attached.
-        outside: Whether it goes to people who are not of the workspace: they get the answer alone,
-            without a link to the run or files, and nothing if there is no answer.
-        in_reply_to: The Message-ID that it answers, with its angle brackets; empty: none.
-        references: The Message-IDs of the thread before it, the oldest first.
+        to: Addresses, visible to all recipients.
+        subject: Subject; empty: the agent's name and the first words of the task.
+        attach: True to attach the answer, as ``report.md``, and the run's artifacts.
+        outside: True for recipients outside the workspace: they get only the answer, without a link
+            to the run or files, and no mail if there is no answer.
+        in_reply_to: Message-ID that is answered, with its angle brackets; empty: none.
+        references: Message-IDs of the thread before it, oldest first.
     """
 
     kind: Literal["email"] = "email"
@@ -115,10 +115,10 @@ class EmailTarget(_Target):
 
 
 class WebhookTarget(_Target):
-    """A message to a webhook, whatever that is told of otherwise.
+    """Delivery to a webhook, whatever events the webhook subscribes to.
 
     Attributes:
-        endpoint: Its id; it is the workspace's.
+        endpoint: Id of an endpoint of the workspace.
     """
 
     kind: Literal["webhook"] = "webhook"
@@ -126,10 +126,10 @@ class WebhookTarget(_Target):
 
 
 class ArtifactTarget(_Target):
-    """The whole answer as a file of the run, to be fetched beside its other artifacts.
+    """Storage of the whole answer as an artifact of the run.
 
     Attributes:
-        name: What the artifact is called.
+        name: The artifact's name.
     """
 
     kind: Literal["artifact"] = "artifact"
@@ -149,14 +149,14 @@ _FORMS: dict[str, type[_Target]] = {
 
 
 def check_targets(workspace: Workspace, value: object) -> tuple[Target, ...]:
-    """The targets that a JSON value names.
+    """Validate the targets in a JSON value.
 
     Args:
-        workspace: Whose run it is: webhooks are looked for there.
+        workspace: The run's workspace, which has to have the webhooks.
         value: A list of objects, each with its ``kind``.
 
     Raises:
-        InvalidTargetsError: It is none; one sentence says which, and why.
+        InvalidTargetsError: A target is not valid; the message names it and the reason.
     """
     targets = read_targets(value)
     _check_webhooks(workspace, targets)
@@ -164,13 +164,13 @@ def check_targets(workspace: Workspace, value: object) -> tuple[Target, ...]:
 
 
 def read_targets(value: object) -> tuple[Target, ...]:
-    """The same of a list that was checked once, without a look at what is there by now.
+    """Read targets that were validated before, without checking that their webhooks still exist.
 
-    A webhook that was removed since then fails its own delivery, with a sentence in the log, and
-    not the run.
+    A webhook removed since then fails its own delivery, with a sentence in the log, and not the
+    run.
 
     Raises:
-        InvalidTargetsError: It is no list of targets.
+        InvalidTargetsError: The value is not a list of targets.
     """
     try:
         targets = TARGETS.validate_python(clean_json(value))
@@ -183,25 +183,21 @@ def read_targets(value: object) -> tuple[Target, ...]:
 
 
 def target_of(value: object) -> Target:
-    """The target that a delivery holds.
+    """Read the target stored in a delivery.
 
     Raises:
-        InvalidTargetsError: It is of a form that is no longer known.
+        InvalidTargetsError: The stored form is not supported.
     """
     try:
         return TARGET.validate_python(value)
     except ValidationError as error:
         raise InvalidTargetsError(
-            f"The delivery's target cannot be read any more: {error.errors()[0]['msg']}."
+            f"The delivery's target is not supported: {error.errors()[0]['msg']}."
         ) from None
 
 
 def describe_target(target: dict[str, Any]) -> str:
-    """To whom, or what, a delivery goes, as people read it.
-
-    Args:
-        target: As the delivery holds it.
-    """
+    """Return the recipients or the name of a stored target, for people."""
     match target:
         case {"kind": "email", "to": addresses}:
             return ", ".join(addresses)
@@ -234,7 +230,7 @@ def _check_names(targets: Sequence[Target]) -> None:
 
 
 def _sentence(error: ValidationError) -> str:
-    """What is wrong first. Names are untrusted, so they are cut; values are not repeated."""
+    """Describe the first error. Names are untrusted, so they are cut; values are not repeated."""
     problem = error.errors(include_url=False)[0]
     location, kinds = problem["loc"], ", ".join(_FORMS)
     if problem["type"] == "too_long" and not location:

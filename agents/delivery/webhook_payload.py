@@ -1,4 +1,4 @@
-"""A result as webhooks are told it."""
+"""Webhook payload of a run's result."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from agents.runs.webhook_events import MOST_CHARACTERS
 if TYPE_CHECKING:
     from agents.models import Run
 
-#: No endpoint subscribes to it: it goes to the one that a target names.
+#: No event to subscribe to: it is sent to the endpoint that a target names.
 RUN_DELIVERED = "run.delivered"
 
 
 def data_of(run: Run) -> dict[str, Any]:
-    """What is said of a run that has ended; the names are those of ``GET /runs/{id}``.
+    """Return the fields of an ended run; the names are those of ``GET /runs/{id}``.
 
-    Task and output are cut as in other messages; a structured answer, which cut is none, is left
-    out when it is longer.
+    Task and output are cut as in other messages; a structured answer that is too long is left out,
+    because a cut one is not valid JSON.
     """
     output = run.output
     long = [len(run.task) > MOST_CHARACTERS, len(output or "") > MOST_CHARACTERS]

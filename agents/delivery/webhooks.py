@@ -1,4 +1,4 @@
-"""What webhooks tell, how it is signed and when it is tried again."""
+"""Webhook events, signatures and retry schedule."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from agents.models import WebhookDelivery, WebhookEndpoint
 
-#: What an endpoint can be told of, and what it means.
+#: Events that an endpoint can subscribe to, and their meaning.
 EVENTS = {
     "run.succeeded": "A run ended with an answer.",
     "run.failed": "A run ended with an error.",
@@ -30,7 +30,7 @@ EVENTS = {
 }
 PING = "ping"
 
-#: After each failed attempt; after the last one it is given up.
+#: Pause after each failed attempt; after the last one the message is given up.
 RETRY_AFTER = (
     timedelta(minutes=1),
     timedelta(minutes=5),
@@ -39,7 +39,7 @@ RETRY_AFTER = (
     timedelta(hours=8),
     timedelta(hours=24),
 )
-#: How long the former secret signs as well.
+#: Time during which the former secret signs as well.
 OVERLAP = timedelta(hours=24)
 
 _PREFIX = "whsec_"
@@ -47,30 +47,30 @@ _SECRET_BYTES = 32
 
 
 def new_secret() -> str:
-    """A fresh secret, as Standard Webhooks writes them."""
+    """Return a new secret in the form of Standard Webhooks."""
     return _PREFIX + base64.b64encode(random.token_bytes(_SECRET_BYTES)).decode()
 
 
 def new_message_id() -> str:
-    """The id of a message; receivers see it."""
+    """Return a new id of a message; receivers see it."""
     return f"msg_{new_id().hex}"
 
 
 def message(event: str, at: datetime, data: Mapping[str, Any]) -> dict[str, Any]:
-    """What is posted."""
+    """Return the payload of a message."""
     return {"type": event, "timestamp": at.astimezone(UTC).isoformat(), "data": dict(data)}
 
 
 def body_of(delivery: WebhookDelivery) -> bytes:
-    """A delivery's body; the same bytes at each attempt."""
+    """Return a delivery's body; the same bytes at each attempt."""
     return json.dumps(delivery.payload, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def headers_of(endpoint: WebhookEndpoint, message_id: str, body: bytes) -> dict[str, str]:
-    """The headers that prove to the endpoint who sends this body, and when.
+    """Return the headers that sign and date a body for an endpoint.
 
     Raises:
-        SecretError: The endpoint's secret cannot be read.
+        SecretError: The endpoint's secret cannot be decrypted.
     """
     now = datetime.now(UTC)
     signatures = [
@@ -87,7 +87,7 @@ def headers_of(endpoint: WebhookEndpoint, message_id: str, body: bytes) -> dict[
 
 
 def retry_after(attempts: int) -> timedelta | None:
-    """How long to wait after so many attempts; None: it is given up."""
+    """Return the pause after this number of attempts; None: the message is given up."""
     return RETRY_AFTER[attempts - 1] if attempts <= len(RETRY_AFTER) else None
 
 

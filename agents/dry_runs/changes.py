@@ -1,4 +1,4 @@
-"""What a tool would change in the database, as a person is shown it. Pure."""
+"""Database changes of a dry run, as shown to a person. Pure."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ Kind = Literal["inserted", "updated", "deleted"]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A column's value in one row.
+    """Value of a column in one row.
 
     Attributes:
-        text: As PostgreSQL writes it, or its beginning; None: NULL, or it is hidden.
-        more: How many characters are left out.
-        hidden: Its column is called like a secret, so it is not shown.
+        text: The text form of the value in PostgreSQL, or its beginning; None: NULL, or hidden.
+        more: Number of characters left out.
+        hidden: True if the column is named like a secret, so that its value is not shown.
     """
 
     text: str | None
@@ -33,7 +33,7 @@ class KeyPart:
 
 @dataclass(frozen=True, slots=True)
 class ColumnChange:
-    """What becomes of one column of a row; None: there is no such row before, or after."""
+    """Change of one column of a row; None: the row does not exist before, or after."""
 
     column: str
     old: Cell | None
@@ -42,12 +42,12 @@ class ColumnChange:
 
 @dataclass(frozen=True, slots=True)
 class RowChange:
-    """What becomes of one row.
+    """Change of one row.
 
     Attributes:
-        kind: What happens to it.
+        kind: Kind of the change.
         key: Its primary key.
-        columns: All of them, or those that an update changes.
+        columns: All columns, or only the changed ones for an update.
     """
 
     kind: Kind
@@ -57,13 +57,13 @@ class RowChange:
 
 @dataclass(frozen=True, slots=True)
 class TableChange:
-    """What becomes of one table.
+    """Changes of one table.
 
     Attributes:
-        table: Its name, with the schema where it is not the usual one.
-        rows: What is shown, new and updated rows first, in the order of their keys.
-        more: How many changed rows are not shown.
-        note: Why its rows are not shown, as a sentence; empty: they are.
+        table: Its name, with the schema unless that is the current one.
+        rows: Rows shown, new and updated ones first, in the order of their keys.
+        more: Number of changed rows that are not shown.
+        note: Why its rows are not shown, as a sentence; empty: they are shown.
     """
 
     table: str
@@ -74,16 +74,16 @@ class TableChange:
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """What a call did in a transaction that was undone.
+    """Effect of a call in a transaction that was rolled back.
 
     Attributes:
         tool: The tool's name.
-        arguments: What it ran with, defaults included.
+        arguments: Arguments that it ran with, defaults included.
         status: ``ok``, or ``error``: the tool failed, and would change nothing.
-        result: What the model would be told, or its beginning.
-        refused: Why the database would not keep the changes, as it says it; empty: it would.
-        tables: What changed, by name.
-        more_tables: How many changed tables are not shown.
+        result: The result for the model, or its beginning.
+        refused: Why the database would refuse the changes, as its message; empty: it would not.
+        tables: Changed tables, by name.
+        more_tables: Number of changed tables that are not shown.
     """
 
     tool: str

@@ -1,4 +1,4 @@
-"""What ends a dry run: a tool that takes too long, or reaches for the end of its transaction."""
+"""Limits of a dry run: its time, and statements that would end its transaction."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _LOCKED = "55P03"
 
 
 class Limits:
-    """Watches a tool and its statements (as a ``connection.execute_wrapper``).
+    """Guard of a tool and its statements (as a ``connection.execute_wrapper``).
 
     Attributes:
-        stopped: Why it was stopped, even if the tool made something else of it.
+        stopped: Why the tool was stopped, even if the tool swallowed the exception.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -42,12 +42,12 @@ class Limits:
         """Run a statement of the tool, if there is time left and it does not end the transaction.
 
         Raises:
-            DryRunStoppedError: The time is over.
+            DryRunStoppedError: The time limit has passed.
             TransactionManagementError: The statement would end the transaction.
         """
         text = statements.text_of(statement, context["connection"].connection)
         parts = statements.parts_of(text)
-        # What undoes the tool's work has to pass.
+        # Savepoint statements have to pass: they roll back the tool's work.
         if self._is_over() and not statements.are_savepoints(parts):
             raise self._late()
         if statements.end_transaction(parts):
@@ -58,14 +58,14 @@ class Limits:
 
     @contextmanager
     def around(self) -> Iterator[None]:
-        """Undo what a failing tool wrote, and see whether it was stopped."""
+        """Roll back the writes of a failing tool, and detect that it was stopped."""
         try:
             with transaction.atomic():
                 yield
         except BaseException as error:
             if _waited_for_a_lock(error):
                 self.stopped = DryRunStoppedError(
-                    "The tool waits for something that somebody else has locked, so the dry run "
+                    "The tool waits for a lock that another transaction holds, so the dry run "
                     "was stopped and nothing was kept: try again in a moment."
                 )
             raise

@@ -1,12 +1,12 @@
-"""What a dry run does not show: secrets, and the rows in which Heartbit keeps its own. Pure."""
+"""Redaction of dry runs: columns with secrets, and Heartbit's own tables. Pure."""
 
 from __future__ import annotations
 
 import re
 
-#: Their rows are of every workspace, and some hold secrets.
+#: Tables with rows of every workspace, and with secrets.
 _OWN = ("agents_", "base_")
-#: What a run's team shares is what its tools write: it is the run's own, and its keys are names.
+#: Shown, because its rows are the run's own; its keys are entry names, not secrets.
 BLACKBOARD = "agents_blackboardentry"
 
 _PARTS = ("password", "passwd", "passphrase", "passcode", "secret", "token", "credential")
@@ -15,12 +15,12 @@ _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
 def is_own(table: str) -> bool:
-    """Whether a table is Heartbit's own, so that its rows are not shown."""
+    """Return True if a table is Heartbit's own, so that its rows are not shown."""
     return table.startswith(_OWN) and table != BLACKBOARD
 
 
 def is_secret(table: str, column: str) -> bool:
-    """Whether a column is called like a secret (``password_hash``, ``apiKey``, ``token``)."""
+    """Return True if a column is named like a secret (``password_hash``, ``apiKey``, ``token``)."""
     if table == BLACKBOARD:
         return False
     name = column.lower()

@@ -1,8 +1,7 @@
-"""A transactional tool in a transaction that is undone, whatever happens.
+"""Run of a transactional tool in a transaction that is always rolled back.
 
-What it does to this database is gone afterwards, and so are the messages it would send on commit.
-Three things stay: numbers that a sequence gave out, statistics, and whatever the tool does outside
-the database, which a transactional one must not do.
+Changes to this database and messages sent on commit are undone. Three things stay: sequence
+numbers, statistics, and effects outside the database, which a transactional tool must not have.
 """
 
 from __future__ import annotations
@@ -29,15 +28,12 @@ RESULT_BYTES = 4000
 
 
 def rehearse(prepared: PreparedCall) -> DryRun:
-    """Run a call, read what it changed, and undo it.
-
-    Args:
-        prepared: A call of a transactional tool.
+    """Run a call of a transactional tool, read its changes, and roll them back.
 
     Raises:
-        DryRunStoppedError: It took too long, waited for a lock, or ended the transaction itself.
+        DryRunStoppedError: The call took too long, waited for a lock, or ended the transaction.
     """
-    with transaction.atomic(durable=True):  # the outermost: to undo it is to undo everything
+    with transaction.atomic(durable=True):  # the outermost, so its rollback undoes everything
         try:
             return _tried(prepared)
         finally:
@@ -52,7 +48,7 @@ def _tried(prepared: PreparedCall) -> DryRun:
     limits = Limits(seconds)
     with connection.execute_wrapper(limits):
         done = execute_transactional(prepared, around=limits.around)
-    # Being stopped says that nothing was kept, so it is said only where that is so.
+    # The sentence in ``limits.stopped`` promises that nothing was kept: verify that first.
     if not _is_whole(start) and (limits.stopped is None or not transaction_diff.was_undone(start)):
         raise DryRunStoppedError(
             f"{prepared.spec.name} ended or lost its transaction: what it did may have been "
@@ -77,16 +73,16 @@ def _tried(prepared: PreparedCall) -> DryRun:
 
 
 def _is_whole(start: Start) -> bool:
-    """Whether all that the tool did is in the transaction, which is still open."""
+    """Return True if the tool's transaction is still open and holds all its changes."""
     try:
-        # A savepoint that could not be left went with its transaction.
+        # A savepoint that could not be released was lost with its transaction.
         return not transaction.get_rollback() and transaction_diff.is_same(start)
     except Error:
         return False
 
 
 def _refusal() -> str:
-    """What the database would say at the end: it checks most foreign keys only then."""
+    """Return the error that a commit would raise: most foreign keys are checked only then."""
     try:
         with transaction.atomic():
             connection.check_constraints()

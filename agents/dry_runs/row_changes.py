@@ -1,4 +1,4 @@
-"""Row versions before and after as what becomes of each row. Pure."""
+"""Classification of a dry run's rows as inserted, updated or deleted, from their versions. Pure."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 def row_change(
     table: Table, key: Key, old: Values | None, new: Values | None, *, concealed: Collection[str]
 ) -> RowChange | None:
-    """What becomes of a row; None: it was written again with the values that it had.
+    """Return the change of a row; None: it was rewritten with the same values.
 
     Args:
-        table: Where it is.
+        table: The row's table.
         key: Its primary key.
-        old: As it is; None: there is none.
-        new: As it would be; None: it would be gone.
+        old: Values before; None: the row is new.
+        new: Values after; None: the row is deleted.
         concealed: Columns whose values are not shown.
     """
     names = [column.name for column in table.columns]

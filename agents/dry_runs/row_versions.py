@@ -1,13 +1,13 @@
-"""The rows that a transaction wrote and removed, found by the transaction ids in the rows.
+"""Rows that an open transaction wrote or deleted, found by the transaction ids in the rows.
 
 Each row version names the transaction that wrote it (``xmin``) and the one that ended it
-(``xmax``). A savepoint has an id of its own, from the same counter, so what an open transaction
-wrote carries ids from its own to the last one given out; of these, those in progress are its own,
-because what others have not committed cannot be seen. What it removed it cannot see itself, but
-another session can, as everybody else sees it. There the ids only lead to candidates: whichever of
-them the transaction does not see any more is gone.
+(``xmax``). A savepoint has an id of its own from the same counter, so an open transaction's rows
+carry ids from its own to the last one issued; of these, the ids in progress are its own, because
+uncommitted rows of others are invisible. A transaction cannot see the rows that it deleted, but
+another session can, as of the last commit. There the ids only yield candidates: a candidate that
+the transaction does not see is deleted.
 
-Simpler ways were measured, and lose rows that are shown so: docs/decisions/0022.
+Simpler methods were measured and miss rows: docs/decisions/0022.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ Values = dict[str, Value]
 SHOWN_CHARACTERS = 200
 MOST_CANDIDATES = 10_000
 
-# 32 bits of the 64 are in the rows: the difference is taken modulo 2^32, so a counter may wrap.
+# Rows hold 32 bits of the 64: differences are taken modulo 2^32, so that a wrap does not matter.
 _WRITTEN = "((t.xmin::text::bigint - %(first)s) & 4294967295)"
 _ENDED = "((t.xmax::text::bigint - %(first)s) & 4294967295)"
-# Of a row that was locked first and removed within a savepoint after it, ``xmax`` is a multixact.
+# ``xmax`` is a multixact for a row that was locked first and deleted in a later savepoint.
 _ENDED_BY_SEVERAL = "((t.xmax::text::bigint - %(multi)s) & 4294967295)"
 _MINE = f"""
     CASE WHEN {_WRITTEN} <= %(span)s
@@ -46,13 +46,13 @@ _MINE = f"""
 
 @dataclass(frozen=True, slots=True)
 class Ids:
-    """The ids that rows of the transaction may carry.
+    """Ids that rows of the transaction may carry.
 
     Attributes:
-        first: The transaction's own.
-        span: How many were given out after it, to anybody.
-        multi: The first multixact that it could have made.
-        multis: How many were made since, by anybody.
+        first: The transaction's own id.
+        span: Number of ids issued after it, to any transaction.
+        multi: The first multixact that it could have created.
+        multis: Number of multixacts created since, by any transaction.
     """
 
     first: int
@@ -62,17 +62,17 @@ class Ids:
 
 
 def own_id(cursor: CursorWrapper) -> int:
-    """The id of a session's transaction, a new one if it has none yet."""
+    """Return the id of a session's transaction, assigning one if it has none yet."""
     cursor.execute("SELECT pg_current_xact_id()::text")
     (text,) = cursor.fetchone()
     return int(text)
 
 
 def is_undone(cursor: CursorWrapper, first: int) -> bool:
-    """Whether a transaction whose session has gone was undone, or is about to be.
+    """Return True if the transaction of a lost session was rolled back, or is about to be.
 
     Args:
-        cursor: Of another session.
+        cursor: Cursor of another session.
         first: The transaction's id.
     """
     cursor.execute("SELECT pg_xact_status(%s::text::xid8)", [str(first)])
@@ -81,7 +81,7 @@ def is_undone(cursor: CursorWrapper, first: int) -> bool:
 
 
 def next_multi(cursor: CursorWrapper) -> int:
-    """The multixact that will be made next."""
+    """Return the next multixact id."""
     cursor.execute("SELECT mxid_age('1'::xid)")
     (age,) = cursor.fetchone()
     return (int(age) + 1) % 2**32
@@ -90,7 +90,7 @@ def next_multi(cursor: CursorWrapper) -> int:
 def written(
     cursor: CursorWrapper, table: Table, ids: Ids, *, most: int, concealed: Collection[str]
 ) -> tuple[list[tuple[Key, Values]], int]:
-    """The row versions that the transaction wrote, by key, and how many there are in all."""
+    """Return the row versions that the transaction wrote, by key, and their total number."""
     key = ", ".join(column.sql for column in table.key)
     cursor.execute(
         f"SELECT count(*) OVER (), {_key(table)}, {_values(table, concealed)} "  # noqa: S608
@@ -103,12 +103,12 @@ def written(
 
 
 def candidates(outside: CursorWrapper, table: Table, ids: Ids) -> list[Key]:
-    """Keys of rows that the transaction may have removed; some it only changed or locked.
+    """Return keys of rows that the transaction may have deleted; some were only changed or locked.
 
     Args:
-        outside: Of a session that still sees them.
-        table: Where.
-        ids: Of the transaction.
+        outside: Cursor of a session that still sees the rows.
+        table: The table.
+        ids: Ids of the transaction.
     """
     outside.execute(
         f"SELECT {_key(table)} FROM ONLY {table.sql} AS t "  # noqa: S608
@@ -119,7 +119,7 @@ def candidates(outside: CursorWrapper, table: Table, ids: Ids) -> list[Key]:
 
 
 def missing(cursor: CursorWrapper, table: Table, keys: Sequence[Key]) -> list[Key]:
-    """Those of these keys that a session does not see, in the order of their values."""
+    """Return the keys that a session does not see, in the order of their values."""
     if not keys:
         return []
     wanted = ", ".join(f"w.k{index}" for index, _ in enumerate(table.key))
@@ -135,7 +135,7 @@ def missing(cursor: CursorWrapper, table: Table, keys: Sequence[Key]) -> list[Ke
 def rows_of(
     cursor: CursorWrapper, table: Table, keys: Sequence[Key], *, concealed: Collection[str]
 ) -> dict[Key, Values]:
-    """The rows with these keys as a session sees them."""
+    """Return the rows with these keys, as a session sees them."""
     if not keys:
         return {}
     cursor.execute(
@@ -151,7 +151,7 @@ def _key(table: Table) -> str:
 
 
 def _values(table: Table, concealed: Collection[str]) -> str:
-    """What is read of a row: of a secret only its hash, which says whether it changes."""
+    """Select a row's values; a secret only as a hash, which shows whether it changes."""
     return "ARRAY[" + ", ".join(_value(column, concealed) for column in table.columns) + "]"
 
 
@@ -168,7 +168,7 @@ def _named(table: Table, values: Sequence[Sequence[str | None]]) -> Values:
 
 
 def _wanted(table: Table) -> str:
-    """The keys that are asked about, as a table of the key's own types."""
+    """Select the requested keys as a table with the key's types."""
     places = [f"%(k{index})s::text[]::{column.type}[]" for index, column in enumerate(table.key)]
     names = ", ".join(f"k{index}" for index, _ in enumerate(table.key))
     return f"unnest({', '.join(places)}) AS w({names})"

@@ -1,4 +1,4 @@
-"""What a statement does to its transaction, as its words say before it is sent."""
+"""Classification of SQL statements by their effect on the transaction, from their text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _END = re.compile(
     r"(COMMIT|END|ABORT|PREPARE\s+TRANSACTION|ROLLBACK(?!\s+((WORK|TRANSACTION)\s+)?TO\b))\b",
     re.IGNORECASE,
 )
-# What is no word of the statement itself: comments, texts, and names in quotes.
+# Parts that are not keywords: comments, literals, and quoted names.
 _ASIDE = re.compile(
     r"""
       --[^\r\n]*
@@ -31,10 +31,10 @@ _COMMENT_MARK = re.compile(r"/\*|\*/")
 
 
 def text_of(statement: Any, session: AdaptContext) -> str:
-    """A statement in any form that the driver takes; anything else it refuses by itself.
+    """Return a statement's text; empty for types that the driver refuses.
 
     Args:
-        statement: Text, bytes, or what was composed with ``psycopg.sql``.
+        statement: Text, bytes, or an object composed with ``psycopg.sql``.
         session: The driver's connection.
     """
     if isinstance(statement, Composable):
@@ -45,7 +45,7 @@ def text_of(statement: Any, session: AdaptContext) -> str:
 
 
 def parts_of(text: str) -> list[str]:
-    """The single statements of a text, without comments and without what is quoted."""
+    """Split a text into statements, without comments and quoted parts."""
     kept, at = [], 0
     while (found := _ASIDE.search(text, at)) is not None:
         kept.append(text[at : found.start()])
@@ -55,17 +55,17 @@ def parts_of(text: str) -> list[str]:
 
 
 def are_savepoints(parts: list[str]) -> bool:
-    """Whether all that they do is to set and leave savepoints."""
+    """Return True if all statements only set or leave savepoints."""
     return all(_SAVEPOINT.match(part) for part in parts)
 
 
 def end_transaction(parts: list[str]) -> bool:
-    """Whether one of them would end the transaction."""
+    """Return True if a statement would end the transaction."""
     return any(_END.match(part) for part in parts)
 
 
 def _past_comment(text: str, start: int) -> int:
-    """Where a comment ends; one within it ends by itself."""
+    """Return the index after a comment; comments nest."""
     depth = 0
     for mark in _COMMENT_MARK.finditer(text, start):
         depth += 1 if mark[0] == "/*" else -1

@@ -1,4 +1,4 @@
-"""Which tables a transaction has changed, and what they are made of."""
+"""Tables that a transaction has changed, and their columns."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 #: Rows inserted, updated and deleted, by the table's oid.
 Counts = dict[int, tuple[int, int, int]]
 
-# Not the transaction's alone: what the session did just before it may still be in these numbers.
+# These numbers may still include what the session did just before the transaction.
 _COUNTS = """
     SELECT relid, n_tup_ins, n_tup_upd, n_tup_del FROM pg_stat_xact_user_tables
     WHERE n_tup_ins + n_tup_upd + n_tup_del > 0
 """
-# TRUNCATE counts no rows, and neither does ALTER TABLE; both hold the table against everybody.
+# TRUNCATE and ALTER TABLE count no rows, but hold an exclusive lock on the table.
 _SEIZED = """
     SELECT relation FROM pg_locks
     WHERE pid = pg_backend_pid() AND locktype = 'relation' AND granted
       AND mode = 'AccessExclusiveLock'
 """
-# A key is cast to its type's name. Of NULL that of char(5) is character, which is one character
-# long; of -1 it is bpchar, which is as long as what is cast.
+# A key is cast to its type's name. For char(5), a type modifier of NULL gives character, which has
+# a length of 1; -1 gives bpchar, which has the length of the value.
 _COLUMNS = """
     SELECT c.oid, n.nspname, c.relname, n.nspname = current_schema(), a.attname,
            format_type(a.atttypid, -1), coalesce(a.attnum = ANY (i.indkey), false)
@@ -44,7 +44,7 @@ _COLUMNS = """
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its name, its type as SQL, and whether the primary key has it."""
+    """A column: its name, its type as SQL, and True if it is in the primary key."""
 
     name: str
     type: str
@@ -52,20 +52,20 @@ class Column:
 
     @property
     def sql(self) -> str:
-        """Its name in a statement."""
+        """Quoted name, for a statement."""
         return quoted(self.name)
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table that was changed.
+    """A changed table.
 
     Attributes:
-        label: Its name for people, with the schema where it is not the usual one.
-        sql: Its name in a statement.
-        columns: In their order.
-        counts: How many rows were inserted, updated and deleted, also by what was undone again.
-        is_seized: It was emptied as a whole, altered, made or dropped.
+        label: Its name for people, with the schema unless that is the current one.
+        sql: Its quoted name, for a statement.
+        columns: Its columns, in order.
+        counts: Rows inserted, updated and deleted, including rolled back ones.
+        is_seized: True if it was truncated, altered, created or dropped.
     """
 
     name: str
@@ -77,27 +77,27 @@ class Table:
 
     @property
     def key(self) -> tuple[Column, ...]:
-        """The columns of its primary key; empty: it has none."""
+        """Columns of the primary key; empty: there is no primary key."""
         return tuple(column for column in self.columns if column.in_key)
 
 
 def quoted(*names: str) -> str:
-    """A name for a statement with parameters."""
+    """Quote a name for a statement with parameters."""
     return sql.Identifier(*names).as_string(None).replace("%", "%%")
 
 
 def counted(cursor: CursorWrapper) -> Counts:
-    """What the transaction has done so far, and more: only a later count minus this one is true."""
+    """Return the session's row counts, of which only the difference to a later count is exact."""
     cursor.execute(_COUNTS)
     return {oid: (added, updated, gone) for oid, added, updated, gone in cursor.fetchall()}
 
 
 def changed(cursor: CursorWrapper, outside: CursorWrapper, before: Counts) -> list[Table]:
-    """The tables that the transaction has changed since it was counted, by name.
+    """Return the tables that the transaction has changed since ``before``, by name.
 
     Args:
-        cursor: In the transaction.
-        outside: Of another session, which knows the tables that the transaction dropped.
+        cursor: Cursor in the transaction.
+        outside: Cursor of another session, which still sees dropped tables.
         before: The earlier count.
     """
     counts = _since(before, counted(cursor))
@@ -110,7 +110,6 @@ def changed(cursor: CursorWrapper, outside: CursorWrapper, before: Counts) -> li
 
 
 def _since(before: Counts, now: Counts) -> Counts:
-    """What was counted in between."""
     found = {}
     for oid, (added, updated, gone) in now.items():
         was = before.get(oid, (0, 0, 0))
@@ -125,7 +124,7 @@ def _described(
     counts: Mapping[int, tuple[int, int, int]],
     seized: Collection[int],
 ) -> dict[int, Table]:
-    """Those of these relations that are tables of users."""
+    """Return those of the relations that are user tables."""
     cursor.execute(_COLUMNS, [list(oids)])
     found = {}
     for (oid, schema, name, usual), rows in groupby(cursor.fetchall(), key=lambda row: row[:4]):

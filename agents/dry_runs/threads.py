@@ -1,7 +1,7 @@
-"""Where dry runs work: few at once, each in a thread and with a connection of its own.
+"""Threads of dry runs: few at once, each with a database connection of its own.
 
-A tool cannot be stopped while it computes; whoever asked does not wait for it. The threads are no
-reason for a process to stay: with it their connections end, which undoes what they did.
+A computing tool cannot be stopped, so its caller stops waiting instead. The threads are daemons:
+they do not keep the process alive, and closing their connections rolls back their transactions.
 """
 
 from __future__ import annotations
@@ -27,32 +27,29 @@ _room = threading.BoundedSemaphore(AT_ONCE)
 
 
 async def in_time(attempt: Callable[[], DryRun]) -> DryRun:
-    """The result of a dry run.
-
-    Args:
-        attempt: Makes it; may use the ORM.
+    """Return the result of ``attempt``, which makes the dry run and may use the ORM.
 
     Raises:
-        DryRunStoppedError: Others are under way, or it does not end.
+        DryRunStoppedError: Too many dry runs are running, or this one does not end in time.
     """
     if not _room.acquire(blocking=False):
         raise DryRunStoppedError(
-            f"{AT_ONCE} dry runs are under way, and no more run at once: try again in a moment."
+            f"{AT_ONCE} dry runs are running, which is the most at once: try again in a moment."
         )
     future: Future[DryRun] = Future()
-    future.set_running_or_notify_cancel()  # from here on only the thread says how it ended
+    future.set_running_or_notify_cancel()  # now only the thread can complete it
     threading.Thread(target=_work, args=(attempt, future), name="dry-run", daemon=True).start()
     awaited = asyncio.wrap_future(future)
     try:
         await asyncio.wait({awaited}, timeout=PATIENCE_SECONDS)
         if not awaited.done():
             raise DryRunStoppedError(
-                f"The tool did not finish within {PATIENCE_SECONDS:g} s, and nobody waits for it "
-                "any more: its transaction is undone when it ends."
+                f"The tool did not finish within {PATIENCE_SECONDS:g} s: its transaction is "
+                "rolled back when it ends."
             )
         return awaited.result()
     finally:
-        awaited.cancel()  # nobody asks any more for what comes later
+        awaited.cancel()  # a later result is discarded
 
 
 def _work(attempt: Callable[[], DryRun], future: Future[DryRun]) -> None:
@@ -62,7 +59,7 @@ def _work(attempt: Callable[[], DryRun], future: Future[DryRun]) -> None:
         finally:
             connections.close_all()
             _room.release()
-    except BaseException as error:  # noqa: BLE001  whoever waits gets it
+    except BaseException as error:  # noqa: BLE001  raised again in the waiting caller
         future.set_exception(error)
     else:
         future.set_result(result)

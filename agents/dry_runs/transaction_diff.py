@@ -1,4 +1,4 @@
-"""What an open transaction has changed, read before it is undone."""
+"""Changes of an open transaction, read before its rollback."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _WHY = {"57014": "too large to be searched in time", "55P03": "locked as a whole
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """How it was before the tool: what came later is the tool's.
+    """State of the transaction before the tool runs.
 
     Attributes:
         first: The transaction's id.
-        multi: The multixact that was next.
-        counts: Of rows changed in each table.
+        multi: The next multixact id.
+        counts: Changed rows of each table.
     """
 
     first: int
@@ -48,7 +48,7 @@ class Start:
 
 
 def begin() -> Start:
-    """Note how it is, in the transaction, before the tool runs."""
+    """Record the state of the transaction before the tool runs."""
     with connection.cursor() as cursor:
         return Start(
             row_versions.own_id(cursor), row_versions.next_multi(cursor), tables.counted(cursor)
@@ -56,7 +56,7 @@ def begin() -> Start:
 
 
 def read(start: Start) -> tuple[tuple[TableChange, ...], int]:
-    """What the transaction has changed since, and how many more tables than are shown."""
+    """Return the changes since then, and the number of changed tables that are not shown."""
     until = time.monotonic() + READING_SECONDS
     with connection.cursor() as cursor, _second_session() as outside:
         _limit(cursor)
@@ -67,15 +67,15 @@ def read(start: Start) -> tuple[tuple[TableChange, ...], int]:
 
 
 def is_same(start: Start) -> bool:
-    """Whether the transaction is still the one that began so."""
+    """Return True if the transaction is still the one of ``start``."""
     with connection.cursor() as cursor:
         return row_versions.own_id(cursor) == start.first
 
 
 def was_undone(start: Start) -> bool:
-    """Whether the session was lost within the transaction that began so, which undid it.
+    """Return True if the session was lost within the transaction, which rolled it back.
 
-    The server ends a session in which a tool says nothing for too long (``limit``).
+    The server ends a session whose tool sends no statement for too long (``limit``).
     """
     if connection.connection is not None and not connection.connection.closed:
         return False
@@ -87,13 +87,13 @@ def was_undone(start: Start) -> bool:
 
 
 def limit(cursor: CursorWrapper, *, statement: float, lock: float, idle: float) -> None:
-    """How long this transaction may keep others waiting, in seconds.
+    """Limit the time in seconds for which this transaction may block others.
 
     Args:
-        cursor: In the transaction.
-        statement: A single statement.
-        lock: Waiting for what others hold.
-        idle: Without a statement; then the server ends the session.
+        cursor: Cursor in the transaction.
+        statement: Limit for a single statement.
+        lock: Limit for waiting for a lock.
+        idle: Limit without a statement; then the server ends the session.
     """
     limits = {
         "statement_timeout": statement,
@@ -105,13 +105,13 @@ def limit(cursor: CursorWrapper, *, statement: float, lock: float, idle: float) 
 
 
 def _limit(cursor: CursorWrapper) -> None:
-    # Each of the two sessions is idle while the other one looks.
+    # Each of the two sessions is idle while the other one reads.
     limit(cursor, statement=_STATEMENT_SECONDS, lock=_LOCK_SECONDS, idle=3 * READING_SECONDS)
 
 
 @contextmanager
 def _second_session() -> Iterator[CursorWrapper]:
-    """A cursor that sees what everybody else sees."""
+    """Open a cursor in another session, which does not see the transaction."""
     other = connection.copy()
     try:
         with other.cursor() as cursor:
@@ -122,7 +122,7 @@ def _second_session() -> Iterator[CursorWrapper]:
 
 @contextmanager
 def _one_look(cursor: CursorWrapper) -> Iterator[None]:
-    """Statements that only read; one that fails leaves the session as it was."""
+    """Run statements in a read-only transaction, which leaves the session as it was."""
     cursor.execute("BEGIN READ ONLY")
     try:
         _limit(cursor)
@@ -132,7 +132,7 @@ def _one_look(cursor: CursorWrapper) -> Iterator[None]:
 
 
 def _ids(start: Start, outside: CursorWrapper) -> Ids:
-    """Which ids the transaction may have used; the second session takes the one after them."""
+    """Return the ids that the transaction may have used, up to the second session's own."""
     multis = (row_versions.next_multi(outside) - start.multi) % 2**32
     return row_versions.Ids(
         start.first, row_versions.own_id(outside) - start.first, start.multi, multis
@@ -142,7 +142,7 @@ def _ids(start: Start, outside: CursorWrapper) -> Ids:
 def _table(
     cursor: CursorWrapper, outside: CursorWrapper, table: Table, ids: Ids, until: float
 ) -> TableChange | None:
-    """What became of a table; None: whatever was done to it, it is as it was."""
+    """Return the change of a table; None: it is unchanged in the end."""
     why = _why_not(table, until)
     if not why:
         try:
@@ -156,7 +156,7 @@ def _table(
 
 
 def _why_not(table: Table, until: float) -> str:
-    """Why the rows of a table are not read; empty: they are."""
+    """Return why the rows of a table are not read; empty: they are read."""
     if is_own(table.name):
         return "it is Heartbit's own"
     if table.is_seized:
@@ -181,7 +181,7 @@ def _rows(
     new, total = row_versions.written(cursor, table, ids, most=MOST_ROWS, concealed=concealed)
     old = row_versions.rows_of(outside, table, [key for key, _ in new], concealed=concealed)
     gone = []
-    if any(table.counts[1:]):  # an update may change the key: the row with the old one is gone too
+    if any(table.counts[1:]):  # an update may change the key: then the old key counts as deleted
         gone = row_versions.missing(cursor, table, row_versions.candidates(outside, table, ids))
     last = row_versions.rows_of(
         outside, table, gone[: max(0, MOST_ROWS - len(new))], concealed=concealed

@@ -1,6 +1,6 @@
-"""Archive files: gzipped JSON lines that exist as a whole or not at all.
+"""Archive files: gzipped JSON lines, written completely or not at all.
 
-A file is written under a hidden name, flushed to the disk, and renamed; only then is what it holds
+A file is written under a hidden name, flushed to the disk, and renamed; only then are its rows
 deleted from the database.
 """
 
@@ -29,18 +29,18 @@ class ArchiveError(HeartbitError):
 
 
 class ArchivingError(ConflictError):
-    """Another process of this machine archives now."""
+    """Another process of this machine is archiving."""
 
 
 @contextmanager
 def locked(directory: Path) -> Iterator[None]:
-    """Be the one who archives into a directory, as far as this machine goes.
+    """Lock a directory against other archiving processes of this machine.
 
-    Two machines at once archive some runs twice and delete them once.
+    Two machines that archive at once write some runs twice and delete them once.
 
     Raises:
         ArchiveError: The directory cannot be used.
-        ArchivingError: Another process does it now.
+        ArchivingError: Another process holds the lock.
     """
     with _explained(directory):
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -59,15 +59,15 @@ def locked(directory: Path) -> Iterator[None]:
 
 
 def write(directory: Path, name: str, lines: Iterable[str]) -> Path:
-    """Write lines into a new file of today; it is on the disk when this returns.
+    """Write lines into a new dated file, which is on the disk when this returns.
 
     Args:
-        directory: Where; it exists.
-        name: Whose they are, as the beginning of the file's name.
+        directory: An existing directory.
+        name: Prefix of the file's name.
         lines: JSON objects, without line ends.
 
     Raises:
-        ArchiveError: It cannot be written; no file is left.
+        ArchiveError: The file cannot be written; no file is left.
     """
     stamp = datetime.now(UTC).strftime("%Y-%m-%d.%H%M%S")
     path = directory / f"{name}.{stamp}-{secrets.token_hex(4)}.jsonl.gz"
@@ -95,7 +95,7 @@ def _fill(path: Path, lines: Iterable[str]) -> None:
 
 
 def _settle(directory: Path) -> None:
-    """Make a new name as durable as what it names."""
+    """Flush the directory, so that the new name is as durable as the file."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -104,7 +104,7 @@ def _settle(directory: Path) -> None:
 
 
 def _clear(directory: Path) -> None:
-    """Remove what a killed process left; another machine's file under way is younger."""
+    """Remove files of killed processes; files that another machine is still writing are younger."""
     with _explained(directory):
         for path in directory.glob(".*.part"):
             if datetime.now(UTC).timestamp() - path.stat().st_mtime > _LEFT_BEHIND_SECONDS:

@@ -1,7 +1,7 @@
-"""Retention: archive runs whose time is over, then delete them.
+"""Retention: archive runs whose retention time has passed, then delete them.
 
-The order makes it safe: a file is on the disk before the first of its runs is deleted. A crash in
-between leaves runs that are archived again next time, never one that is in neither place.
+A file is on the disk before the first of its runs is deleted, so a crash in between leaves runs
+that are archived again next time, never one that is lost.
 """
 
 from __future__ import annotations
@@ -25,18 +25,19 @@ if TYPE_CHECKING:
 FILE_RUNS = 1_000  # in one file, before these are deleted
 FILE_EVENTS = 50_000
 PAGE = 200
-MOST_DAYS = 36_525  # a century: no run is older
+MOST_DAYS = 36_525  # a century, longer than any run is kept
 
 
 @dataclass(frozen=True, slots=True)
 class Archived:
-    """What was done, or would be.
+    """Result of archiving, or of counting.
 
     Attributes:
-        runs: How many were deleted.
-        kept: Runs that are archived and were not deleted, because they changed meanwhile, or it
-            was time to stop.
-        files: What was written.
+        runs: Number of deleted runs.
+        kept: Number of archived runs that were not deleted, because they changed meanwhile or the
+            process had to stop.
+        conversations: Number of deleted conversations.
+        files: Files written.
     """
 
     runs: int = 0
@@ -45,7 +46,7 @@ class Archived:
     files: tuple[Path, ...] = ()
 
     def __add__(self, other: Archived) -> Archived:
-        """Both together."""
+        """Return the sum of two results."""
         return Archived(
             self.runs + other.runs,
             self.kept + other.kept,
@@ -58,8 +59,8 @@ def archive_workspaces(*, goes_on: Callable[[], bool]) -> Archived:
     """Archive every workspace by its policy, its own or its tier's; ``goes_on`` may end it early.
 
     Raises:
-        ArchiveError: The archive cannot be written; what it does not hold is not deleted.
-        ArchivingError: Another process does it now.
+        ArchiveError: The archive cannot be written; runs that are not in it are not deleted.
+        ArchivingError: Another process is archiving.
     """
     total = Archived()
     with archive.locked(directory()):
@@ -79,14 +80,14 @@ def archive_workspace(
     """Archive one workspace now.
 
     Args:
-        workspace: Whose runs.
-        days: How long ago they ended; None: as the workspace's policy says.
-        said: Told how far it has come, after each file.
+        workspace: The workspace.
+        days: Minimum age of the runs in days since they ended; None: the workspace's policy.
+        said: Callback with the progress, called after each file.
 
     Raises:
-        ConfigurationError: It keeps its runs for ever, and no days are given.
-        ArchiveError: The archive cannot be written; what it does not hold is not deleted.
-        ArchivingError: Another process does it now.
+        ConfigurationError: The workspace keeps its runs for ever, and no days are given.
+        ArchiveError: The archive cannot be written; runs that are not in it are not deleted.
+        ArchivingError: Another process is archiving.
     """
     before = limit_of(workspace, days)
     with archive.locked(directory()):
@@ -94,10 +95,10 @@ def archive_workspace(
 
 
 def count_archivable(workspace: Workspace, *, days: int | None = None) -> Archived:
-    """What ``archive_workspace`` would do.
+    """Count the runs and conversations that ``archive_workspace`` would archive.
 
     Raises:
-        ConfigurationError: It keeps its runs for ever, and no days are given.
+        ConfigurationError: The workspace keeps its runs for ever, and no days are given.
     """
     units = list(_units(workspace, limit_of(workspace, days)))
     threads = sum(unit.is_conversation for unit in units)
@@ -105,12 +106,12 @@ def count_archivable(workspace: Workspace, *, days: int | None = None) -> Archiv
 
 
 def directory() -> Path:
-    """Where archives go."""
+    """Return the directory of archives."""
     return Path(settings.HEARTBIT_ARCHIVE_DIR)
 
 
 def limit_of(workspace: Workspace, days: int | None = None) -> datetime:
-    """Before when a run has to have ended.
+    """Return the time before which a run must have ended to be archived.
 
     Raises:
         ConfigurationError: The workspace keeps its runs for ever, and no days are given.
@@ -154,7 +155,7 @@ def _delete(
 
 
 def _units(workspace: Workspace, before: datetime) -> Iterator[ArchiveUnit]:
-    """All that is over, page by page."""
+    """Yield all units that ended before then, page by page."""
     for conversations in (False, True):
         page: list[ArchiveUnit] = []
         while True:
@@ -168,7 +169,7 @@ def _units(workspace: Workspace, before: datetime) -> Iterator[ArchiveUnit]:
 
 
 def _parts(units: Iterator[ArchiveUnit]) -> Iterator[list[ArchiveUnit]]:
-    """Units in the measure of one file each."""
+    """Group units into the contents of one file each."""
     part: list[ArchiveUnit] = []
     runs = events = 0
     for unit in units:

@@ -1,4 +1,4 @@
-"""Ring for what nobody rang for: Beat is not the only one who looks at the time."""
+"""Fallback for Celery Beat: enqueue system tasks that are overdue."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from heartbit_site.base.enqueue import TaskMessage, send
 if TYPE_CHECKING:
     from agents.housekeeping.pending_quota_notices import PendingQuotaNotices
 
-#: Several of Beat's rings: while it is there, nothing is ever so late.
+#: Several of Beat's intervals: while Beat runs, nothing is that late.
 OVERDUE_SECONDS = 30.0
-#: Mailboxes are looked at less often, one after the other.
+#: Mailboxes are polled less often, one after the other.
 UNREAD_SECONDS = 120.0
 
 
 def enqueue_overdue(untold: PendingQuotaNotices) -> tuple[str, ...]:
-    """Tell the workers of the queue ``system`` to send what is overdue; the tasks that were rung.
+    """Enqueue the tasks of the queue ``system`` that are overdue; return their names.
 
-    Any number may ring at once: who sends a delivery takes it first.
+    Safe to run concurrently: a delivery is claimed before it is sent.
 
     Args:
-        untold: Of this process, which looks again and again.
+        untold: Pending quota notices of this process, which calls this repeatedly.
     """
     found = (
         (queues.DELIVER_WEBHOOKS, webhooks_are_overdue(OVERDUE_SECONDS)),
@@ -37,6 +37,6 @@ def enqueue_overdue(untold: PendingQuotaNotices) -> tuple[str, ...]:
     )
     overdue = tuple(task for task, is_overdue in found if is_overdue)
     for task in overdue:
-        # Without a worker nothing piles up: who still finds it overdue rings again.
+        # Expires, so that messages do not pile up without a worker; a later call sends another.
         send(TaskMessage(task, "", queues.SYSTEM, seconds=OVERDUE_SECONDS))
     return overdue

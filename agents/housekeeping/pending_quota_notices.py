@@ -1,4 +1,4 @@
-"""Since when workspaces have had to be told of their quotas, as one process has seen it."""
+"""In-process record of quota notices that are due but not yet sent."""
 
 from __future__ import annotations
 
@@ -6,17 +6,15 @@ from agents.actions.send_quota_notices import workspaces_with_notices
 
 
 class PendingQuotaNotices:
-    """What is kept from look to look: no row says when a quota has come so far."""
+    """Times at which this process first saw a due notice of a workspace; no row stores them."""
 
     def __init__(self) -> None:
         self._since: dict[int, float] = {}
 
     def are_overdue(self, seconds: float, *, now: float) -> bool:
-        """Look; whether a workspace has been seen untold for longer than that.
+        """Update the record; return True if a notice has been due for more than ``seconds``.
 
-        Args:
-            seconds: So long.
-            now: By a clock that only goes forward.
+        ``now`` is the time of a monotonic clock.
         """
         self._since = {one: self._since.get(one, now) for one in workspaces_with_notices()}
         return any(now - since > seconds for since in self._since.values())

@@ -1,4 +1,4 @@
-"""Forget worker processes that left long ago."""
+"""Delete the rows of worker processes that have left."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ KEEP = timedelta(days=1)
 
 
 def prune_workers() -> int:
-    """Delete heartbeat rows of processes gone for a day; return how many.
+    """Delete heartbeat rows of processes gone for a day; return the number of rows.
 
-    Runs keep their journal, which names the worker; only the process's own row goes.
+    Journals that name such a worker stay unchanged.
     """
     deleted, _ = WorkerHeartbeat.objects.filter(gone_at__lt=Now() - KEEP).delete()
     return deleted

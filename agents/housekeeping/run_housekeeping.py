@@ -1,4 +1,4 @@
-"""What is done every hour, so that the database does not grow for ever."""
+"""Hourly clean-up of the database."""
 
 from __future__ import annotations
 
@@ -28,12 +28,9 @@ _FORGET = (
 
 
 def run_housekeeping(*, goes_on: Callable[[], bool]) -> int:
-    """Forget what is over, archive and delete runs by policy; how many rows went.
+    """Prune old rows, and archive and delete runs by policy; return the number of rows and runs.
 
-    What is over: processes that left, logs of what was told and sent, and messages, each
-    after its time.
-
-    An archive that cannot be written is one error in the log: nothing is deleted then.
+    If the archive cannot be written, one error is logged and no run is deleted.
     """
     gone = sum(forget() for forget in _FORGET)
     try:

@@ -1,6 +1,6 @@
-"""Fallback for Celery Beat: a thread of each worker process that looks at the time by itself.
+"""Fallback for Celery Beat: a thread in each worker process.
 
-It fires due schedules, and enqueues what is overdue: deliveries, polls of mailboxes, quota notices.
+The thread fires due schedules, and enqueues overdue deliveries, mailbox polls and quota notices.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ logger = logging.getLogger(__name__)
 
 TICK_SECONDS = 1.0
 OVERDUE_TICK_SECONDS = 5.0
-RUNG_SECONDS = 15.0  # after a ring, as much time for whoever answers it
+RUNG_SECONDS = 15.0  # time for a worker to do the enqueued tasks before the next check
 
 
 class SchedulerThread(threading.Thread):
-    """Looks every second until stopped; any number of them do not disturb each other."""
+    """Thread that checks every second until stopped; safe to run in many processes."""
 
     def __init__(self, fire_due: Callable[[], int]) -> None:
         """Prepare the thread.
 
         Args:
-            fire_due: Fires due schedules; returns how many, 0 when no more are due.
+            fire_due: Fires due schedules; returns their number, 0 when none is left.
         """
         super().__init__(name="clock", daemon=True)
         self._fire_due = fire_due
@@ -41,19 +41,19 @@ class SchedulerThread(threading.Thread):
         self._untold = PendingQuotaNotices()
 
     def stop(self) -> None:
-        """End after the look under way."""
+        """Stop after the current check."""
         self._over.set()
         if self.is_alive():
             self.join(timeout=10)
 
     def run(self) -> None:
-        """Look at the set pace."""
+        """Check every second until stopped."""
         while not self._over.wait(TICK_SECONDS):
             try:
                 while self._fire_due() and not self._over.is_set():
-                    pass  # at nine o'clock there may be more than are fired at once
+                    pass  # more schedules may be due than are fired in one call
                 self._ring_overdue()
-            except Exception:  # whatever it was, the next look must come
+            except Exception:  # the thread must survive any failure
                 logger.exception("the clock failed; trying again")
                 connection.close()
         connection.close()
@@ -62,9 +62,9 @@ class SchedulerThread(threading.Thread):
         now = time.monotonic()
         if now < self._look_for_overdue_at:
             return
-        # Set first: a look that fails is not made again in a second.
+        # Set first, so that a failing check is not repeated after a second.
         self._look_for_overdue_at = now + OVERDUE_TICK_SECONDS
         rung = enqueue_overdue(self._untold)
         if rung:
             self._look_for_overdue_at = now + RUNG_SECONDS
-            logger.info("nobody rang for %s in time: is Beat there?", ", ".join(rung))
+            logger.info("%s overdue: is Celery Beat running?", ", ".join(rung))

@@ -1,1 +1,1 @@
-"""Mails that people send to agents: how they are fetched, and read as hostile input."""
+"""Inbound messages: channels, mailboxes, and parsing of mails as hostile input."""

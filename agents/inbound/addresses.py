@@ -1,4 +1,4 @@
-"""Who is named in a From or a Reply-To. Pure.
+"""Addresses in From and Reply-To headers. Pure.
 
 ``email.utils.getaddresses`` is not used: before Python 3.11.10 it finds addresses that no mail
 program shows (CVE-2023-27043).
@@ -25,11 +25,10 @@ _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """One that is named.
+    """A person named in a header.
 
     Attributes:
-        address: Without a name, its domain in lower case and as DNS spells it; empty: it is none
-            that a mail could be sent to.
+        address: Bare address, its domain in lower case and punycode; empty: no valid address.
         name: One line; may be empty.
     """
 
@@ -38,11 +37,11 @@ class Person:
 
 
 def people(value: str) -> list[Person]:
-    """Whom a header's value names, in its order; of a group its members."""
+    """Return the people that a header's value names, in order; for a group, its members."""
     found: list[Person] = []
     draft = _Draft()
     for piece in _PIECE.findall(_without_comments(value[:_MOST_OF_VALUE])):
-        if piece == ":":  # what came before is the name of a group
+        if piece == ":":  # the words before it are a group's name
             draft = _Draft()
         elif piece in {",", ";"}:
             found += draft.person()
@@ -54,7 +53,7 @@ def people(value: str) -> list[Person]:
 
 @dataclass(slots=True)
 class _Draft:
-    """One that is being read."""
+    """A person being parsed."""
 
     words: list[str] = field(default_factory=list)
     angles: list[str] = field(default_factory=list)
@@ -81,7 +80,7 @@ class _Draft:
 
 
 def _usable(text: str) -> str:
-    """The address as one writes to it; empty: nobody could."""
+    """Return the normalized address; empty if it is not valid."""
     local, _, domain = text.strip().rpartition("@")
     if not local or not domain or len(text) > _MOST_OF_ADDRESS:
         return ""

@@ -1,4 +1,4 @@
-"""Why nobody should answer a mail: RFC 3834, and what mail programs do besides. Pure."""
+"""Detection of mails that must not be answered: RFC 3834, and other conventions. Pure."""
 
 from __future__ import annotations
 
@@ -20,13 +20,7 @@ _MACHINE = re.compile(
 
 
 def auto_reply_reason(headers: Headers, kind: str, sender: str) -> str:
-    """One sentence; empty: a person probably wrote it.
-
-    Args:
-        headers: Of the mail.
-        kind: Its content type.
-        sender: Its address, or empty.
-    """
+    """Return why a mail must not be answered, as a sentence; empty: a person probably wrote it."""
     if headers.every("x-heartbit-run"):
         return "Heartbit wrote it itself (X-Heartbit-Run)."
     for said in headers.every("auto-submitted"):
@@ -59,7 +53,7 @@ def _why_unanswered(headers: Headers, sender: str) -> str:
 
 
 def _keyword(value: str) -> str:
-    """Without parameters and comments."""
+    """Return a value without parameters and comments."""
     return re.split(r"[;(]", value, maxsplit=1)[0].strip().lower()
 
 

@@ -1,4 +1,4 @@
-"""What a channel has to be like."""
+"""Validation of channels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from heartbit_site.base.untrusted import clean_text
 if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
 
-MOST = 100  # of a workspace
+MOST = 100  # channels of a workspace
 _LARGEST_PORT = 65_535
 _LONGEST = {
     "name": 100,
@@ -26,22 +26,22 @@ _LONGEST = {
     "imap_host": 253,
     "imap_user": 254,
     "imap_folder": 200,
-}  # as the columns have it
+}  # the columns' limits
 
 
 def check_channel(channel: Channel, workspace: Workspace, *, has_password: bool) -> None:
-    """Bring the row into form, or refuse it.
+    """Normalize a channel's row; raise if it is not valid.
 
     Args:
-        channel: New or changed.
-        workspace: Its.
-        has_password: Whether there is one for its mailbox, kept or to be kept.
+        channel: A new or changed channel.
+        workspace: Its workspace.
+        has_password: True if its mailbox has a password, stored or about to be.
 
     Raises:
-        ConfigurationError: Something of it cannot be as it is.
+        ConfigurationError: A setting is not valid.
         AgentNotFoundError: No published agent has that name, or it is stopped.
-        InvalidMappingError: The mapping is none.
-        InvalidTargetsError: Where answers go is nowhere.
+        InvalidMappingError: The mapping is not valid.
+        InvalidTargetsError: A delivery target is not valid.
     """
     for name, most in _LONGEST.items():
         text = getattr(channel, name).strip()
@@ -67,7 +67,7 @@ def check_channel(channel: Channel, workspace: Workspace, *, has_password: bool)
         _check_agent(channel, workspace)
     with about("deliver"):
         targets = check_targets(workspace, channel.deliver)
-        if len(targets) >= MOST_TARGETS:  # the sender is one more
+        if len(targets) >= MOST_TARGETS:  # the reply to the sender is one more
             raise ConfigurationError(
                 f"A channel's answers go to {MOST_TARGETS - 1} others at most."
             )
@@ -81,10 +81,10 @@ def check_channel(channel: Channel, workspace: Workspace, *, has_password: bool)
 
 
 def refuse_a_second(channel: Channel, workspace: Workspace) -> None:
-    """Let a workspace have one channel of a name, and not too many.
+    """Enforce unique names, and the limit of channels per workspace.
 
     Raises:
-        ChannelConflictError: It has such a one, or 100.
+        ChannelConflictError: The workspace has a channel of that name, or 100 channels.
     """
     others = Channel.objects.filter(workspace=workspace).exclude(pk=channel.pk)
     if others.filter(name=channel.name).exists():
@@ -98,7 +98,7 @@ def refuse_a_second(channel: Channel, workspace: Workspace) -> None:
 def _check_agent(channel: Channel, workspace: Workspace) -> None:
     try:
         find_agent(workspace, channel.agent)
-    except HaltedError:  # it says nothing of the agent; what comes in meanwhile has to wait
+    except HaltedError:  # a stopped workspace can still edit its channels
         return
 
 

@@ -1,8 +1,8 @@
-"""A connection to an IMAP server that takes no more time and memory than it may.
+"""IMAP connection with limits on time and memory.
 
-``imaplib`` reads literals and lines of any number, and its timeout starts anew with each byte. So
-what is read and how long is decided here, in the methods that it documents for that; it keeps the
-parsing of answers.
+``imaplib`` reads literals and lines of any size, and its timeout restarts with each byte. The
+limits are enforced here, in the methods that it documents for overriding; it still parses the
+answers.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _PIECE = 65_536
 
 
 class Connection(IMAP4):
-    """One visit.
+    """Connection for one visit to a mailbox.
 
     Attributes:
-        said: What the server said of the last command.
+        said: The server's text on the last command.
     """
 
     def __init__(self, route: MailRoute, *, tls: bool) -> None:
@@ -53,10 +53,10 @@ class Connection(IMAP4):
             self.sock = self._secured()
 
     def start_tls(self) -> None:
-        """Go on over TLS.
+        """Switch to TLS.
 
         Raises:
-            MailboxError: The server offers none, or spoke on before it began.
+            MailboxError: The server offers no STARTTLS, or sent data before TLS began.
         """
         if "STARTTLS" not in self.capabilities:
             raise MailboxError(
@@ -75,14 +75,14 @@ class Connection(IMAP4):
         self.capabilities = tuple(offered.decode("ascii", "replace").upper().split())
 
     def command(self, name: str, *words: str | bytes) -> str:
-        """Send a command, and wait for its end: OK, NO; what came before is forgotten."""
+        """Send a command and return its result, OK or NO; earlier responses are discarded."""
         self.untagged_responses.clear()
         self._left = _MOST_OF_ANSWER
         answer, said = self.xatom(name, *cast("tuple[str, ...]", words))
         return self._ended(answer, said)
 
     def authenticate_plain(self, user: str, password: str) -> str:
-        """RFC 4616, the one way that is sure to carry every character."""
+        """Log in with SASL PLAIN (RFC 4616), which can carry every character."""
         secret = f"\0{user}\0{password}".encode()
         self.untagged_responses.clear()
         self._left = _MOST_OF_ANSWER
@@ -95,10 +95,10 @@ class Connection(IMAP4):
         return "OK"
 
     def read(self, size: int) -> bytes:
-        """A literal.
+        """Read a literal.
 
         Raises:
-            MailboxError: It is too large.
+            MailboxError: The literal is too large.
         """
         if size > MOST_LITERAL:
             raise MailboxError(
@@ -110,10 +110,10 @@ class Connection(IMAP4):
         return self._taken(size)
 
     def readline(self) -> bytes:
-        """A line with its end.
+        """Read a line, with its end.
 
         Raises:
-            MailboxError: It is too long.
+            MailboxError: The line is too long.
         """
         looked_at = 0
         while (end := self._buffer.find(b"\n", looked_at)) < 0:
@@ -125,10 +125,10 @@ class Connection(IMAP4):
         return self._taken(end + 1)
 
     def send(self, data: bytes) -> None:  # type: ignore[override]  # only bytes come
-        """All of it, in the time that is left.
+        """Send all data within the time that is left.
 
         Raises:
-            MailboxError: There is none, which imaplib would take for a broken connection.
+            MailboxError: The time is over; imaplib would take a timeout for a broken connection.
         """
         try:
             self.sock.settimeout(self._seconds())
@@ -142,11 +142,11 @@ class Connection(IMAP4):
         self.logout()
 
     def shutdown(self) -> None:
-        """Close the socket, which may be closed."""
+        """Close the socket, even if it is closed already."""
         self.sock.close()
 
     def _secured(self) -> socket.socket:
-        """The socket within TLS, at whose other end is the host by its certificate."""
+        """Wrap the socket in TLS, and verify the host's certificate."""
         self.sock.settimeout(self._seconds())
         try:
             return ssl.create_default_context().wrap_socket(self.sock, server_hostname=self.host)
@@ -155,7 +155,7 @@ class Connection(IMAP4):
             raise
 
     def _more(self) -> bool:
-        """Wait for bytes; False: there are no more."""
+        """Wait for bytes; return False at the end of the stream."""
         self.sock.settimeout(self._seconds())
         try:
             piece = self.sock.recv(_PIECE)

@@ -1,4 +1,4 @@
-"""From the bytes of a mail to text, whatever it says they are; nothing here raises. Pure."""
+"""Decoding of mail content to text, whatever encoding it claims; nothing here raises. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import codecs
 import re
 
 _CHARSET = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:+-]{0,39}")
-# What Python knows and no mail means: slow, always failing, or (UTF-7) text within text.
+# Codecs of Python that mails do not use: slow, always failing, or (UTF-7) a way to hide text.
 _NOT_MEANT = frozenset(
     {
         "idna",
@@ -20,18 +20,17 @@ _NOT_MEANT = frozenset(
         "utf-7",
     }
 )
-# What mails say when they mean the larger one.
+# Charsets that mails name when they mean a superset.
 _MEANT = {"ascii": "utf-8", "iso8859-1": "cp1252", "gb2312": "gb18030", "gbk": "gb18030"}
 _NOT_BASE64 = re.compile(rb"[^A-Za-z0-9+/]+")
 
 
 def decode_charset(data: bytes, charset: str) -> str:
-    """The text; what is wrong in it becomes U+FFFD.
+    """Decode bytes; invalid ones become U+FFFD.
 
     Args:
         data: Any bytes.
-        charset: What the mail calls their encoding. Unknown or empty: UTF-8, or else Windows'
-            Western one.
+        charset: Charset that the mail names. Unknown or empty: UTF-8, else Windows-1252.
     """
     name = _known(charset)
     if name in {"", "utf-8"}:
@@ -41,12 +40,12 @@ def decode_charset(data: bytes, charset: str) -> str:
             name = name or "cp1252"
     try:
         return data.decode(name, "replace")
-    except (LookupError, ValueError):  # of bytes, a codec for text only fails so
+    except (LookupError, ValueError):  # the codec does not decode bytes
         return data.decode("utf-8", "replace")
 
 
 def decode_transfer(data: bytes, encoding: str) -> bytes:
-    """What was encoded for the way; of an unknown encoding as it came."""
+    """Decode a content transfer encoding; data in an unknown encoding is returned unchanged."""
     match encoding.strip().lower():
         case "base64":
             return decode_base64(data)
@@ -56,7 +55,7 @@ def decode_transfer(data: bytes, encoding: str) -> bytes:
 
 
 def decode_base64(data: bytes) -> bytes:
-    """As much as can be made of it, without looking at what does not belong there."""
+    """Decode as much as possible, ignoring invalid characters."""
     letters = _NOT_BASE64.sub(b"", data)
     if len(letters) % 4 == 1:
         letters = letters[:-1]
@@ -64,7 +63,7 @@ def decode_base64(data: bytes) -> bytes:
 
 
 def _known(charset: str) -> str:
-    """Python's name of it, or empty."""
+    """Return Python's name of a charset, or an empty text."""
     if not _CHARSET.fullmatch(charset):
         return ""
     try:

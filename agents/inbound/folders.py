@@ -1,4 +1,4 @@
-"""Words of a person as arguments of an IMAP command. Pure."""
+"""Encoding of a person's text as arguments of IMAP commands. Pure."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ _NOT_ASCII = re.compile(r"[^ -~]+")
 
 
 def quoted(text: str) -> bytes:
-    """As a quoted string; the text has no line end."""
+    """Encode text without line ends as a quoted string."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'.encode()
 
 
 def folder_name(name: str) -> str:
-    """As IMAP spells it: modified UTF-7 (RFC 3501, section 5.1.3).
+    """Encode a folder's name as modified UTF-7 (RFC 3501, section 5.1.3).
 
     Raises:
-        UnicodeEncodeError: It holds half of a character.
+        UnicodeEncodeError: The name holds a lone surrogate.
     """
     return _NOT_ASCII.sub(lambda found: f"&{_base64(found[0])}-", name.replace("&", "&-"))
 

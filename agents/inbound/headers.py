@@ -1,8 +1,8 @@
-"""The header of a mail or of one of its parts, taken apart without trust in it. Pure.
+"""Headers of a mail or of one of its parts, parsed as untrusted input. Pure.
 
-The standard library's parser is not used for it: of a hostile header it needs minutes, gigabytes
-or a thousand stack frames (measured on Python 3.11: 1 MB of From or of nested multiparts). What is
-used of it, the reading of parameters, gets short values only.
+The standard library's parser is not used for whole headers: a hostile header costs it minutes,
+gigabytes or a thousand stack frames (measured on Python 3.11: 1 MB of From or of nested
+multiparts). It only parses parameters, from values of limited length.
 """
 
 from __future__ import annotations
@@ -22,41 +22,41 @@ _END = re.compile(rb"\A\r?\n|\n\r?\n")
 _FOLD = re.compile(rb"\r?\n(?=[ \t])")
 _FIELD = re.compile(rb"([!-9;-~]{1,100})[ \t]*:(.*)", re.DOTALL)
 _WORD = re.compile(r"=\?([^?*\s]{1,40})(?:\*[^?\s]{0,40})?\?([bBqQ])\?([^?]*)\?=")
-# What no line may hold.
+# Character categories not allowed in a line.
 _NOT_IN_A_LINE = frozenset({"Cc", "Cs", "Zl", "Zp"})
-# What email.message raises of parameters that contradict themselves.
+# Exceptions of email.message for contradictory parameters.
 _PARAMETER_ERRORS = (ValueError, TypeError, LookupError, AttributeError)
 
 
 @dataclass(frozen=True, slots=True)
 class Headers:
-    """The fields of a header in their order.
+    """Fields of a header, in order.
 
     Attributes:
-        fields: Names in lower case, and unfolded values as they came.
+        fields: Names in lower case, and unfolded raw values.
     """
 
     fields: tuple[tuple[str, str], ...]
 
     def every(self, name: str) -> list[str]:
-        """The values of all fields of that name."""
+        """Return the values of all fields of that name."""
         return [value for known, value in self.fields if known == name]
 
     def first(self, name: str) -> str:
-        """The value of the first of them; empty: there is none."""
+        """Return the value of the first field of that name; empty if there is none."""
         return next((value for known, value in self.fields if known == name), "")
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a header says of the content below it.
+    """Description of the content that follows a header.
 
     Attributes:
-        kind: Such as ``text/plain``, in lower case.
-        charset: As the mail names it; may be empty.
-        boundary: What parts a multipart; may be empty.
-        name: Of a file, one line; may be empty.
-        attached: Whether it is a file beside the mail rather than the mail.
+        kind: Content type in lower case, such as ``text/plain``.
+        charset: Charset that the mail names; may be empty.
+        boundary: Boundary of a multipart; may be empty.
+        name: File name, one line; may be empty.
+        attached: True for an attached file.
     """
 
     kind: str
@@ -67,7 +67,7 @@ class Content:
 
 
 def split_header(raw: bytes) -> tuple[Headers, bytes]:
-    """The header, and what follows it.
+    """Split a mail or a part into its header and its content.
 
     Bytes that do not begin with a field have no header: all of them are content.
     """
@@ -84,7 +84,7 @@ def split_header(raw: bytes) -> tuple[Headers, bytes]:
 
 
 def content_of(headers: Headers, default: str = "text/plain") -> Content:
-    """What the content below a header is; what is contradictory counts as not said."""
+    """Return the description of the content; contradictory fields count as missing."""
     message = Message()
     message.set_default_type(default)
     for name in ("content-type", "content-disposition"):
@@ -103,12 +103,12 @@ def content_of(headers: Headers, default: str = "text/plain") -> Content:
 
 
 def decode_words(value: str) -> str:
-    """A value with its encoded words (RFC 2047) as text; a broken one stays as it is."""
+    """Decode the encoded words (RFC 2047) of a value; broken ones stay unchanged."""
     pieces: list[str] = []
     charset, gathered, place = "", b"", 0
     for word in _WORD.finditer(value):
         gap = value[place : word.start()]
-        # Between two encoded words white space means nothing, and a character may be cut in two.
+        # White space between two encoded words is dropped; a character may be split over both.
         apart = bool(gap.strip()) or not place
         if apart or word[1].lower() != charset:
             pieces += [decode_charset(gathered, charset), gap if apart else ""]
@@ -119,7 +119,7 @@ def decode_words(value: str) -> str:
 
 
 def one_line(text: str, most: int) -> str:
-    """A text as one line without control characters that Postgres keeps, cut."""
+    """Return a text as one line without control characters, cut."""
     if not text.isprintable():
         text = "".join(" " if unicodedata.category(one) in _NOT_IN_A_LINE else one for one in text)
     return " ".join(text.split())[:most].rstrip()
@@ -142,7 +142,7 @@ def _kind(message: Message) -> str:
 
 
 def _parameter(message: Message, name: str, header: str) -> str:
-    """Of RFC 2231's three forms; empty: it is not there, or nonsense."""
+    """Return a parameter in any form of RFC 2231; empty if missing or malformed."""
     try:
         value = message.get_param(name, "", header)
         if isinstance(value, tuple):

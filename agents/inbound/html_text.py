@@ -1,4 +1,4 @@
-"""HTML as plain text: what is shown, in lines, with the addresses of its links. Pure.
+"""HTML as plain text: the visible text in lines, with the addresses of links. Pure.
 
 ``html.parser`` is not used: 40 kB of ``<a`` without an end keep it busy for 20 seconds (measured
 on Python 3.11). This scanner looks at each character a fixed number of times.
@@ -21,24 +21,24 @@ _LINES = _APART | {
     *("address", "article", "aside", "br", "center", "dd", "div", "dl", "dt", "footer", "form"),
     *("header", "hr", "li", "main", "nav", "pre", "section", "tr"),
 }
-_BLOCK = "\r"  # where a block begins or ends: what follows is on another line
+_BLOCK = "\r"  # marks a block's begin or end: the following text is on a new line
 _SPACE = re.compile(r"\s+")
 _MANY_LINES = re.compile(r"\n{3,}")
 
 
 def text_of_html(source: str) -> str:
-    """The text; of what is broken, what can be found. Never raises."""
+    """Return the visible text; broken HTML yields as much as possible. Never raises."""
     return _Page(source).text()
 
 
 class _Page:
-    """One page, read once from its beginning to its end."""
+    """Scanner of one page, read once from beginning to end."""
 
     def __init__(self, source: str) -> None:
         self._source = source
         self._place = 0
         self._pieces: list[str] = []
-        self._link: tuple[str, int] | None = None  # where it leads, and its first piece
+        self._link: tuple[str, int] | None = None  # its address, and the index of its first piece
         self._lines_count = False  # within <pre>
         self._quotes_close = True
 
@@ -59,7 +59,7 @@ class _Page:
         self._pieces.append(shown if self._lines_count else _SPACE.sub(" ", shown))
 
     def _after(self, start: int) -> int:
-        """Take what begins with this ``<``; where to go on: -1 at the end."""
+        """Process the markup at this ``<``; return the next index, -1 at the end."""
         if self._source.startswith("<!--", start):
             return self._behind("-->", start + 4)
         tag = _TAG.match(self._source, start)
@@ -106,7 +106,7 @@ class _Page:
             end = _TAG_END.match(self._source, place)
             if end is not None:
                 return end.end()
-            self._quotes_close = False  # so that the rest is looked through only once
+            self._quotes_close = False  # so that the rest is scanned only once
         return self._behind(">", place)
 
     def _behind(self, mark: str, place: int) -> int:
@@ -115,7 +115,7 @@ class _Page:
 
 
 def _broken(space: re.Match[str]) -> str:
-    """White space as lines: any number of blocks may begin and end in it."""
+    """Return white space as line breaks; it may hold any number of block boundaries."""
     if _BLOCK not in space[0]:
         return space[0]
     return "\n\n" if "\n" in space[0] else "\n"

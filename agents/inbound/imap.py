@@ -1,10 +1,11 @@
-"""Mails in a mailbox, read over IMAP; nothing in it is changed.
+"""Read-only access to mails in a mailbox over IMAP.
 
 Usage::
 
-    with open_mailbox(Account("imap.example.org", 993, "tls", "ada", password)) as mailbox:
+    account = MailAccount("imap.example.org", 993, "tls", "ada", password)
+    with open_mailbox(account) as mailbox:
         for uid in mailbox.after(last, most=20):
-            raw = mailbox.fetch(uid)  # None: it is gone meanwhile
+            raw = mailbox.fetch(uid)  # None: deleted meanwhile
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _SIZE = re.compile(rb"\bRFC822\.SIZE (\d{1,18})\b", re.IGNORECASE)
 _NUMBER = re.compile(rb"\d{1,10}")
 _QUOTED_BODY = re.compile(rb'BODY\[\] "((?:[^"\\]|\\.)*+)"', re.IGNORECASE | re.DOTALL)
 _LAST_UID = 2**32 - 1
-# What imaplib raises of answers that make no sense, besides its own errors.
+# Exceptions of imaplib for malformed answers, besides its own errors.
 _NONSENSE = (IMAP4.error, ValueError, TypeError, LookupError, AttributeError, EOFError)
 
 Security = Literal["tls", "starttls", "none"]
@@ -46,15 +47,15 @@ Security = Literal["tls", "starttls", "none"]
 
 @dataclass(frozen=True, slots=True)
 class MailAccount:
-    """Where a mailbox is, and who may read it.
+    """Location of a mailbox, and its login.
 
     Attributes:
-        host: Its server's name.
-        port: Usually 993 with TLS, 143 else.
-        security: ``none`` is for hosts that an operator named in ``HEARTBIT_HTTP_ALLOWLIST`` only.
-        user: As the server knows it.
-        password: Or a password for this program alone, where the server wants one.
-        folder: As people read its name.
+        host: The server's name.
+        port: Usually 993 with TLS, else 143.
+        security: ``none`` only for hosts that an operator named in ``HEARTBIT_HTTP_ALLOWLIST``.
+        user: User name on the server.
+        password: The password, or an app password if the server needs one.
+        folder: The folder's display name.
     """
 
     host: str
@@ -69,8 +70,8 @@ class Mailbox:
     """An open folder.
 
     Attributes:
-        uid_validity: When it is another than before, the UIDs of before mean nothing.
-        uid_next: The UID of the next mail that comes, when the folder was opened.
+        uid_validity: If it differs from an earlier value, UIDs of that time are void.
+        uid_next: UID that the next new mail was to get when the folder was opened.
     """
 
     def __init__(self, connection: Connection, account: MailAccount) -> None:
@@ -92,10 +93,10 @@ class Mailbox:
             )
 
     def after(self, uid: int, *, most: int) -> list[int]:
-        """The UIDs greater than this one, ascending, the smallest of them.
+        """Return the UIDs greater than ``uid``, ascending, ``most`` at most.
 
         Raises:
-            MailboxError: The server cannot be asked.
+            MailboxError: The server does not answer, or refuses.
         """
         if uid >= _LAST_UID:
             return []
@@ -103,14 +104,14 @@ class Mailbox:
             self._uid("SEARCH", "UID", f"{uid + 1}:*")
             words = b" ".join(map(_bytes, self._connection.response("SEARCH")[1])).split()
         found = {int(word) for word in words if _NUMBER.fullmatch(word)}
-        # The star is the last mail, even if that is older than the first number.
+        # ``*`` means the last mail, even if its UID is lower than the first number.
         return sorted(one for one in found if one > uid)[:most]
 
     def size(self, uid: int) -> int | None:
-        """How many bytes a mail has; None: it is gone.
+        """Return the size of a mail in bytes; None: it was deleted.
 
         Raises:
-            MailboxError: The server cannot be asked.
+            MailboxError: The server does not answer, or refuses.
         """
         with _sentences(self._account):
             self._uid("FETCH", str(uid), "(UID RFC822.SIZE)")
@@ -121,10 +122,10 @@ class Mailbox:
         return None
 
     def fetch(self, uid: int) -> bytes | None:
-        """A mail as it came, still unread for everybody else; None: it is gone.
+        """Return a raw mail without marking it as read; None: it was deleted.
 
         Raises:
-            MailboxError: The server cannot be asked, or sends more than 12 MiB.
+            MailboxError: The server does not answer, refuses, or sends more than 12 MiB.
         """
         with _sentences(self._account):
             self._uid("FETCH", str(uid), "(UID BODY.PEEK[])")
@@ -140,7 +141,7 @@ class Mailbox:
         return None
 
     def _uid(self, *words: str) -> None:
-        """A command about UIDs; that a mail is gone is no refusal."""
+        """Send a UID command; a deleted mail is not an error."""
         if self._command("UID", *words) != "OK" and "EXPUNGEISSUED" not in self._connection.said:
             raise MailboxError(
                 f"The mail server {self._account.host} refuses to show its mails"
@@ -157,10 +158,10 @@ class Mailbox:
 
 @contextmanager
 def open_mailbox(account: MailAccount) -> Iterator[Mailbox]:
-    """The folder, open for the length of the block, for reading only.
+    """Open the folder read-only for the duration of the block.
 
     Raises:
-        MailboxError: It cannot be opened; one sentence says why. The password is in no text.
+        MailboxError: The folder cannot be opened. No message or cause contains the password.
     """
     _check_arguments(account)
     with _sentences(account):
@@ -173,7 +174,7 @@ def open_mailbox(account: MailAccount) -> Iterator[Mailbox]:
                 connection.start_tls()
             _log_in(connection, account)
         yield Mailbox(connection, account)
-        with suppress(MailboxError, OSError, *_NONSENSE):  # all was read
+        with suppress(MailboxError, OSError, *_NONSENSE):  # everything is read by now
             connection.leave()
     finally:
         connection.shutdown()
@@ -219,9 +220,9 @@ def _log_in(connection: Connection, account: MailAccount) -> None:
 
 @contextmanager
 def _sentences(account: MailAccount) -> Iterator[None]:
-    """Turn whatever goes wrong into one sentence without the password, and without a cause.
+    """Convert every failure to one sentence without the password, and without a cause.
 
-    A cause would keep what the server said, which may be what it was told.
+    A cause would keep the server's words, which may repeat the password.
     """
     where = f"The mail server {account.host}"
     try:
@@ -259,7 +260,7 @@ def _said(connection: Connection, account: MailAccount) -> str:
 
 
 def _words(text: str, account: MailAccount) -> str:
-    """What the server said, as one line, unless it repeats the password."""
+    """Return the server's words as one line, unless they repeat the password."""
     password = account.password.encode()
     plain = f"\0{account.user}\0{account.password}".encode()
     forms = {account.password, password.decode("ascii", "replace"), repr(password)[2:-1]}
@@ -271,7 +272,7 @@ def _words(text: str, account: MailAccount) -> str:
 
 
 def _bare(text: str) -> str:
-    """Without what quoting, or imaplib, adds."""
+    """Remove the backslashes that quoting, or imaplib, adds."""
     return text.replace("\\", "")
 
 
@@ -281,7 +282,7 @@ def _is(uid: int, said: bytes) -> bool:
 
 
 def _bytes(item: object) -> bytes:
-    """Of an answer what is no literal."""
+    """Return the part of a response that is not a literal."""
     if isinstance(item, tuple):
         item = item[0]
     return item if isinstance(item, bytes) else b""

@@ -1,4 +1,4 @@
-"""A mail as a task, and why some mails are none."""
+"""Conversion of an inbound e-mail to an agent task, and the reasons for refusing one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_OF_SUBJECT = 190
 
 
 def refusal_reason(channel: Channel, mail: Mail) -> str:
-    """Why nobody answers it, as one sentence; empty: somebody does."""
+    """Return why a mail is refused, as one sentence; empty: it is accepted."""
     if mail.automatic:
         return mail.automatic
     if not mail.sender:
@@ -31,10 +31,10 @@ def refusal_reason(channel: Channel, mail: Mail) -> str:
 
 
 def to_inbound(channel: Channel, mail: Mail) -> Inbound:
-    """What the channel's agent is given of it.
+    """Return the message for the channel's agent.
 
-    One that wants its answer somewhere else than where it comes from begins a conversation: nobody
-    has what was said before sent elsewhere.
+    A mail whose reply goes to another address starts a new conversation, so that no one can have
+    earlier messages of a conversation sent elsewhere.
     """
     name = f"{mail.sender_name} <{mail.sender}>" if mail.sender_name else mail.sender
     lines = ["An e-mail has come in.", "", f"From: {name}", f"Subject: {mail.subject}"]
@@ -54,9 +54,9 @@ def to_inbound(channel: Channel, mail: Mail) -> Inbound:
 
 
 def _reply(mail: Mail, addressee: str) -> EmailTarget:
-    """In the mail's thread."""
+    """Return the target of the reply, in the mail's thread."""
     subject = mail.subject if mail.subject.lower().startswith("re:") else f"Re: {mail.subject}"
-    # RFC 5322, 3.6.4: what it says it answers stands for references that it does not have.
+    # RFC 5322, 3.6.4: In-Reply-To replaces missing References.
     before = mail.references or tuple(filter(None, [mail.in_reply_to]))
     thread = [*before, mail.message_id]
     if len(thread) > MOST_REFERENCES:

@@ -1,4 +1,4 @@
-"""The mailboxes that are read, how often, and whether nobody looks at them, as without Beat."""
+"""Mailboxes that are due for polling or overdue."""
 
 from __future__ import annotations
 
@@ -13,26 +13,21 @@ from agents.models import Channel
 if TYPE_CHECKING:
     from datetime import datetime
 
-#: A mailbox that was looked at is left alone for so long; one in trouble longer and longer.
+#: Pause after a poll; it doubles with each failure.
 REST = timedelta(seconds=20)
 LONGEST_REST = timedelta(minutes=15)
 _MOST_DOUBLINGS = 10
 
 
 def due_for_polling(now: datetime, *, late: timedelta = timedelta()) -> list[Channel]:
-    """The channels whose mailbox may be looked at again, those longest not looked at first.
-
-    Args:
-        now: The present.
-        late: Only those for which that has been so for as long.
-    """
+    """Return the channels due for polling, for longer than ``late``, longest unpolled first."""
     rows = Channel.objects.filter(kind=ChannelKind.EMAIL, enabled=True).exclude(imap_host="")
     rows = rows.select_related("workspace").order_by(F("looked_at").asc(nulls_first=True), "pk")
     return [row for row in rows if row.looked_at is None or _rest(row) + late < now - row.looked_at]
 
 
 def mailboxes_are_overdue(now: datetime, seconds: float) -> bool:
-    """Whether one has waited for a look for longer than that."""
+    """Return True if a mailbox has been due for more than ``seconds``."""
     return bool(due_for_polling(now, late=timedelta(seconds=seconds)))
 
 

@@ -1,10 +1,10 @@
-"""How the body of a webhook becomes a task: texts with fields of the body in them.
+"""Mapping of a webhook's body to a task, by texts with fields of the body in them.
 
 Usage::
 
     mapping = check_mapping({"task": "Answer {ticket.body}", "conversation": "{ticket.id}",
                              "only": {"type": ["ticket.created", "ticket.answered"]}})
-    found = read_body(mapping, body)  # None: it is none that the channel wants
+    found = read_body(mapping, body)  # None: ignored by ``only``
 
 ``{ticket.body}`` is the field ``body`` of the object ``ticket``, ``{items.0}`` the first of an
 array; ``{ticket.note?}`` may be missing.
@@ -40,14 +40,14 @@ _Short = Annotated[str, Field(max_length=500)]
 
 
 class Mapping(BaseModel):
-    """What of a body is used for what.
+    """Texts with fields, for the parts of a message.
 
     Attributes:
-        task: What the agent is asked; empty: the whole body.
-        title: Of the conversation it begins.
-        conversation: Messages for which it is the same are one conversation; empty: each is new.
-        sender: Who it is from.
-        only: Fields, and the values that they must have; the other messages are left alone.
+        task: Task for the agent; empty: the whole body.
+        title: Title of a new conversation.
+        conversation: Key of the conversation: equal keys share one; empty: always a new one.
+        sender: Name of the sender.
+        only: Fields and their accepted values; other messages are ignored.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -64,7 +64,7 @@ class Mapping(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Mapped:
-    """The texts of one body."""
+    """Parts of one message, with fields filled in."""
 
     task: str
     title: str
@@ -73,10 +73,10 @@ class Mapped:
 
 
 def check_mapping(value: object) -> Mapping:
-    """The mapping that a JSON value is.
+    """Validate the mapping in a JSON value.
 
     Raises:
-        InvalidMappingError: It is none; one sentence says why.
+        InvalidMappingError: The mapping is not valid; the message says why, in one sentence.
     """
     try:
         return Mapping.model_validate(clean_json(value))
@@ -87,11 +87,11 @@ def check_mapping(value: object) -> Mapping:
 
 
 def read_body(mapping: Mapping, body: JsonValue) -> Mapped | None:
-    """The body's texts; None: it is none of those that are wanted.
+    """Fill in the texts from a body; None: the mapping ignores the body.
 
     Raises:
-        MissingFieldError: A field that a text asks for is not there.
-        MessageTooLongError: What is asked for is too much.
+        MissingFieldError: The body lacks a field that a text needs.
+        MessageTooLongError: The fields are too long together.
     """
     if not all(_is_one_of(_look_up(body, path), wanted) for path, wanted in mapping.only.items()):
         return None
@@ -111,7 +111,7 @@ def _whole(body: JsonValue) -> str:
 
 
 def _filled(text: str, body: JsonValue) -> str:
-    """One pass: what a field holds is never read as a text with fields."""
+    """Fill in a text in one pass: field values are never expanded."""
     pieces: list[str] = []
     place = size = 0
     for found in _FIELD.finditer(text):
@@ -155,7 +155,7 @@ def _look_up(body: JsonValue, path: str) -> object:
 
 def _is_one_of(value: object, wanted: _Scalar | list[_Scalar]) -> bool:
     choices = wanted if isinstance(wanted, list) else [wanted]
-    # true is no 1 here, and a missing field no null.
+    # true does not match 1, nor does a missing field match null.
     return any(type(value) is type(choice) and value == choice for choice in choices)
 
 

@@ -1,4 +1,4 @@
-"""A message from outside, whatever way it came."""
+"""Inbound messages, independent of the way they arrived."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Inbound:
-    """What ``actions.accept_message`` gives to an agent.
+    """Message for ``actions.accept_message``.
 
     Attributes:
-        external_id: A webhook's id, or a mail's Message-ID: the same one is taken once.
+        external_id: A webhook's id, or a mail's key: the same id is accepted once.
         text: The task.
-        sender: Who wrote it, as far as the message says so.
-        title: In a few words; empty: it has none.
-        thread: Which conversation it belongs to, as its sender names it; empty: a new one.
-        in_reply_to: The Message-IDs of what a mail answers.
-        reply: Where the answer goes; None: nowhere by itself.
+        sender: The sender's name or address as claimed by the message.
+        title: A short title; may be empty.
+        thread: The sender's name of the conversation; empty: a new one.
+        in_reply_to: Message-IDs that a mail answers.
+        reply: Target of the answer; None: no reply.
     """
 
     external_id: str

@@ -1,4 +1,4 @@
-r"""A mail as what it says: who wrote it, to which thread it belongs, and its words. Pure.
+"""Parsing of mails: sender, thread and text. Pure.
 
 Usage::
 
@@ -29,29 +29,29 @@ MOST_CHARACTERS = 100_000
 MOST_OF_SUBJECT = 200
 MOST_REFERENCES = 50
 _MOST_OF_SUBJECT_AS_SENT = 8_000
-_MESSAGE_ID = re.compile(r"<[!-;=?-~]{1,400}>")  # as agents.delivery.targets takes them
+_MESSAGE_ID = re.compile(r"<[!-;=?-~]{1,400}>")  # the form that agents.delivery.targets accepts
 _CUT = f"\n\n[The mail is longer; it was cut after {MOST_CHARACTERS} characters.]"
 _CUT_EARLY = "\n\n[The mail is longer; its end was not read.]"
 
 
 @dataclass(frozen=True, slots=True)
 class Mail:
-    """One mail.
+    """A parsed mail.
 
     Attributes:
-        message_id: With its angle brackets. One without a usable one gets one of its bytes'
-            SHA-256, the same each time.
-        sender: The bare address of From; empty: there is none that is usable, or several.
+        message_id: With its angle brackets. Without a valid one, an id made from the SHA-256 of the
+            mail's bytes.
+        sender: The bare address of From; empty: none that is valid, or several.
         sender_name: One line, at most 200 characters; may be empty.
-        reply_to: The bare address of Reply-To if it has exactly one that is usable, else the
+        reply_to: The bare address of Reply-To if it has exactly one that is valid, else the
             sender's.
         subject: One line, at most 200 characters; may be empty.
-        text: What people wrote, at most ``MOST_CHARACTERS``; HTML only if there is no plain text,
-            and then as plain text.
-        in_reply_to: The Message-ID that it answers; empty: none.
-        references: The Message-IDs of the thread before it, the oldest first; at most 50.
-        attachments: What its files are called, at most 20; they are not read.
-        automatic: Why nobody should answer it, as one sentence; empty: a person probably wrote it.
+        text: The text, at most ``MOST_CHARACTERS``; HTML is converted, and used only if there is no
+            plain text.
+        in_reply_to: Message-ID that it answers; empty: none.
+        references: Message-IDs of the thread before it, oldest first; at most 50.
+        attachments: Names of its files, at most 20; the files are not read.
+        automatic: Why it must not be answered, as one sentence; empty: a person probably wrote it.
     """
 
     message_id: str
@@ -67,10 +67,10 @@ class Mail:
 
 
 def read_mail(raw: bytes) -> Mail:
-    """The mail that these bytes are; whatever is broken in it counts as not said.
+    """Parse a mail; broken fields count as missing.
 
     Raises:
-        UnreadableMailError: They are no mail, or one with more parts than any mail has.
+        UnreadableMailError: The bytes are not a mail, or it has too many parts.
     """
     headers, content = split_header(raw)
     if not headers.fields:

@@ -1,4 +1,4 @@
-"""The parts of a mail: what people wrote, and the names of the files beside it. Pure."""
+"""Parts of a mail: its text, and the names of its attachments. Pure."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _MOST_OF_TEXT = 1_000_000  # bytes of one part
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """What a mail consists of.
+    """Content of a mail.
 
     Attributes:
-        text: Of all its parts that are text, one below the other.
-        cut: Whether a part was too long to be read to its end.
-        attachments: What its files are called, at most 20.
+        text: Text of all text parts, joined.
+        cut: True if a part was too long to be read to its end.
+        attachments: Names of its files, at most 20.
     """
 
     text: str
@@ -39,10 +39,10 @@ class Body:
 
 
 def read_body(headers: Headers, content: bytes) -> Body:
-    """The text and the files of a mail.
+    """Return the text and the file names of a mail.
 
     Raises:
-        UnreadableMailError: It has more parts, or parts within parts, than any mail.
+        UnreadableMailError: The mail has too many parts, or parts nested too deeply.
     """
     reader = _Reader()
     texts = reader.texts(headers, content, 0)
@@ -60,7 +60,7 @@ class _Text:
 
 
 class _Reader:
-    """What is counted while the parts are gone through."""
+    """Reader of the parts, with counters for the limits."""
 
     def __init__(self) -> None:
         self.cut = False
@@ -70,7 +70,7 @@ class _Reader:
     def texts(
         self, headers: Headers, content: bytes, depth: int, default: str = "text/plain"
     ) -> list[_Text]:
-        """Of one part and all within it."""
+        """Return the texts of a part and of all parts within it."""
         said = content_of(headers, default)
         if said.kind.startswith("multipart/") and said.boundary and not said.attached:
             return self._many(said, content, depth + 1)
@@ -107,15 +107,15 @@ class _Reader:
 
 
 def _best(found: list[list[_Text]]) -> list[_Text]:
-    """Of forms of one text, the plain one; else the first that says something."""
+    """Return the plain alternative of a text; else the first one that is not blank."""
     telling = [texts for texts in found if any(text.words.strip() for text in texts)]
     plain = (texts for texts in telling if all(text.plain for text in texts))
     return next(plain, telling[0] if telling else [])
 
 
 def _split(content: bytes, boundary: str) -> Iterator[bytes]:
-    """The parts between the lines that part them; what is before and behind belongs to none."""
-    content = b"\n" + content  # so that each of these lines follows an end of a line
+    """Yield the parts between boundary lines, without the text before and after them."""
+    content = b"\n" + content  # so that each boundary follows a line end
     mark = re.escape(boundary.encode("utf-8", "replace"))
     lines = re.finditer(rb"\n--" + mark + rb"(--)?[ \t]*(?=\r?\n|\Z)", content)
     start = -1

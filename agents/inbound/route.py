@@ -1,7 +1,7 @@
-"""The way to a mail server: to an address that was checked, and to no other.
+"""Connections to mail servers, only at checked addresses.
 
-As ``heartbit_site.base.http.backend`` does it for HTTP: the name is resolved once, every answer has
-to be open to Heartbit, and the socket is opened to one of those very addresses.
+As in ``heartbit_site.base.http.backend`` for HTTP: the name is resolved once, every address must be
+allowed, and the socket is opened to one of those addresses.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ IMAP_PORTS = frozenset({143, 993})
 
 @dataclass(frozen=True, slots=True)
 class MailRoute:
-    """Where a host may be reached.
+    """Checked addresses of a host.
 
     Attributes:
-        host: Its name, which its certificate has to bear.
-        port: Where it listens.
-        addresses: All of its checked addresses, as the system prefers them.
-        trusted: An operator named it, or it is this machine.
+        host: Its name, which its certificate must match.
+        port: Its port.
+        addresses: All its checked addresses, in the system's order of preference.
+        trusted: True if an operator allowed it, or it is this machine.
     """
 
     host: str
@@ -38,14 +38,14 @@ class MailRoute:
     trusted: bool
 
     def connect(self, seconds: Callable[[], float]) -> socket.socket:
-        """A connection to the first address that takes one.
+        """Return a connection to the first address that accepts one.
 
         Args:
-            seconds: How long the next of them may be tried.
+            seconds: Function that returns the timeout of the next attempt.
 
         Raises:
-            OSError: None does.
-            BlockedAddressError: Something led the connection elsewhere.
+            OSError: No address accepts a connection.
+            BlockedAddressError: The connection ended at another address.
         """
         failure = OSError("it has no address")
         for address in self.addresses:
@@ -62,12 +62,12 @@ class MailRoute:
 
 
 def find_route(host: str, port: int) -> MailRoute:
-    """The way to a host.
+    """Resolve and check a host.
 
     Raises:
-        BlockedAddressError: It is not on the public internet, or the port is not for mail.
-        OSError: Its name leads nowhere.
-        ValueError: It is no name.
+        BlockedAddressError: The host is not on the public internet, or the port is not for mail.
+        OSError: The name cannot be resolved.
+        ValueError: The name is not valid.
     """
     answers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     addresses = tuple(dict.fromkeys(str(answer[4][0]) for answer in answers))

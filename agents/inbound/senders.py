@@ -1,4 +1,4 @@
-"""Who may write to a channel by e-mail."""
+"""Allowed senders of a channel's e-mails."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_SENDERS = 1_000
 
 
 def is_allowed_sender(channel: Channel, sender: str) -> bool:
-    """Whether somebody may write to it, by the address that the mail names."""
+    """Return True if the channel accepts mails from this address."""
     domain = sender.rpartition("@")[2]
     allowed = set(channel.senders)
     return bool(sender) and not allowed.isdisjoint(
@@ -27,10 +27,10 @@ def is_allowed_sender(channel: Channel, sender: str) -> bool:
 
 
 def check_senders(value: object) -> list[str]:
-    """The senders that a JSON value names.
+    """Validate the senders in a JSON value; return them normalized.
 
     Raises:
-        ConfigurationError: One of them is none, or there are none.
+        ConfigurationError: A sender is not valid, or the list is empty or too long.
     """
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
         raise ConfigurationError("Senders are a list of texts.")
@@ -50,9 +50,9 @@ def _sender(text: str) -> str:
         elif text != EVERYBODY:
             validate_email(text)
         local, at, domain = text.rpartition("@")
-        return f"{local}{at}{punycode(domain)}" if at else text  # as mails are read
+        return f"{local}{at}{punycode(domain)}" if at else text  # the form of parsed mails
     except (ValidationError, UnicodeError):
         raise ConfigurationError(
-            f'{text[:60]!r} is no sender: write ada@example.org, "@example.org" for all of a '
-            'domain, or "*" for everybody.'
+            f'{text[:60]!r} is not a valid sender: write ada@example.org, "@example.org" for a '
+            'whole domain, or "*" for everybody.'
         ) from None

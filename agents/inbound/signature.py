@@ -1,7 +1,7 @@
-"""Whether a message was sent by whoever has the channel's secret (Standard Webhooks 1.0).
+"""Verification of a message's signature with the channel's secret (Standard Webhooks 1.0).
 
-The HMAC is made here, not by the library that signs outgoing ones, because that reads every body
-as JSON first: here nothing is parsed before it is known who sent it, and mails are no JSON.
+The HMAC is computed here, not by the library that signs outgoing messages, which parses every body
+as JSON first: nothing may be parsed before the sender is verified, and mails are not JSON.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from agents.models import Channel
 
-#: How old a message may be, and how far ahead its sender's clock.
+#: Maximum age of a message, and how far its sender's clock may be ahead.
 TOLERANCE = timedelta(minutes=5)
-#: Of everything that is wrong with a message: who guesses learns nothing.
+#: One text for every failure, so that guessing reveals nothing.
 REFUSAL = (
     "The message is not signed with the secret of a channel here: it needs the headers webhook-id, "
     "webhook-timestamp (within 5 minutes) and webhook-signature, as Standard Webhooks has them."
@@ -35,17 +35,17 @@ _MOST_SIGNATURES = 10
 
 
 def verify(channel: Channel, headers: Mapping[str, str], body: bytes, now: datetime) -> str:
-    """The message's id, which its signature covers.
+    """Return the message's id, which its signature covers.
 
     Args:
-        channel: Whose secret counts; until ``former_until`` the former one does as well.
-        headers: By their names in lower case.
-        body: As it came.
+        channel: The channel, whose former secret is valid as well until ``former_until``.
+        headers: Headers by name in lower case.
+        body: The raw body.
         now: The present.
 
     Raises:
-        InvalidSignatureError: It is not signed so, or not now.
-        SecretError: The channel's secret cannot be read.
+        InvalidSignatureError: The signature is missing or wrong, or the timestamp too old.
+        SecretError: The channel's secret cannot be decrypted.
     """
     message_id, at = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
     if not _ID.fullmatch(message_id) or not _TIME.fullmatch(at):
@@ -55,7 +55,7 @@ def verify(channel: Channel, headers: Mapping[str, str], body: bytes, now: datet
     content = f"{message_id}.{at}.".encode() + body
     good = [_signature(secret, content) for secret in _secrets_of(channel, now)]
     given = headers.get("webhook-signature", "").split(" ")[:_MOST_SIGNATURES]
-    # Each is compared with each, so that the time it takes says nothing.
+    # All pairs are compared, so that the time taken reveals nothing.
     same = [hmac.compare_digest(one.encode(), other) for one in given for other in good]
     if not any(same):
         raise InvalidSignatureError(REFUSAL)

@@ -1,4 +1,4 @@
-"""Which conversation a message goes on with."""
+"""Matching of inbound messages to conversations."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 
 def mail_key(message_id: str, sender: str) -> str:
-    """What a mail is told from others by: a Message-ID alone is whatever somebody says it is."""
+    """Return the key of a mail; the Message-ID alone is chosen by the sender."""
     return f"{message_id} {sender}"
 
 
 def conversation_of(channel: Channel, message: Inbound) -> Conversation | None:
-    """The one it belongs to, if that is with the channel's agent; None: it begins one.
+    """Return the conversation that a message continues with the channel's agent; None: a new one.
 
-    A mail belongs to the conversation of which its sender answers a mail: one that was sent to
-    them, or an earlier one of theirs. That somebody knows a Message-ID lets nobody in: it is in
-    every reply and every forwarded mail.
+    A mail continues the conversation in which its sender answers a mail: one sent to them, or an
+    earlier one of their own. Knowing a Message-ID is not enough: it is in every reply and forwarded
+    mail.
     """
     before = InboundMessage.objects.filter(channel=channel)
     if message.thread:
@@ -49,7 +49,7 @@ def conversation_of(channel: Channel, message: Inbound) -> Conversation | None:
 
 
 def _sent_to(channel: Channel, message: Inbound) -> Iterator[UUID]:
-    """The runs whose answer went to the message's sender, in a mail that they answer."""
+    """Yield the runs whose answer was mailed to the sender and is answered by this message."""
     sent = Delivery.objects.filter(
         workspace=channel.workspace_id, kind="email", message_id__in=message.in_reply_to
     )

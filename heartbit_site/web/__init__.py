@@ -1,1 +1,1 @@
-"""The pages for people who use agents: runs, approvals, chat and fleet, under a strict policy."""
+"""Web pages of workspaces (runs, approvals, chat, usage, fleet), under a strict security policy."""

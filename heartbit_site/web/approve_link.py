@@ -1,4 +1,4 @@
-"""A link from a mail: one call as it is shown, and a form. Looking at it decides nothing."""
+"""The page of an approval link: one call as it was shown, and a form. Viewing decides nothing."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def approve_link(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def _decided(request: HttpRequest, opened: Opened) -> HttpResponse:
-    """What was done, or the call again with what was written and one sentence on it."""
+    """Decide, and show the result; on an invalid answer show the call and the form again."""
     try:
         return _page(request, {"done": _decide(request, opened)})
     except (InvalidEditError, UntrustedJSONError) as error:
-        # Nothing was decided: the call waits, and the link goes on opening it.
+        # Nothing was decided: the call still waits, and the link stays valid.
         written = {name: request.POST.get(name, "") for name in ("answer", "reason")}
         again = {**_shown(opened), **written, "wrong": str(error)}
         return _page(request, again, status=422)
@@ -59,7 +59,7 @@ def _decided(request: HttpRequest, opened: Opened) -> HttpResponse:
 def _shown(opened: Opened) -> dict[str, Any]:
     call = opened.call
     if not calls_waiting(call.run.workspace).filter(pk=call.pk, digest=opened.digest).exists():
-        raise CallClosedError("The call does not wait for a decision (any more).")
+        raise CallClosedError("The call does not wait for a decision.")
     shown = call.shown or {}
     arguments, form = in_tool_order(call, shown.get("arguments", {})), answer_schema(call)
     seen = asked_view(call, without_form(arguments) if form else arguments, shown.get("reason", ""))

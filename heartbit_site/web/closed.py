@@ -1,4 +1,4 @@
-"""The page of a refusal outside of a workspace's frame: why, and who can help (``handler403``)."""
+"""The page for refusals outside a workspace (``handler403``): the reason, and who can help."""
 
 from __future__ import annotations
 

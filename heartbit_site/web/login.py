@@ -1,4 +1,4 @@
-"""Logging in and out, under our own policy; too many failures make a pause (django-axes)."""
+"""Login and logout pages; too many failures lock a client out for a while (django-axes)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PAUSE = "Too many failed attempts: wait a quarter of an hour, or ask an administ
 
 
 class Login(LoginView):
-    """The form."""
+    """The login form."""
 
     template_name = "web/login.html"
     redirect_authenticated_user = True
@@ -28,15 +28,15 @@ class Login(LoginView):
 def locked_out(
     request: HttpRequest, response: HttpResponse | None = None, *args: Any, **kwargs: Any
 ) -> HttpResponse:
-    """What somebody reads who failed too often (see ``AXES_LOCKOUT_CALLABLE``)."""
+    """Show the page after too many failed logins (see ``AXES_LOCKOUT_CALLABLE``)."""
     return render(request, "web/locked.html", {"problem": PAUSE}, status=429)
 
 
 def client_address(request: HttpRequest) -> str | None:
     """Return the address by which failed logins are counted (see ``AXES_CLIENT_IP_CALLABLE``).
 
-    It is the one that the web server found (``HEARTBIT_TRUSTED_PROXIES``), never a header's. A
-    whole IPv6 network counts as one, as it does for those who guess keys.
+    The address comes from the web server (``HEARTBIT_TRUSTED_PROXIES``), never from a header. An
+    IPv6 network counts as one address, as for failed API keys.
     """
     found = customer(request.META.get("REMOTE_ADDR", ""))
     if found is None:
@@ -46,7 +46,7 @@ def client_address(request: HttpRequest) -> str | None:
 
 @login_required
 def home(request: HttpRequest) -> HttpResponse:
-    """To the first workspace; whoever belongs to none is told so."""
+    """Redirect to the user's first workspace; show a page to a user without one."""
     first = workspaces_of(request.user).first()
     if first is not None:
         return redirect("web:runs", workspace=first.slug)

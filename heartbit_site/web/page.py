@@ -1,7 +1,7 @@
-"""What all pages have in common: a member of a workspace, and the frame around the content.
+"""Common parts of all pages: the check of membership and scope, and the frame around the content.
 
-A page is a thin shell: what it shows, its scripts ask the API for, with the session of whoever
-looks at it. So a page can never show more than the API gives.
+A page is a thin shell: its scripts fetch the content from the API with the viewer's session, so a
+page can never show more than the API gives.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """An entry of the navigation; ``needs`` is the scope without which it is not shown."""
+    """An entry of the navigation, shown to members with the scope ``needs``."""
 
     name: str
     title: str
@@ -51,14 +51,15 @@ PLACES = (
 )
 
 
-#: What the pages offer to some roles alone; whoever has another reads who can do it.
+#: Scopes of actions that the pages offer to some roles; others read who can do them.
 OFFERED = ("runs:write", "approvals:decide", "agents:write")
 
 
 def page(needs: str) -> Callable[[Callable[..., Any]], Callable[..., HttpResponse]]:
-    """Make a view ``(request, access, ...)`` of a page of a workspace, for members with a scope.
+    """Turn ``(request, access, ...)`` into a view for members of a workspace who have a scope.
 
-    Whoever is not logged in is asked to; a workspace of others does not exist.
+    Redirects to the login without a session; answers 404 for a workspace of which the user is not a
+    member.
     """
 
     def wrap(view: Callable[..., Any]) -> Callable[..., HttpResponse]:
@@ -92,12 +93,12 @@ def show(
     """Render a page in its frame.
 
     Args:
-        request: As it came.
-        access: Whoever looks.
-        template: It extends ``web/base.html``.
-        context: What it needs beside the frame's.
-        here: The place of the navigation that it belongs to.
-        status: Of the response.
+        request: The request.
+        access: The viewer's access.
+        template: A template that extends ``web/base.html``.
+        context: Additional context.
+        here: Name of the page's navigation entry.
+        status: Status of the response.
     """
     slug = access.workspace.slug
     frame = {
@@ -119,6 +120,6 @@ def show(
 
 
 def _others(access: Access) -> dict[str, str]:
-    """Of what a member may not do: who can."""
+    """Return the people who have the scopes that the viewer lacks, by scope."""
     missing = [scope for scope in OFFERED if not access.allows(scope)]
     return people_with(access.workspace, missing) if missing else {}

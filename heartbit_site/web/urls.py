@@ -1,4 +1,4 @@
-"""Where the pages are."""
+"""URL patterns of a workspace's pages."""
 
 from __future__ import annotations
 

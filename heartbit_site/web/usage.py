@@ -1,4 +1,4 @@
-"""What the workspace has used, against what it may use: drawn by the server, without a script."""
+"""The usage page: a workspace's usage and limits, rendered by the server without a script."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ LABELS = {
     "runs": "Runs today",
     "tokens": "Tokens this month",
     "usd": "Money this month",
-    "runs_at_once": "Runs at work now",
+    "runs_at_once": "Runs active now",
 }
-#: What follows an amount in a sentence.
+#: Unit after an amount in a sentence.
 NOUNS = {"runs": " runs", "tokens": " tokens", "usd": "", "runs_at_once": " runs"}
-#: The chart's own measure; it is stretched to the width that there is.
+#: Size of the chart in its own coordinates; it is scaled to the available width.
 WIDTH, HEIGHT = 600, 120
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A limit, drawn and in words.
+    """A limit as a bar, and in words.
 
     Attributes:
-        percent: Of the bar, at most 100; None: there is no limit, and no bar.
-        more: Below it: how far it is used up, and when it is not any more.
+        percent: Filled part of the bar, at most 100; None: there is no limit, and no bar.
+        more: Text below the bar: percentage used, and the time of its reset.
     """
 
     label: str
@@ -51,13 +51,13 @@ class Bar:
 
     @property
     def said(self) -> str:
-        """In one line."""
+        """Usage and limit in one line."""
         return f"{self.used} of {self.limit}" if self.limit else f"{self.used}, no limit"
 
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """What is nearly, or wholly, used up."""
+    """A limit that is nearly or fully used."""
 
     is_spent: bool
     text: str
@@ -65,7 +65,7 @@ class Alert:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A day of a chart; the numbers are the drawing's."""
+    """A day's column in a chart; the numbers are SVG coordinates."""
 
     x: str
     y: str
@@ -75,13 +75,13 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A value of each of the last days.
+    """A chart of one value for the last days.
 
     Attributes:
-        title: What it is of.
-        total: Of all days.
-        most: The highest day's.
-        slot: The width of a day, of which a column takes ``width``.
+        title: Name of the value.
+        total: Sum over all days.
+        most: Maximum of a day.
+        slot: Width of a day, of which a column fills ``width``.
     """
 
     title: str
@@ -94,7 +94,7 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of a table; the cells are words."""
+    """A row of a table, with its cells as text."""
 
     name: str
     cells: tuple[str, ...]
@@ -102,7 +102,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class BudgetRow:
-    """A budget with its bars."""
+    """A budget, with its bars."""
 
     whose: str
     period: str
@@ -111,7 +111,7 @@ class BudgetRow:
 
 @page("runs:read")
 def usage(request: HttpRequest, access: Access) -> HttpResponse:
-    """Limits, the last days, who used what, and the budgets."""
+    """Show limits, the last days, usage by agent, and budgets."""
     found = usage_of(access.workspace)
     context = {
         "tier": found.tier,
@@ -155,7 +155,7 @@ def _bar(label: str, gauge: Gauge, ends: datetime | None) -> Bar:
     limit = _amount(gauge.name, gauge.limit or Decimal(0))
     more = f"{percent} %"
     if ends is not None:
-        more += f" · anew in {amounts.duration(ends - timezone.now())}"
+        more += f" · resets in {amounts.duration(ends - timezone.now())}"
     used = _amount(gauge.name, gauge.used)
     return Bar(label, used, limit, gauge.state, min(100, percent), more)
 
@@ -170,7 +170,7 @@ def _alert(gauge: Gauge, whose: str) -> Alert:
     if gauge.name == "runs_at_once":
         full = gauge.state == "exceeded"
         follows = "further runs wait until one of these ends or waits itself" if full else ""
-        text = f"At work: {what}" + (f": {follows}." if follows else ".")
+        text = f"Active: {what}" + (f": {follows}." if follows else ".")
         return Alert(is_spent=False, text=text)
     if gauge.state == "exceeded":
         follows = {
@@ -215,7 +215,7 @@ def _chart(
     most, slot = max(values), Decimal(WIDTH) / len(days)
     columns = []
     for number, (day, amount) in enumerate(zip(days, values, strict=True)):
-        # At least a line where there is something.
+        # A thin line at least, unless the value is zero.
         height = max(Decimal(2), HEIGHT * amount / most) if amount else Decimal(0)
         columns.append(
             Column(

@@ -1,1 +1,1 @@
-"""The web process: uvicorn, with the limits that hold before Django reads anything."""
+"""The web process: uvicorn, with limits that apply before Django reads a request."""

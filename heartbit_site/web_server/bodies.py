@@ -1,8 +1,8 @@
 """Limits on request bodies: ASGI middleware that answers before Django reads anything.
 
-Django writes a body to a temporary file before any view can look at its size. This middleware
-holds a body in memory, and passes on only what arrived whole, in time, and within the limit of
-its address::
+Django writes a body to a temporary file before any view can check its size. This middleware
+buffers a body in memory, and passes it on only if it arrived completely, in time, and within the
+limit of its path::
 
     application = BodyLimits(get_asgi_application(), seconds=30)
 """
@@ -37,7 +37,7 @@ Send = Callable[[Message], Awaitable[None]]
 
 #: For the admin's forms, which hold prompts and schemas: Django's own limit.
 FORM_BYTES: Final = 2_621_440
-#: For every other address: a login form needs no more, and a page or a file reads no body.
+#: For every other path: a login form needs no more, and a page or a file reads no body.
 OTHER_BYTES: Final = 65_536
 LIMITS: Final = (("/api/", MAX_BODY_BYTES), ("/admin/", FORM_BYTES))
 #: For the bodies of all requests together; one client may have a quarter of it.
@@ -45,14 +45,15 @@ HELD_BYTES: Final = 67_108_864
 
 
 class BodyLimits:
-    """Refuse a request whose body is too large or too slow: 413 and 408; 503 beyond ``HELD_BYTES``.
+    """ASGI middleware that refuses large (413), slow (408), or too many request bodies (503).
 
-    The same 503 beyond a client's share of these; proxies in ``HEARTBIT_TRUSTED_PROXIES`` have
-    none. A declared length is enough to refuse; a body of unknown length is read up to the limit.
-    Below ``/api/`` the answer is problem details, elsewhere one line of text.
+    503 applies above ``HELD_BYTES`` in total or a client's share of them; proxies in
+    ``HEARTBIT_TRUSTED_PROXIES`` have no share. A declared length is enough to refuse; a body of
+    unknown length is read up to the limit. Below ``/api/`` the answer is problem details, elsewhere
+    one line of text.
 
     Args:
-        application: Serves the requests that are let through.
+        application: The ASGI application for accepted requests.
         seconds: Time for the whole body to arrive.
     """
 
@@ -84,12 +85,12 @@ class BodyLimits:
             self._hold(client, -len(body))
 
     async def _read(self, body: bytearray, receive: Receive, limit: int, client: str) -> bool:
-        """Read the whole body into ``body``; False: the client has left.
+        """Read the whole body into ``body``; return False if the client disconnected.
 
         Raises:
-            TooLargeError: It goes beyond the limit; the rest is not read.
-            TooBusyError: With it, all bodies together would go beyond ``HELD_BYTES``, or those of
-                the client beyond its share.
+            TooLargeError: The body exceeds the limit; the rest is not read.
+            TooBusyError: All bodies together would exceed ``HELD_BYTES``, or the client's its
+                share.
         """
         while True:
             message = await receive()
@@ -106,7 +107,7 @@ class BodyLimits:
                 return True
 
     def _is_full(self, client: str, more: int) -> bool:
-        """Return True if so many bytes more would be too many; a client may be empty: nobody's."""
+        """Return True if ``more`` bytes would exceed a limit; an empty client has no share."""
         if self._held + more > HELD_BYTES:
             return True
         return client != "" and self._held_of[client] + more > HELD_BYTES // CLIENT_SHARE
@@ -125,12 +126,12 @@ class BodyLimits:
 
 
 def limit_for(path: str) -> int:
-    """Return the number of bytes that a body sent to the path may have."""
+    """Return the limit in bytes for a body sent to the path."""
     return next((limit for prefix, limit in LIMITS if path.startswith(prefix)), OTHER_BYTES)
 
 
 def _client_of(scope: Any) -> str:
-    """Return whose share a request counts towards; empty: nobody's."""
+    """Return the client whose share a request counts towards; empty for a proxy."""
     address = (scope.get("client") or ("",))[0]
     return "" if not address or is_proxy(address) else client_at(address)
 
@@ -141,7 +142,7 @@ def _declared_length(scope: Any) -> int:
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """Return a ``receive`` that gives the whole body once, then what comes after it."""
+    """Return a ``receive`` that yields the whole body once, then later messages."""
     left = [body]
 
     async def replay() -> Message:
@@ -171,8 +172,8 @@ async def _refuse(scope: Any, send: Send, error: HeartbitError) -> None:
         (b"x-content-type-options", b"nosniff"),
     ]
     if isinstance(error, TooSlowError | TooBusyError):
-        # Nothing more is expected of this client. After 413 the connection stays for a moment:
-        # closed at once, it would be reset while the client still sends, and the answer lost.
+        # After 413 the connection stays open for a moment: closed at once, it would be reset
+        # while the client still sends, and the answer would be lost.
         headers.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": content})

@@ -1,7 +1,7 @@
-"""Limits on connections: uvicorn's HTTP protocol, which waits for requests for ever, with an end.
+"""Limits on connections: uvicorn's HTTP protocol with timeouts.
 
-Uvicorn bounds the time between two requests only while nothing arrives: a client that sends half
-a request line, or nothing at all on a fresh connection, keeps it open until the process ends.
+Uvicorn limits the time between two requests only while no data arrives: a client that sends half
+a request line, or nothing at all on a new connection, keeps it open until the process ends.
 """
 
 from __future__ import annotations
@@ -18,20 +18,19 @@ from heartbit_site.web_server.clients import CLIENT_SHARE, client_at, is_proxy
 if TYPE_CHECKING:
     import asyncio
 
-#: Read and dropped after an early answer (413), so that the client gets to see it.
+#: Read and dropped after an early answer (413), so that the client receives the answer.
 LINGER_BYTES: Final = 16_777_216
 COMPLAINT_SECONDS: Final = 60.0
 
 
 class BoundedProtocol(H11Protocol):
-    """A connection that ends when its client stands still for ``HEARTBIT_REQUEST_SECONDS``.
+    """A connection that ends when its client stalls for ``HEARTBIT_REQUEST_SECONDS``.
 
-    That long it waits for the whole header of a request, the first one as well as later ones, and
-    for a client to take what was sent to it. A client that was answered early may go on to send
-    its body for as long, up to ``LINGER_BYTES``. The time of a body that is read is bounded by
-    ``bodies.BodyLimits``. With ``limit_concurrency`` connections open a further one is closed at
-    once; so is one of a client that has a quarter of them already. A client is an address, or an
-    IPv6 network; the proxies in ``HEARTBIT_TRUSTED_PROXIES`` are none.
+    The limit applies to the header of every request, and to a client that does not read what was
+    sent to it. A client that was answered early may send the rest of its body for as long, up to
+    ``LINGER_BYTES``. ``bodies.BodyLimits`` limits the time of bodies that are read. A connection
+    above ``limit_concurrency``, or above a client's quarter of them, is closed at once. A client is
+    an address or an IPv6 network; the proxies in ``HEARTBIT_TRUSTED_PROXIES`` have no such limit.
     """
 
     _complained_at: ClassVar[float] = float("-inf")
@@ -44,7 +43,7 @@ class BoundedProtocol(H11Protocol):
         self._unread = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for the first request."""
+        """Start the timeout of the first request."""
         super().connection_made(transport)
         if reason := self._refusal():
             self._complain(reason)
@@ -53,12 +52,12 @@ class BoundedProtocol(H11Protocol):
         self._wait_for_request()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the timers."""
+        """Cancel the timers."""
         self._cancel_timers()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take in what arrived; of the rest of a body that was answered early not too much."""
+        """Process data; abort if too much of a body arrives after an early answer."""
         if self._is_answered() and self.conn.their_state is h11.SEND_BODY:
             self._unread += len(data)
             if self._unread > LINGER_BYTES:
@@ -67,24 +66,24 @@ class BoundedProtocol(H11Protocol):
         super().data_received(data)
 
     def on_response_complete(self) -> None:
-        """Begin to wait for the next request."""
+        """Start the timeout of the next request."""
         self._unread = 0
         self._wait_for_request()
         super().on_response_complete()
 
     def handle_websocket_upgrade(self, event: h11.Request) -> None:
-        """Leave the connection to the WebSocket protocol, which pings its clients."""
+        """Hand the connection to the WebSocket protocol, which pings its clients."""
         self._cancel_timers()
         super().handle_websocket_upgrade(event)
 
     def pause_writing(self) -> None:
-        """Begin to wait for the client to take what was sent."""
+        """Start the timeout for a client that does not read."""
         super().pause_writing()
         if self._stalled is None:
             self._stalled = self.loop.call_later(self._seconds, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """The client takes it."""
+        """Cancel the timeout: the client reads again."""
         if self._stalled is not None:
             self._stalled.cancel()
             self._stalled = None
@@ -100,7 +99,7 @@ class BoundedProtocol(H11Protocol):
         self._waiting = self.loop.call_later(self._seconds, self._end_unless_serving)
 
     def _end_unless_serving(self) -> None:
-        # Also a connection that is closing, but whose client does not take the last answer.
+        # Also ends a closing connection whose client does not read the last answer.
         if self._is_answered():
             self.transport.abort()
 
@@ -111,7 +110,7 @@ class BoundedProtocol(H11Protocol):
         self._waiting = self._stalled = None
 
     def _refusal(self) -> str:
-        """Return why this connection is refused; empty if it is not."""
+        """Return why this connection is refused; empty if it is accepted."""
         if self.limit_concurrency is None:
             return ""
         if len(self.connections) > self.limit_concurrency:
@@ -121,11 +120,11 @@ class BoundedProtocol(H11Protocol):
                 "limit clients in a proxy."
             )
         share = max(1, self.limit_concurrency // CLIENT_SHARE)
-        # Nobody has more than all have together: mostly, nothing is counted.
+        # A client has at most all connections: usually there is nothing to count.
         if self.client is None or len(self.connections) <= share or is_proxy(self.client[0]):
             return ""
         mine = client_at(self.client[0])
-        others: Any = self.connections  # of WebSockets, too
+        others: Any = self.connections  # includes WebSockets
         if (
             sum(one.client is not None and client_at(one.client[0]) == mine for one in others)
             > share

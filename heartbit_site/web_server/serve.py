@@ -1,4 +1,4 @@
-"""Start uvicorn as every web process of Heartbit runs it: the only list of its options.
+"""Start of uvicorn, and the only list of its options.
 
 Every web process starts through ``serve``: ``heartbit web``, and so ``heartbit up``, the container
 and the systemd unit::
@@ -20,11 +20,11 @@ from heartbit_site.base.log_output import LINE, CleanFormatter
 
 APPLICATION: Final = "heartbit_site.asgi:application"
 PROTOCOL: Final = "heartbit_site.web_server.connection:BoundedProtocol"
-#: A page sends requests for events, never more.
+#: A page only sends requests for events.
 SOCKET_BYTES: Final = 65_536
-#: Seconds that open requests and streams have to end once the process was asked to leave.
+#: Seconds that open requests and streams have to end when the process stops.
 GRACEFUL_SECONDS: Final = 8
-#: As uvicorn's own, but clean: what an application raises holds what its users and models wrote.
+#: Uvicorn's format, cleaned: exceptions contain text of users and models.
 LOGGING: Final[dict[str, Any]] = {
     "version": 1,
     "disable_existing_loggers": False,
@@ -46,7 +46,7 @@ def options(
 
     Args:
         bind: The address to listen at.
-        port: The port; 0: any that is free, which the log names at the level info.
+        port: The port; 0: any free one, logged at the level info.
         graceful_seconds: Time for requests to end after SIGTERM.
         log_level: Lowest level that is logged, such as ``info``.
     """
@@ -63,9 +63,9 @@ def options(
         "access_log": False,
         "timeout_graceful_shutdown": graceful_seconds,
         "ws_max_size": SOCKET_BYTES,
-        # A page's lines are small and many: to compress each costs more than it saves.
+        # A page's messages are small and many: compression costs more than it saves.
         "ws_per_message_deflate": False,
-        # Explicit, since uvicorn would believe whoever connects from this machine.
+        # Explicit, since uvicorn would trust every client on this machine.
         "proxy_headers": bool(proxies),
         "forwarded_allow_ips": list(proxies),
         "limit_concurrency": most_connections(),
@@ -73,17 +73,11 @@ def options(
 
 
 def serve(*, bind: str, port: int, **more: Any) -> None:
-    """Serve until SIGINT or SIGTERM.
-
-    Args:
-        bind: The address to listen at.
-        port: The port.
-        more: As for ``options``.
-    """
+    """Serve until SIGINT or SIGTERM, with ``options``."""
     uvicorn.run(**options(bind=bind, port=port, **more))
 
 
 def most_connections() -> int:
-    """Return how many connections may be open: half of the files that the process may open."""
+    """Return the maximum of open connections: half of the files that the process may open."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return MOST_CONNECTIONS if soft < 0 else max(1, min(MOST_CONNECTIONS, soft // 2))

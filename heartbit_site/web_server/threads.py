@@ -1,8 +1,8 @@
-"""Threads lent to requests, so that a database connection serves one request after another.
+"""Pool of request threads, so that a database connection serves many requests.
 
 Django gives each request a new thread for its synchronous code, and a connection belongs to its
-thread: every page would connect to PostgreSQL anew. Here a thread goes on to the next request, and
-its connection lives as long as ``CONN_MAX_AGE`` says::
+thread, so every page would open a new connection to PostgreSQL. Here a thread is reused by later
+requests, and its connection lives as long as ``CONN_MAX_AGE`` says::
 
     application = LentThreads(get_asgi_application())
 """
@@ -15,16 +15,16 @@ from typing import Any, Final
 from asgiref.sync import ThreadSensitiveContext
 from django.db import connections
 
-#: Threads that wait for a request, each with its connection; those beyond end with their request.
+#: Idle threads to keep, each with its connection; further ones end with their request.
 IDLE: Final = 8
 
 
 class LentThreads:
-    """Run each request's synchronous code in a thread that is kept for later requests.
+    """ASGI middleware that runs the synchronous code of requests in reused threads.
 
     Args:
-        application: Serves the requests, for example Django.
-        idle: How many threads are kept while no request needs them.
+        application: The ASGI application, for example Django.
+        idle: Number of idle threads to keep.
     """
 
     def __init__(self, application: Any, *, idle: int = IDLE) -> None:
@@ -34,13 +34,13 @@ class LentThreads:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve one request."""
-        # The one used last: its connection is the least likely to be too old.
+        # The thread used last: its connection is the least likely to be too old.
         thread = self._idle.pop() if self._idle else ThreadPoolExecutor(1, "request")
         try:
             async with ThreadSensitiveContext(executor=thread):
                 await self._application(scope, receive, send)
         finally:
-            # Only when it has nothing left to do: an aborted request's query may still run.
+            # Only when the thread is idle: an aborted request's query may still run.
             thread.submit(_nothing).add_done_callback(lambda _: self._take_back(thread))
 
     def _take_back(self, thread: ThreadPoolExecutor) -> None:
@@ -52,4 +52,4 @@ class LentThreads:
 
 
 def _nothing() -> None:
-    """Stand for the end of a request's work."""
+    """Do nothing: a task that completes after the request's earlier ones."""

@@ -377,7 +377,7 @@ def test_given_a_delivery_that_kills_whoever_sends_it_then_it_is_given_up(
     assert deliver_results() == 0
     row = row_of(run)
     assert (row.status, mailbox.mails) == ("failed", [])
-    assert "died each time" in row.error
+    assert "crashed at each attempt" in row.error
 
 
 # --- What goes wrong -----------------------------------------------------------------------------
@@ -503,4 +503,4 @@ def test_given_a_target_of_a_form_that_is_not_known_then_it_is_given_up(
     Delivery.objects.filter(run_id=run.pk).update(target=target)
     assert deliver_results() == 0
     assert (row_of(run).status, mailbox.mails) == ("failed", [])
-    assert "cannot be read any more" in row_of(run).error
+    assert "is not supported" in row_of(run).error

@@ -138,7 +138,7 @@ def test_given_a_webhook_that_is_removed_then_it_is_given_up_and_says_so(
     remove_webhook(after, by=SYSTEM)
     assert deliver_results() == 0
     for row in (row_of(first), row_of(second)):
-        assert (row.status, row.error) == ("failed", "The webhook was removed before it was told.")
+        assert (row.status, row.error) == ("failed", "The webhook was removed before the delivery.")
     assert receiver.told == []
 
 
@@ -164,7 +164,7 @@ def test_given_a_webhook_of_another_workspace_then_it_is_not_told(
     run = ended(alone, to(own))
     Delivery.objects.filter(run_id=run.pk).update(target=to(theirs)[0])
     assert deliver_results() == 0
-    assert row_of(run).error == "The webhook was removed before it was told."
+    assert row_of(run).error == "The webhook was removed before the delivery."
     assert not WebhookDelivery.objects.filter(endpoint=theirs).exists()
 
 

@@ -331,4 +331,4 @@ class TestNobodyWorks:
         Delivery.objects.exclude(run_id=run_of(row)).filter(status="pending").delete()
         assert deliver_results() == 0
         assert mailbox.mails == []
-        assert "nobody outside is told" in Delivery.objects.get(run_id=run_of(row)).error
+        assert "nothing is sent outside" in Delivery.objects.get(run_id=run_of(row)).error

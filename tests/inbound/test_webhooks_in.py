@@ -330,7 +330,13 @@ def test_channels_are_made_changed_and_removed_over_the_api(
         "there is no agent": {**form, "name": "x", "agent": "nobody"},
         "takes task, title": {**form, "name": "x", "mapping": {"tasks": ""}},
         "Say who may write": {**form, "name": "x", "kind": "email", "mapping": {}},
-        "is no sender": {**form, "name": "x", "kind": "email", "mapping": {}, "senders": ["ada"]},
+        "is not a valid sender": {
+            **form,
+            "name": "x",
+            "kind": "email",
+            "mapping": {},
+            "senders": ["ada"],
+        },
         "belongs to a webhook": {**form, "name": "x", "kind": "email", "senders": ["*"]},
     }
     for part, fields in wrong.items():
@@ -368,7 +374,7 @@ def test_given_a_mailbox_then_its_password_goes_nowhere_else(
     path = f"/channels/{made.json()['id']}"
     elsewhere = {"host": "evil.example.com", "user": "support"}
     moved = caller.http.patch(path, json={"mailbox": elsewhere})
-    assert (moved.status_code, "at another place" in moved.text) == (422, True)
+    assert (moved.status_code, "on another server" in moved.text) == (422, True)
     folder = caller.http.patch(path, json={"mailbox": {**elsewhere, "host": mailbox["host"]}})
     assert folder.status_code == 200, folder.text
     row = Channel.objects.get(pk=made.json()["id"])

@@ -233,7 +233,7 @@ class TestWhatThePageSays:
         ) in page
         assert f'"problem">Used up: $0.7500 of $0.5000 (tier {tier.name}): model calls' in page
         assert 'aria-valuenow="100" aria-valuetext="$0.7500 of $0.5000"' in page, "a full bar"
-        assert "150 % · anew in" in page
+        assert "150 % · resets in" in page
         assert "2 runs waiting" in page
 
     @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ class TestWhatThePageSays:
         page = shown(site, workspace)
         Run.objects.filter(pk=run).update(status="queued", worker=None)
         worker.delete()
-        assert f'"hint">At work: 1 of {most} runs (tier {tier.name}){follows}' in page
+        assert f'"hint">Active: 1 of {most} runs (tier {tier.name}){follows}' in page
         assert '"problem"' not in page
 
     def test_given_no_tier_then_costs_without_a_price_and_deleted_runs_are_named(

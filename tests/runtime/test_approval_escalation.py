@@ -250,8 +250,8 @@ async def test_given_a_call_that_is_escalated_then_the_second_group_is_written_t
     assert await orm.run_in_thread(partial(notify_escalation, wait.pk)) == 1
     first, second = mailbox.mails
     assert (first["To"], second["To"]) == (people.clerk.email, people.chief.email)
-    assert "Nobody has decided in time" in str(second.get_payload())
-    assert "Nobody has decided in time" not in str(first.get_payload())
+    assert "No one has decided in time" in str(second.get_payload())
+    assert "No one has decided in time" not in str(first.get_payload())
     await approve(call, people.chief)
     assert await orm.run_in_thread(partial(notify_escalation, wait.pk)) == 0, "it is decided"
 

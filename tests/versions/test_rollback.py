@@ -149,8 +149,8 @@ def test_tools_and_members_that_are_gone_are_named(
     with pytest.raises(RollbackRefusedError) as refused:
         rollback_agent(keeper, 2, by=ANNA)
     assert str(refused.value) == (
-        "Version 2 of keeper cannot be brought back as it was: the tool calculate is not installed "
-        "any more and there is no agent writer any more. Roll back anyway to get the rest of it "
+        "Version 2 of keeper cannot be brought back as it was: the tool calculate is no longer "
+        "installed and the agent writer no longer exists. Roll back anyway to get the rest of it "
         "with today's tools and team, as a new version."
     )
     done = rollback_agent(keeper, 2, by=ANNA, anyway=True)

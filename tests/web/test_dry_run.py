@@ -267,7 +267,7 @@ class TestWhatItRefuses:
         with books.session() as other:
             other.execute("BEGIN")
             other.execute("SELECT 1 FROM book_customer WHERE id = 2 FOR UPDATE")
-            with pytest.raises(DryRunStoppedError, match="somebody else has locked"):
+            with pytest.raises(DryRunStoppedError, match="another transaction holds"):
                 tried(call)
             other.execute("ROLLBACK")
 
@@ -347,7 +347,7 @@ class TestWhatItRefuses:
         for _ in range(threads.AT_ONCE):
             with pytest.raises(DryRunStoppedError, match="did not finish"):
                 await threads.in_time(stuck)
-        with pytest.raises(DryRunStoppedError, match="are under way"):
+        with pytest.raises(DryRunStoppedError, match="dry runs are running"):
             await threads.in_time(stuck)
         gate.set()
         assert all(left.acquire(timeout=10) for _ in range(threads.AT_ONCE))

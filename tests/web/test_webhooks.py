@@ -377,9 +377,9 @@ def test_given_an_answer_of_410_then_the_webhook_is_disabled(
 @transacted
 def test_given_what_no_webhook_can_be_then_it_is_refused(alone: Workspace) -> None:
     for url in ("ftp://x.example/", "https://a:b@x.example/", "https://x.example/#a", "x"):
-        with pytest.raises(ConfigurationError, match="The webhook's URL is none"):
+        with pytest.raises(ConfigurationError, match="The webhook URL is not valid"):
             webhook(alone, url)
-    with pytest.raises(ConfigurationError, match=r"run\.exploded is no event"):
+    with pytest.raises(ConfigurationError, match=r"run\.exploded is not an event"):
         webhook(alone, "https://x.example/", ["run.exploded"])
     assert not WebhookEndpoint.objects.filter(workspace=alone).exists()
 
