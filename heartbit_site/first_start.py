@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import pkgutil
 import secrets
 from dataclasses import dataclass
 
+from django.apps import apps
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connection, transaction
-from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
 
 from agents.actions.create_default_team import create_default_team
@@ -43,15 +44,23 @@ def migrate_and_seed() -> Admin | None:
         ConfigurationError: The database cannot be reached, or is older than the first release.
     """
     try:
-        current = _is_current()
+        applied = MigrationRecorder(connection).applied_migrations()
     except OperationalError as error:
         reason = str(error).strip().splitlines()[0]
         raise ConfigurationError(
             f"The database cannot be reached ({reason}): check DATABASE_URL, or unset it to use "
             "the embedded one."
         ) from error
-    _refuse_early_tables()
-    if current and Workspace.objects.filter(slug=DEFAULT_WORKSPACE).exists():
+    if EARLY in applied:
+        raise ConfigurationError(
+            "The database was made before Heartbit's first release, and no way leads from its "
+            "tables to today's: begin with an empty one, by another HEARTBIT_STATE_DIR or "
+            "DATABASE_URL."
+        )
+    if (
+        _migrations() <= applied.keys()
+        and Workspace.objects.filter(slug=DEFAULT_WORKSPACE).exists()
+    ):
         _take_tools()
         return None
     with connection.cursor() as cursor:
@@ -82,29 +91,23 @@ def unused_admin() -> str | None:
     return first.get_username() if first is not None and first.last_login is None else None
 
 
-def _refuse_early_tables() -> None:
-    """Refuse tables that were made before the first release.
-
-    Raises:
-        ConfigurationError: They were: no migration leads from them to today's.
-    """
-    if EARLY in MigrationRecorder(connection).applied_migrations():
-        raise ConfigurationError(
-            "The database was made before Heartbit's first release, and no way leads from its "
-            "tables to today's: begin with an empty one, by another HEARTBIT_STATE_DIR or "
-            "DATABASE_URL."
-        )
-
-
 def _take_tools() -> None:
     """Store the tools that this process has, and publish the agents whose tools have changed."""
     record_installed()
     republish_agents()
 
 
-def _is_current() -> bool:
-    executor = MigrationExecutor(connection)
-    return not executor.migration_plan(executor.loader.graph.leaf_nodes())
+def _migrations() -> set[tuple[str, str]]:
+    """Return the migrations of all apps as Django records them, by their files' names.
+
+    Importing them for Django's plan would take a short command half as long again.
+    """
+    return {
+        (app.label, module.name)
+        for app in apps.get_app_configs()
+        for module in pkgutil.iter_modules([f"{app.path}/migrations"])
+        if not module.ispkg and module.name[0] not in "_~"
+    }
 
 
 @transaction.atomic(using=DEFAULT_DB_ALIAS)
