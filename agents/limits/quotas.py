@@ -1,7 +1,7 @@
-"""Why no run can be started just now: a workspace's day, or an agent's minute, is used up.
+"""Quota errors and wait reasons: runs per day, per minute and at once.
 
-The database counts, and refuses, in ``heartbit_submit`` (``sql/quotas.sql``); this says why, in one
-sentence for every surface, and after how many seconds the next one may be started.
+The database counts and refuses in ``heartbit_submit`` (``sql/quotas.sql``); this module explains
+the refusal in one sentence for every surface, with the seconds until the next run may start.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from agents.errors import QuotaExceededError, TooManyRunsError
 if TYPE_CHECKING:
     from agents.models import Agent, Run
 
-# What is used up of both periods, and how long they last; by the database's clock.
+# Runs started in both current periods and the seconds left, by the database's clock.
 _NOW = """
     SELECT t.name AS tier, t.runs_per_day AS a_day, coalesce(d.runs, 0) AS today,
            extract(epoch FROM x.day + interval '1 day' - x.now)::float AS day_seconds,
@@ -40,11 +40,11 @@ _FULL = """
 
 
 def raise_if_exceeded(agent: Agent) -> None:
-    """Say why the database did not accept a run of an agent, if a quota is the reason.
+    """Raise if a quota is why the database did not accept a run of an agent.
 
     Raises:
-        QuotaExceededError: The workspace has started its tier's runs of today.
-        TooManyRunsError: The agent has been given its runs of this minute.
+        QuotaExceededError: The workspace has used its tier's runs per day.
+        TooManyRunsError: The agent has used its runs per minute.
     """
     now = _now(agent)
     if now["a_day"] is not None and now["today"] >= now["a_day"]:
@@ -77,14 +77,14 @@ def _runs(count: int) -> str:
 
 
 def _spoken(seconds: int) -> str:
-    """A part of a day, rounded up to minutes."""
+    """Return a duration in hours and minutes, rounded up."""
     hours, minutes = divmod(math.ceil(seconds / 60), 60)
     parts = ([f"{hours} h"] if hours else []) + ([f"{minutes} min"] if minutes else [])
     return " ".join(parts) or "a moment"
 
 
 def quota_blocked_reason(run: Run) -> str:
-    """What keeps a queued run of the fleet from starting, as one sentence; empty: no quota does."""
+    """Return the quota that keeps a queued run from starting, as one sentence, or ""."""
     if run.home != Placement.FLEET:
         return ""
     with connection.cursor() as cursor:

@@ -1,9 +1,8 @@
-"""What every socket has in common: a member of a workspace, or its key, for as long as they are it.
+"""Base WebSocket consumer for a member of a workspace or an API key.
 
-Codes of closing, beside WebSocket's own: 4401 nobody is logged in (any more), or the key opens
-nothing (any more), 4403 the role or the key does not allow it, 4404 there is nothing here, 4408
-nothing was asked for in time, 4413 what was sent is no request, 4429 too much was said, or somebody
-asked too often.
+Close codes, beside WebSocket's own: 4401 not logged in, or the key is not valid; 4403 role or key
+lacks the right; 4404 not found; 4408 no request in time; 4413 malformed request; 4429 too many
+messages or connections.
 """
 
 from __future__ import annotations
@@ -22,21 +21,21 @@ from heartbit_site.base.access import Access, NoWorkspaceError, access_of_user, 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
-CHECK_SECONDS = 4.0  # who left, logged out, was revoked or lost a right is gone within five
-FRAMES = Bucket(per_second=20, size=20)  # what one side may say
+CHECK_SECONDS = 4.0  # a logout or a lost right closes the socket within five seconds
+FRAMES = Bucket(per_second=20, size=20)  # messages accepted from one client
 UNKNOWN, FORBIDDEN, ABSENT, SILENT, MALFORMED, HASTY = 4401, 4403, 4404, 4408, 4413, 4429
 
 
 class MemberConsumer(AsyncJsonWebsocketConsumer):
-    """A socket of a member or a key; subclasses say which scope it takes and what is told.
+    """WebSocket of a member or a key; subclasses define the needed scope and the messages.
 
-    Each answers ``{"type": "ping"}`` with ``{"type": "pong"}``, so that a page notices a frozen
+    It answers ``{"type": "ping"}`` with ``{"type": "pong"}``, so that a page notices a frozen
     server, whose connections stay open.
     """
 
     scope_needed: ClassVar[str] = "runs:read"
     check_seconds: ClassVar[float] = CHECK_SECONDS
-    #: No channel of a socket's own, which Valkey would have to make: see ``agents.live.feeds``.
+    #: No channel layer: one channel per socket would load Valkey (see ``agents.live.feeds``).
     channel_layer_alias: ClassVar[str] = "none"
     access: Access
     _is_over = False
@@ -46,18 +45,18 @@ class MemberConsumer(AsyncJsonWebsocketConsumer):
 
         async def told(message: Any) -> None:
             if self._is_over and message["type"] != "websocket.close":
-                return  # after the last word another one is a mistake to the server
-            # A page that has gone is no failure: the server says so here, and tells it next.
+                return  # the server rejects messages after the close
+            # A closed page is not an error; the server reports the disconnect next.
             with contextlib.suppress(OSError):
                 await send(message)
 
         await super().__call__(scope, receive, told)
 
     async def connect(self) -> None:
-        """Let members and keys in; everybody else is told why not, by the code."""
+        """Admit members and keys; close for others with a code that gives the reason."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_in = False
-        self._full_at = 0.0  # when it may say as much as ever again
+        self._full_at = 0.0  # when the client's bucket is full again
         await self.accept()
         refused = await orm.run_in_thread(self._admitted)
         if refused is None:
@@ -71,7 +70,7 @@ class MemberConsumer(AsyncJsonWebsocketConsumer):
     async def receive(
         self, text_data: str | None = None, bytes_data: bytes | None = None, **kwargs: Any
     ) -> None:
-        """Hand on what a member sent; what others send before they are gone is nothing."""
+        """Handle a member's message; ignore messages of sockets not admitted."""
         if not self._is_in:
             return
         now = time.monotonic()
@@ -88,7 +87,7 @@ class MemberConsumer(AsyncJsonWebsocketConsumer):
                 await self.receive_json(content, **kwargs)
 
     async def close(self, code: int | bool | None = None, reason: str | None = None) -> None:  # noqa: FBT001  the base class's
-        """Hang up, once; what the page says then is nothing, and nothing is done alongside."""
+        """Close once: ignore later messages and cancel the tasks."""
         if self._is_over:
             return
         self._is_over, self._is_in = True, False
@@ -96,22 +95,22 @@ class MemberConsumer(AsyncJsonWebsocketConsumer):
         await super().close(code, reason)
 
     async def admitted(self) -> int | None:
-        """Prepare; the code to close with, or None."""
+        """Prepare the consumer; return a close code to refuse the client, or None."""
         return None
 
     def alongside(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Do something until it is over, or the socket is."""
+        """Run a task until it or the socket ends."""
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
         return task
 
     async def disconnect(self, code: int) -> None:
-        """End what was done alongside."""
+        """Cancel the tasks and wait for them."""
         await asyncio.gather(*self._stop(), return_exceptions=True)
 
     def _stop(self) -> list[asyncio.Task[None]]:
-        """Cancel what is done alongside, but for what asks for it."""
+        """Cancel all tasks but the current one, and return them."""
         tasks = [task for task in self._tasks if task is not asyncio.current_task()]
         for task in tasks:
             task.cancel()
@@ -154,7 +153,7 @@ class MemberConsumer(AsyncJsonWebsocketConsumer):
 
     @classmethod
     async def decode_json(cls, text_data: str) -> Any:
-        """What a page sent; anything that is not an object with a type is no request."""
+        """Return a message; an empty object if it is not a JSON object."""
         with contextlib.suppress(ValueError, RecursionError):
             content = await super().decode_json(text_data)
             if isinstance(content, dict):
@@ -163,15 +162,15 @@ class MemberConsumer(AsyncJsonWebsocketConsumer):
 
 
 def _of_key(scope: Any, slug: str) -> Access | int:
-    """What the key of the handshake opens (``heartbit_site.api.sockets``); how it is refused."""
+    """Return the access of the handshake's key (``heartbit_site.api.sockets``), or a close code."""
     found: Access | int = scope["opened"]
-    # What is in another workspace does not exist for a key, as in the API.
+    # Other workspaces do not exist for a key, as in the API.
     is_foreign = isinstance(found, Access) and found.workspace.slug != slug
     return ABSENT if is_foreign else found
 
 
 def _of_page(scope: Any, slug: str) -> Access | int:
-    """What the person of a session may do; how they are refused."""
+    """Return the access of the session's user, or a close code."""
     user: Any = scope["user"]
     if not user.is_authenticated:
         return UNKNOWN

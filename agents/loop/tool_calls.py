@@ -1,4 +1,4 @@
-"""Serve the open tool calls of one turn: together, each decided by itself."""
+"""Execution of a turn's open tool calls in parallel."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from agents.loop.state import CallState
     from heartbit_site.base.toolspec import WaitOutcome
 
-MAX_CALLS = 64  # tool calls of one answer that are served; a model that asks for more is told
+MAX_CALLS = 64  # tool calls executed per answer; the rest is refused
 UNCERTAIN = (
     "It is unknown whether this call took effect: the worker died while it ran. It was not "
     "repeated. Check before you call the tool again."
@@ -36,18 +36,18 @@ SKIPPED = (
 )
 CONFIRMED = "A person confirmed that this call took effect; its answer is not known."
 
-_ALLOWING = ("approved", "edited", "answered")  # what a person may have said of a call that runs
+_ALLOWING = ("approved", "edited", "answered")  # statuses of decisions that let a call run
 CANCELLED_FIRST = "The run was cancelled before this call began. It was not run."
 
 Served = ToolFinished | PendingSuspension | ApprovalRequested | OutcomeAsked | None
 
 
 class _CancelledFirstError(Exception):
-    """The intent met a cancel: the tool must not act any more."""
+    """The run was cancelled before the tool acted."""
 
 
 class ToolCallRunner:
-    """Serves the tool calls of one run."""
+    """Runner of the tool calls of one run."""
 
     def __init__(
         self,
@@ -63,10 +63,10 @@ class ToolCallRunner:
         self._standing = standing
 
     async def serve(self) -> bool:
-        """Serve every open call; True when the run is suspended now.
+        """Run every open call; return True if the run is suspended now.
 
         Raises:
-            LeaseLostError: Another worker has the run; nothing more may be written.
+            LeaseLostError: Another worker has claimed the run; nothing more may be written.
             JournalAwayError: The journal could not be written.
         """
         try:
@@ -106,7 +106,7 @@ class ToolCallRunner:
     async def _without(
         self, error: SubAgentUnavailableError, pending: list[Pending]
     ) -> list[Pending]:
-        """Answer the calls that want an agent which is gone; what is still to be waited for."""
+        """Refuse the calls of an agent that is gone; return the pending ones left."""
         refused = [
             call
             for call in pending
@@ -114,7 +114,7 @@ class ToolCallRunner:
             and any(child.agent == error.agent for child in call.suspension.children)
         ]
         if not refused:
-            raise error  # nobody asked for it: the same again would fail for ever
+            raise error  # no call names the agent: a retry would fail for ever
         answers = [
             ToolFinished(call.call_id, "refused", str(error), Effect.PURE) for call in refused
         ]
@@ -122,7 +122,7 @@ class ToolCallRunner:
         return [call for call in pending if call not in refused]
 
     def _beyond_parallel(self, pending: list[Pending]) -> list[ToolFinished]:
-        """Answers for the calls whose sub-agents would be more than may work at once."""
+        """Return refusals of the calls that exceed the limit of parallel sub-agents."""
         limit, asked, excess = self._definition.max_parallel, 0, []
         for call in pending:
             if not isinstance(call, PendingSuspension):
@@ -134,9 +134,9 @@ class ToolCallRunner:
         return excess
 
     async def _serve(self, call: CallState) -> Served:
-        """Serve one call. None: its result is journaled already (its effect may not wait)."""
+        """Run one call; return None if its result had to be journaled at once."""
         if call.started == Effect.AT_MOST_ONCE:
-            # Served at most once a slice, so the intent is an earlier slice's, and that one died.
+            # Run at most once a slice, so the intent is that of an earlier slice, which crashed.
             return await self._doubtful(call)
         refusal = final_answer.reject_response(self._definition, self._state, call)
         if refusal is not None:
@@ -146,7 +146,7 @@ class ToolCallRunner:
         return await self._begin(call)
 
     async def _doubtful(self, call: CallState) -> Served:
-        """Nobody can know whether the call took effect: a person decides, or the agent's policy."""
+        """Resolve a call of unknown outcome by a person's answer or the agent's policy."""
         word = self._state.decision(call.doubt)
         if word is not None and call.doubt is not None:
             match word.value["status"]:
@@ -157,7 +157,7 @@ class ToolCallRunner:
                 case "done":
                     text = word.value.get("result") or CONFIRMED
                     return ToolFinished(call.call_id, "ok", text, call.started)
-                case _:  # skipped, or nobody said anything in time
+                case _:  # skipped, or expired
                     return ToolFinished(call.call_id, "uncertain", SKIPPED, call.started)
         match self._definition.uncertain_calls:
             case "retry":
@@ -200,7 +200,7 @@ class ToolCallRunner:
             return await self._execute(call, ready, effect)
 
     async def _lapsed(self, call: CallState, key: str) -> bool:
-        """Whether who let the call run may not any more; then nobody has decided about it."""
+        """Return True, and journal it, if the approver has lost the right to decide."""
         lapsed = await self._toolbox.lapsed(call.call_id, key)
         if lapsed is None:
             return False
@@ -210,7 +210,7 @@ class ToolCallRunner:
     async def _execute(self, call: CallState, ready: ReadyCall, effect: str) -> Served:
         async def intent() -> None:
             await self._journaled.record(ToolStarted(call.call_id, effect))
-            if self._state.cancel_reason is not None:  # it was in the journal's tail
+            if self._state.cancel_reason is not None:  # found in the journal's tail
                 raise _CancelledFirstError
 
         began = time.monotonic()
@@ -257,7 +257,7 @@ def _denied(call: CallState, decision: WaitOutcome) -> ToolFinished:
 
 
 def _one_of(errors: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The error of parallel calls that says what becomes of the slice."""
+    """Return the error of parallel calls that decides the outcome of the slice."""
     for kind in (LeaseLostError, JournalAwayError):
         found = errors.subgroup(kind)
         if found is not None:
