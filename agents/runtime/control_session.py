@@ -1,8 +1,9 @@
-"""The control connection: proof of life, and the ear for cancels and wake-ups.
+"""The control session: heartbeat, advisory lock, and notifications of cancels and wake-ups.
 
-One session a process, straight to Postgres. It holds an advisory lock named after the process's
-heartbeat row: when the process is killed the kernel closes its socket, the lock is free, and the
-next sweep sees it. The heartbeat row covers what a lock cannot show: a frozen or cut-off process.
+Each process has one session, straight to Postgres. It holds an advisory lock named after the
+process's heartbeat row: when the process is killed the kernel closes its socket, the lock is free,
+and the next sweep sees it. The heartbeat row covers the cases that a lock cannot show: a frozen or
+disconnected process.
 """
 
 from __future__ import annotations
@@ -28,23 +29,24 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-LOCK_CLASS = 7702  # the first half of every worker lock's key; the second is the heartbeat row's id
+LOCK_CLASS = 7702  # first half of every worker lock's key; the second is the heartbeat row's id
 CHANNEL = "heartbit"
-RETRY_SECONDS = 0.1  # sweepers look twice, half a second apart
-#: A child that tries a suspect alone is watched by itself: a stuck one ends after three leases, and
-#: its lock tells. Merely silent, as on a machine that stands still, it is not declared dead before:
-#: that would blame its run, and quarantine an innocent.
+RETRY_SECONDS = 0.1  # shorter than the half second between a sweeper's two checks
+#: An isolated process for a suspect run watches itself: if stuck it ends after three leases, which
+#: frees its lock. A merely silent one, as on a frozen machine, is not declared lost before that:
+#: its run would be blamed, and quarantined without fault.
 ALONE_LEASES = 4
-HURRY_SECONDS = 0.2  # from a notice to the beat that heeds it: many come at once
+HURRY_SECONDS = 0.2  # from a notice to the heartbeat that handles it: notices come in bursts
 
 
 class ControlSession:
-    """One process's control session.
+    """Control session of a process.
 
     Attributes:
-        worker_id: Its heartbeat row.
+        worker_id: Id of the heartbeat row.
         worker_name: ``host:pid``.
-        on_wanted: Told, at each beat, what somebody asked the process to do: ``stop``, ``restart``.
+        on_wanted: Called at each heartbeat with the action requested of the process: ``stop`` or
+            ``restart``.
     """
 
     on_wanted: Callable[[str], None] | None = None
@@ -68,13 +70,13 @@ class ControlSession:
         silence = lease_seconds * (ALONE_LEASES if is_alone else 1)
         self._row = (self.worker_name, home.value, json.dumps(queues), slots, silence)
         self._lease_seconds = lease_seconds
-        self._late_seconds = lease_seconds * 2 / 3  # one beat was missed
+        self._late_seconds = lease_seconds * 2 / 3  # one heartbeat was missed
         self._on_notice = on_notice
         self._on_lease_lost = on_lease_lost
         self._on_beat = on_beat
         self._session: psycopg.AsyncConnection | None = None
         self._proven_at = time.monotonic()
-        self._late_at = float("-inf")  # when a beat last came a lease's two thirds after another
+        self._late_at = float("-inf")  # time of the last heartbeat after a gap of _late_seconds
         self._former: list[int] = []
         self._unlocked_at = time.monotonic()
         self._locked = asyncio.Event()
@@ -82,7 +84,7 @@ class ControlSession:
         self._hurry = asyncio.Event()
 
     async def proven(self) -> None:
-        """Wait until this process holds its lock and has beaten lately: its runs are its own."""
+        """Wait until the process holds its lock and has a recent heartbeat, so owns its runs."""
         while True:
             await self._locked.wait()
             if time.monotonic() - self._proven_at < self._lease_seconds:
@@ -92,26 +94,26 @@ class ControlSession:
 
     @property
     def is_proven(self) -> bool:
-        """True while the process is registered, holds its lock and has beaten within a lease."""
+        """True while the process is registered and locked, with a heartbeat within a lease."""
         is_fresh = time.monotonic() - self._proven_at < self._lease_seconds
         return bool(self.worker_id) and self._locked.is_set() and is_fresh
 
     def beats_steadily(self) -> bool:
-        """Whether it has beaten on time for a lease; from any thread."""
+        """Return True if heartbeats were on time for a lease. Thread-safe."""
         now = time.monotonic()
         late = now - self._proven_at > self._late_seconds
         return not late and now - self._late_at > self._lease_seconds
 
     async def start(self) -> None:
-        """Register the process and take its lock, before it may claim anything."""
+        """Register the process and take its lock, before it may claim runs."""
         self._session = await self._connect()
         self._proven_at = time.monotonic()
         self._listening = asyncio.create_task(self._listen(), name="control-listen")
         self._proving = asyncio.create_task(self._prove(), name="control-heartbeat")
 
     async def stop(self) -> None:
-        """Leave: the row says when, the lock goes with the session."""
-        await aio.cancel_and_wait(self._proving)  # first: it starts the listener anew
+        """Mark the row as left; closing the session frees the lock."""
+        await aio.cancel_and_wait(self._proving)  # first, because it restarts the listener
         await aio.cancel_and_wait(self._listening)
         if self._session is None:
             return
@@ -132,10 +134,10 @@ class ControlSession:
             unless_ready.push_async_callback(session.close)
             if not self.worker_id:
                 await self._register(session)
-            # Waits if the server has not noticed yet that our former session is gone.
+            # Waits until the server notices the end of the previous session.
             await session.execute("SELECT pg_advisory_lock(%s, %s)", (LOCK_CLASS, self.worker_id))
             await session.execute(f"LISTEN {CHANNEL}")
-            self._hurry.set()  # the next beat reads what was told while nobody listened
+            self._hurry.set()  # the next heartbeat reads what notices were missed
             unless_ready.pop_all()
         self._locked.set()
         return session
@@ -150,7 +152,7 @@ class ControlSession:
         if row is None:
             raise RuntimeError("INSERT ... RETURNING returned no row")
         self.worker_id = row[0]
-        # What it held under its former names is nobody's fault.
+        # Runs held under former rows must not count as crashes.
         await session.execute(
             "UPDATE agents_workerheartbeat SET gone_at = clock_timestamp()"
             " WHERE id = ANY (%s) AND gone_at IS NULL",
@@ -161,7 +163,7 @@ class ControlSession:
     async def _listen(self) -> None:
         while True:
             try:
-                # A lost session is replaced at once: until then its lock is free.
+                # Replace a lost session at once, because its lock is free until then.
                 if self._session is None or self._session.closed:
                     self._session = await self._connect()
                 async for notice in self._session.notifies():
@@ -181,7 +183,7 @@ class ControlSession:
     def _hear(self, payload: str) -> None:
         verb, *ids = payload.split(":")
         if verb == "agent" or (verb == "worker" and ids == [str(self.worker_id)]):
-            self._hurry.set()  # the next beat reads what has changed
+            self._hurry.set()  # the next heartbeat reads the change
             return
         if verb == "worker":
             return
@@ -193,7 +195,7 @@ class ControlSession:
         self._on_notice(verb, run_id, root_id)
 
     async def _prove(self) -> None:
-        """Beat from a connection of its own, so that a stuck LISTEN cannot fake silence."""
+        """Send heartbeats from a connection of its own, independent of a stuck LISTEN."""
         connection: psycopg.AsyncConnection | None = None
         try:
             while True:
@@ -213,16 +215,16 @@ class ControlSession:
                     if connection is not None:
                         await connection.close()
                     connection = None
-                    # It cannot prove that it lives, so others may take its runs: stop first.
+                    # Without heartbeats others may claim its runs soon: stop them first.
                     if time.monotonic() - self._proven_at > 0.8 * self._lease_seconds:
                         await self._register_anew()
                 else:
-                    # Outside the timeout: half of it would leave a process without a name for ever.
+                    # Outside the timeout: interrupted, the process would stay unregistered.
                     if not known:
                         logger.warning("this process was declared dead; registering again")
                         await self._register_anew()
                     elif self._is_locked_out():
-                        # The server still believes in a session of ours that is gone.
+                        # The server has not noticed the end of the previous session.
                         logger.warning("its lock does not come back; registering again")
                         await self._register_anew()
         finally:
@@ -234,9 +236,9 @@ class ControlSession:
         return not self._locked.is_set() and waited > self._lease_seconds
 
     async def _beat(self, connection: psycopg.AsyncConnection) -> bool:
-        """Whether this process is who it says; what it is to know comes with it."""
+        """Update the heartbeat and handle requests; return False if the row is marked as left."""
         if not self.worker_id:
-            return True  # the listener is registering it
+            return True  # the listener is about to register
         began = time.monotonic()
         cursor = await connection.execute(
             "UPDATE agents_workerheartbeat SET beat_at = clock_timestamp()"
@@ -256,15 +258,15 @@ class ControlSession:
         return True
 
     async def _register_anew(self) -> None:
-        """Give up everything held in the old name; what the old row holds, a sweeper requeues."""
+        """Give up all runs and register again; a sweeper requeues the old row's runs."""
         self._on_lease_lost()
         self._locked.clear()
         self._unlocked_at = time.monotonic()
         self._former.append(self.worker_id)
         self.worker_id = 0
         self._proven_at = self._late_at = time.monotonic()
-        # The listener is stopped before its session is closed: a socket closed under its wait gives
-        # its number to another connection, and both wait for ever or break.
+        # Stop the listener before closing its session: the number of a socket closed during a wait
+        # is reused by another connection, and both hang or fail.
         await aio.cancel_and_wait(self._listening)
         if self._session is not None:
             await self._session.close()

@@ -1,6 +1,6 @@
-"""The engine of a run that this process holds, by the run's kind.
+"""Engine of a claimed run, chosen by the run's kind.
 
-A new kind of run is an engine in ``agents.loop``, what builds it, and a line in ``ENGINES``
+A new kind of run needs an engine in ``agents.loop``, a builder, and a line in ``ENGINES``
 (``docs/contributing/add-a-kind-of-run.md``).
 """
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class EngineDependencies:
-    """What the engines of a process are built from."""
+    """Sources from which the engines of a process are built."""
 
     def __init__(self, pool: Pool, outside: RuntimeDependencies, stopped: StoppedTools) -> None:
         self.pool = pool
@@ -46,7 +46,7 @@ class EngineDependencies:
         self._stopped = stopped
 
     async def toolbox(self, held: ActiveRun, definition: AgentDefinition) -> RunToolbox:
-        """Return the tools that a run's version was given."""
+        """Return the toolbox of a run's version."""
         outside, claimed = self.outside, held.claimed
         offer = offered_tools(definition, outside.registry, is_child=claimed.parent_id is not None)
         return RunToolbox(
@@ -67,12 +67,12 @@ class EngineDependencies:
         )
 
 
-#: Builds the engine of a run. Raises HeartbitError: its definition cannot be executed.
+#: Builds the engine of a run. Raises HeartbitError if its definition cannot be executed.
 Build = Callable[["ActiveRun", EngineDependencies], Awaitable["Engine"]]
 
 
 async def build_agent(held: ActiveRun, sources: EngineDependencies) -> AgentEngine:
-    """Build the engine of an agent's run: its model within its budgets, and its tools."""
+    """Build the engine of an agent's run, with its budgeted model and its tools."""
     outside, claimed = sources.outside, held.claimed
     definition = await sources.agents.get(claimed.version_id)
     toolbox = await sources.toolbox(held, definition)

@@ -1,4 +1,4 @@
-"""Work on one slice of a run that this process holds, whatever becomes of it."""
+"""Execution of one slice of a claimed run, including its failures."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ logger = logging.getLogger(__name__)
 
 DATABASE_RETRY_SECONDS = 0.5
 TOO_OLD_DELAY_SECONDS = 5.0
-CHECKPOINT_EVENTS = 200  # so many events since the last checkpoint are worth another one
+CHECKPOINT_EVENTS = 200  # events since the last checkpoint that make a new one worthwhile
 
 
 class SliceRunner:
-    """How a process works on what it holds."""
+    """Runner of slices."""
 
     def __init__(self, pool: Pool, outside: RuntimeDependencies, stopped: StoppedTools) -> None:
         self._pool = pool
@@ -39,10 +39,10 @@ class SliceRunner:
         self._sources = EngineDependencies(pool, outside, stopped)
 
     async def work(self, held: ActiveRun) -> str:
-        """Work until the slice is over; what became of it.
+        """Run until the slice is over and return its outcome.
 
         Raises:
-            LeaseLostError: Another worker has the run.
+            LeaseLostError: Another worker has claimed the run.
             asyncio.CancelledError: Celery stopped the task; the run is queued again.
         """
         try:
@@ -67,7 +67,7 @@ class SliceRunner:
         except (LeaseLostError, JournalAwayError, psycopg.Error):
             raise
         except HeartbitError as error:
-            # The definition cannot be executed as it is: no further attempt will mend that.
+            # The definition cannot be executed, and a further attempt would not change that.
             return await self._failed(held, "definition", str(error))
         except Exception as error:
             logger.exception("run %s failed inside Heartbit", held.claimed.id)
@@ -81,7 +81,7 @@ class SliceRunner:
         return outcome
 
     async def _fold(self, held: ActiveRun) -> str:
-        """Fold the journal; what became of the slice when it cannot be, else empty."""
+        """Fold the journal; return the slice's outcome if that fails, else an empty string."""
         state = held.journaled.state
         try:
             history = held.claimed.history()
@@ -92,14 +92,14 @@ class SliceRunner:
                 state.fold(recorded)
         except (KeyError, ValueError) as error:
             logger.exception("the journal of run %s contradicts itself", held.claimed.id)
-            # Not through the fold, which is what failed; nobody can go on from here.
+            # Through the lease, because the fold failed; the run cannot continue.
             message = f"The run's journal contradicts itself ({error}): it cannot go on."
             await held.lease.finish(RunFailed("internal", message))
             return "failed"
         return ""
 
     async def _leave_to_newer(self, held: ActiveRun, why: str) -> str:
-        """Hand over a run that the new workers of a rolling deploy can execute."""
+        """Release a run that the newer workers of a rolling deploy can execute."""
         logger.warning("run %s %s", held.claimed.id, why)
         await held.lease.release("worker too old", delay_seconds=TOO_OLD_DELAY_SECONDS)
         return "handed over"
@@ -109,7 +109,7 @@ class SliceRunner:
         return "failed"
 
     async def _stopped(self, held: ActiveRun, engine: Engine | None) -> str:
-        if held.why is None:  # Celery's time limit, revoke or shutdown: somebody else goes on
+        if held.why is None:  # Celery's time limit, revoke or shutdown: another worker resumes
             await asyncio.shield(self._cut_off(held, engine, "stopped by Celery"))
             raise asyncio.CancelledError
         while held.task.uncancel():
@@ -124,7 +124,7 @@ class SliceRunner:
         return "lease lost"
 
     async def _cut_off(self, held: ActiveRun, engine: Engine | None, reason: str) -> str:
-        """Hand a run over whose model call may have been under way."""
+        """Release a run whose model call may have been in flight."""
         if engine is not None:
             await engine.cut()
         return await self._hand_over(held, reason)
@@ -137,7 +137,7 @@ class SliceRunner:
         return "handed over"
 
     async def _checkpoint(self, held: ActiveRun) -> None:
-        """Keep the fold of a long journal. The run is not held any more: the state is final."""
+        """Store the fold of a long journal. The run is released, so the state is final."""
         state = held.journaled.state
         if state.folded_seq - held.claimed.checkpoint_seq < CHECKPOINT_EVENTS:
             return
@@ -148,7 +148,7 @@ class SliceRunner:
             logger.warning("no checkpoint of run %s (%s)", held.claimed.id, error)
 
     async def _outlast(self, held: ActiveRun) -> str:
-        """Wait for the database to come back, then hand the run over: its last write is unknown."""
+        """Wait for the database, then release the run, whose last write is unknown."""
         while held.why not in ("lease lost", "drain") and not self._pool.closed:
             try:
                 return await self._hand_over(held, "database was away")

@@ -1,7 +1,7 @@
-"""The sweeper: a thread that finds what nobody is looking after and queues it again.
+"""Sweeper: a thread that finds expired leases, lost wake-ups and expired waits.
 
-Every process has one. It needs nothing but Postgres: dead processes, lost doorbells and expired
-waits are all visible there. Several sweepers do not disturb each other.
+Every process has one. It needs only Postgres, where all of these are visible. Several sweepers do
+not disturb each other.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-UNANSWERED_SECONDS = 3.0  # a nudge that nobody answered for this long was lost
+UNANSWERED_SECONDS = 3.0  # after which an unanswered wake-up counts as lost
 BATCH = 200
-FREE_SWEEPS = 2  # an advisory lock must be free this often in a row: its owner may be reconnecting
+FREE_SWEEPS = 2  # sweeps in a row that find a lock free: its owner may be reconnecting
 SECOND_LOOK_SECONDS = 0.5  # until the sweep after the one that found a lock free
-#: What cut off this sweeper may have cut off all: for so long free locks mean nothing to it.
+#: After an interruption, which may have hit all workers, free locks are ignored for this long.
 SETTLING_SECONDS = 2.0
 
 _SUSPECTS = """
     SELECT id, beat_at < clock_timestamp() - make_interval(secs => lease_seconds) AS stale,
-           -- Nobody can beat, or hold a lock, while the database is away; then all do at once.
+           -- While the database is down no worker has a heartbeat or a lock; then all reconnect.
            pg_postmaster_start_time() < clock_timestamp() - make_interval(secs => 2 * lease_seconds)
                AS settled
     FROM agents_workerheartbeat WHERE gone_at IS NULL AND id <> %s
 """
-# Left, or was declared dead, and something is held in its name all the same. Only running runs have
-# a worker, and an index holds them.
+# Workers that left or were declared lost but still hold runs. Only running runs have a worker, and
+# an index has them.
 _DEPARTED = """
     SELECT DISTINCT w.id FROM agents_run r JOIN agents_workerheartbeat w ON w.id = r.worker_id
     WHERE r.worker_id IS NOT NULL AND w.gone_at IS NOT NULL
 """
-# Most often there is nothing, and one look at two indexes says so.
+# Usually false for both, which costs one query of two indexes.
 _OVERDUE = """
     SELECT EXISTS (SELECT 1 FROM agents_wait
                    WHERE resolved_at IS NULL AND expires_at <= statement_timestamp()) AS expired,
@@ -68,17 +68,18 @@ _UNRUNG = """
 
 @dataclass(frozen=True, slots=True)
 class SweeperConfig:
-    """What a sweeper works with.
+    """Configuration of a sweeper.
 
     Attributes:
-        conninfo: Its own connection's address.
-        own_worker_id: The heartbeat row of its process, never suspected.
-        beats_steadily: Whether its process has beaten on time for a lease. A judge that was late
-            itself may have been held up by what held up the others: a disk, a pooler, a network.
-        free_slots: How many runs its process could start now.
-        ring: Tells the fleet that a run (id, queue) may start; null: it cannot from here.
-        home: Whose runs it asks more people about.
-        escalated: Has these people written to, about a wait.
+        conninfo: Connection string of the sweeper's own connection.
+        own_worker_id: Returns the heartbeat row of its process, which is never suspected.
+        beats_steadily: Returns True if its process had heartbeats on time for a lease. A late
+            sweeper may share the cause with the workers it would declare lost: a disk, a pooler, a
+            network.
+        free_slots: Returns the number of runs that its process could start now.
+        ring: Wakes a run (id, queue) of the fleet; None: this process cannot.
+        home: Placement of the runs whose approvals it escalates.
+        escalated: Sends mail about an escalated wait.
     """
 
     conninfo: str
@@ -94,7 +95,7 @@ class SweeperConfig:
 
 
 class Sweeper(threading.Thread):
-    """Sweeps until stopped; a database that is away is tried again at the next sweep."""
+    """Sweeper thread; a failed sweep, such as without a database, is repeated at the next pace."""
 
     def __init__(self, duty: SweeperConfig) -> None:
         super().__init__(name="sweeper", daemon=True)
@@ -104,13 +105,13 @@ class Sweeper(threading.Thread):
         self._trusts_locks_at = 0.0
 
     def stop(self) -> None:
-        """End after the sweep under way."""
+        """Stop after the current sweep."""
         self._over.set()
         if self.is_alive():
             self.join(timeout=10)
 
     def run(self) -> None:
-        """Sweep at the set pace."""
+        """Sweep at the configured interval."""
         connection: psycopg.Connection[dict[str, object]] | None = None
         while not self._over.wait(self.pause_seconds()):
             try:
@@ -121,7 +122,7 @@ class Sweeper(threading.Thread):
                     application_name="heartbit-sweeper",
                 )
                 self.sweep(connection)
-            except Exception:  # whatever it was, the next sweep must come
+            except Exception:  # the thread must survive any error to sweep again
                 logger.exception("sweep failed; trying again")
                 self.distrust_locks()
                 if connection is not None:
@@ -131,17 +132,17 @@ class Sweeper(threading.Thread):
             connection.close()
 
     def distrust_locks(self) -> None:
-        """Declare nobody dead by their lock for a while: they may be connecting again."""
+        """Ignore free locks for a while, because their owners may be reconnecting."""
         self._free.clear()
         self._trusts_locks_at = time.monotonic() + SETTLING_SECONDS
 
     def pause_seconds(self) -> float:
-        """Until the next sweep: runs of a process that seems dead do not wait for a whole pause."""
+        """Return the seconds until the next sweep, shorter while a worker seems lost."""
         every = self._duty.every_seconds
         return min(every, SECOND_LOOK_SECONDS) if any(self._free.values()) else every
 
     def sweep(self, connection: psycopg.Connection[dict[str, object]]) -> None:
-        """Look once."""
+        """Sweep once."""
         runs: list[object] = []
         for worker_id in self._dead(connection):
             logger.warning("worker %s is dead: its runs are queued again", worker_id)
@@ -159,7 +160,7 @@ class Sweeper(threading.Thread):
             self._ring(connection, runs)
 
     def _expired(self, connection: psycopg.Connection[dict[str, object]]) -> list[UUID]:
-        """End the waits whose time has passed, and have more people asked; the runs to ring."""
+        """Expire and escalate overdue waits; return the runs to wake."""
         overdue = connection.execute(_OVERDUE).fetchone() or {}
         runs: list[UUID] = []
         if overdue["expired"]:
@@ -173,7 +174,7 @@ class Sweeper(threading.Thread):
         return runs
 
     def _ring(self, connection: psycopg.Connection[dict[str, object]], runs: list[object]) -> None:
-        """Ring what may start; whoever cannot leaves it to the next sweep of who can."""
+        """Wake the runs, or leave them to the next sweep of a process that can."""
         if self._duty.ring is None:
             connection.execute(_UNRUNG, (runs,))
             return
