@@ -1,4 +1,4 @@
-"""The sockets of the pages: one run's tree as it works, a workspace's pulse, and the admin's."""
+"""WebSockets of the pages: one run's tree, a workspace's pulse, and the admin's."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ ASK_SECONDS = 10.0
 
 
 class RunConsumer(MemberConsumer):
-    """Everything about a run's tree: what the journal has, then what comes.
+    """WebSocket of a run's tree: the journals, then live updates.
 
-    The page asks once, with what it has: ``{"type": "resume", "after": {"<run>": seq}}``. It is
-    sent ``{"type": "lines", "lines": [...]}`` (``agents.live.page_lines``), and at last ``{"type":
-    "end"}``. A page whose socket was cut off asks again, and misses nothing.
+    The page sends one request, with its position: ``{"type": "resume", "after": {"<run>": seq}}``.
+    It receives ``{"type": "lines", "lines": [...]}`` (``agents.live.page_lines``), and finally
+    ``{"type": "end"}``. After a disconnect the page asks again, and misses nothing.
     """
 
     async def admitted(self) -> int | None:
-        """Find the run, and wait for the page to ask."""
+        """Find the run, and wait for the page's request."""
         wanted = self.scope["url_route"]["kwargs"]["run"]
         try:
             run = await orm.run_in_thread(lambda: find_run(self.access.workspace, wanted))
@@ -45,7 +45,7 @@ class RunConsumer(MemberConsumer):
         return None
 
     async def receive_json(self, content: Any, **kwargs: Any) -> None:
-        """Take the one request."""
+        """Accept the one request."""
         after = _after(content)
         if after is None or self._asked.is_set():
             await self.close(MALFORMED)
@@ -68,20 +68,20 @@ class RunConsumer(MemberConsumer):
 
 
 class WorkspaceConsumer(MemberConsumer):
-    """What moves in a workspace, in numbers: sent at first, and whenever something changes.
+    """WebSocket of a workspace's counts, sent at first and after each change.
 
     ``{"type": "pulse", "waiting": 2, "newest_waiting": 17, "live": 3, "newest_run": "0199...",
-    "calls": 1764..., "runs": 1764...}``; the last two rise with each change of what waits for a
-    person and of the runs, also when no number does.
+    "calls": 1764..., "runs": 1764...}``; the last two rise with each change of waiting calls and of
+    runs, even if no count changes.
     """
 
     async def admitted(self) -> int | None:
-        """Begin."""
+        """Start to follow the workspace."""
         self.alongside(self._follow())
         return None
 
     async def receive_json(self, content: Any, **kwargs: Any) -> None:
-        """Nothing is asked here."""
+        """Close the socket: it accepts no messages."""
         await self.close(MALFORMED)
 
     async def _follow(self) -> None:
@@ -103,29 +103,29 @@ class WorkspaceConsumer(MemberConsumer):
 
 
 class AdminConsumer(MemberConsumer):
-    """What moves in every workspace that a person belongs to: the one socket of an admin page.
+    """WebSocket of an admin page: the sum over all workspaces of a person.
 
     ``{"type": "pulse", "waiting": 2, "calls": 1764..., "runs": 1764..., "fleet": 1764...}``; the
-    last three rise with each change of what waits for a person, of the runs and, for operators of
-    the installation, of the workers. The page then fetches what it shows.
+    last three rise with each change of waiting calls, of runs and, for operators of the
+    installation, of workers. The page then fetches its contents again.
     """
 
     _reach: frozenset[int | None] = frozenset()
     _following: asyncio.Task[None] | None = None
 
     async def admitted(self) -> int | None:
-        """Begin."""
+        """Start to follow the workspaces."""
         self._follow_reach()
         return None
 
     async def receive_json(self, content: Any, **kwargs: Any) -> None:
-        """Nothing is asked here."""
+        """Close the socket: it accepts no messages."""
         await self.close(MALFORMED)
 
     def _admitted(self) -> int | None:
-        scope: Any = self.scope  # with ``heartbit_site.api.sockets``'s word on a key
+        scope: Any = self.scope  # ``heartbit_site.api.sockets`` adds "opened" for a key
         if "opened" in scope:
-            # A key that opens something belongs to one workspace, whose socket it may open.
+            # A valid key belongs to one workspace and may open only that one's socket.
             return scope["opened"] if isinstance(scope["opened"], int) else ABSENT
         user: Any = self.scope["user"]
         if not user.is_authenticated:
@@ -160,7 +160,7 @@ class AdminConsumer(MemberConsumer):
                 news = await subscription.next()
                 now: dict[str, Any] = {
                     "waiting": sum(one.pulse.waiting for one in news),
-                    # Not the highest: another workspace's may hide a change.
+                    # Not the maximum: one workspace's could hide a change of another's.
                     **{kind: sum(one.revisions[kind] for one in news) for kind in kinds},
                 }
                 if now != last:
@@ -169,7 +169,7 @@ class AdminConsumer(MemberConsumer):
 
 
 def _reach_of(user_id: int) -> frozenset[int | None]:
-    """The workspaces that a person belongs to by now; None stands for all of them."""
+    """Return the ids of the workspaces of a person; None stands for all of them."""
     user = get_user_model().objects.filter(pk=user_id, is_active=True).first()
     if user is None:
         return frozenset()
@@ -179,7 +179,7 @@ def _reach_of(user_id: int) -> frozenset[int | None]:
 
 
 def _after(content: Any) -> dict[UUID, int] | None:
-    """What a page says that it has; None: it says something else."""
+    """Return the page's position in its request; None if the request is malformed."""
     after = content.get("after", {})
     if content.get("type") != "resume" or not isinstance(after, dict):
         return None
