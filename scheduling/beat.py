@@ -1,4 +1,4 @@
-"""Entries of Celery Beat that belong to schedules themselves; people's schedules are rows."""
+"""Celery Beat entries for the upkeep of schedules; people's schedules are rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ BEAT_SCHEDULE = {
     "heartbit-prune-firings": {
         "task": queues.PRUNE_FIRINGS,
         "schedule": PRUNE_FIRINGS_SECONDS,
-        # Without a worker nothing piles up: the next one deletes the same rows.
+        # Expired messages are not missed: the next one deletes the same rows.
         "options": {"queue": queues.SYSTEM, "expires": PRUNE_FIRINGS_SECONDS},
     },
 }
