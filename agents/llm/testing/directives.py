@@ -1,21 +1,21 @@
-"""What a request asks the wire server to do, written into the user's text.
+"""Directives to the wire server, written into the user's text.
 
 A directive is ``[[name: value]]``; JSON inside may hold further directives, for sub-agents::
 
     [[calls: current_time {}, calculate {"expression": "1+1"}]]  call these, then answer
     [[then: save {"key": "a"}]]        after those results call this too; may be repeated
     [[delegate: {"agent": "writer", "task": "Write. [[calls: clock {}]]"}, {...}]]
-    [[rounds: 5]]                      repeat all calls so many times before the answer
+    [[rounds: 5]]                      repeat all calls this often before the answer
     [[text: The answer.]]              the answer; [[tokens: 200]] for a long one
     [[thinking: Hmm.]]                 reasoning before it
     [[latency: 200]] [[stream: 500]]   milliseconds before the first and over all further pieces
     [[chunks: 10]]                     pieces of the text
-    [[clock: 100]]                     so many pieces, each the time at which it is sent and ";"
+    [[clock: 100]]                     this many pieces, each its time of sending and ";"
     [[error: 429 retry_after=2]]       refuse; [[error: 503 page=html times=1]] only the first time
     [[event: overloaded_error]]        an error event in the middle of the stream; also with times=;
                                        with held=1 it is sent on ``POST /release/<run>``
-    [[cut: 300]]                       close the connection after so many bytes; also with times=
-    [[hang: headers]] [[hang: stream]] say nothing at all, or nothing more; also with times=
+    [[cut: 300]]                       close the connection after this many bytes; also with times=
+    [[hang: headers]] [[hang: stream]] send nothing at all, or nothing more; also with times=
     [[run: order-17]]                  the key of the statistics and the ledger
 """
 
@@ -40,13 +40,13 @@ _FIGURES = {
 
 Call = tuple[str, dict[str, Any]]
 
-#: Stands in a text for the time at which it is sent, in seconds since 1970.
+#: Placeholder in a text for its time of sending, in seconds since 1970.
 CLOCK = "@clock@"
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something that goes wrong: ``error``, ``event``, ``cut`` or ``hang``, with its options."""
+    """A fault: ``error``, ``event``, ``cut`` or ``hang``, with its options."""
 
     kind: str
     value: str
@@ -55,7 +55,7 @@ class Fault:
 
 @dataclass(slots=True)
 class Script:
-    """The directives of one text; None where it says nothing."""
+    """Directives of one text; None for those that are missing."""
 
     rounds: list[list[Call]] = field(default_factory=list)
     repeat: int = 1
@@ -70,7 +70,7 @@ class Script:
 
 
 def parse_script(text: str) -> Script:
-    """Read the directives in ``text``; unknown ones are ignored, for the text may be anyone's."""
+    """Parse the directives in ``text``; ignore unknown ones, since the text may be anyone's."""
     script = Script()
     position = 0
     while start := _START.search(text, position):
@@ -104,7 +104,7 @@ def _set(script: Script, name: str, value: str) -> None:
 
 
 def _calls(name: str, text: str, position: int) -> tuple[list[Call], int]:
-    """Read calls up to the closing brackets; JSON is decoded, so brackets inside do not count."""
+    """Parse calls up to the closing brackets; JSON is decoded, so brackets inside do not count."""
     calls: list[Call] = []
     tasks: list[dict[str, Any]] = []
     while position < len(text) and not text.startswith("]]", position):
