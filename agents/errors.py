@@ -18,11 +18,7 @@ class AgentNotFoundError(NotFoundError):
 
 
 class SubAgentUnavailableError(AgentNotFoundError):
-    """A sub-agent was deleted or stopped after the model was offered it.
-
-    Attributes:
-        agent: Name of the sub-agent.
-    """
+    """A sub-agent was deleted or stopped after the model was offered it."""
 
     def __init__(self, message: str, agent: str) -> None:
         super().__init__(message)

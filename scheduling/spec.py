@@ -36,9 +36,6 @@ class Rule:
     """A rule that only an installation can apply, because it knows its time zones.
 
     Files and saving apply it (``CheckedSpec``); clients check only types and bounds.
-
-    Attributes:
-        check: Function as those in ``rules``.
     """
 
     check: Callable[[Any], Any]

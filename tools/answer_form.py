@@ -99,7 +99,6 @@ def _object(form: Mapping[str, Any]) -> list[str]:
 
 
 def _said(schema: object) -> str:
-    """Return a schema on one line: type, other keywords, description."""
     if not isinstance(schema, dict):
         return "" if schema is True else _json(schema)
     kind = schema.get("type", "")

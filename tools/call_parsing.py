@@ -32,7 +32,6 @@ class ParsedCall:
     """A parsed and valid call.
 
     Attributes:
-        spec: Spec of the tool.
         arguments: Parsed arguments, defaults included.
         keywords: Keyword arguments of the function, without the context.
     """

@@ -17,9 +17,6 @@ class Isolation:
     It stores not only every ``Exception``: ``SystemExit`` on an event loop would end the process,
     and with it every other run. Cancellation and ``KeyboardInterrupt`` belong to the caller and
     pass.
-
-    Attributes:
-        error: Exception that was raised, if any.
     """
 
     def __init__(self) -> None:

@@ -75,9 +75,7 @@ class PreparedCall:
     """A call that may be executed: resolved, parsed, valid and not refused.
 
     Attributes:
-        spec: Spec of the tool.
         arguments: Parsed arguments, as they are shown, digested and approved.
-        keywords: Keyword arguments of the function.
         max_output_bytes: Limit of the rendered result in UTF-8 bytes.
         timeout_seconds: Limit of the execution: the lesser of the tool's own and the caller's.
     """
@@ -94,9 +92,7 @@ class PendingApprovalCall:
     """A valid call that a person has to approve first.
 
     Attributes:
-        spec: Spec of the tool.
         arguments: Parsed arguments, defaults included, as they are shown and digested.
-        reason: Reason for asking.
     """
 
     spec: ToolSpec

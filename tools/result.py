@@ -20,7 +20,6 @@ class ToolResult:
         content: Text that Postgres can store, within the byte limit.
         status: ``invalid``: the call itself was wrong; ``refused``: by policy; ``error``: the tool
             raised; ``timeout``: it took too long, and may still have had its effect.
-        truncated: True if ``content`` was truncated.
     """
 
     content: str

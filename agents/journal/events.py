@@ -44,12 +44,10 @@ class RunForked:
     """Marks the fork point: earlier events were copied from the source run's journal.
 
     Attributes:
-        source: Id of the source run.
         seq: The last event that was copied.
         turn: The last turn that was copied; with replaced arguments its calls run again.
         edits: Changes relative to the source: ``task``, ``call``, ``arguments``, ``result``,
             ``message``, ``version``.
-        by: Name of the person who forked.
         thread: Earlier runs of the source's conversation, each {task, output, steers}.
     """
 
@@ -104,10 +102,6 @@ class ModelCut:
 
     Providers bill partial answers without reporting their size: ``usage`` is an estimate from the
     length of the request and of the text received.
-
-    Attributes:
-        turn: Turn of the call.
-        reason: One sentence for a person.
     """
 
     type: ClassVar[str] = "model.cut"
@@ -124,10 +118,6 @@ class ModelDelayed:
     """The provider or Heartbit's limiter requires a long pause; the run waits without a worker.
 
     Attributes:
-        turn: Turn of the delayed call.
-        key: Key of the timer's wait.
-        reason: One sentence for a person.
-        delay_seconds: Length of the pause.
         attempts: Failed attempts so far; a pause by Heartbit's own limiter does not count.
     """
 
@@ -167,7 +157,6 @@ class ApprovalRequested:
 
     Attributes:
         timeout_seconds: Seconds until the undecided call is refused; None: never.
-        needed: Number of approvals required.
         group: Group whose members may decide; empty: anyone with the right to decide.
         escalate_seconds: Seconds until the undecided call is escalated; None: never.
         escalate_group: Group that may decide as well after the escalation; empty: anyone with the
@@ -215,7 +204,6 @@ class ApprovalEscalated:
     """A call was not decided in time: more people may decide. Written by the sweeper.
 
     Attributes:
-        key: Key of the wait, which stays open.
         group: Group that may decide from now on as well; empty: anyone with the right to decide.
     """
 
@@ -233,7 +221,6 @@ class DecisionLapsed:
 
     Attributes:
         key: Key of the wait that the decision had resolved.
-        reason: One sentence for a person.
     """
 
     type: ClassVar[str] = "decision.lapsed"
@@ -325,8 +312,6 @@ class RunSteered:
     """A message to the running run; its next model call includes it. Written by the steer.
 
     Attributes:
-        text: Text of the message.
-        by: Name of the sender, for display.
         source: ``person`` (or a program) grants the run new turns; ``agent`` does not.
     """
 
@@ -349,7 +334,6 @@ class RunSucceeded:
     """The run ended with a final answer.
 
     Attributes:
-        output: Text of the answer.
         finish_reason: ``length`` if the answer was truncated at max_tokens.
         structured: Answer in the form of the agent's response schema, if it has one.
     """
@@ -366,7 +350,6 @@ class RunFailed:
 
     Attributes:
         kind: ``limit``, ``model``, ``output``, ``tool``, ``definition`` or ``internal``.
-        message: One sentence for a person.
         limit: Name of the limit, if kind is ``limit``.
         partial: The last text produced before the end.
     """

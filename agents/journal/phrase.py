@@ -16,7 +16,6 @@ class Phrase:
     Attributes:
         title: Summary, beginning in lower case.
         text: Text of a model, a tool or a person, or the reason; possibly long.
-        tone: The colour.
         icon: Name of a Material Symbols icon.
         note: Figures and other details.
     """

@@ -65,7 +65,6 @@ def _joined(value: Value, call: str) -> Phrase:
 
 
 def _rang(value: Value, call: str) -> Phrase:
-    """Describe the end of a pause."""
     return Phrase("the pause is over", "", "timer", "info")
 
 

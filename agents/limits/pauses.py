@@ -27,9 +27,7 @@ class PauseTarget:
     """A queue, workspace or tool, or everything, as the target of a pause.
 
     Attributes:
-        queue: Name of the queue, for kind ``queue``.
         workspace: Workspace that is stopped or in which a tool is stopped; None: all.
-        tool: Name of the tool, for kind ``tool``.
     """
 
     kind: PauseKind
@@ -165,5 +163,4 @@ def _halts(workspace_id: int) -> Q:
 
 
 def _who(pause: Pause) -> str:
-    """Return who paused, with their reason if there is one."""
     return f"{pause.by} ({pause.reason})" if pause.reason else pause.by

@@ -23,7 +23,6 @@ class CallView:
 
     Attributes:
         arguments: Arguments as the model, or the person who started the run, wrote them.
-        reason: Reason for asking a person.
         asked: True while the call waits for a person's decision.
         doubt: True while the call waits for a person to resolve its outcome.
         decision: Value of the wait that a person resolved, with the time.

@@ -110,7 +110,6 @@ class MemberConsumer(AsyncJsonWebsocketConsumer):
         await asyncio.gather(*self._stop(), return_exceptions=True)
 
     def _stop(self) -> list[asyncio.Task[None]]:
-        """Cancel all tasks but the current one, and return them."""
         tasks = [task for task in self._tasks if task is not asyncio.current_task()]
         for task in tasks:
             task.cancel()

@@ -22,7 +22,6 @@ class Pulse:
     """Counts of one workspace, or of all.
 
     Attributes:
-        waiting: Number of waits for a person.
         newest_waiting: Id of the newest wait for a person; 0: none.
         live: Number of runs that have not ended, without sub-agents.
         newest_run: Id of the newest run; None: none.

@@ -16,7 +16,6 @@ class Timeline:
     """Spans of a run, each a part of the run's view.
 
     Attributes:
-        parts: Spans by name.
         changed: Spans that the last event changed; None: removed.
     """
 

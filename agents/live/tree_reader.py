@@ -18,7 +18,6 @@ class TreeReader:
     """Position of one reader in a tree.
 
     Attributes:
-        root_id: Run at the top.
         seqs: Last event read, by run. A reader's claim is limited to the tree's own runs and to the
             ends of their journals.
         over: True if every run had ended at the last read.

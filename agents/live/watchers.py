@@ -121,7 +121,6 @@ async def watch(
 
 
 async def _told(place: _Place, known: dict[UUID, int]) -> AsyncIterator[Batch]:
-    """Yield the batches of a watcher's place."""
     if place.begun:
         yield Batch(place.begun)
     while (told := await place.told.get()) is not None:

@@ -142,7 +142,6 @@ def _say_question(event: events.Event, name_of: Namer) -> Phrase:
 
 
 def _figures(event: events.ModelAnswered | events.ModelCut | events.ContextSummarized) -> str:
-    """Return the tokens, duration and cost of a model call."""
     used = event.usage
     figures = [f"{used.input_tokens:,} in", f"{used.output_tokens:,} out"]
     figures.append(duration(timedelta(milliseconds=event.duration_ms)))

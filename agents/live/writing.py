@@ -16,7 +16,6 @@ class Writing:
 
     Attributes:
         next: Expected offset of the next piece.
-        kind: Kind of the last piece.
         gap: True if a piece was lost.
     """
 

@@ -13,11 +13,7 @@ if TYPE_CHECKING:
 
 
 class ProviderClient(httpx.AsyncClient):
-    """httpx's interface over aiohttp's connections, for SDKs; adapters use the session itself.
-
-    Attributes:
-        session: Session with the connections.
-    """
+    """httpx's interface over aiohttp's connections, for SDKs; adapters use the session itself."""
 
     def __init__(self, session: aiohttp.ClientSession, tls: ssl.SSLContext) -> None:
         # httpx itself must not read the environment: for a proxy it would build its own transport,

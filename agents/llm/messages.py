@@ -108,7 +108,6 @@ class ChatRequest:
         tool_choice: ``auto``, ``required`` (some tool) or ``none``.
         max_tokens: Limit of the answer; always sent.
         temperature: Sampling temperature; None: the provider's default.
-        stop: Sequences that end the answer.
         timeout_seconds: Limit of the whole call, over all attempts and waits of wrappers.
         examples: Example calls, put before the conversation for models that need examples
             (``Profile.tools == "constrained_json"``); others do not get them.

@@ -21,9 +21,7 @@ class Provider:
     """One provider.
 
     Attributes:
-        wire: Dialect of the provider.
         base_url: Base URL, unless ``<NAME>_BASE_URL`` is set; empty if there is no default.
-        key_env: Environment variable of the key.
         key_required: True if the provider answers only with a key.
         default_model: Model if the user names none; empty if there is no default.
         profile: Returns the capabilities of one of its models.

@@ -18,8 +18,6 @@ class Attempt:
     """Counter of one attempt.
 
     Attributes:
-        request: Request of the attempt.
-        turn: Turn of the run.
         characters: Characters of the answer received so far, thinking included.
         began: Start of the attempt, on the process's monotonic clock.
     """

@@ -44,8 +44,6 @@ class Turn:
     Attributes:
         number: Number of the turn, from 1.
         asked_seq: Last event that the request included.
-        seq: Sequence number of the answer.
-        answer: The answer.
         results: Finished calls by call id, in the order in which they ended.
         closed_seq: Sequence number of the last result; None while one is missing.
     """

@@ -167,7 +167,6 @@ class Ports:
     """Environment of the loop, without the journal.
 
     Attributes:
-        model: Model of the run, with its fallbacks.
         cost: Returns the price of usage in US dollars; None: unknown.
         strong: Stronger model, used after several unusable answers of the run's own.
         settled: Called when a model call's usage is in the journal, or never will be.

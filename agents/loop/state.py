@@ -63,14 +63,12 @@ class CallState:
 
     Attributes:
         call_id: Heartbit's id, ``turn.index``.
-        call: Call as the model wrote it.
         asked: Open or resolved approval request, if the call needs approval.
         lapsed: Number of approvals whose approver had lost the right before the call ran.
         started: Effect class of the tool once its intent is journaled: it may already have acted.
         questions: Number of times a person was asked for the call's outcome.
         doubt: Latest request for the outcome, unless the call was started again since.
         keys: Keys of the waits it suspended for.
-        finished: Result, once journaled.
     """
 
     call_id: str
@@ -89,8 +87,6 @@ class SteeringMessage:
     """Message to a running run.
 
     Attributes:
-        seq: Sequence number of its event.
-        text: Text of the message.
         source: Kind of sender, as in ``RunSteered``.
     """
 
@@ -119,14 +115,11 @@ class RunState:
         resolved: Waits that ended since the last turn closed.
         worked_seconds: Duration of earlier slices, without time spent waiting or queued.
         cancel_reason: Reason of a cancel request, if there is one.
-        input_tokens: Tokens read by the model so far.
-        output_tokens: Tokens written by the model so far.
         team_tokens: Tokens used by its ended sub-agents.
         cost_usd: Cost of all these tokens, as far as prices are known.
         poor: Number of unusable answers in a row, up to the last one.
         escalated: True once the stronger model takes over after too many unusable answers.
         finish_reason: Finish reason of the model's last answer.
-        last_text: Last text of the model.
         streamed: Text of the model call in flight; not journaled.
     """
 

@@ -36,10 +36,8 @@ class Sender:
     """Sender of a message.
 
     Attributes:
-        address: Address of the sender.
         origin: Origin of the agents that the sender can write to, as in ``Agent``.
         run: Run that writes; None: a person does.
-        call_id: Tool call of the run.
         by: Person; None: an agent writes.
     """
 
@@ -144,7 +142,6 @@ def _known(sender: Sender) -> QuerySet[Agent]:
 
 
 def _above(sender: Sender) -> Agent | None:
-    """Return the agent of the parent run."""
     if sender.run is None or sender.run.parent_id is None:
         return None
     return Agent.objects.filter(versions__runs=sender.run.parent_id).first()

@@ -47,7 +47,6 @@ class Draft:
         hops: See ``guard.hops_of``.
         thread: Name of the thread; empty: the message begins a new one.
         answered: Message being answered, whose thread is used.
-        run_id: Run that the message starts.
         expires_at: Time after which no run waits for an answer.
     """
 

@@ -55,7 +55,6 @@ def fenced(text: str) -> tuple[Fenced, ...]:
 
 
 def _outdented(line: str, columns: int) -> str:
-    """Return the line without the indentation of its fence."""
     blank = len(line) - len(line.lstrip(" \t"))
     return line[min(columns, blank) :]
 

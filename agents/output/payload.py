@@ -59,9 +59,6 @@ class TaskPayload(BaseModel):
 
     Attributes:
         action: One verb in lower case, such as ``review`` or ``deploy``.
-        spec: Specification of the task.
-        inputs: Inputs of the task, by name.
-        constraints: Constraints to observe.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)

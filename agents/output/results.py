@@ -31,9 +31,7 @@ class Artifact:
     """One product of a run.
 
     Attributes:
-        kind: Kind of the product.
         name: Unique in its result.
-        content: Text of the product.
         language: Language of code as its author named it (``python``), or ``json`` for data; may be
             empty.
     """
@@ -51,10 +49,6 @@ class Metrics:
     Attributes:
         duration_ms: From its creation to its end.
         queued_ms: Part of ``duration_ms`` until a worker first claimed the run.
-        model_calls: Number of answers received from models.
-        tool_calls: Number of calls that the models made.
-        input_tokens: Tokens read by the models.
-        output_tokens: Tokens written by the models.
         cost_usd: Decimal number of US dollars; None if a price is unknown.
     """
 
@@ -73,11 +67,9 @@ class TaskResult:
 
     Attributes:
         status: ``partial`` if the run did not succeed but has text or data.
-        data: Structured answer; None if there is none.
         text: Answer, or the part that was produced.
         artifacts: Code blocks of the text, then the data, then the whole answer under its artifact
             names.
-        metrics: Time and usage.
         error: Reason for not succeeding, as one sentence; None if the run succeeded.
     """
 

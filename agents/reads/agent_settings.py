@@ -42,7 +42,6 @@ def spec_of(agent: Agent) -> AgentSpec:
 
 
 def _columns(row: Agent | ToolBinding, names: tuple[str, ...]) -> dict[str, Any]:
-    """Return the values of these columns, choices as plain text."""
     values = {name: getattr(row, name) for name in names}
     return {
         name: value.value if isinstance(value, Enum) else value for name, value in values.items()

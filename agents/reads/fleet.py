@@ -88,7 +88,6 @@ class PauseNow:
         kind: queue, workspace, tool or all.
         name: Name of the queue or tool, or slug of the workspace; empty for ``all``.
         workspace: Slug of the one workspace where a tool is disabled; else empty.
-        reason: Reason given; may be empty.
         by_operator: True if an operator paused; else a manager of the workspace.
     """
 
@@ -139,7 +138,6 @@ class QueueNow:
         oldest_seconds: Waiting time of the oldest run in ``depth``; 0 if it is empty.
         served: True if a live worker that is not leaving serves the queue.
         workers: Number of such workers.
-        paused: True if the queue is paused.
     """
 
     name: str

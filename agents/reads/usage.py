@@ -185,8 +185,6 @@ class Usage:
         queued: Number of runs that could start now if slots were free.
         unpriced: Number of calls of this month whose price is unknown.
         days: Last ``DAYS`` days, today last.
-        day_ends: Start of the next day.
-        month_ends: Start of the next month.
     """
 
     tier: str

@@ -23,7 +23,6 @@ class ActiveRun:
     """A run claimed by this process.
 
     Attributes:
-        task: Task that runs the slice.
         why: Reason for stopping the slice, once it is being stopped.
     """
 

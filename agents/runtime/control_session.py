@@ -43,7 +43,6 @@ class ControlSession:
     """Control session of a process.
 
     Attributes:
-        worker_id: Id of the heartbeat row.
         worker_name: ``host:pid``.
         on_wanted: Called at each heartbeat with the action requested of the process: ``stop`` or
             ``restart``.

@@ -65,8 +65,6 @@ class ExecutorConfig:
     Attributes:
         database_url: Connection of the journal's pool.
         direct_url: Connection of the control session; never through a transaction pooler.
-        home: Placement of the runs that it executes.
-        queues: The fleet queues it serves.
         slots: Largest number of runs held at once.
         lease_seconds: Time without a heartbeat after which the process counts as lost.
         default_model: ``provider:model`` for runs without a model of their own or their

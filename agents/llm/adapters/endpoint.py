@@ -12,8 +12,6 @@ class Endpoint:
 
     Attributes:
         provider: Name of the provider in ``agents.llm.providers``.
-        model: Name of the model at the provider.
-        url: Complete URL of the requests.
         key_env: Environment variable of the key, named in error messages.
         secret: Key, or an empty string; never shown, and removed from error messages.
         reuse: True if connections are kept for the next request. llama.cpp's server closes each

@@ -24,8 +24,6 @@ class Limits:
     Attributes:
         deadline: End of the whole call, in the event loop's time.
         whole_seconds: Time limit of the whole call, for the error message.
-        idle_seconds: Longest silence between two pieces.
-        max_bytes: Largest size of the answer.
     """
 
     deadline: float

@@ -62,7 +62,6 @@ class PartialCall:
 
     Attributes:
         kind: ``unknown`` until the head is complete, then ``call`` or ``answer``.
-        name: Name of the tool, once known.
         text: Answer decoded so far.
     """
 

@@ -37,9 +37,7 @@ class Reply:
     """One scripted answer.
 
     Attributes:
-        text: Text of the answer.
         tool_calls: Calls of the answer; ``calls()`` is shorter.
-        thinking: Reasoning blocks.
         deltas: Number of pieces of the text.
         delay_seconds: Silence before the first piece.
         gap_seconds: Silence between two pieces.

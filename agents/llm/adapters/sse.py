@@ -19,7 +19,6 @@ class SentEvent:
 
     Attributes:
         event: Name of the event; often empty.
-        data: Lines of data, joined.
     """
 
     event: str

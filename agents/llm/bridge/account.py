@@ -20,7 +20,6 @@ class Account:
 
     Attributes:
         provider: Name of the provider in ``known.KNOWN``.
-        model: Name of the model at the provider.
         key_source: Source of the key, named in error messages.
         secret: Key, or an empty string; never shown, and removed from error messages.
         base_url: Base URL other than the provider's own, or an empty string.

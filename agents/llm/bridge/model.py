@@ -37,7 +37,6 @@ class BridgedModel:
     """A model of a provider without an adapter of Heartbit's own.
 
     Attributes:
-        account: Model and access to it.
         client: Client of the process; providers whose SDK accepts one send their requests over it.
         profile: Profile, of which limits and refusals apply; tools are always native.
         timeouts: Longest silence of the provider.

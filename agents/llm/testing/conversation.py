@@ -18,7 +18,6 @@ class Conversation:
     """One request.
 
     Attributes:
-        script: Directives of the last user text.
         run: Key of the conversation: its ``run`` directive or a digest of its first user text.
         turn: Number of assistant messages so far.
         round: Number of assistant messages since the last user text.
@@ -26,7 +25,6 @@ class Conversation:
         native_tools: True if tools are offered and may be called.
         schema_answer: For a request with ``response_format``: name of the branch that answers in
             text, or an empty string if only calls are allowed; None without ``response_format``.
-        stream: True if events are requested.
     """
 
     script: Script

@@ -235,7 +235,6 @@ class WireServer:
                 pass  # send nothing: the client has to time out
 
     def _end(self, connection: Connection, event: bytes) -> None:
-        """Send the last event of a stream that has begun."""
         connection.write(as_chunk(event) + LAST_CHUNK)
         self._failed()
         connection.finished()

@@ -110,7 +110,6 @@ class BreakerModel:
 
     Attributes:
         account: Name of the account, as for ``LimitedModel``.
-        uniform: Draws a number between two others.
     """
 
     model: ChatModel

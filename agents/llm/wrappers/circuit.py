@@ -40,7 +40,6 @@ class Circuit:
         failures: Times of the failures since the last success.
         openings: Number of openings since the circuit was last closed.
         open_until: Time of the next probe, while open.
-        probe: Name of the probe in flight.
         probe_until: Time at which that probe is given up.
     """
 

@@ -144,7 +144,6 @@ class LimitedModel:
 
     Attributes:
         account: Name of the account, for example ``openai:`` and the key's name.
-        sleep: Waits a number of seconds.
     """
 
     model: ChatModel

@@ -27,7 +27,6 @@ class RetryPolicy:
     Attributes:
         max_retries: Attempts after the first.
         base_delay_ms: Longest wait before the first retry; doubled with each.
-        max_delay_ms: Upper limit of the doubling.
         hold_seconds: Longest wait made here. For a longer one that a server requests the error is
             raised, so that the run can be suspended until then.
     """
@@ -45,10 +44,6 @@ class RetryingModel:
     Every new attempt is announced with ``Restarted``, so retries are safe even after text was
     streamed. ``ChatRequest.timeout_seconds`` covers all attempts and waits. A refusal by Heartbit's
     own limiter is no attempt: ``ThrottledError`` passes through.
-
-    Attributes:
-        sleep: Waits a number of seconds.
-        uniform: Draws a number between two others.
     """
 
     model: ChatModel
