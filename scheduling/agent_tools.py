@@ -183,8 +183,8 @@ def _steps_to(run: Run) -> int:
     hops, limit = hops_to(run), int(settings.HEARTBIT_MAX_MESSAGE_HOPS)
     if hops > limit:
         raise MessageLimitReachedError(
-            f"{hops} messages and plans in a row led to this task, and {limit} may: plan nothing "
-            "more, and say in your answer what is left to do."
+            f"{hops} messages and plans in a row led to this task, and the limit is {limit}: plan "
+            "nothing more, and say in your answer what is left to do."
         )
     return hops
 

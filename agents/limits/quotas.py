@@ -95,6 +95,6 @@ def quota_blocked_reason(run: Run) -> str:
     tier, at_once = full
     at_work = "one run" if at_once == 1 else f"{at_once:,} runs"
     return (
-        f"The workspace may have {at_work} at work at once (tier {tier}): this one starts when one "
-        "of these ends or waits itself."
+        f"The workspace is limited to {at_work} at once (tier {tier}): this one starts when "
+        "another one ends or waits."
     )

@@ -75,7 +75,7 @@ class Notifier:
             self._stirred.set()
 
     def flush(self, seconds: float = FLUSH_SECONDS) -> None:
-        """Wait until everything is sent; return at once if Valkey does not answer."""
+        """Wait up to ``seconds`` until everything is sent; not at all while Valkey is down."""
         if self._thread is not None and not self._fails:
             self._idle.wait(seconds)
 

@@ -3,7 +3,7 @@
 Usage::
 
     [first, second] = turns(journal)
-    state = replay_to(journal, second.asked_seq, thread)  # the state that turn 2's request shows
+    state = replay_to(journal, second.asked_seq, thread)  # the state of turn 2's request
     journal[: last_seq_of_turn(journal, 1)]               # the events that decide turn 2
 """
 

@@ -52,7 +52,8 @@ def check_rate(sender: Sender) -> None:
     sent = Message.objects.filter(workspace=sender.workspace, sender=sender.address)
     if sent.filter(created_at__gt=Now() - WINDOW).count() >= limit:
         raise MessageLimitReachedError(
-            f"An agent may write {limit} messages a minute, and you have: go on without, or later."
+            f"An agent's limit is {limit} messages a minute, and you have reached it: continue "
+            "without, or send it later."
         )
 
 
@@ -73,8 +74,8 @@ def hops_of(sender: Sender, answered: Message | None = None) -> int:
     limit: int = settings.HEARTBIT_MAX_MESSAGE_HOPS
     if hops > limit:
         raise MessageLimitReachedError(
-            f"{hops} messages in a row led to this one, and {limit} may: end it here, and say in "
-            "your answer what is left to do."
+            f"{hops} messages in a row led to this one, and the limit is {limit}: end it here, and "
+            "say in your answer what is left to do."
         )
     return hops
 

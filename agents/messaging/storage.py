@@ -73,7 +73,7 @@ def checked_text(text: str) -> str:
         raise EmptyTaskError("The message is empty: say what the other one should know.")
     if len(words) > MOST_CHARACTERS:
         raise RecipientError(
-            f"The message has {len(words):,} characters, and {MOST_CHARACTERS:,} may be sent: "
+            f"The message has {len(words):,} characters, and the limit is {MOST_CHARACTERS:,}: "
             "shorten it."
         )
     return words
@@ -90,7 +90,7 @@ def checked_entry(text: str) -> str:
     size = len(json.dumps(words, ensure_ascii=False).encode())
     if size > MOST_OF_AN_ENTRY:
         raise RecipientError(
-            f"The message takes {size:,} bytes in an inbox, and {MOST_OF_AN_ENTRY:,} may be sent: "
+            f"The message takes {size:,} bytes in an inbox, and the limit is {MOST_OF_AN_ENTRY:,}: "
             "shorten it, or send it in parts."
         )
     return words
@@ -105,7 +105,7 @@ def checked_thread(thread: str) -> str:
     name = clean_text(thread).strip()
     if len(name) > MOST_OF_A_THREAD:
         raise RecipientError(
-            f"The thread's name has {len(name):,} characters, and {MOST_OF_A_THREAD} may be: "
+            f"The thread's name has {len(name):,} characters, and the limit is {MOST_OF_A_THREAD}: "
             "shorten it."
         )
     return name

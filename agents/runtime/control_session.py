@@ -83,7 +83,7 @@ class ControlSession:
         self._hurry = asyncio.Event()
 
     async def proven(self) -> None:
-        """Wait until the process holds its lock and has a recent heartbeat, so owns its runs."""
+        """Wait until the process holds its lock and has a recent heartbeat: it owns its runs."""
         while True:
             await self._locked.wait()
             if time.monotonic() - self._proven_at < self._lease_seconds:

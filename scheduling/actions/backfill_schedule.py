@@ -39,7 +39,7 @@ def backfill_schedule(schedule: Schedule, begin: datetime, end: datetime, *, by:
 
     Raises:
         ScheduleError: The span is not in the past.
-        ScheduleConflictError: It has more than 200 slots, or none that could be made up for.
+        ScheduleConflictError: The span has more than 200 occurrences, or none without a run.
     """
     locked = Schedule.objects.select_for_update(no_key=True, of=("self",))
     row = locked.select_related("agent", "workspace").get(pk=schedule.pk)
