@@ -1,4 +1,4 @@
-"""Definitions, runs, the loop, orchestration and live output."""
+"""App of definitions, runs, the loop, orchestration and live output."""
 
 from __future__ import annotations
 

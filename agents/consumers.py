@@ -1,4 +1,4 @@
-"""The sockets of the pages: one run's tree as it works, a workspace's pulse, and the admin's."""
+"""WebSockets of the pages: one run's tree, a workspace's pulse, and the admin's."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ ASK_SECONDS = 10.0
 
 
 class RunConsumer(MemberConsumer):
-    """Everything about a run's tree: what the journal has, then what comes.
+    """WebSocket of a run's tree: the journals, then live updates.
 
-    The page asks once, with what it has: ``{"type": "resume", "after": {"<run>": seq}}``. It is
-    sent ``{"type": "lines", "lines": [...]}`` (``agents.live.page_lines``), and at last ``{"type":
-    "end"}``. A page whose socket was cut off asks again, and misses nothing.
+    The page sends one request, with its position: ``{"type": "resume", "after": {"<run>": seq}}``.
+    It receives ``{"type": "lines", "lines": [...]}`` (``agents.live.page_lines``), and finally
+    ``{"type": "end"}``. After a disconnect the page asks again, and misses nothing.
     """
 
     async def on_admitted(self) -> int | None:
-        """Find the run, and wait for the page to ask."""
+        """Find the run, and wait for the page's request."""
         wanted = self.scope["url_route"]["kwargs"]["run"]
         try:
             run = await orm.run_in_thread(lambda: find_run(self.access.workspace, wanted))
@@ -45,7 +45,7 @@ class RunConsumer(MemberConsumer):
         return None
 
     async def receive_json(self, content: Any, **kwargs: Any) -> None:
-        """Take the one request."""
+        """Accept the one request."""
         after = _after(content)
         if after is None or self._asked.is_set():
             await self.close(MALFORMED)
@@ -68,11 +68,11 @@ class RunConsumer(MemberConsumer):
 
 
 class WorkspaceConsumer(MemberConsumer):
-    """What moves in a workspace, in numbers: sent at first, and whenever something changes.
+    """WebSocket of a workspace's counts, sent at first and after each change.
 
     ``{"type": "pulse", "waiting": 2, "newest_waiting": 17, "live": 3, "newest_run": "0199...",
-    "calls": 1764..., "runs": 1764...}``; the last two rise with each change of what waits for a
-    person and of the runs, also when no number does.
+    "calls": 1764..., "runs": 1764...}``; the last two rise with each change of waiting calls and of
+    runs, even if no count changes.
     """
 
     async def on_admitted(self) -> int | None:
@@ -81,7 +81,7 @@ class WorkspaceConsumer(MemberConsumer):
         return None
 
     async def receive_json(self, content: Any, **kwargs: Any) -> None:
-        """Nothing is asked here."""
+        """Close the socket: it accepts no messages."""
         await self.close(MALFORMED)
 
     async def _follow(self) -> None:
@@ -103,11 +103,11 @@ class WorkspaceConsumer(MemberConsumer):
 
 
 class AdminConsumer(MemberConsumer):
-    """What moves in every workspace that a person belongs to: the one socket of an admin page.
+    """WebSocket of an admin page: the sum over all workspaces of a person.
 
     ``{"type": "pulse", "waiting": 2, "calls": 1764..., "runs": 1764..., "fleet": 1764...}``; the
-    last three rise with each change of what waits for a person, of the runs and, for operators of
-    the installation, of the workers. The page then fetches what it shows.
+    last three rise with each change of waiting calls, of runs and, for operators of the
+    installation, of workers. The page then fetches its contents again.
     """
 
     _reach: frozenset[int | None] = frozenset()
@@ -119,7 +119,7 @@ class AdminConsumer(MemberConsumer):
         return None
 
     async def receive_json(self, content: Any, **kwargs: Any) -> None:
-        """Nothing is asked here."""
+        """Close the socket: it accepts no messages."""
         await self.close(MALFORMED)
 
     def _admitted(self) -> int | None:
@@ -169,7 +169,7 @@ class AdminConsumer(MemberConsumer):
 
 
 def _reach_of(user_id: int) -> frozenset[int | None]:
-    """The workspaces that a person belongs to by now; None stands for all of them."""
+    """Return the ids of the workspaces of a person; None stands for all of them."""
     user = get_user_model().objects.filter(pk=user_id, is_active=True).first()
     if user is None:
         return frozenset()
@@ -179,7 +179,7 @@ def _reach_of(user_id: int) -> frozenset[int | None]:
 
 
 def _after(content: Any) -> dict[UUID, int] | None:
-    """What a page says that it has; None: it says something else."""
+    """Return the page's position in its request; None if the request is malformed."""
     after = content.get("after", {})
     if content.get("type") != "resume" or not isinstance(after, dict):
         return None

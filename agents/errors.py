@@ -1,4 +1,4 @@
-"""What can go wrong with agents and runs."""
+"""Exceptions of agents and runs."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from heartbit_site.base.errors import ConflictError, HeartbitError, NotFoundErro
 
 
 class LeaseLostError(HeartbitError):
-    """Another worker has this run now; its former holder can write nothing more."""
+    """Another worker has claimed this run; the former holder can write nothing more."""
 
 
 class JournalAwayError(HeartbitError):
-    """The journal could not be written: whether it was is unknown until the database is back."""
+    """A journal write failed: its outcome is unknown until the database is back."""
 
 
 class AgentNotFoundError(NotFoundError):
@@ -18,11 +18,7 @@ class AgentNotFoundError(NotFoundError):
 
 
 class SubAgentUnavailableError(AgentNotFoundError):
-    """A sub-agent was deleted or stopped since the model was offered it.
-
-    Attributes:
-        agent: Its name.
-    """
+    """A sub-agent was deleted or stopped after the model was offered it."""
 
     def __init__(self, message: str, agent: str) -> None:
         super().__init__(message)
@@ -42,39 +38,39 @@ class ArtifactNotFoundError(NotFoundError):
 
 
 class EmptyTaskError(HeartbitError):
-    """A run needs something to do."""
+    """The task of a run, or the text of a message, is empty."""
 
 
 class ConversationBusyError(ConflictError):
-    """The conversation's last message is still worked on, and this one cannot be taken now."""
+    """The conversation's last message is still being answered, so no other is accepted."""
 
 
 class CallClosedError(ConflictError):
-    """Somebody, or something, was quicker: the call is decided, or its run has ended."""
+    """The call was decided by someone else, or its run has ended."""
 
 
 class InvalidEditError(HeartbitError):
-    """The arguments that a person wrote for a call do not fit the tool."""
+    """A person's edited arguments do not fit the tool."""
 
 
 class DryRunUnavailableError(HeartbitError):
-    """The call cannot be tried: of its tool, or of who asks, more is wanted."""
+    """The call cannot be tried: the tool does not support it, or the caller lacks a right."""
 
 
 class DryRunStoppedError(ConflictError):
-    """A dry run took too long, or met others that work on the same; it is undone."""
+    """A dry run took too long or conflicted with other writes; it was rolled back."""
 
 
 class RunStateError(ConflictError):
-    """The run's state does not allow this."""
+    """The run's state does not allow the action."""
 
 
 class HaltedError(ConflictError):
-    """An operator stopped the workspace, or everything: no run starts."""
+    """The workspace, or everything, is stopped: no run starts."""
 
 
 class StoppedByOperatorError(HeartbitError):
-    """An operator placed the stop: whoever manages the workspace cannot end it."""
+    """An operator placed the stop: the workspace's managers cannot end it."""
 
 
 class WebhookNotFoundError(NotFoundError):
@@ -82,15 +78,15 @@ class WebhookNotFoundError(NotFoundError):
 
 
 class TooManyWebhooksError(ConflictError):
-    """The workspace has as many webhooks as it may."""
+    """The workspace has reached the limit of webhooks."""
 
 
 class DeliveryStateError(ConflictError):
-    """The message is on its way already, or its webhook is disabled."""
+    """The message is being delivered already, or its webhook is disabled."""
 
 
 class InvalidTargetsError(HeartbitError):
-    """What was given as targets of a result is none, or leads somewhere else."""
+    """The targets of a result are not valid or lead elsewhere."""
 
 
 class DeliveryNotFoundError(NotFoundError):
@@ -98,38 +94,38 @@ class DeliveryNotFoundError(NotFoundError):
 
 
 class MailServerError(HeartbitError):
-    """The mail server cannot be used now: that says nothing of the mail."""
+    """The mail server cannot be used now; the mail itself may be valid."""
 
 
 class RecipientError(HeartbitError):
-    """Nobody can be written to at the address."""
+    """The address, or the text for it, cannot be used for a message."""
 
 
 class UnreadableMailError(HeartbitError):
-    """The bytes are no mail, or one with more parts than any mail has."""
+    """The bytes are not a mail, or have more parts than a mail may have."""
 
 
 class MailboxError(HeartbitError):
-    """A mailbox cannot be read now, or not as it is described."""
+    """A mailbox cannot be read now, or its settings are wrong."""
 
 
 class MessageLimitReachedError(ConflictError):
-    """Messages go round between agents, or come too fast."""
+    """Too many messages between agents in a row or per minute."""
 
 
 class UnknownMessageError(NotFoundError):
-    """There is no such message, or it is somebody else's."""
+    """The message does not exist or belongs to someone else."""
 
 
 class SubAgentError(HeartbitError):
-    """A sub-agent hands no work on: the hierarchy is flat."""
+    """A sub-agent cannot start other agents: the hierarchy is flat."""
 
 
 class QuotaExceededError(HeartbitError):
-    """A workspace has started as many runs as it may for now.
+    """The workspace has reached a limit on starting runs.
 
     Attributes:
-        seconds: After these it may start more.
+        seconds: Seconds until more runs may start.
     """
 
     def __init__(self, message: str, seconds: int) -> None:
@@ -138,7 +134,7 @@ class QuotaExceededError(HeartbitError):
 
 
 class TooManyRunsError(QuotaExceededError):
-    """An agent has been given as many runs as it takes in a minute."""
+    """The agent has reached its limit of runs per minute."""
 
 
 class ChannelNotFoundError(NotFoundError):
@@ -146,7 +142,7 @@ class ChannelNotFoundError(NotFoundError):
 
 
 class ChannelConflictError(ConflictError):
-    """The workspace has a channel of that name, or as many as it may."""
+    """The channel's name is taken, or the workspace has reached the limit of channels."""
 
 
 class ChannelClosedError(ConflictError):
@@ -154,15 +150,15 @@ class ChannelClosedError(ConflictError):
 
 
 class InvalidSignatureError(HeartbitError):
-    """A message is not signed by whoever has a channel's secret, or not now."""
+    """The message is not signed with the channel's secret, or its time is not current."""
 
 
 class InvalidMappingError(HeartbitError):
-    """What was given as a channel's mapping is none."""
+    """The mapping of a channel is not valid."""
 
 
 class MissingFieldError(HeartbitError):
-    """A message lacks a field that its channel's mapping asks for."""
+    """A message lacks a field that its channel's mapping requires."""
 
 
 class MessageTooLongError(HeartbitError):
@@ -170,4 +166,4 @@ class MessageTooLongError(HeartbitError):
 
 
 class TooManyMessagesError(QuotaExceededError):
-    """A channel has taken as many messages as it may within an hour."""
+    """The channel has reached its limit of messages per hour."""

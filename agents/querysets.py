@@ -1,4 +1,4 @@
-"""Named queries."""
+"""Named queries of runs, journals, tool calls and waits."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
     from heartbit_site.base.models import Workspace
 
-SHORTEST_PREFIX = 8  # characters of an id that may stand for the whole
+SHORTEST_PREFIX = 8  # characters of an id's prefix
 
 
 def find_run(workspace: Workspace, run_id: str | UUID) -> Run:
-    """The workspace's run with that id, or the beginning of it (at least 8 characters).
+    """Return the workspace's run with that id or prefix of an id (at least 8 characters).
 
     Raises:
-        RunNotFoundError: There is none, or the beginning fits several.
+        RunNotFoundError: No run has that id, or several have that prefix.
     """
     span = id_range(str(run_id))
     found: list[Run] = []
@@ -42,7 +42,7 @@ def find_run(workspace: Workspace, run_id: str | UUID) -> Run:
 
 
 def id_range(beginning: str) -> tuple[UUID, UUID] | None:
-    """The first and the last id that begin so; None: too short, or no beginning of an id."""
+    """Return the first and the last id with a prefix; None if too short or not hexadecimal."""
     digits = beginning.strip().lower().replace("-", "")
     if not (SHORTEST_PREFIX <= len(digits) <= 32 and set(digits) <= set(hexdigits)):
         return None
@@ -50,7 +50,7 @@ def id_range(beginning: str) -> tuple[UUID, UUID] | None:
 
 
 def find_past_run(workspace: Workspace, run_id: str | UUID) -> Run:
-    """The same, with the version, agent and workspace that reading its past needs.
+    """Return a run as ``find_run``, with the version, agent and workspace for its history.
 
     Raises:
         RunNotFoundError: As for ``find_run``.
@@ -60,26 +60,26 @@ def find_past_run(workspace: Workspace, run_id: str | UUID) -> Run:
 
 
 def tree(root_id: UUID) -> list[Run]:
-    """All runs of a tree, oldest first."""
+    """Return all runs of a tree, oldest first."""
     return list(Run.objects.filter(root_id=root_id).order_by("created_at", "id"))
 
 
 def blackboard(root_id: UUID) -> QuerySet[BlackboardEntry]:
-    """What a tree shares now: an entry whose time is over does not count."""
+    """Return the unexpired entries that a tree shares."""
     live = Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now())
     return BlackboardEntry.objects.filter(live, root_id=root_id)
 
 
 def events_after(run_id: UUID, seq: int) -> list[RunEvent]:
-    """A run's journal after ``seq``."""
+    """Return a run's journal after ``seq``."""
     return list(RunEvent.objects.filter(run_id=run_id, seq__gt=seq).order_by("seq"))
 
 
 def calls_waiting(workspace: Workspace | None = None) -> QuerySet[ToolCall]:
-    """The tool calls that wait for a person's approval, the oldest first, with their runs.
+    """Return the tool calls that wait for approval, oldest first, with their runs.
 
     Args:
-        workspace: Of this one alone; None, for the admin's superusers: of all.
+        workspace: Workspace to read; None, for the admin's superusers: all.
     """
     return _calls_asked_about(APPROVAL.name, workspace).filter(
         run__status__in=[RunStatus.WAITING, RunStatus.RUNNING],
@@ -89,10 +89,10 @@ def calls_waiting(workspace: Workspace | None = None) -> QuerySet[ToolCall]:
 
 
 def uncertain_calls(workspace: Workspace | None = None) -> QuerySet[ToolCall]:
-    """The tool calls of unknown outcome that a person is asked about, the oldest first.
+    """Return the calls of unknown outcome that a person has to resolve, oldest first.
 
     Args:
-        workspace: Of this one alone; None, for the admin's superusers: of all.
+        workspace: Workspace to read; None, for the admin's superusers: all.
     """
     return _calls_asked_about(OUTCOME.name, workspace).filter(
         run__finished_at__isnull=True, status=CallStatus.UNCERTAIN
@@ -109,10 +109,10 @@ def _calls_asked_about(kind: str, workspace: Workspace | None) -> QuerySet[ToolC
 
 
 def waits_for_people(workspace: Workspace | None = None) -> QuerySet[Wait]:
-    """Return the open waits that a person ends, of whatever kind, the oldest first.
+    """Return the open waits that a person ends, of any kind, oldest first.
 
     Args:
-        workspace: Of this one alone; None, for the admin's superusers: of all.
+        workspace: Workspace to read; None, for the admin's superusers: all.
     """
     scope = {} if workspace is None else {"run__workspace": workspace}
     found = Wait.objects.filter(
@@ -127,11 +127,11 @@ def waits_for_answers(workspace: Workspace | None = None) -> QuerySet[Wait]:
 
 
 def shown_tool(call: ToolCall) -> str:
-    """The name of the tool that a call which waits for approval would run."""
+    """Return the name of the tool that a call waiting for approval would run."""
     shown = call.shown or {}
     return str(shown.get("tool", call.tool))
 
 
 def approval_of(call: ToolCall) -> str:
-    """The wait that a decision about the call resolves, or has resolved."""
+    """Return the key of the wait that a decision about the call resolves."""
     return approval_key(call.call_id, int((call.shown or {}).get("question", 1)))

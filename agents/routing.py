@@ -1,4 +1,4 @@
-"""Where the sockets are."""
+"""URL patterns of the WebSockets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def _socket(route: str, consumer: type[MemberConsumer]) -> Any:
-    application: Any = consumer.as_asgi()  # Django's own types know views alone
+    application: Any = consumer.as_asgi()  # Django's types allow only views
     return path(route, application)
 
 

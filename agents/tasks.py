@@ -1,4 +1,4 @@
-"""Celery entries: ids in, one call out."""
+"""Celery tasks: ids in, one call out."""
 
 from __future__ import annotations
 
@@ -19,65 +19,65 @@ from agents.housekeeping.run_housekeeping import run_housekeeping
 from agents.runtime import worker
 from heartbit_site.base import aio, queues
 
-ARCHIVE_SECONDS = 900.0  # of each hour; what is left waits for the next
+ARCHIVE_SECONDS = 900.0  # of each hour; the rest waits for the next
 
 
 @shared_task(name=queues.EXECUTE_RUN, bind=True)
 def execute_run(self: Any, run_id: str) -> str:
-    """Serve a nudge: one slice of this run, or of the next eligible one."""
+    """Handle a wake-up: run one slice of this run, or of the next eligible one."""
     return aio.run(worker.host().process.execute(UUID(run_id), self.request.id))
 
 
 @shared_task(name=queues.ANNOUNCE_CALLS)
 def announce_calls(run_id: str) -> int:
-    """Write to the people who may decide what waits in a run."""
+    """Send mail to the people who may decide a run's waiting calls."""
     return announcing.notify_approvers(UUID(run_id))
 
 
 @shared_task(name=queues.ANNOUNCE_ESCALATION)
 def announce_escalation(wait_id: str) -> int:
-    """Write to the people who may decide by now what nobody decided in time."""
+    """Send mail to the people who may decide an escalated wait."""
     return announcing.notify_escalation(int(wait_id))
 
 
 @shared_task(name=queues.HOUSEKEEPING)
 def housekeeping() -> int:
-    """Beat's internal job: archive what is over, drop what only served the moment."""
+    """Archive ended runs and delete expired rows, as Beat requests each hour."""
     deadline = time.monotonic() + ARCHIVE_SECONDS
     return run_housekeeping(goes_on=lambda: time.monotonic() < deadline and not _leaving())
 
 
 @shared_task(name=queues.CHECK_ACCOUNTS)
 def check_accounts() -> int:
-    """Ask the providers whether they still take the workspaces' keys."""
+    """Check whether the providers accept the workspaces' keys."""
     return check_enabled_accounts()
 
 
 @shared_task(name=queues.DELIVER_WEBHOOKS)
 def deliver_webhooks() -> int:
-    """Tell the workspaces' webhooks what happened; how many messages arrived."""
+    """Deliver due webhook messages; return the number delivered."""
     return deliver()
 
 
 @shared_task(name=queues.DELIVER_RESULTS)
 def deliver_results() -> int:
-    """Send the results of runs that have ended to whom they were ordered for; how many arrived."""
+    """Deliver due results of ended runs; return the number delivered."""
     return deliver_due_results()
 
 
 @shared_task(name=queues.POLL_MAILBOXES)
 def poll_mailboxes() -> int:
-    """Give what has come into the channels' mailboxes to their agents; how many mails."""
+    """Hand new mail in the channels' mailboxes to their agents; return the number of mails."""
     return poll()
 
 
 @shared_task(name=queues.SEND_QUOTA_NOTICES)
 def send_quota_notices() -> int:
-    """Tell workspaces which of their quotas are nearly, or wholly, used up; how many entries."""
+    """Send due quota warnings; return the number of audit entries."""
     return tell()
 
 
 def _leaving() -> bool:
-    """Whether the worker was told to stop: nothing may keep it then."""
+    """Return True if the worker is stopping, which ends long tasks."""
     # Each holds the exit code, which may be 0, or nothing.
     return state.should_stop not in (None, False) or state.should_terminate not in (None, False)

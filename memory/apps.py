@@ -1,4 +1,4 @@
-"""What agents remember: the lowest of the apps; its models come with the memory issue."""
+"""Memory of agents: the lowest of the apps, without models so far."""
 
 from __future__ import annotations
 

@@ -31,10 +31,10 @@ from scheduling.recurrence import build_recurrence, format_time, time_zone
 if TYPE_CHECKING:
     from django.db.models import QuerySet
 
-MOST_ACTIVE = 20  # of one agent's own
-MOST_A_DAY = 50
+MOST_ACTIVE = 20  # per agent
+MOST_A_DAY = 50  # per agent
 SHORTEST_SECONDS = 300
-_LOOKED_AT = 48  # slots of a cron expression: what comes close does so within few days of it
+_LOOKED_AT = 48  # occurrences of a cron expression that are checked for their distance
 LONGEST_AHEAD_SECONDS = 366 * 24 * 3600
 
 Seconds = Annotated[
@@ -89,7 +89,7 @@ def schedule(
     given = [one for one in (in_seconds, at, every_seconds, cron) if one is not None]
     if len(given) != 1:
         raise ScheduleError("Give exactly one of in_seconds, at, every_seconds and cron.")
-    # Held until the end: what is counted here stays as it is while this one is added.
+    # Locked until the commit, so that the counts below stay correct.
     workspace = Workspace.objects.select_for_update(no_key=True).get(pk=context.workspace_id)
     run = Run.objects.select_related("version__agent", "root__version").get(pk=context.run_id)
     hops = _steps_to(run)
@@ -102,7 +102,7 @@ def schedule(
         time_zone=time_zone,
         made_in_run=context.run_id,
         hops=hops + 1,
-        # Who is asked about what a run does is asked about what it plans.
+        # A run that requires approval passes this on to its plans.
         require_approval=run.approve,
     )
     if cron is not None:
@@ -153,7 +153,7 @@ def cancel_schedule(
 
 
 def _own(context: ToolContext) -> QuerySet[Schedule]:
-    """What it planned where it is asked now: whoever else writes to it has no part in that."""
+    """Return the agent's schedules of the present conversation, hidden from other senders."""
     run = Run.objects.select_related("root").get(pk=context.run_id)
     rows = Schedule.objects.filter(
         workspace=context.workspace_id,
@@ -167,11 +167,13 @@ def _own(context: ToolContext) -> QuerySet[Schedule]:
 
 
 def _steps_to(run: Run) -> int:
-    """How many messages and plans in a row led to the run: a plan is no way around their limit.
+    """Return the number of messages and plans in a row that led to the run.
+
+    A plan must not bypass the limit of messages in a row.
 
     Raises:
-        SubAgentError: It was delegated: its plan would be a run of its own, with a team.
-        MessageLimitReachedError: Too many.
+        SubAgentError: The run was delegated: its plan would be a run of its own, with a team.
+        MessageLimitReachedError: The number is above the limit.
     """
     if is_delegated(run):
         raise SubAgentError(
@@ -181,14 +183,14 @@ def _steps_to(run: Run) -> int:
     hops, limit = hops_to(run), int(settings.HEARTBIT_MAX_MESSAGE_HOPS)
     if hops > limit:
         raise MessageLimitReachedError(
-            f"{hops} messages and plans in a row led to this task, and {limit} may: plan nothing "
-            "more, and say in your answer what is left to do."
+            f"{hops} messages and plans in a row led to this task, and the limit is {limit}: plan "
+            "nothing more, and say in your answer what is left to do."
         )
     return hops
 
 
 def _replies(run: Run) -> list[dict[str, Any]]:
-    """Where the answer under way goes outside, as that to a channel's mail: so will the planned."""
+    """Return the run's e-mail recipients outside, so that planned results reach them too."""
     orders = Delivery.objects.filter(
         run_id=run.root_id, kind=DeliveryKind.EMAIL, target__outside=True
     )
@@ -196,7 +198,7 @@ def _replies(run: Run) -> list[dict[str, Any]]:
 
 
 def _refuse_too_many(workspace: Workspace, run: Run) -> None:
-    """An agent that plans without end stops here; the workspace's row is locked."""
+    """Raise if the agent has planned too many tasks; the workspace's row is locked."""
     agent = run.version.agent
     own = Schedule.objects.filter(agent=agent, made_in_run__isnull=False)
     if own.filter(next_slot__isnull=False).count() >= MOST_ACTIVE:
@@ -209,10 +211,13 @@ def _refuse_too_many(workspace: Workspace, run: Run) -> None:
 
 
 def _made_today(workspace: Workspace, agent: str) -> int:
-    """How many it has planned within a day: the audit knows also those that were cancelled."""
+    """Return the number of schedules the agent created within a day, by the audit.
+
+    The audit includes those that were cancelled.
+    """
     entries = AuditEntry.objects.filter(chain=workspace.pk)
     day = database_now() - timedelta(days=1)
-    # By the chain's own index, from its end: older entries are not looked at.
+    # By the chain's own index, from its end: older entries are not read.
     older = entries.filter(at__lte=day).order_by("-number").values_list("number", flat=True)
     today = entries.filter(number__gt=older.first() or 0)
     by = _actor(agent)
@@ -220,9 +225,9 @@ def _made_today(workspace: Workspace, agent: str) -> int:
 
 
 def _refuse_too_often(planned: Schedule) -> None:
-    """What every_seconds may not do, a cron expression may not do either."""
-    build_recurrence(planned)  # it is one
-    # In UTC, where no slots come closer because clocks are changed.
+    """Raise if a cron expression comes due more often than ``every_seconds`` allows."""
+    build_recurrence(planned)  # raises if the expression is not valid
+    # In UTC, where clock changes cannot shorten the distance.
     slots = recurrence.Cron(planned.cron, ZoneInfo("UTC")).after(database_now())
     for slot, following in itertools.pairwise(itertools.islice(slots, _LOOKED_AT)):
         if (following - slot).total_seconds() < SHORTEST_SECONDS:
@@ -237,7 +242,7 @@ def _moment(in_seconds: int | None, at: str | None, zone: str) -> datetime:
         try:
             moment = datetime.fromisoformat(at)
         except ValueError:
-            raise ScheduleError(f"{at!r} is no time: write it like 2026-12-01T09:00.") from None
+            raise ScheduleError(f"{at!r} is not a time: write it like 2026-12-01T09:00.") from None
         try:
             if moment.tzinfo is not None:
                 return to_utc(moment)

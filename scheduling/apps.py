@@ -1,4 +1,4 @@
-"""What happens by the clock: people's schedules, and housekeeping on Celery Beat."""
+"""App of schedules and of Celery Beat's housekeeping."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Schedules that could not be fired, and are let alone for a while.
+"""Back-off of schedules that could not be fired.
 
-The clocks look at the schedules whose time came first, so many at once. One that fails each time
+Each look takes a limited number of schedules, the earliest due first. Schedules that fail each time
 would stay among the first; a hundred of them would keep all others from firing.
 """
 
@@ -16,19 +16,19 @@ SECONDS = 60.0
 
 
 class FailureBackoff:
-    """One process's. Another process finds out by itself."""
+    """Failed schedules of one process; other processes keep their own."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._until: dict[int, float] = {}
 
     def put(self, schedule_id: int) -> None:
-        """Let it alone from now on."""
+        """Exclude a schedule for ``SECONDS``."""
         self._until[schedule_id] = self._clock() + SECONDS
 
     def ids(self) -> list[int]:
-        """Those that are let alone now."""
+        """Return the schedules that are excluded now."""
         now = self._clock()
-        # A copy: a worker's clock and its tasks may be threads of one process.
+        # A copy, because a worker's scheduler and its tasks may be threads of one process.
         self._until = {one: until for one, until in dict(self._until).items() if until > now}
         return list(self._until)

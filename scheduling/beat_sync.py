@@ -1,8 +1,9 @@
-"""What Celery Beat knows of a schedule: a row of django-celery-beat that rings at its times.
+"""Mirror of a schedule in Celery Beat: a row of django-celery-beat.
 
-Beat only rings; whether a slot is due, and whether it was fired already, the database decides. So
-it does no harm that Beat fires a one-off twice after a crash, early after a missed cron slot, or
-never while it is down (each worker looks every second, ``agents.housekeeping.scheduler_thread``).
+Beat only sends a message; the database decides whether an occurrence is due and whether it was
+fired already. So it does no harm that Beat fires a one-off twice after a crash, early after a
+missed cron occurrence, or never while it is down (each worker looks every second,
+``agents.housekeeping.scheduler_thread``).
 """
 
 from __future__ import annotations
@@ -27,22 +28,22 @@ if TYPE_CHECKING:
 
     from scheduling.models import Schedule
 
-RING_EXPIRES = 60  # seconds; later the workers' clocks have seen the slot
+RING_EXPIRES = 60  # seconds; later the workers' schedulers have found the occurrence
 _PREFIX = "heartbit-schedule-"
-#: The last day or weekday of a month, its last Friday, its second Monday.
+#: Cron syntax that Beat lacks: the last day or weekday of a month, its last or second Monday.
 _ONLY_OURS = re.compile(r"#|\blw?\b|\dl")
 
-_LONGEST_FIELD = 64  # of Beat's columns
+_LONGEST_FIELD = 64  # length of Beat's columns
 
 
 def sync_to_beat(schedule: Schedule) -> PeriodicTask | None:
-    """Write what Beat rings at, in the caller's transaction.
+    """Create or update Beat's row of a schedule, in the caller's transaction.
 
     Returns:
-        The row; None where Beat has no words for the rhythm (``L``, ``#``), or nothing is to come.
+        The row; None if Beat cannot express the recurrence (``L``, ``#``) or no occurrence is left.
     """
     comes = schedule.enabled and schedule.next_slot is not None
-    rhythm = _rhythm(schedule) if comes else None  # which may be none that Beat can read
+    rhythm = _rhythm(schedule) if comes else None  # None too if Beat cannot express it
     if rhythm is None:
         remove_from_beat(schedule)
         return None
@@ -56,7 +57,7 @@ def sync_to_beat(schedule: Schedule) -> PeriodicTask | None:
             "queue": queues.SYSTEM,
             "one_off": schedule.kind == Kind.ONCE,
             "enabled": True,
-            # It takes one of the two.
+            # Beat accepts only one of the two.
             "expire_seconds": RING_EXPIRES if schedule.ends_at is None else None,
             "expires": schedule.ends_at,
             "start_time": schedule.begins_at,
@@ -67,8 +68,8 @@ def sync_to_beat(schedule: Schedule) -> PeriodicTask | None:
 
 
 def remove_from_beat(schedule: Schedule) -> None:
-    """Let Beat forget a schedule, in the caller's transaction."""
-    # One by one: only a row's own deletion tells Beat that something changed.
+    """Delete Beat's row of a schedule, in the caller's transaction."""
+    # One by one: only the deletion of a single row notifies Beat.
     for task in PeriodicTask.objects.filter(name=f"{_PREFIX}{schedule.pk}"):
         task.delete()
 
@@ -103,10 +104,10 @@ def _crontab(schedule: Schedule) -> Model | None:
 
 
 def _shared(model: type[Model], **rhythm: object) -> Model:
-    """Beat's row of a rhythm, which all schedules that have this rhythm use.
+    """Return Beat's row of a recurrence, shared by all schedules with that recurrence.
 
-    Nothing makes it unique: of two workspaces that save a new rhythm at once each makes a row. One
-    is as good as the other, so that is no reason to refuse anybody, as ``get_or_create`` would.
+    The row is not unique: two workspaces may each create one at the same time. Either is valid, so
+    this must not fail, as ``get_or_create`` would.
     """
     rows = model._default_manager
     return rows.filter(**rhythm).order_by("pk").first() or rows.create(**rhythm)

@@ -1,4 +1,4 @@
-"""The words that rows of schedules may hold."""
+"""Choices of schedules and firings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from django.db import models
 
 
 class Kind(models.TextChoices):
-    """What a schedule follows."""
+    """Kind of recurrence."""
 
     CRON = "cron", "A cron expression"
     INTERVAL = "interval", "An interval"
@@ -14,7 +14,7 @@ class Kind(models.TextChoices):
 
 
 class TaskType(models.TextChoices):
-    """What happens when it is time."""
+    """Kind of work that a firing starts."""
 
     TASK = "task", "A task for the agent"
     MESSAGE = "message", "A message on the schedule's conversation"
@@ -22,7 +22,7 @@ class TaskType(models.TextChoices):
 
 
 class CatchUp(models.TextChoices):
-    """Policy for slots that passed while nothing could fire."""
+    """Policy for occurrences that passed while nothing could fire."""
 
     NONE = "none", "Skip them"
     LATEST = "latest", "Run the last one"
@@ -30,7 +30,7 @@ class CatchUp(models.TextChoices):
 
 
 class Overlap(models.TextChoices):
-    """What becomes of a slot while the schedule's run before it is still at work."""
+    """Policy for an occurrence while the schedule's previous run is still running."""
 
     SKIP = "skip", "Skip the slot"
     QUEUE = "queue", "Run it afterwards"
@@ -38,16 +38,16 @@ class Overlap(models.TextChoices):
 
 
 class FiringStatus(models.TextChoices):
-    """What became of a slot."""
+    """Status of a firing."""
 
     STARTED = "started", "Started"
-    DEFERRED = "deferred", "Deferred"  # it starts when the run before it has ended, or when it can
+    DEFERRED = "deferred", "Deferred"  # waits for the previous run, or for an obstacle to pass
     SKIPPED = "skipped", "Skipped"  # by the policies of its schedule
     FAILED = "failed", "Failed"  # no run could be started
 
 
 class Trigger(models.TextChoices):
-    """Why there is a firing."""
+    """Reason for a firing."""
 
     SCHEDULE = "schedule", "Schedule"
     MANUAL = "manual", "Manual"

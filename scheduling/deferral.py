@@ -1,7 +1,7 @@
-"""Slots that cannot start for now: they wait, and are tried again for a day.
+"""Deferral of occurrences that cannot start yet; they are retried for a day.
 
-What is in the way concerns all slots of a schedule alike, so only the first in line is tried; those
-behind it wait with it.
+An obstacle affects all occurrences of a schedule alike, so only the first one is tried; those after
+it wait with it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from heartbit_site.base.errors import HeartbitError
     from scheduling.models import Schedule
 
-#: The pause before it is tried again is as long as it has waited so far, between these.
+#: The pause before a retry equals the time waited so far, within these bounds.
 SHORTEST = timedelta(minutes=1)
 LONGEST = timedelta(hours=1)
 GIVEN_UP = timedelta(days=1)
@@ -42,20 +42,20 @@ _REPLACED = "It could not start before the next slot came: "
 
 
 def is_transient(error: HeartbitError, schedule: Schedule) -> bool:
-    """Whether what kept a run from starting is nothing that the schedule's owner has to mend."""
+    """Return True if an obstacle may pass without a change by the schedule's owner."""
     if isinstance(error, AgentNotFoundError):
-        # Where it is there it is stopped, or was published this very moment.
+        # An existing agent is stopped, or was published just now.
         return Agent.objects.filter(pk=schedule.agent_id, current_version__isnull=False).exists()
     return isinstance(error, HaltedError | QuotaExceededError | ConversationBusyError)
 
 
 def defer_or_fail(firing: Firing, error: HeartbitError, *, for_now: bool) -> None:
-    """Set what becomes of a slot whose run could not start: it waits, or it has failed.
+    """Set a firing whose run could not start to deferred, or to failed.
 
     Args:
-        firing: Its row, which the caller saves; it is the first in line.
-        error: What was in the way.
-        for_now: That may pass; still, after a day the slot is given up.
+        firing: Row to change, saved by the caller; the first in line.
+        error: Reason why the run could not start.
+        for_now: True if the obstacle may pass; still, the firing fails after a day.
     """
     now = database_now()
     since = firing.refused_at or now
@@ -71,12 +71,12 @@ def defer_or_fail(firing: Firing, error: HeartbitError, *, for_now: bool) -> Non
 
 
 def clear_deferrals(schedule: Schedule) -> None:
-    """A run has started: nothing is in the way of the others any more."""
+    """Make the deferred firings due at once, because a run could start."""
     deferred_firings(schedule).filter(try_at__isnull=False).update(refused_at=None, try_at=None)
 
 
 def defer_behind_first(schedule: Schedule, slot: datetime) -> bool:
-    """Let a slot wait if others of its schedule do; whether it does."""
+    """Defer an occurrence if others of its schedule are deferred; return True if so."""
     first = deferred_firings(schedule).first()
     if first is None:
         return False
@@ -88,9 +88,9 @@ def defer_behind_first(schedule: Schedule, slot: datetime) -> bool:
 
 
 def skip_superseded(schedule: Schedule) -> None:
-    """The next slot has come: what waits has been missed, and the policy for that decides.
+    """Apply the catch-up policy to deferred firings once the next occurrence has come.
 
-    What was asked for afterwards goes on waiting; so does everything where slots queue.
+    Backfilled occurrences continue to wait, and so do all if occurrences queue.
     """
     if schedule.overlap == Overlap.QUEUE:
         return
@@ -108,5 +108,5 @@ def skip_superseded(schedule: Schedule) -> None:
 
 
 def deferred_firings(schedule: Schedule) -> QuerySet[Firing]:
-    """The slots that wait, the first in line first."""
+    """Return the deferred firings, the first in line first."""
     return Firing.objects.filter(schedule=schedule, status=FiringStatus.DEFERRED).order_by("slot")

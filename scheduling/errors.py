@@ -1,4 +1,4 @@
-"""What can be wrong with schedules, as sentences for people."""
+"""Exceptions of schedules."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from heartbit_site.base.errors import ConfigurationError, ConflictError, NotFoun
 
 
 class ScheduleError(ConfigurationError):
-    """A schedule cannot be as it is described."""
+    """A schedule is not valid."""
 
 
 class ScheduleNotFoundError(NotFoundError):
@@ -14,4 +14,4 @@ class ScheduleNotFoundError(NotFoundError):
 
 
 class ScheduleConflictError(ConflictError):
-    """What is asked for is not possible with the schedule as it stands."""
+    """The schedule's state does not allow the action."""

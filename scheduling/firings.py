@@ -1,4 +1,4 @@
-"""Slots and their runs."""
+"""Firings: occurrences and their runs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _NOTE = 300
 
 
 def has_running_run(schedule: Schedule) -> bool:
-    """Whether a run of the schedule has not ended; the schedule's row is locked."""
+    """Return True if a run of the schedule has not ended; the schedule's row is locked."""
     rows = Firing.objects.filter(schedule=schedule, status=FiringStatus.STARTED, over=False)
     live = Run.objects.filter(pk=OuterRef("run_id"), finished_at__isnull=True)
     rows.filter(~Exists(live)).update(over=True)
@@ -41,7 +41,7 @@ def has_running_run(schedule: Schedule) -> bool:
 
 
 def record_firing(schedule: Schedule, slot: datetime, status: FiringStatus, why: str) -> None:
-    """Write down what became of a slot that nobody has dealt with."""
+    """Record the status of an occurrence, unless it has a row already."""
     Firing.objects.bulk_create(
         [Firing(schedule=schedule, slot=slot, status=status, note=why[:_NOTE])],
         ignore_conflicts=True,
@@ -51,19 +51,19 @@ def record_firing(schedule: Schedule, slot: datetime, status: FiringStatus, why:
 def start_firing(
     schedule: Schedule, slot: datetime, cause: Trigger, *, key: str | None = None
 ) -> Firing:
-    """Start the run of a slot, in the caller's transaction; the schedule's row is locked.
+    """Start the run of an occurrence, in the caller's transaction.
 
-    What stands in the way (the agent is gone, a quota is spent) is noted in the slot's row. If it
-    may pass, and nobody waits for an answer, the slot is held, and tried again.
+    The schedule's row is locked. An obstacle (the agent is gone, a quota is spent) is noted in the
+    firing. If it may pass, and the firing is not manual, the firing is deferred and retried.
 
     Args:
-        schedule: Whose.
-        slot: When it was due.
-        cause: Why it starts.
-        key: The run's idempotency key; None: one of the slot's own.
+        schedule: Schedule of the occurrence.
+        slot: Time of the occurrence.
+        cause: Reason for the firing.
+        key: Idempotency key of the run; None: one derived from the occurrence.
 
     Returns:
-        The slot's row. One that was started before stays as it was.
+        The firing; unchanged if it was started before.
     """
     firing = Firing.objects.filter(schedule=schedule, slot=slot).first()
     if firing is not None and firing.status == FiringStatus.STARTED:
@@ -84,7 +84,7 @@ def start_firing(
 
 
 def _start(schedule: Schedule, slot: datetime, key: str | None) -> UUID:
-    # To the microsecond: what somebody runs at a slot's very second is not that slot's run.
+    # To the microsecond: a manual run in the same second is not the occurrence's run.
     name = key or InternalKey(f"schedule:{schedule.pk}:{slot.astimezone(UTC).isoformat()}")
     by = Actor(f"schedule {schedule.name}", "system")
     match schedule.task_type:
@@ -111,13 +111,13 @@ def _start(schedule: Schedule, slot: datetime, key: str | None) -> UUID:
                 by=by,
                 hops=schedule.hops,
             )
-    # What is gone by now, as a removed webhook, fails its delivery and not the run.
+    # A target that is gone, such as a removed webhook, fails its delivery and not the run.
     create_deliveries(run_id, schedule.workspace, read_targets(schedule.deliver))
     return run_id
 
 
 def _post(schedule: Schedule, text: str, key: str | InternalKey, by: Actor) -> UUID:
-    """Say it on the schedule's conversation; the first firing, or the next one, begins it."""
+    """Post the task on the schedule's conversation, which the first firing creates."""
     conversation = None
     if schedule.conversation_id is not None:
         rows = Conversation.objects.select_related("workspace")
@@ -133,7 +133,7 @@ def _post(schedule: Schedule, text: str, key: str | InternalKey, by: Actor) -> U
         text,
         by=by,
         idempotency_key=key,
-        # A run of its own: one that is only told would deliver to its own addressees.
+        # A run of its own: a steered run would deliver to its own recipients.
         second_message=BusyPolicy.QUEUE,
         approve=schedule.require_approval,
         hops=schedule.hops,
@@ -142,6 +142,6 @@ def _post(schedule: Schedule, text: str, key: str | InternalKey, by: Actor) -> U
 
 
 def _task(schedule: Schedule, slot: datetime) -> str:
-    """What the agent reads: a model does not know what day it is."""
+    """Return the task with its time, because a model does not know the date."""
     when = format_time(slot, time_zone(schedule.time_zone))
     return f"{schedule.task}\n\n(Scheduled for {when}.)"

@@ -1,4 +1,4 @@
-"""Which slots of a schedule are due, and when the next one is."""
+"""Due and upcoming occurrences of a schedule."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
     from scheduling.models import Schedule
     from scheduling.recurrence import Recurrence
 
-#: A slot that nobody fired for so long was missed; the policy for missed ones decides about it.
+#: An occurrence not fired for this long was missed; the catch-up policy decides about it.
 LATE = timedelta(minutes=5)
-#: So many missed slots are made up for at most, the latest ones.
+#: Most missed occurrences that are caught up, the latest ones.
 MOST = 100
 _EARLIEST = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
 class DueOccurrences:
-    """What a look at a schedule found.
+    """Occurrences of a schedule that are due.
 
     Attributes:
-        fire: Slots to start now, the earliest first.
-        skip: Slots that were missed and are let pass, the earliest first.
-        next_slot: The earliest slot that is not due yet; None: there is none.
+        fire: Occurrences to start now, the earliest first.
+        skip: Missed occurrences to skip, the earliest first.
+        next_slot: Earliest occurrence that is not due yet, or None.
     """
 
     fire: tuple[datetime, ...]
@@ -41,21 +41,21 @@ class DueOccurrences:
 
 
 def due(schedule: Schedule, now: datetime) -> DueOccurrences:
-    """Sort the slots that have come since the schedule was last looked at.
+    """Sort the occurrences that have elapsed since the schedule was last processed.
 
     Args:
-        schedule: A row with its ``next_slot``.
-        now: The database's time.
+        schedule: Schedule with its ``next_slot``.
+        now: Time of the database.
 
     Raises:
-        ScheduleError: Its rhythm is none.
+        ScheduleError: The recurrence is not valid.
     """
     first = schedule.next_slot
     if first is None:
         return DueOccurrences((), (), None)
     rhythm = build_recurrence(schedule)
     come = _come(schedule, rhythm, now)
-    # With jitter a slot may have come and not be due: it waits, and so do those after it.
+    # With jitter an elapsed occurrence may not be due: it waits, and so do those after it.
     times = list(itertools.accumulate((fires_at(schedule, slot) for slot in come), max))
     ready = come[: bisect_right(times, now)]
     if len(ready) < len(come):
@@ -75,13 +75,13 @@ def due(schedule: Schedule, now: datetime) -> DueOccurrences:
 
 
 def elapsed_occurrences(schedule: Schedule, now: datetime) -> list[datetime]:
-    """The slots since the schedule was last looked at, due or not, the earliest first.
+    """Return the occurrences since the schedule was last processed, earliest first.
 
-    Of those that were missed, whatever their jitter, the latest: after a year there are too many.
-    All others, however many come within the jitter: they may still be waiting.
+    They include those that wait for their jitter. Of those that were missed whatever their jitter,
+    only the latest are returned: after a year there are too many.
 
     Raises:
-        ScheduleError: Its rhythm is none.
+        ScheduleError: The recurrence is not valid.
     """
     return _come(schedule, build_recurrence(schedule), now)
 
@@ -105,35 +105,35 @@ def _come(schedule: Schedule, rhythm: Recurrence, now: datetime) -> list[datetim
 
 
 def first_slot(schedule: Schedule, now: datetime) -> datetime | None:
-    """The earliest slot from now on, of a new schedule or of one whose rhythm was changed.
+    """Return the earliest occurrence from now on, for a new or changed recurrence.
 
     Raises:
-        ScheduleError: Its rhythm is none.
+        ScheduleError: The recurrence is not valid.
     """
     return _first(schedule, build_recurrence(schedule), now)
 
 
 def upcoming_occurrences(schedule: Schedule, now: datetime, count: int) -> list[datetime]:
-    """The slots to come, without jitter; fewer if there are no more.
+    """Return the next occurrences, without jitter; fewer than ``count`` at the end.
 
     Raises:
-        ScheduleError: Its rhythm is none.
+        ScheduleError: The recurrence is not valid.
     """
     return list(itertools.islice(_later(schedule, build_recurrence(schedule), now), count))
 
 
 def slots_between(schedule: Schedule, begin: datetime, end: datetime, most: int) -> list[datetime]:
-    """The slots from ``begin`` to ``end``, both included; ``most`` of them, the earliest.
+    """Return the first ``most`` occurrences from ``begin`` to ``end``, both inclusive.
 
     Raises:
-        ScheduleError: Its rhythm is none.
+        ScheduleError: The recurrence is not valid.
     """
     later = _later(schedule, build_recurrence(schedule), begin - _EARLIEST)
     return list(itertools.islice(itertools.takewhile(lambda slot: slot <= end, later), most))
 
 
 def fires_at(schedule: Schedule, slot: datetime) -> datetime:
-    """A slot and its jitter, which is always the same for the same slot."""
+    """Return an occurrence plus its jitter, which is always the same for one occurrence."""
     if not schedule.jitter_seconds:
         return slot
     drawn = hashlib.sha256(f"{schedule.pk}:{slot.timestamp():.0f}".encode()).digest()
@@ -146,7 +146,7 @@ def _first(schedule: Schedule, rhythm: Recurrence, moment: datetime) -> datetime
 
 
 def _later(schedule: Schedule, rhythm: Recurrence, moment: datetime) -> Iterator[datetime]:
-    """The slots after a moment, between the schedule's begin and end."""
+    """Yield the occurrences after a moment, between the schedule's begin and end."""
     begin = max(moment, schedule.begins_at - _EARLIEST)
     for slot in rhythm.after(begin):
         if schedule.ends_at is not None and slot > schedule.ends_at:

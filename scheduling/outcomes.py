@@ -1,4 +1,4 @@
-"""Outcomes of firings, read from their runs and deliveries; nothing of them is stored twice."""
+"""Outcomes of firings, read from their runs and deliveries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from scheduling.models import Firing
 
-#: Of several deliveries of a run, the status that says most comes first.
+#: Order of a run's delivery statuses, the most important first.
 _GRAVITY = Case(
     When(status=DeliveryStatus.FAILED, then=Value(0)),
     When(status=DeliveryStatus.PENDING, then=Value(1)),

@@ -1,4 +1,4 @@
-"""Named reads of schedules."""
+"""Named queries of schedules."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ if TYPE_CHECKING:
 
 
 def due_schedules(limit: int, *, only: int | None = None, aside: Collection[int] = ()) -> list[int]:
-    """Those whose time has come, and those that can start a slot they held back.
+    """Return the schedules that are due, and those that can start a deferred firing.
 
-    Slots of a stopped agent, of a stopped workspace and of a stopped installation wait: what
-    becomes of them when it goes on is the schedule's policy for missed slots. A paused schedule has
-    no slots, and what it holds back waits as well.
+    Occurrences of a stopped agent, workspace or installation wait; after the stop the catch-up
+    policy decides about them. A paused schedule has no occurrences, and its deferred firings wait
+    as well.
 
     Args:
-        limit: So many of each at most: those that have waited longest.
-        only: No other schedule than this.
-        aside: None of these, unless it is the only one.
+        limit: Most schedules of either sort; those that have waited longest.
+        only: Id of the one schedule to check.
+        aside: Ids to exclude, unless ``only`` is given.
     """
     halted = Pause.objects.filter(
         Q(kind=PauseKind.ALL) | Q(kind=PauseKind.WORKSPACE, workspace=OuterRef("workspace"))
     )
     rows = Schedule.objects.filter(~Exists(halted), enabled=True, agent__enabled=True)
     rows = rows.exclude(pk__in=aside) if only is None else rows.filter(pk=only)
-    # Two questions, for each has an index of its own; nearly always both answers are empty.
+    # Two queries, because each has an index of its own; nearly always both are empty.
     due = rows.filter(next_at__lte=Now()).order_by("next_at")
     found = [
         *due.values_list("pk", flat=True)[:limit],
@@ -50,10 +50,10 @@ def due_schedules(limit: int, *, only: int | None = None, aside: Collection[int]
 
 
 def _able_to_start(rows: QuerySet[Schedule]) -> QuerySet[Schedule]:
-    """Of some schedules those that hold a slot back for which nothing has to end any more.
+    """Return the schedules with a deferred firing that no running run blocks.
 
-    Those that wait for a run may do so for weeks: they must not fill the answer, and neither must
-    those that are not tried again yet.
+    Those that wait for a run may do so for weeks, and others wait for their retry: neither may use
+    up the limit.
     """
     to_try = Q(try_at=None) | Q(try_at__lte=Now())
     held = Firing.objects.filter(to_try, status=FiringStatus.DEFERRED)
@@ -70,10 +70,10 @@ def _able_to_start(rows: QuerySet[Schedule]) -> QuerySet[Schedule]:
 
 
 def find_schedule(workspace: Workspace, name: str) -> Schedule:
-    """The workspace's schedule of that name, or with that number.
+    """Return the workspace's schedule with that name or number.
 
     Raises:
-        ScheduleNotFoundError: There is none; the sentence names those there are.
+        ScheduleNotFoundError: No such schedule exists; the message lists those that do.
     """
     rows = Schedule.objects.filter(workspace=workspace).select_related("agent", "workspace")
     row = rows.filter(name=name).first()
@@ -89,7 +89,7 @@ def find_schedule(workspace: Workspace, name: str) -> Schedule:
 
 
 def database_now() -> datetime:
-    """The time by which slots are due: the database's, the same for all processes."""
+    """Return the database's time, by which occurrences are due for all processes."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT clock_timestamp()")
         (now,) = cursor.fetchone()

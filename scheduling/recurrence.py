@@ -1,13 +1,13 @@
-"""When a schedule is due: pure arithmetic over points in time, without a clock of its own.
+"""Recurrence of schedules: pure arithmetic over points in time, without a clock of its own.
 
 Daylight saving time, for cron expressions (as Debian's cron(8) has it; cronsim computes it):
 
-* A time of day that the clock leaps over is not lost: it fires right after the leap.
-* A time of day that comes twice fires once, at its first coming.
-* An expression whose minute or hour begins with ``*`` follows the time that passes: nothing is left
-  out, and the hour that comes twice has its slots twice.
+* A time of day that the clock skips is not lost: it fires right after the skip.
+* A time of day that repeats fires once, the first time.
+* An expression whose minute or hour begins with ``*`` follows elapsed time: nothing is left out,
+  and the repeated hour has its occurrences twice.
 
-Intervals are counted in seconds that pass, from where the schedule begins, whatever clocks do.
+Intervals are counted in elapsed seconds from the schedule's begin, whatever clocks do.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ class Recurrence(Protocol):
     """Points in time, all in UTC and whole seconds."""
 
     def after(self, moment: datetime) -> Iterator[datetime]:
-        """Its slots later than ``moment``, the earliest first."""
+        """Return the occurrences later than ``moment``, the earliest first."""
         ...
 
     def before(self, moment: datetime) -> Iterator[datetime]:
-        """Its slots not later than ``moment``, the latest first."""
+        """Return the occurrences not later than ``moment``, the latest first."""
         ...
 
     @property
     def words(self) -> str:
-        """How people say it."""
+        """Description for people."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Cron:
-    """Five fields in a time zone: minute, hour, day of month, month, day of week."""
+    """Cron expression in a time zone: minute, hour, day of month, month, day of week."""
 
     expression: str
     zone: ZoneInfo
@@ -60,14 +60,14 @@ class Cron:
     def after(self, moment: datetime) -> Iterator[datetime]:
         """See ``Recurrence``."""
         for slot in CronSim(self.expression, moment.astimezone(self.zone)):
-            # Within an hour that comes twice, cronsim may name one of its first coming.
+            # Within a repeated hour cronsim may return an occurrence of its first pass.
             if slot > moment:
                 yield slot.astimezone(UTC)
 
     def before(self, moment: datetime) -> Iterator[datetime]:
         """See ``Recurrence``."""
-        # It begins before the moment it is given, which may itself be a slot; and in the second
-        # coming of an hour it would leave out what is later by the clock and came in the first.
+        # cronsim excludes the given moment, which may itself be an occurrence; and in the second
+        # pass of a repeated hour it would omit occurrences of the first pass with a later time.
         later = (moment + _LONGEST_LEAP).astimezone(self.zone)
         for slot in CronSim(self.expression, later, reverse=True):
             if slot <= moment:
@@ -82,7 +82,7 @@ class Cron:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Every so many seconds, counted from ``begins``."""
+    """Every ``seconds`` seconds, counted from ``begins``."""
 
     seconds: int
     begins: datetime
@@ -133,10 +133,10 @@ class Once:
 
 
 def build_recurrence(schedule: Schedule) -> Recurrence:
-    """What a row follows.
+    """Return the recurrence of a schedule.
 
     Raises:
-        ScheduleError: Its time zone, its cron expression or its interval is none.
+        ScheduleError: The time zone, the cron expression or the interval is not valid.
     """
     zone = time_zone(schedule.time_zone)
     match schedule.kind:
@@ -156,12 +156,12 @@ def build_recurrence(schedule: Schedule) -> Recurrence:
 
 
 def time_zone(name: str) -> ZoneInfo:
-    """The time zone of that name; older names of it, such as US/Eastern, count too.
+    """Return the time zone with that name; older names, such as US/Eastern, count too.
 
     Raises:
-        ScheduleError: There is none.
+        ScheduleError: No such time zone exists.
     """
-    # Looked up in the list first: ``ZoneInfo`` opens any file of its data by this name.
+    # Checked against the list first: ``ZoneInfo`` opens any file of its data by this name.
     if name not in _names():
         raise ScheduleError(
             f"There is no time zone {name[:60]!r}: write it like Europe/Berlin, or UTC."
@@ -171,20 +171,20 @@ def time_zone(name: str) -> ZoneInfo:
 
 @functools.cache
 def _names() -> frozenset[str]:
-    # What these two mean is each machine's own matter; the second is of no place.
+    # Their meaning depends on the machine; the second is no place.
     return frozenset(available_timezones() - {"localtime", "Factory"})
 
 
 def format_time(moment: datetime, zone: ZoneInfo) -> str:
-    """A point in time for people: Mon 23 Nov 2026, 09:00 (Europe/Berlin)."""
+    """Return a point in time for people: Mon 23 Nov 2026, 09:00 (Europe/Berlin)."""
     return f"{moment.astimezone(zone):%a %-d %b %Y, %H:%M} ({zone.key})"
 
 
 def cron_of(expression: str, zone: ZoneInfo) -> Cron:
-    """Return what a cron expression means in a time zone.
+    """Return a cron expression's recurrence in a time zone.
 
     Raises:
-        ScheduleError: It is none, or never comes true.
+        ScheduleError: The expression is not valid, or never comes true.
     """
     fields = expression.split()
     if len(fields) != _FIELDS:
@@ -196,7 +196,7 @@ def cron_of(expression: str, zone: ZoneInfo) -> Cron:
         first = next(iter(CronSim(" ".join(fields), datetime.now(UTC))), None)
     except CronSimError as error:
         raise ScheduleError(
-            f"The cron expression {expression[:60]!r} is none: {str(error).lower()}."
+            f"The cron expression {expression[:60]!r} is not valid: {str(error).lower()}."
         ) from None
     if first is None:
         raise ScheduleError(f"The cron expression {expression[:60]!r} never comes true.")

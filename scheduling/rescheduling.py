@@ -1,4 +1,4 @@
-"""When a change makes a schedule count its slots anew, and what becomes of those that had come."""
+"""Effect of a schedule's edits on its next and its elapsed occurrences."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from scheduling.models import Schedule
 
-#: The columns that say when a schedule has its slots.
+#: Columns that define a schedule's occurrences.
 RHYTHM = ("kind", *RhythmSpec.model_fields)
 _CHANGED = "The schedule's rhythm was changed before this slot was looked at."
 _PAUSED = "The schedule was paused before this slot was looked at."
@@ -25,13 +25,13 @@ _PAUSED = "The schedule was paused before this slot was looked at."
 def changes_next_occurrence(
     before: Schedule, after: Schedule, changed: Collection[str], now: datetime
 ) -> bool:
-    """Whether the slot that is due next is another one.
+    """Return True if an edit changes the next occurrence.
 
     Args:
-        before: The row as it is stored,
-        after: and as it will be.
-        changed: The columns in which they differ.
-        now: The database's time.
+        before: Row as stored.
+        after: Row as edited.
+        changed: Columns in which the two differ.
+        now: Time of the database.
     """
     concerned = {*RHYTHM, "enabled"} & set(changed)
     if concerned == {"ends_at"}:
@@ -40,21 +40,21 @@ def changes_next_occurrence(
 
 
 def _only_ends_later_or_earlier(before: Schedule, after: Schedule, now: datetime) -> bool:
-    """Whether all slots until now stay what they were, and the next one is within the new end."""
+    """Return True if the new end changes neither past occurrences nor the next one."""
     slot = before.next_slot
     ends = [one.ends_at for one in (before, after) if one.ends_at is not None]
     return slot is not None and all(end > now and end >= slot for end in ends)
 
 
 def skip_unprocessed(before: Schedule, after: Schedule, now: datetime) -> None:
-    """Note the slots that came by the stored row and that nobody has looked at.
+    """Record the elapsed occurrences that were not processed as skipped.
 
-    They may be many, where no worker was there for long, or wait for their jitter to be over. It
-    is better to say that they are skipped than to start what somebody has just taken back.
+    There may be many, if no worker was running for long, or they wait for their jitter. Skipping
+    them is better than starting work that the edit has just withdrawn.
     """
     try:
         come = elapsed_occurrences(before, now)
-    except ScheduleError:  # it could not be read, and that is what is mended now
+    except ScheduleError:  # the edit repairs a recurrence that was not valid
         return
     for slot in come:
         record_firing(after, slot, FiringStatus.SKIPPED, _CHANGED if after.enabled else _PAUSED)

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 _YEARS: Final = range(2000, 2200)
 _UTC: Final = ZoneInfo("UTC")
-#: `POST /schedules/preview` is a path of the REST API, where a schedule's name stands too.
+#: `POST /schedules/preview` is a path of the REST API, so no schedule may have this name.
 PREVIEW: Final = "preview"
 
 
 class UnusableError(ValueError):
-    """A value that a setting cannot have.
+    """A value that is not valid for a setting.
 
     Attributes:
-        sentence: What is wrong, where nothing else names the setting.
+        sentence: Complete sentence, for contexts that do not name the setting.
     """
 
     def __init__(self, end: str, sentence: str) -> None:
@@ -38,7 +38,7 @@ def titled(name: str) -> str:
     """Return a name that people choose freely."""
     if not name.strip():
         raise UnusableError("must not be empty", "A schedule needs a name: say what it is for.")
-    if name.strip().isdecimal():  # numbers name schedules, too
+    if name.strip().isdecimal():  # schedules are also found by number
         raise UnusableError(
             "must be more than a number",
             "A schedule's name is more than a number: say what it is for.",
@@ -52,7 +52,7 @@ def titled(name: str) -> str:
 
 
 def cron(expression: str) -> str:
-    """Return a cron expression that comes true some time."""
+    """Return a cron expression that comes true at some time."""
     try:
         return recurrence.cron_of(expression, _UTC).expression
     except ScheduleError as error:
@@ -60,7 +60,7 @@ def cron(expression: str) -> str:
 
 
 def time_zone(name: str) -> str:
-    """Return the name of a time zone that this machine knows."""
+    """Return the name of a time zone known to this machine."""
     try:
         recurrence.time_zone(name)
     except ScheduleError as error:
@@ -69,7 +69,7 @@ def time_zone(name: str) -> str:
 
 
 def moment(value: datetime) -> datetime:
-    """Return a time that the calendars of all zones have, in whole seconds."""
+    """Return a time within the calendars of all zones, in whole seconds."""
     wrong = ValueError(f"must be between the years {_YEARS.start} and {_YEARS.stop - 1}")
     try:
         found = to_utc(value)

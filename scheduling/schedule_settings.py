@@ -1,4 +1,4 @@
-"""A schedule's row as settings, and settings as its columns."""
+"""Conversion between a schedule's row and its settings."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def put(schedule: Schedule, given: Mapping[str, Any]) -> None:
     """Set the columns of a row, saved or not, to settings of ``ScheduleSpec``.
 
     Args:
-        schedule: In its workspace, if an agent is given.
-        given: Some of the settings, or all. Of those that say when, None says nothing.
+        schedule: Row, with its workspace if an agent is given.
+        given: Some or all settings; None for a kind of recurrence means it is not given.
 
     Raises:
         AgentNotFoundError: The workspace has no such agent.
-        ScheduleError: A tool is given for what is no tool call.
+        ScheduleError: A tool is given for another type of task than a tool call.
     """
     rest = dict(given)
     for name, kind in KINDS.items():

@@ -1,8 +1,8 @@
-"""The one list of a schedule's settings: names, types, defaults, bounds and meaning. No Django.
+"""Settings of a schedule: names, types, defaults, bounds and meaning. No Django.
 
 The columns of ``scheduling.models.Schedule``, ``[[schedules]]`` of ``heartbit.toml`` and the API's
-requests are derived from ``ScheduleSpec``; ``actions.save_schedule`` holds every row to it,
-whichever way its settings came in.
+requests are derived from ``ScheduleSpec``; ``actions.save_schedule`` validates every row with it,
+whatever the source of its settings.
 """
 
 from __future__ import annotations
@@ -33,12 +33,9 @@ LONGEST_JITTER = 3600  # seconds
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule that only an installation can apply, which knows its time zones.
+    """A rule that only an installation can apply, because it knows its time zones.
 
-    Files and saving apply it (``CheckedSpec``); whoever sends a request checks types and bounds.
-
-    Attributes:
-        check: As those of ``rules``.
+    Files and saving apply it (``CheckedSpec``); clients check only types and bounds.
     """
 
     check: Callable[[Any], Any]
@@ -54,7 +51,7 @@ Overlap = Literal["skip", "queue", "parallel"]
 
 
 class TaskSpec(Spec):
-    """What is done, and who does it."""
+    """Settings of the work and its agent."""
 
     name: ScheduleName = Field(description="What it is for, e.g. Monday sales report.")
     agent: AgentName = Field(description="Who does it.")
@@ -74,7 +71,7 @@ class TaskSpec(Spec):
 
 
 class RhythmSpec(Spec):
-    """When it comes due: by one of ``cron``, ``every_seconds`` and ``at``."""
+    """Settings of the recurrence: one of ``cron``, ``every_seconds`` and ``at``."""
 
     cron: Annotated[Annotated[str, Field(max_length=120), _STORABLE] | None, Rule(rules.cron)] = (
         Field(
@@ -95,7 +92,7 @@ class RhythmSpec(Spec):
 
 
 class PolicySpec(Spec):
-    """What becomes of its slots and its results."""
+    """Settings of catch-up, overlap, approval and delivery."""
 
     catch_up: CatchUp = Field(
         "latest", description="Of slots that passed while nothing could fire: none, the last, all."
@@ -110,18 +107,18 @@ class PolicySpec(Spec):
     require_approval: bool = Field(
         default=False, description="Every tool call of its runs waits for a person."
     )
-    #: As ``agents.delivery.targets`` reads it.
+    #: In the form of ``agents.delivery.targets``.
     deliver: list[Any] = Field(default_factory=list, description="Where each result goes.")
     enabled: bool = Field(default=True, description="A paused one lets its slots pass.")
 
 
 class ScheduleSpec(PolicySpec, RhythmSpec, TaskSpec):
-    """A schedule; its settings are in the order of a file: those of the last base come first."""
+    """All settings of a schedule, in the order of a file: the last base's come first."""
 
 
-#: The settings that are columns of a row by their own names, in the order they are written in.
+#: Settings that are columns of the same name, in the order in which they are written.
 SETTINGS = tuple(name for name in ScheduleSpec.model_fields if name not in ("name", "agent"))
-#: The settings that say when, of which a schedule has one, and the kind that each makes it.
+#: Settings of the time, of which a schedule has one, with the kind that each implies.
 KINDS = {"cron": "cron", "every_seconds": "interval", "at": "once"}
 _RULES = {
     name: part.check
@@ -132,7 +129,7 @@ _RULES = {
 
 
 class CheckedSpec(ScheduleSpec):
-    """A schedule whose settings keep to their rules, too."""
+    """Settings of a schedule that have passed the rules too."""
 
     @field_validator("*")
     @classmethod

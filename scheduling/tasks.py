@@ -1,4 +1,4 @@
-"""Celery entries of schedules."""
+"""Celery tasks of schedules."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from scheduling.actions.prune_firings import prune_firings as prune
 
 @shared_task(name=queues.FIRE_SCHEDULE)
 def fire_schedule(schedule_id: int) -> int:
-    """Fire the due slots of one schedule, for which Beat rang; return how many there were."""
+    """Fire the due occurrences of a schedule, as Beat requests; return their number."""
     return fire_due(only=schedule_id)
 
 
 @shared_task(name=queues.PRUNE_FIRINGS)
 def prune_firings() -> int:
-    """Delete the log of old firings; return how many rows went."""
+    """Delete old firings; return the number of rows deleted."""
     return prune()

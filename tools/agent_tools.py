@@ -1,4 +1,4 @@
-"""The built-in tools, where discovery finds them."""
+"""Built-in tools, imported here for discovery."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""The form of an answer, as a person reads it who answers in a plain text field. Pure.
+"""Description of an answer's form for a person who answers in a plain text field. Pure.
 
 Usage::
 
-    choices({"enum": ["red", "green", 3]})  # ["red", "green", "3"]: what may be written
-    explained(form)  # lines that say all of the form; empty: it is text
+    choices({"enum": ["red", "green", 3]})  # ["red", "green", "3"]: the possible inputs
+    explained(form)  # lines that describe the form; empty for plain text
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _LONGEST_DRAFT: Final = 50  # names
 
 
 def choices(form: Mapping[str, Any]) -> list[str]:
-    """The answers a form leaves, each as it is written; empty when it is not such a form.
+    """Return the possible answers as a person types them; empty if the form is not a choice.
 
-    ``tools.questions.read_answer`` gives the value of each back.
+    ``tools.questions.read_answer`` converts each back to its value.
     """
     if not form.keys() <= _CHOICE:
         return []
@@ -33,22 +33,22 @@ def choices(form: Mapping[str, Any]) -> list[str]:
     if not isinstance(values, list):
         return []
     found = [_written(value) for value in values if fits(form, value)]
-    # What two values are written like, nobody could tell apart.
+    # Reject choices that are typed alike or are blank.
     return found if len(set(found)) == len(found) and all(map(str.strip, found)) else []
 
 
 def are_numbered(form: Mapping[str, Any]) -> bool:
-    """Whether a choice may be named by its number; not where a number is itself an answer."""
+    """Return True if a choice may be named by its number: no number is itself an answer."""
     found = choices(form)
     return bool(found) and not any(text.strip().isdecimal() for text in found)
 
 
 def explained(form: Mapping[str, Any], *, numbered: bool = False) -> str:
-    """What the answer has to be, on lines; empty when it is any text.
+    """Return a description of the required answer, in lines; empty for any text.
 
     Args:
-        form: A JSON Schema. All of it is said.
-        numbered: Give each choice its number, from 1.
+        form: JSON Schema, described in full.
+        numbered: Number the choices, from 1.
     """
     if form in (TEXT, {"type": "string"}):
         return ""
@@ -65,13 +65,13 @@ def explained(form: Mapping[str, Any], *, numbered: bool = False) -> str:
 
 
 def without_form(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """A question's arguments but for the form, which is explained beside the field."""
+    """Return a question's arguments without the form, which is explained beside the field."""
     known = (None, form_of(arguments))
     return {name: one for name, one in arguments.items() if name != FORM or one not in known}
 
 
 def draft(form: Mapping[str, Any]) -> str:
-    """What somebody begins with who writes the answer as JSON: the names, each still to fill in."""
+    """Return a JSON draft of the answer for a person to fill in: the names of its fields."""
     if form.get("type") == "array":
         return "[]"
     fields = form.get("properties") if _has_fields(form) else {}
@@ -86,7 +86,7 @@ def _has_fields(form: Mapping[str, Any]) -> bool:
 
 
 def _object(form: Mapping[str, Any]) -> list[str]:
-    """An object's fields, one a line; then whatever else its schema says."""
+    """Return an object's fields, one a line, and the rest of its schema."""
     needed = form.get("required", [])
     lines = ["a JSON object:"]
     for name, schema in form["properties"].items():
@@ -99,7 +99,6 @@ def _object(form: Mapping[str, Any]) -> list[str]:
 
 
 def _said(schema: object) -> str:
-    """A schema on one line: its type, what else it says, its description at the end."""
     if not isinstance(schema, dict):
         return "" if schema is True else _json(schema)
     kind = schema.get("type", "")

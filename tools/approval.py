@@ -1,4 +1,4 @@
-"""What a person approves: a digest that ties a decision to exactly one call as it was shown."""
+"""Digest of an approval, which ties a decision to exactly one call as it was shown."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _FORMAT = "heartbit/approval/1"
 def digest(
     run_id: UUID, call_id: str, *, definition_hash: str, arguments: Mapping[str, Any]
 ) -> str:
-    """SHA-256 (hexadecimal) of a call as it is shown.
+    """Return the SHA-256 (hexadecimal) of a call as it is shown.
 
     It covers the run and the call (no replay elsewhere), the tool's definition (name, description,
-    schema, effect) and the arguments as read, in canonical JSON: another order of keys or another
-    spelling of the same text is the same call, anything else is another one.
+    schema, effect) and the parsed arguments, in canonical JSON: the order of keys and the spelling
+    of a text do not matter, any other difference does.
 
     Args:
-        run_id: The run.
-        call_id: ``turn.index``.
+        run_id: Id of the run.
+        call_id: Id of the call, ``turn.index``.
         definition_hash: ``tools.registry.definition_hash`` of the tool.
         arguments: The parsed arguments, defaults included.
     """

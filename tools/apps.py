@@ -1,4 +1,4 @@
-"""The tool registry and the invocation pipeline."""
+"""App of the tool registry and the invocation pipeline."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class ToolsConfig(AppConfig):
     name = "tools"
 
     def ready(self) -> None:
-        """Register what every app's ``agent_tools`` marks, then what packages bring."""
+        """Register the tools in every app's ``agent_tools``, then those of packages."""
         from tools.packages import packaged_tools
         from tools.registry import registry
 

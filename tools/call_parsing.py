@@ -1,9 +1,9 @@
-"""What a call means: the tool, and arguments that fit it.
+"""Parsing of tool calls: the tool, and arguments that fit it.
 
 Usage::
 
     found = read(specs, name=call.name, arguments=call.arguments)
-    if isinstance(found, Done): ...   # invalid, with sentences that a model can act on
+    if isinstance(found, ToolResult): ...   # invalid, with sentences that a model can act on
 """
 
 from __future__ import annotations
@@ -29,12 +29,11 @@ MAX_ARGUMENT_BYTES = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class ParsedCall:
-    """A call that is understood.
+    """A parsed and valid call.
 
     Attributes:
-        spec: The tool.
-        arguments: Parsed and valid, defaults included.
-        keywords: What the function is called with, but for the context.
+        arguments: Parsed arguments, defaults included.
+        keywords: Keyword arguments of the function, without the context.
     """
 
     spec: ToolSpec
@@ -50,10 +49,10 @@ def read(
     max_output_bytes: int = MAX_OUTPUT_BYTES,
     answered: bool = False,
 ) -> ParsedCall | ToolResult:
-    """Return a call's tool and arguments that fit it; a ``ToolResult`` (invalid) when it has none.
+    """Return a call's tool and valid arguments, or a ``ToolResult`` (invalid).
 
-    Also what a person writes in place of a model goes through here; of a question that includes
-    the answer (``answered``), which no model may give. See ``invoke``.
+    Arguments edited by a person are parsed here too; for a question they include the answer
+    (``answered``), which a model must not give. See ``invoke``.
     """
     spec = resolve(specs, name)
     if spec is None:
@@ -73,16 +72,16 @@ def read(
     if problems:
         return answer(_invalid(spec, problems), "invalid", max_output_bytes)
     with Isolation() as isolation:
-        # The function's own defaults stay as they are: they need not fit its schema.
+        # The function's own defaults are not added: they need not fit its schema.
         keywords = dict(spec.bind(given) if spec.bind is not None else given)
-    if isolation.error is not None:  # a type of the function that its schema cannot express
+    if isolation.error is not None:  # a parameter type that the schema cannot express
         return answer(_invalid(spec, [isolation.message]), "invalid", max_output_bytes)
     keywords |= {name: Answer(value) for name, value in word.items()}
     return ParsedCall(spec, {**_own_defaults(spec), **given, **word}, keywords)
 
 
 def _word(spec: ToolSpec, values: dict[str, Any]) -> dict[str, Any]:
-    """Take a person's answer out of arguments; nothing where there is none."""
+    """Remove a person's answer from the arguments and return it; empty if there is none."""
     name = spec.answer_parameter
     return {name: values.pop(name)} if name is not None and name in values else {}
 
@@ -94,7 +93,7 @@ def _answer_problems(spec: ToolSpec, given: Mapping[str, Any], word: dict[str, A
 
 
 def _own_defaults(spec: ToolSpec) -> dict[str, Any]:
-    """What the function takes when an argument is left out: rules and people have to see it."""
+    """Return the function's defaults, which rules and people have to see."""
     return {
         name: schema["default"]
         for name, schema in spec.parameters.get("properties", {}).items()
@@ -103,10 +102,10 @@ def _own_defaults(spec: ToolSpec) -> dict[str, Any]:
 
 
 def parse_arguments(text: str) -> dict[str, Any]:
-    """The arguments of a call; empty text means none.
+    """Return the arguments of a call; empty text means none.
 
     Raises:
-        UntrustedJSONError: Malformed, hostile, too large, or not an object.
+        UntrustedJSONError: The text is malformed, hostile, too large, or not an object.
     """
     if not text or text.isspace():
         return {}

@@ -1,9 +1,9 @@
-"""The tools that the agents of a workspace can be given, and which definition each name means now.
+"""Catalogue of the tools available to a workspace's agents, with their current definitions.
 
 Usage::
 
-    record_installed()             # at the start of a process: what its code and packages have
-    tools = catalogue(workspace.pk)    # by name, without any of that code
+    record_installed()             # at the start of a process: tools of its code and packages
+    tools = catalogue(workspace.pk)    # by name, without that code
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _FACTS = ("definition_id", "origin", "source", "credentials")
 
 
 def catalogue(workspace_id: int | None) -> dict[str, ToolSpec]:
-    """Return the tools that agents of a workspace can be given, by name, sorted.
+    """Return the tools available to a workspace's agents, by name, sorted.
 
-    A name means what the workspace's own row says; else the tool that this process has, since a
-    program's own tools are in its process alone; else what the installation's row says.
+    A name means the workspace's own row; else the tool registered in this process, because a
+    program's own tools are in its process alone; else the installation's row.
 
     Args:
-        workspace_id: None: what every workspace has.
+        workspace_id: Id of the workspace; None: tools available to every workspace.
     """
     rows = CatalogueTool.objects.filter(Q(workspace=None) | Q(workspace=workspace_id)).order_by(
         F("workspace").asc(nulls_first=True)
@@ -55,10 +55,10 @@ def catalogue(workspace_id: int | None) -> dict[str, ToolSpec]:
 
 
 def record_installed() -> None:
-    """Make the installation's part of the catalogue what this process has registered.
+    """Synchronise the installation's catalogue with this process's registry.
 
-    A process that has no tools has no say in what there is. What a program registered for itself
-    belongs to nobody else.
+    A process without tools changes nothing. Tools that a program registered for itself are not
+    recorded.
     """
     specs = [spec for spec in registry.values() if spec.origin is not Origin.PROGRAM]
     if not specs:

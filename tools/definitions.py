@@ -1,6 +1,6 @@
-"""Definitions of tools by their hash: stored once, read by whoever has not the tool's code.
+"""Definitions of tools by hash, stored once for processes that lack the tool's code.
 
-A definition never changes, so a process reads each row once.
+Definitions are immutable, so a process reads each row once.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _known: dict[str, ToolSpec] = {}
 
 
 class ToolNotHereError(HeartbitError):
-    """A tool is to be called in a process that has only its definition."""
+    """A tool was called in a process that has only its definition."""
 
 
 def store(specs: Iterable[ToolSpec]) -> None:
-    """Store the definitions of tools; those that are there already stay as they are."""
+    """Store the definitions of tools; existing rows stay unchanged."""
     rows = [
         ToolDefinition(
             hash=definition_hash(spec),
@@ -37,17 +37,17 @@ def store(specs: Iterable[ToolSpec]) -> None:
         )
         for spec in specs
     ]
-    # Sorted, so that two processes that store the same ones never wait for each other.
+    # Sorted, so that two processes that store the same rows cannot deadlock.
     ToolDefinition.objects.bulk_create(
         sorted(rows, key=lambda row: row.hash), ignore_conflicts=True
     )
 
 
 def find(name: str, digest: str) -> ToolSpec | None:
-    """Return the tool with this definition; None: none is stored.
+    """Return the tool with this definition, or None if it is not stored.
 
-    It is the tool itself where this process has it, else one that can be shown and read, and not
-    called: of its function's types it knows what the schema says.
+    If this process does not have the tool, the result can be shown and read but not called; its
+    parameter types are only those of the schema.
     """
     live = registry.get(name)
     if live is not None and definition_hash(live) == digest:
@@ -56,7 +56,7 @@ def find(name: str, digest: str) -> ToolSpec | None:
 
 
 def load(digests: Iterable[str]) -> dict[str, ToolSpec]:
-    """Return stored definitions by hash, each as a tool that can be shown, and not called."""
+    """Return stored definitions by hash, as tools that can be shown but not called."""
     wanted = dict.fromkeys(digests)
     missing = [digest for digest in wanted if digest not in _known]
     read = (

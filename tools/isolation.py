@@ -1,4 +1,4 @@
-"""The wall between tool code and the run that calls it."""
+"""Isolation of runs from exceptions of tool code."""
 
 from __future__ import annotations
 
@@ -12,13 +12,11 @@ _PASSING = (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt)
 
 
 class Isolation:
-    """Keeps what the block raises, instead of letting it through.
+    """Context manager that stores what the block raises instead of raising it.
 
-    Not only every ``Exception``: ``SystemExit`` on an event loop would end the process, and with it
-    every other run. Cancellation and ``KeyboardInterrupt`` belong to the caller and pass.
-
-    Attributes:
-        error: What was raised, if anything.
+    It stores not only every ``Exception``: ``SystemExit`` on an event loop would end the process,
+    and with it every other run. Cancellation and ``KeyboardInterrupt`` belong to the caller and
+    pass.
     """
 
     def __init__(self) -> None:
@@ -40,7 +38,7 @@ class Isolation:
 
     @property
     def message(self) -> str:
-        """Class and text of the error, never its traceback: that is for logs, not for a model."""
+        """Class and text of the error, without its traceback, which is for logs only."""
         name = type(self.error).__name__
         text = ""
         with Isolation():  # a foreign exception's ``__str__`` is tool code too

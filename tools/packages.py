@@ -1,11 +1,11 @@
 """Tools of installed packages: the entry point group ``heartbit.tools``.
 
-A package names a module, or a function or class that ``@tool`` marked::
+A package names a module, or a function or class marked with ``@tool``::
 
     [project.entry-points."heartbit.tools"]
     weather = "acme_weather.tools"
 
-What cannot be loaded is logged and left out: a broken package must not stop every process.
+Entries that cannot be loaded are logged and left out: a broken package must not stop every process.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 
 
 def packaged_tools() -> Iterator[ToolSpec]:
-    """The tools of every installed package, with the package as their source."""
+    """Yield the tools of every installed package, with the package as their source."""
     for entry in entry_points(group=GROUP):
         package = f"{entry.dist.name} {entry.dist.version}" if entry.dist else entry.module
         found: list[ToolSpec] = []
@@ -52,14 +52,14 @@ def _packaged(spec: ToolSpec, package: str) -> ToolSpec:
 
 
 def _specs(entry: EntryPoint) -> list[ToolSpec]:
-    """What an entry point offers; all of it can be registered.
+    """Return the tools of an entry point, after checking that all of them can be registered.
 
     Raises:
-        ConfigurationError: There is no tool, or one that cannot be used.
+        ConfigurationError: The entry point has no tool, or one that cannot be used.
     """
     target = entry.load()
     values = vars(target).values() if isinstance(target, ModuleType) else [target]
-    specs = Registry(marked(values))  # raises what is wrong with one before any of them counts
+    specs = Registry(marked(values))  # raises before any of them is registered
     if not specs:
         raise ConfigurationError(f"{entry.value} has nothing that @tool marked.")
     return list(specs.values())

@@ -1,4 +1,4 @@
-"""The one way a tool is called: resolve, parse, validate, decide, announce, execute, render.
+"""Invocation of a tool: resolve, parse, validate, decide, announce, execute, render.
 
 Usage::
 
@@ -9,11 +9,11 @@ Usage::
     # A transactional tool, in the executor's thread, with its result in one transaction:
     prepared = prepare(registry, name=..., arguments=..., context=..., ...)
     with transaction.atomic():
-        outcome = execute_here(prepared, around=transaction.atomic)  # a savepoint: errors undo
+        outcome = execute_here(prepared, around=transaction.atomic)  # a savepoint for errors
         append_result(outcome)
 
-Whatever a tool or a model does wrong is an answer for the model, never an exception of the run.
-Errors of ``intent`` and ``policy`` are the runtime's own and do pass through.
+Errors of a tool or a model become a result for the model, never an exception of the run. Errors of
+``intent`` and ``policy`` are the runtime's own and pass through.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: Of a tool: what it refuses, and what the world refuses it. Anything else is a defect of the tool.
+#: Errors of a tool that are not defects: its refusals, and failures of its environment.
 _EXPECTED = (HeartbitError, ValueError, ArithmeticError, OSError, httpx.HTTPError)
 
 Intent = Callable[[], Awaitable[None]]
@@ -53,19 +53,19 @@ CANCEL_GRACE_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class RequireApproval:
-    """A policy's answer: a person decides first, for this reason."""
+    """Answer of a policy: a person decides first, for this reason."""
 
     reason: str
 
 
 Policy = Callable[[ToolSpec, Mapping[str, Any]], str | RequireApproval | None]
 
-_abandoned: set[asyncio.Future[Any]] = set()  # a task nobody refers to may be collected half-way
+_abandoned: set[asyncio.Future[Any]] = set()  # references, so that tasks are not collected
 
 
 @dataclass(frozen=True, slots=True)
 class SuspendedCall:
-    """The tool cannot answer before these waits are resolved; then ``resume`` it."""
+    """A call that waits; ``resume`` it once its waits are resolved."""
 
     suspension: Suspension
 
@@ -75,11 +75,9 @@ class PreparedCall:
     """A call that may be executed: resolved, parsed, valid and not refused.
 
     Attributes:
-        spec: The tool.
-        arguments: As the model gave them, parsed: what is shown, digested and approved.
-        keywords: What the function is called with.
+        arguments: Parsed arguments, as they are shown, digested and approved.
         max_output_bytes: Limit of the rendered result in UTF-8 bytes.
-        timeout_seconds: Limit of the execution: the tool's own or the caller's, the lesser.
+        timeout_seconds: Limit of the execution: the lesser of the tool's own and the caller's.
     """
 
     spec: ToolSpec
@@ -94,9 +92,7 @@ class PendingApprovalCall:
     """A valid call that a person has to approve first.
 
     Attributes:
-        spec: The tool.
-        arguments: What is shown and digested: the parsed arguments, defaults included.
-        reason: Why it is asked.
+        arguments: Parsed arguments, defaults included, as they are shown and digested.
     """
 
     spec: ToolSpec
@@ -116,18 +112,18 @@ async def invoke(
     max_output_bytes: int = MAX_OUTPUT_BYTES,
     timeout_seconds: float | None = None,
 ) -> ToolResult | SuspendedCall | PendingApprovalCall:
-    """Serve one call from the model's text to its result.
+    """Process one call from the model's text to its result.
 
     Args:
-        specs: The tools this agent has: a ``Registry`` or any selection.
-        name: As the model wrote it.
+        specs: Tools of the agent: a ``Registry`` or any selection.
+        name: Name as the model wrote it.
         arguments: JSON text as the model wrote it; empty means ``{}``.
-        context: What the tool is told.
+        context: Context passed to the tool.
         executor: Runs functions that are not async.
-        intent: Awaited just before a tool acts outside: an idempotent or an at-most-once one.
-        policy: Returns why this call is refused, that a person has to decide, or ``None``.
+        intent: Awaited just before a tool with an external effect acts: idempotent or at-most-once.
+        policy: Returns a refusal, that a person has to decide, or ``None``.
         max_output_bytes: Limit of the result in UTF-8 bytes.
-        timeout_seconds: The caller's limit; the tool's own holds when it is less.
+        timeout_seconds: Limit of the caller; the lesser of it and the tool's own holds.
 
     Raises:
         asyncio.CancelledError: The caller was cancelled, and so was the tool.
@@ -157,10 +153,10 @@ def prepare(
     timeout_seconds: float | None = None,
     answered: bool = False,
 ) -> PreparedCall | PendingApprovalCall | ToolResult:
-    """Do everything before execution; a ``ToolResult`` already answers the call. See ``invoke``.
+    """Prepare a call for execution, or return its result if it cannot run. See ``invoke``.
 
-    ``answered``: a person has written the arguments, as in ``read``. Without that a question is
-    held, whatever the policy.
+    ``answered``: a person wrote the arguments, as in ``read``. Otherwise a question is pending,
+    whatever the policy.
     """
     found = read(
         specs, name=name, arguments=arguments, max_output_bytes=max_output_bytes, answered=answered
@@ -191,15 +187,15 @@ async def execute(
 ) -> ToolResult | SuspendedCall:
     """Run a prepared call: async functions on this loop, others in a thread of the executor.
 
-    A thread cannot be stopped: after a timeout it works on, and its result is dropped. The time
-    in the executor's queue counts; a call that timed out there has certainly not run.
+    A thread cannot be stopped: after a timeout it continues, and its result is dropped. The time in
+    the executor's queue counts; a call that timed out there has certainly not run.
 
     Args:
-        prepared: The call.
+        prepared: Prepared call.
         executor: Runs functions that are not async.
         intent: See ``invoke``.
-        stop: Resolves to why no call of the tool may run any more: none begins then, and an async
-            function is ended.
+        stop: Resolves to the reason once the tool is disabled: no call begins then, and an async
+            function is cancelled.
 
     Raises:
         asyncio.CancelledError: The caller was cancelled, and so was the tool.
@@ -218,7 +214,7 @@ async def execute(
 def _in_thread(
     prepared: PreparedCall, stop: asyncio.Future[str] | None
 ) -> ToolResult | SuspendedCall:
-    """The call, unless it was stopped while every thread was busy."""
+    """Run the call, unless the tool was disabled while every thread was busy."""
     if stop is not None and stop.done():
         return answer(stop.result(), "refused", prepared.max_output_bytes)
     return execute_here(prepared)
@@ -232,9 +228,9 @@ def execute_here(
     """Run a prepared call of a plain function in this thread, without a time limit.
 
     Args:
-        prepared: The call.
-        around: Entered around the function and the rendering of its result, and left with the
-            exception of either: a savepoint there undoes what a failing tool wrote.
+        prepared: Prepared call.
+        around: Context around the function and the rendering of its result; it sees the exceptions
+            of both, so a savepoint rolls back a failing tool's writes.
     """
     outcome: ToolResult | SuspendedCall | None = None
     with Isolation() as isolation, around():
@@ -252,7 +248,7 @@ def resume(
     *,
     max_output_bytes: int = MAX_OUTPUT_BYTES,
 ) -> ToolResult:
-    """The result of a call that waited, once every wait is resolved."""
+    """Return the result of a call that waited, once every wait is resolved."""
     done: ToolResult | None = None
     with Isolation() as isolation:
         if spec.resume is None:
@@ -279,7 +275,7 @@ async def _limited(
     thread: ThreadFuture[ToolResult | SuspendedCall] | None = None,
     stop: asyncio.Future[str] | None = None,
 ) -> ToolResult | SuspendedCall:
-    """Await a running call for as long as it may take."""
+    """Await a running call within its time limit, or until its tool is disabled."""
     ends: set[asyncio.Future[Any]] = {running} if stop is None else {running, stop}
     try:
         await asyncio.wait(
@@ -296,14 +292,14 @@ async def _limited(
         await _stop(running)
         return _late(prepared, never_ran=never_ran)
     if running.cancelled() or isinstance(running.exception(), asyncio.CancelledError):
-        # By the tool itself: nobody cancelled the run, so the run must not end by it.
+        # The tool cancelled itself, which must not cancel the run.
         text = "CancelledError: the tool cancelled itself."
         return answer(text, "error", prepared.max_output_bytes)
     return running.result()
 
 
 async def _stop(running: asyncio.Future[Any]) -> None:
-    """Cancel a call, and leave it behind when it does not obey."""
+    """Cancel a call, and abandon it if it does not end."""
     running.cancel()
     if isinstance(running, asyncio.Task):
         await asyncio.wait({running}, timeout=CANCEL_GRACE_SECONDS)
@@ -331,8 +327,8 @@ def _as_text(value: object) -> str:
 
 def _failed(spec: ToolSpec, max_bytes: int, isolation: Isolation) -> ToolResult:
     error = isolation.error
-    # What a model asked for may be refused, or fail outside: no defect, and as often as it asks.
-    # The sentence goes to the model and into the journal; it may hold what is no log's business.
+    # Expected errors are no defects and may be frequent, so they are logged without a traceback.
+    # Their text goes to the model and the journal but not the log, because it may be confidential.
     where = None if isinstance(error, _EXPECTED) else error
     logger.info("the tool %s raised %s", spec.name, type(error).__name__, exc_info=where)
     return answer(isolation.message, "error", max_bytes)

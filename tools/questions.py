@@ -1,7 +1,7 @@
-"""Tools that a person answers: the form of the answer, and how it is read.
+"""Tools that a person answers: form and parsing of the answer.
 
-A tool with a parameter annotated ``Answer`` is a question. Its call's argument ``form``, if it has
-one, is the JSON Schema of the answer; else the answer is text.
+A tool with a parameter annotated ``Answer`` is a question. Its call's argument ``form``, if given,
+is the JSON Schema of the answer; else the answer is text.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _MAX_ANSWER_BYTES = 100_000
 
 
 def form_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON Schema of the answer that a call asks for."""
+    """Return the JSON Schema of the answer that a call asks for."""
     form = arguments.get(FORM)
     return dict(form) if isinstance(form, dict) and form else TEXT
 
 
 def form_problems(arguments: Mapping[str, Any]) -> list[str]:
-    """Why nobody could answer a call with these arguments, in sentences; empty: they could."""
+    """Return the problems of a question's form, in sentences; empty if it can be answered."""
     try:
         check_schema(form_of(arguments))
     except ConfigurationError as error:
@@ -37,15 +37,15 @@ def form_problems(arguments: Mapping[str, Any]) -> list[str]:
 
 
 def answer_problems(arguments: Mapping[str, Any], answer: object) -> list[str]:
-    """What is wrong with an answer, in sentences; empty: it fits its form."""
+    """Return the problems of an answer, in sentences; empty if it fits its form."""
     return [f"the answer: {problem}" for problem in validate(form_of(arguments), answer)]
 
 
 def read_answer(arguments: Mapping[str, Any], text: str) -> Any:
-    """What somebody means who wrote this: the text itself where that fits the form, else JSON.
+    """Return the value of a typed answer: the text itself if it fits the form, else its JSON.
 
     Raises:
-        UntrustedJSONError: The answer is to be JSON, and this is none.
+        UntrustedJSONError: The answer has to be JSON, and the text is not.
     """
     form = form_of(arguments)
     if fits(form, text):
@@ -54,5 +54,5 @@ def read_answer(arguments: Mapping[str, Any], text: str) -> Any:
         return parse_untrusted_json(text, max_bytes=_MAX_ANSWER_BYTES)
     except UntrustedJSONError as error:
         if form.get("type") == "string" or "enum" in form:
-            return text  # the form says what is wrong with it
+            return text  # validation against the form explains the problem
         raise UntrustedJSONError(f"The answer has to be JSON that fits its form. {error}") from None

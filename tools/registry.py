@@ -1,4 +1,4 @@
-"""Which tools exist, by name: discovery, near-miss names, and the hash that pins a definition.
+"""Registry of tools by name: discovery, near-miss names, and the hash that pins a definition.
 
 Usage::
 
@@ -6,7 +6,7 @@ Usage::
     spec = registry["current_time"]
     spec = resolve(registry, "functions.Current-Time")   # the same
 
-A ``Registry`` is a ``Mapping`` of names to ``ToolSpec``: what takes one takes any selection too.
+A ``Registry`` is a ``Mapping`` of names to ``ToolSpec``: functions accept any selection as well.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _LIKE = 0.55
 
 
 class Registry(Mapping[str, ToolSpec]):
-    """Tools by name, in the order of registration; every one of them can be offered to a model."""
+    """Tools by name, in the order of registration; each can be offered to a model."""
 
     def __init__(self, specs: Iterable[ToolSpec] = ()) -> None:
         self._specs: dict[str, ToolSpec] = {}
@@ -52,7 +52,7 @@ class Registry(Mapping[str, ToolSpec]):
         return len(self._specs)
 
     def register(self, spec: ToolSpec) -> None:
-        """Add a tool; adding the very same one again, wherever found, changes nothing.
+        """Add a tool; adding an equal tool again changes nothing.
 
         Raises:
             ConfigurationError: The name is taken or malformed, the schema cannot be used, or the
@@ -70,7 +70,7 @@ class Registry(Mapping[str, ToolSpec]):
         self._specs[spec.name] = spec
 
     def discover(self, modules: Iterable[ModuleType]) -> None:
-        """Register what ``@tool`` marked in these modules, imported functions and classes too.
+        """Register the tools marked with ``@tool`` in modules, including imported ones.
 
         Raises:
             ConfigurationError: As ``register``.
@@ -84,9 +84,9 @@ registry = Registry()
 
 
 def marked(values: Iterable[object]) -> Iterator[ToolSpec]:
-    """The specs of those values that ``@tool`` marked: functions and classes."""
+    """Yield the specs of the functions and classes marked with ``@tool``."""
     for value in values:
-        # Of a class its own mark only: a subclass of a tool is another class.
+        # Only a class's own mark: a subclass of a tool is not that tool.
         place = vars(value) if isinstance(value, type) else getattr(value, "__dict__", {})
         spec = place.get("__tool__") if callable(value) else None
         if isinstance(spec, ToolSpec):
@@ -94,10 +94,10 @@ def marked(values: Iterable[object]) -> Iterator[ToolSpec]:
 
 
 def definition_hash(spec: ToolSpec) -> str:
-    """SHA-256 (hexadecimal) over what a model and a person are shown of a tool.
+    """Return the SHA-256 (hexadecimal) of a tool's definition as shown to models and people.
 
-    A changed name, description, schema or effect changes it, and whether it asks a person; other
-    code or limits do not.
+    It covers name, description, schema, effect and whether the tool asks a person, but neither code
+    nor limits.
     """
     shown = [spec.name, spec.description, dict(spec.parameters), spec.effect.value]
     if spec.answer_parameter is not None:
@@ -107,7 +107,7 @@ def definition_hash(spec: ToolSpec) -> str:
 
 
 def resolve(specs: Mapping[str, ToolSpec], name: str) -> ToolSpec | None:
-    """The tool a model means by a name, or ``None``.
+    """Return the tool that a model means by a name, or ``None``.
 
     Letter case, punctuation and a leading namespace do not matter (``functions.Current-Time`` is
     ``current_time``), as long as only one tool fits.
@@ -123,14 +123,14 @@ def resolve(specs: Mapping[str, ToolSpec], name: str) -> ToolSpec | None:
 
 
 def closest(name: str, names: Iterable[str]) -> tuple[str, ...]:
-    """Up to three names most like a wrong one, best first."""
+    """Return up to three names most similar to a wrong one, best first."""
     likeness = {known: _likeness(name[:200], known) for known in names}
     found = sorted(likeness, key=lambda known: -likeness[known])
     return tuple(known for known in found if likeness[known] > _LIKE)[:_SHOWN_NAMES]
 
 
 def _likeness(name: str, known: str) -> float:
-    """How alike two names are: letters in order, plus shared words in any order."""
+    """Return the similarity of two names: letters in order, plus shared words in any order."""
     letters = difflib.SequenceMatcher(a=_squash(name), b=_squash(known)).ratio()
     words = set(_WORD.findall(name.lower()))
     shared = words & set(_WORD.findall(known.lower()))

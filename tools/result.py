@@ -1,4 +1,4 @@
-"""A tool call's result as the model sees it: text that Postgres can keep, within a byte limit."""
+"""Result of a tool call as the model sees it: storable text within a byte limit."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ MAX_OUTPUT_BYTES = 65_536
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """A call's result as the model sees it.
+    """Result of a call.
 
     Attributes:
-        content: Text that Postgres can keep, within the byte limit.
-        status: ``invalid``: the call itself was wrong; ``refused``: by policy; ``error``: the
-            tool raised; ``timeout``: it took too long, and may still have had its effect.
-        truncated: Whether ``content`` was cut.
+        content: Text that Postgres can store, within the byte limit.
+        status: ``invalid``: the call itself was wrong; ``refused``: by policy; ``error``: the tool
+            raised; ``timeout``: it took too long, and may still have had its effect.
     """
 
     content: str
@@ -29,16 +28,16 @@ class ToolResult:
 
 
 def answer(text: str, status: Status, max_bytes: int) -> ToolResult:
-    """A result within the limit, in UTF-8 bytes."""
+    """Return a result within a limit of UTF-8 bytes."""
     content, truncated = truncate(clean_text(text), max_bytes)
     return ToolResult(content, status, truncated)
 
 
 def truncate(text: str, max_bytes: int) -> tuple[str, bool]:
-    """The text within a byte limit, and whether it was cut.
+    """Return the text within a byte limit, and True if it was truncated.
 
-    It is cut between characters, and a line at its end says how much is missing; only that line
-    may exceed a limit smaller than itself.
+    The text is cut between characters, and a line at its end gives the number of missing bytes;
+    only that line may exceed a limit smaller than itself.
     """
     if len(text) * 4 <= max_bytes:
         return text, False

@@ -1,1 +1,1 @@
-"""Facts of a run: its events, its waits, and their form in words. Pure."""
+"""Facts of a run: its events, its waits, and their descriptions for people. Pure."""

@@ -1,4 +1,4 @@
-"""Every fact a run's journal can hold: one class a type, one union, one codec. Pure.
+"""Event types of a run's journal: one class a type, one union, one codec. Pure.
 
 Events are versioned JSON: a reader ignores fields it does not know and a field added later has a
 default, so old journals stay readable. A type is never renamed.
@@ -27,8 +27,9 @@ class RunCreated:
     """The run was accepted. Written by the database function that inserts its row.
 
     Attributes:
-        kind: What executes it (``agents.runtime.engines``).
-        call: The call that a run of the kind ``tool_call`` is; its id in the journal is ``0.0``.
+        kind: Name of the engine that executes the run (``agents.runtime.engines``).
+        call: The call that a run of the kind ``tool_call`` executes; its id in the journal is
+            ``0.0``.
     """
 
     type: ClassVar[str] = "run.created"
@@ -40,16 +41,14 @@ class RunCreated:
 
 @dataclass(frozen=True, slots=True)
 class RunForked:
-    """All before it is another run's journal: this run goes on from there. Written by the fork.
+    """Marks the fork point: earlier events were copied from the source run's journal.
 
     Attributes:
-        source: The other run's id.
         seq: The last event that was copied.
         turn: The last turn that was copied; with replaced arguments its calls run again.
-        edits: What differs from the source: ``task``, ``call``, ``arguments``, ``result``,
+        edits: Changes relative to the source: ``task``, ``call``, ``arguments``, ``result``,
             ``message``, ``version``.
-        by: Who made the fork.
-        thread: What was said on the source's conversation before it: {task, output, steers} each.
+        thread: Earlier runs of the source's conversation, each {task, output, steers}.
     """
 
     type: ClassVar[str] = "run.forked"
@@ -63,7 +62,7 @@ class RunForked:
 
 @dataclass(frozen=True, slots=True)
 class RunStarted:
-    """A worker claimed the run: one slice begins. Written by the claim."""
+    """A worker claimed the run and began a slice. Written by the claim."""
 
     type: ClassVar[str] = "run.started"
     worker: str
@@ -73,7 +72,7 @@ class RunStarted:
 
 @dataclass(frozen=True, slots=True)
 class RunRequeued:
-    """The run went back to the queue: its worker died, drained, or its slice was long enough."""
+    """The run went back to the queue: worker lost, worker drained, or slice time used up."""
 
     type: ClassVar[str] = "run.requeued"
     reason: str
@@ -81,9 +80,9 @@ class RunRequeued:
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswered:
-    """The model's whole answer; once journaled it is never asked for again.
+    """A complete answer of the model; a journaled answer is never requested again.
 
-    ``seen`` is the last event that the model had been told of when it was asked.
+    ``seen`` is the sequence number of the last event that the request included.
     """
 
     type: ClassVar[str] = "model.answered"
@@ -99,14 +98,10 @@ class ModelAnswered:
 
 @dataclass(frozen=True, slots=True)
 class ModelCut:
-    """A model call that had begun to answer ended without its whole answer, which is void.
+    """A model call ended before its answer was complete; the partial answer is discarded.
 
-    Providers bill what was said until then and do not tell how much that was: ``usage`` is a guess
-    from the request's length and what had arrived.
-
-    Attributes:
-        turn: The turn that was asked.
-        reason: One sentence for a person.
+    Providers bill partial answers without reporting their size: ``usage`` is an estimate from the
+    length of the request and of the text received.
     """
 
     type: ClassVar[str] = "model.cut"
@@ -120,14 +115,10 @@ class ModelCut:
 
 @dataclass(frozen=True, slots=True)
 class ModelDelayed:
-    """The provider, or Heartbit's own limiter, wants a long pause: the run waits without a worker.
+    """The provider or Heartbit's limiter requires a long pause; the run waits without a worker.
 
     Attributes:
-        turn: The turn that was to be asked.
-        key: The timer's wait.
-        reason: One sentence for a person.
-        delay_seconds: How long.
-        attempts: Failed attempts before it; waiting for Heartbit's own limiter is none.
+        attempts: Failed attempts so far; a pause by Heartbit's own limiter does not count.
     """
 
     type: ClassVar[str] = "model.delayed"
@@ -139,15 +130,15 @@ class ModelDelayed:
 
     @property
     def wait(self) -> dict[str, Any]:
-        """The wait that it opens."""
+        """The wait that this event opens."""
         return waits.TIMER.row(self.key, timeout_seconds=self.delay_seconds)
 
 
 @dataclass(frozen=True, slots=True)
 class ContextSummarized:
-    """From here on a summary stands for the conversation's messages 1 up to, not including, upto.
+    """A summary replaces the conversation's messages 1 to ``upto``, exclusive.
 
-    Message 0, the first one, stays as it is.
+    Message 0, the first one, stays unchanged.
     """
 
     type: ClassVar[str] = "context.summarized"
@@ -162,15 +153,15 @@ class ContextSummarized:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequested:
-    """A call waits until a person decides; ``digest`` is of exactly what they are shown.
+    """A call waits for a person's decision; ``digest`` covers exactly what they are shown.
 
     Attributes:
-        timeout_seconds: When it is refused unless somebody decides; None: never.
-        needed: How many people have to approve it.
-        group: Whose members may decide; empty: whoever may decide at all.
-        escalate_seconds: When more people may decide unless somebody has; None: never.
-        escalate_group: Whose members may decide from then on as well; empty: whoever may at all.
-        question: How often the call was asked about, this time included.
+        timeout_seconds: Seconds until the undecided call is refused; None: never.
+        group: Group whose members may decide; empty: anyone with the right to decide.
+        escalate_seconds: Seconds until the undecided call is escalated; None: never.
+        escalate_group: Group that may decide as well after the escalation; empty: anyone with the
+            right to decide.
+        question: Number of this approval request for the call, starting at 1.
     """
 
     type: ClassVar[str] = "approval.requested"
@@ -189,12 +180,12 @@ class ApprovalRequested:
 
     @property
     def key(self) -> str:
-        """The wait that the decision resolves."""
+        """Key of the wait that the decision resolves."""
         return approval_key(self.call_id, self.question)
 
     @property
     def wait(self) -> dict[str, Any]:
-        """The wait that it opens."""
+        """The wait that this event opens."""
         return waits.APPROVAL.row(
             self.key,
             self.call_id,
@@ -204,17 +195,16 @@ class ApprovalRequested:
 
 
 def approval_key(call_id: str, question: int) -> str:
-    """The wait that a decision resolves; the first has the name that all had once."""
+    """Return the key of an approval's wait; the first request keeps the original format."""
     return f"approval:{call_id}" if question == 1 else f"approval:{call_id}:{question}"
 
 
 @dataclass(frozen=True, slots=True)
 class ApprovalEscalated:
-    """Nobody has decided about a call in time: more people may. Written by the sweeper.
+    """A call was not decided in time: more people may decide. Written by the sweeper.
 
     Attributes:
-        key: The wait that is still open.
-        group: Whose members may decide now as well; empty: whoever may decide at all.
+        group: Group that may decide from now on as well; empty: anyone with the right to decide.
     """
 
     type: ClassVar[str] = "approval.escalated"
@@ -225,11 +215,12 @@ class ApprovalEscalated:
 
 @dataclass(frozen=True, slots=True)
 class DecisionLapsed:
-    """Who let a call run may not decide it any more: it was not run, and is asked about again.
+    """The approver lost the right to decide before the call ran.
+
+    The call was not run and needs a new approval.
 
     Attributes:
-        key: The wait that they had resolved.
-        reason: One sentence for a person.
+        key: Key of the wait that the decision had resolved.
     """
 
     type: ClassVar[str] = "decision.lapsed"
@@ -240,7 +231,7 @@ class DecisionLapsed:
 
 @dataclass(frozen=True, slots=True)
 class OutcomeAsked:
-    """A worker died while an at-most-once call ran: a person says what became of it."""
+    """A worker was lost during an at-most-once call: a person must state its outcome."""
 
     type: ClassVar[str] = "outcome.asked"
     call_id: str
@@ -249,18 +240,18 @@ class OutcomeAsked:
 
     @property
     def key(self) -> str:
-        """The wait that their word resolves."""
+        """Key of the wait that the person's statement resolves."""
         return f"outcome:{self.call_id}:{self.question}"
 
     @property
     def wait(self) -> dict[str, Any]:
-        """The wait that it opens."""
+        """The wait that this event opens."""
         return waits.OUTCOME.row(self.key, self.call_id)
 
 
 @dataclass(frozen=True, slots=True)
 class ToolStarted:
-    """The intent to run a tool that acts outside, committed before the call."""
+    """Intent to run a tool with external effects, committed before the call."""
 
     type: ClassVar[str] = "tool.started"
     call_id: str
@@ -269,9 +260,9 @@ class ToolStarted:
 
 @dataclass(frozen=True, slots=True)
 class ToolFinished:
-    """A tool call's result; once journaled it is never computed again.
+    """Result of a tool call; a journaled result is never computed again.
 
-    ``grant`` is the standing permission by which it ran without being asked for.
+    ``grant`` is the id of the standing permission that made an approval unnecessary.
     """
 
     type: ClassVar[str] = "tool.finished"
@@ -285,11 +276,11 @@ class ToolFinished:
 
 @dataclass(frozen=True, slots=True)
 class CallWaiting:
-    """A tool call cannot answer yet: it waits for these keys, and the run gives its worker back.
+    """A tool call waits for the keys given, and the run releases its worker.
 
     Attributes:
-        kind: The kind of the waits (``agents.journal.waits``).
-        runs: Ids of the sub-agents' runs that are waited for.
+        kind: Kind of the waits (``agents.journal.waits``).
+        runs: Ids of the sub-agents' runs that the call waits for.
     """
 
     type: ClassVar[str] = "call.waiting"
@@ -305,8 +296,8 @@ class WaitResolved:
 
     Attributes:
         value: Holds at least ``subject`` and ``status``.
-        kind: The kind of the wait (``agents.journal.waits``).
-        call_id: The tool call that waited; empty: none did.
+        kind: Kind of the wait (``agents.journal.waits``).
+        call_id: Tool call that waited; empty: none.
     """
 
     type: ClassVar[str] = "wait.resolved"
@@ -318,12 +309,10 @@ class WaitResolved:
 
 @dataclass(frozen=True, slots=True)
 class RunSteered:
-    """Somebody tells the run something; its next model call sees it. Written by the steer.
+    """A message to the running run; its next model call includes it. Written by the steer.
 
     Attributes:
-        text: What is said.
-        by: Who says it, as people read it.
-        source: A person's word, or a program's, gives the run new turns; another agent's does not.
+        source: ``person`` (or a program) grants the run new turns; ``agent`` does not.
     """
 
     type: ClassVar[str] = "run.steered"
@@ -334,7 +323,7 @@ class RunSteered:
 
 @dataclass(frozen=True, slots=True)
 class CancelRequested:
-    """Somebody wants the running run to stop. Written by the cancel."""
+    """A running run was asked to stop. Written by the cancel."""
 
     type: ClassVar[str] = "run.cancel_requested"
     reason: str = ""
@@ -342,12 +331,11 @@ class CancelRequested:
 
 @dataclass(frozen=True, slots=True)
 class RunSucceeded:
-    """The final answer.
+    """The run ended with a final answer.
 
     Attributes:
-        output: Its text.
-        finish_reason: ``length`` when the model was cut at max_tokens.
-        structured: The answer as the agent's response schema wants it, when it has one.
+        finish_reason: ``length`` if the answer was truncated at max_tokens.
+        structured: Answer in the form of the agent's response schema, if it has one.
     """
 
     type: ClassVar[str] = "run.succeeded"
@@ -362,8 +350,7 @@ class RunFailed:
 
     Attributes:
         kind: ``limit``, ``model``, ``output``, ``tool``, ``definition`` or ``internal``.
-        message: One sentence for a person.
-        limit: Which limit, when kind is ``limit``.
+        limit: Name of the limit, if kind is ``limit``.
         partial: The last text produced before the end.
     """
 
@@ -376,7 +363,7 @@ class RunFailed:
 
 @dataclass(frozen=True, slots=True)
 class RunCancelled:
-    """The run was cancelled; what it had produced stays in the journal."""
+    """The run was cancelled; the journal keeps its earlier events."""
 
     type: ClassVar[str] = "run.cancelled"
     reason: str = ""
@@ -385,7 +372,7 @@ class RunCancelled:
 
 @dataclass(frozen=True, slots=True)
 class RunQuarantined:
-    """The run's workers died too often without progress. Written by the sweeper."""
+    """The run's workers crashed too often without progress. Written by the sweeper."""
 
     type: ClassVar[str] = "run.quarantined"
     attempts: int = 0
@@ -393,7 +380,7 @@ class RunQuarantined:
 
 @dataclass(frozen=True, slots=True)
 class RunRevived:
-    """Somebody let a quarantined run go on. Written by the revival."""
+    """A quarantined run was resumed. Written by ``heartbit_revive``."""
 
     type: ClassVar[str] = "run.revived"
     by: str = ""
@@ -401,7 +388,7 @@ class RunRevived:
 
 @dataclass(frozen=True, slots=True)
 class RunDiscarded:
-    """Somebody gave a quarantined run up. Written by that."""
+    """A quarantined run was given up. Written by ``heartbit_discard``."""
 
     type: ClassVar[str] = "run.discarded"
     by: str = ""
@@ -433,11 +420,11 @@ Event = (
     | RunRevived
     | RunDiscarded
 )
-#: What the loop ends a run with.
+#: Events with which the loop ends a run.
 Ending = RunSucceeded | RunFailed | RunCancelled
-#: With each a run is over.
+#: Events that end a run.
 Closing = Ending | RunQuarantined | RunDiscarded
-#: Each says what it waits for.
+#: Events that open a wait, given by their ``wait``.
 Opening = ApprovalRequested | OutcomeAsked | ModelDelayed
 
 _ADAPTERS: dict[str, TypeAdapter[Event]] = {kind.type: TypeAdapter(kind) for kind in Event.__args__}
@@ -445,7 +432,7 @@ _ADAPTERS: dict[str, TypeAdapter[Event]] = {kind.type: TypeAdapter(kind) for kin
 
 @dataclass(frozen=True, slots=True)
 class RecordedEvent:
-    """An event at its place in the journal."""
+    """An event with its sequence number and its time."""
 
     seq: int
     at: datetime
@@ -453,22 +440,22 @@ class RecordedEvent:
 
 
 def encode(event: Event) -> dict[str, Any]:
-    """The event as it is stored: its type and a JSON payload."""
+    """Return the stored form of an event: its type and a JSON payload."""
     return {"type": event.type, "payload": _ADAPTERS[event.type].dump_python(event, mode="json")}
 
 
 def decode(kind: str, payload: dict[str, Any]) -> Event:
-    """The event of a stored row.
+    """Return the event of a stored row.
 
     Raises:
-        KeyError: This version of Heartbit does not know the type.
-        pydantic.ValidationError: The payload does not have the type's form.
+        KeyError: The type is unknown to this version of Heartbit.
+        pydantic.ValidationError: The payload does not fit the type.
     """
     return _ADAPTERS[kind].validate_python(payload)
 
 
 def decode_row(row: dict[str, Any]) -> RecordedEvent:
-    """The event of a row as the journal's functions return it: ``{seq, type, payload, at}``."""
+    """Return the event of a row that a journal function returned: ``{seq, type, payload, at}``."""
     return RecordedEvent(
         seq=row["seq"],
         at=datetime.fromisoformat(row["at"]),

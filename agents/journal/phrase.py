@@ -1,4 +1,4 @@
-"""A fact of a run in words. Pure."""
+"""Description of an event for people. Pure."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """An event in words.
+    """Description of an event.
 
     Attributes:
-        title: What happened, beginning in lower case.
-        text: What a model, a tool or a person wrote, or the reason; it may be long.
-        tone: The colour.
-        icon: A name of Material Symbols.
-        note: Figures and other small print.
+        title: Summary, beginning in lower case.
+        text: Text of a model, a tool or a person, or the reason; possibly long.
+        icon: Name of a Material Symbols icon.
+        note: Figures and other details.
     """
 
     title: str

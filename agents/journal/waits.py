@@ -1,7 +1,7 @@
-"""Kinds of wait: what a suspended run can wait for, one declaration each. Pure.
+"""Kinds of wait that can suspend a run, one declaration each. Pure.
 
-Suspending, expiring, the inbox, the command line and the run page ask the declaration; only a
-kind's own engine knows it by name. How to add one: ``docs/contributing/add-a-wait.md``.
+Suspending, expiring, the inbox, the command line and the run page read the declaration; only
+a kind's own engine refers to it by name. How to add one: ``docs/contributing/add-a-wait.md``.
 
     SIGNAL = register(WaitKind("signal", "Signal", "a signal", ANSWER, answer={"type": "string"}))
 """
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
     Value = Mapping[str, Any]
 
-#: The row of a run's timeline that shows the time spent waiting.
+#: Row of a run's timeline that shows the time spent waiting.
 Lane = Literal["person", "agents", "pause"]
-#: The operation that takes an answer to any kind whose declaration says what one looks like.
+#: Operation that accepts the answer to a wait whose kind declares an answer schema.
 ANSWER: Final = "waits.answer_wait"
-#: The event of a tool that waits (``agents.journal.events.CallWaiting``).
+#: Type of the event that suspends a tool call (``agents.journal.events.CallWaiting``).
 BY_TOOL: Final = "call.waiting"
-MOST_CHARACTERS: Final = 16  # of a name, as its column has it
+MOST_CHARACTERS: Final = 16  # length of the database column
 _DECISIONS: Final = {
     "edited": "approved with other arguments",
     "retried": "sent again",
@@ -38,14 +38,14 @@ _AGREEING: Final = ("approved", "edited", "answered", "done")
 
 
 def decision(value: Value) -> str:
-    """Return what became of a question about a call, such as ``approved by alice``."""
+    """Return a person's decision with its author, such as ``approved by alice``."""
     status, by = str(value.get("status", "ended")), str(value.get("by") or "")
     said = _DECISIONS.get(status, status)
     return f"{said} by {visible(by)}" if by else said
 
 
 def _decided(value: Value, call: str) -> Phrase:
-    """Describe the end of a wait that a person answers."""
+    """Describe the end of a wait that a person resolves."""
     status = str(value.get("status", "ended"))
     text = str(value.get("arguments") or value.get("reason") or value.get("result") or "")
     if not text and value.get("answer") is not None:
@@ -65,7 +65,6 @@ def _joined(value: Value, call: str) -> Phrase:
 
 
 def _rang(value: Value, call: str) -> Phrase:
-    """Describe the end of a pause."""
     return Phrase("the pause is over", "", "timer", "info")
 
 
@@ -74,13 +73,13 @@ class WaitKind:
     """A kind of wait.
 
     Attributes:
-        name: Value of ``agents_wait.kind``; journals hold it, so it is never renamed.
+        name: Value of ``agents_wait.kind``; never renamed, because journals hold it.
         label: Noun phrase for headings and lists.
-        waits_for: Continues "The run waits for".
-        answered_by: Operation by which a person ends the wait; empty: no person does.
-        command: Command that calls this operation, without ``heartbit``.
+        waits_for: Noun phrase that completes "The run waits for".
+        answered_by: Operation by which a person ends the wait; empty if none does.
+        command: Command that calls the operation, without ``heartbit``.
         answer: JSON Schema of the answer, if the operation is ``ANSWER``.
-        describe: Returns the end of the wait in words, from its value and the name of its call.
+        describe: Describes the end of the wait from its value and the name of its call.
         lane: Row of the run's timeline, if no person answers.
         opened_by: Type of the event that opens the wait.
     """
@@ -108,13 +107,13 @@ class WaitKind:
         timeout_seconds: float | None = None,
         escalate_seconds: float | None = None,
     ) -> dict[str, Any]:
-        """Return a wait of this kind as ``heartbit_suspend`` takes it.
+        """Return a wait of this kind in the form that ``heartbit_suspend`` takes.
 
         Args:
-            key: Name of the wait among those of its run; nothing reads its parts.
-            call_id: The tool call that waits; empty: none does.
-            timeout_seconds: When it is resolved as ``expired``; None: never.
-            escalate_seconds: When more people are asked; None: never.
+            key: Name of the wait, unique in its run and opaque to all readers.
+            call_id: Tool call that waits; empty if none does.
+            timeout_seconds: Seconds until the wait is resolved as ``expired``; None: never.
+            escalate_seconds: Seconds until more people are asked; None: never.
         """
         return {
             "kind": self.name,
@@ -161,12 +160,12 @@ def answered_by(operation: str) -> list[str]:
 
 
 def is_for_tools(name: str) -> bool:
-    """Return True if a tool may wait for this kind: no event but its own has to open it."""
+    """Return True if a tool may wait for this kind, which then needs no event of its own."""
     return name in _kinds and _kinds[name].opened_by == BY_TOOL
 
 
 def kind_of(name: str) -> WaitKind:
-    """Return the kind of this name; a kind of a newer Heartbit has its name for a label."""
+    """Return the kind with this name; an unknown kind is labelled with its name."""
     return _kinds.get(name) or WaitKind(name, name, waits_for="something", lane="pause")
 
 

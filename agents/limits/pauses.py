@@ -1,4 +1,4 @@
-"""What is held back now, and what can be: a queue, a workspace, a tool, or everything."""
+"""Pauses and halts: of a queue, a workspace, a tool or everything."""
 
 from __future__ import annotations
 
@@ -24,12 +24,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PauseTarget:
-    """Something that can be held back.
+    """A queue, workspace or tool, or everything, as the target of a pause.
 
     Attributes:
-        queue: For a queue, its name.
-        workspace: For a workspace, which; for a tool, where; None: everywhere.
-        tool: For a tool, its name.
+        workspace: Workspace that is stopped or in which a tool is stopped; None: all.
     """
 
     kind: PauseKind
@@ -39,7 +37,7 @@ class PauseTarget:
 
     @property
     def target(self) -> str:
-        """As the audit names it."""
+        """Name of the target in the audit."""
         if self.tool:
             return f"{self.kind.value}:{self.tool}"
         place = self.workspace.pk if self.workspace is not None else self.queue
@@ -47,14 +45,14 @@ class PauseTarget:
 
     @property
     def label(self) -> str:
-        """As people name it."""
+        """Name of the target for people."""
         if self.tool:
             return self.tool
         return self.workspace.name if self.workspace is not None else self.queue or "everything"
 
     @property
     def action(self) -> str:
-        """The noun of the audit's verbs."""
+        """Noun in the audit's action names."""
         return "everything" if self.kind == PauseKind.ALL else self.kind.value
 
 
@@ -63,20 +61,20 @@ STOPPED = "The agent {} is stopped: the run goes on when an editor starts it in 
 
 
 def queue(name: str) -> PauseTarget:
-    """Runs of a queue: none of them is claimed, what is at work goes on."""
+    """Return the target for the runs of a queue: they are not claimed; running ones continue."""
     return PauseTarget(PauseKind.QUEUE, queue=name)
 
 
 def of_workspace(workspace: Workspace) -> PauseTarget:
-    """All that happens in a workspace."""
+    """Return the target for everything in a workspace."""
     return PauseTarget(PauseKind.WORKSPACE, workspace=workspace)
 
 
 def of_tool(name: str, workspace: Workspace | None = None) -> PauseTarget:
-    """Calls of a tool, in one workspace or in all.
+    """Return the target for calls of a tool, in one workspace or in all.
 
     Raises:
-        UnknownToolError: There is none of that name, and none of it is stopped there.
+        UnknownToolError: No such tool exists, and no pause of one is left to end.
     """
     known = catalogue(workspace.pk if workspace is not None else None)
     if name != delegation.NAME and name not in known:
@@ -89,21 +87,21 @@ def of_tool(name: str, workspace: Workspace | None = None) -> PauseTarget:
 
 
 def stopped_tools(workspace: Workspace) -> dict[str, str]:
-    """Who stopped which tools, there or everywhere, by the tools' names."""
+    """Return who stopped each tool, there or everywhere, with their reason, by tool name."""
     there = Q(workspace=None) | Q(workspace=workspace)
     rows = Pause.objects.filter(there, kind=PauseKind.TOOL).order_by("by_operator", "at")
     return {row.tool: _who(row) for row in rows}
 
 
 def find_pauses(held: PauseTarget) -> QuerySet[Pause]:
-    """What holds it back: an operator's stop, the workspace's own, both or none."""
+    """Return the target's pauses: an operator's, the workspace's own, both or none."""
     return Pause.objects.filter(
         kind=held.kind, queue=held.queue, workspace=held.workspace, tool=held.tool
     )
 
 
 def of_operator(held: PauseTarget, pause: Pause) -> str:
-    """Why whoever manages a workspace cannot end what an operator stopped there, and who can."""
+    """Explain that only an operator can end an operator's stop, and how."""
     slug = held.workspace.slug if held.workspace is not None else ""
     what, ends = f"The workspace {slug} was stopped", f"resume {slug}"
     if held.tool:
@@ -116,7 +114,7 @@ def of_operator(held: PauseTarget, pause: Pause) -> str:
 
 
 def refuse_if_halted(workspace: Workspace) -> None:
-    """Let nobody start a run where everything is stopped.
+    """Raise if no run may start in a workspace.
 
     Raises:
         HaltedError: The workspace is stopped, or everything is.
@@ -137,7 +135,7 @@ def refuse_if_halted(workspace: Workspace) -> None:
 
 
 def blocked_reason(run: Run) -> str:
-    """What is in the way of a queued run, as one sentence; empty: nothing is."""
+    """Return why a queued run cannot be claimed, as one sentence, or an empty string."""
     if run.status != RunStatus.QUEUED:
         return ""
     of_queue = Q(kind=PauseKind.QUEUE, queue=run.queue)
@@ -156,7 +154,7 @@ def blocked_reason(run: Run) -> str:
 
 
 def _first(which: Q) -> Pause | None:
-    """The first of those that hold something back; what only an operator ends counts most."""
+    """Return the pause to report: an operator's before a workspace's, then the earliest."""
     return Pause.objects.filter(which).order_by("-by_operator", "at").first()
 
 
@@ -165,5 +163,4 @@ def _halts(workspace_id: int) -> Q:
 
 
 def _who(pause: Pause) -> str:
-    """Who did it, and why if they said so."""
     return f"{pause.by} ({pause.reason})" if pause.reason else pause.by

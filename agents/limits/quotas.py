@@ -1,7 +1,7 @@
-"""Why no run can be started just now: a workspace's day, or an agent's minute, is used up.
+"""Quota errors and wait reasons: runs per day, per minute and at once.
 
-The database counts, and refuses, in ``heartbit_submit`` (``sql/quotas.sql``); this says why, in one
-sentence for every surface, and after how many seconds the next one may be started.
+The database counts and refuses in ``heartbit_submit`` (``sql/quotas.sql``); this module explains
+the refusal in one sentence for every surface, with the seconds until the next run may start.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ _FULL = """
 
 
 def raise_if_exceeded(agent: Agent) -> None:
-    """Say why the database did not accept a run of an agent, if a quota is the reason.
+    """Raise if a quota is why the database did not accept a run of an agent.
 
     Raises:
-        QuotaExceededError: The workspace has started its tier's runs of today.
-        TooManyRunsError: The agent has been given its runs of this minute.
+        QuotaExceededError: The workspace has used its tier's runs per day.
+        TooManyRunsError: The agent has used its runs per minute.
     """
     now = _now(agent)
     if now["a_day"] is not None and now["today"] >= now["a_day"]:
@@ -79,7 +79,7 @@ def _runs(count: int) -> str:
 
 
 def quota_blocked_reason(run: Run) -> str:
-    """What keeps a queued run of the fleet from starting, as one sentence; empty: no quota does."""
+    """Return the quota that keeps a queued run from starting, as one sentence, or ""."""
     if run.home != Placement.FLEET:
         return ""
     with connection.cursor() as cursor:
@@ -88,8 +88,8 @@ def quota_blocked_reason(run: Run) -> str:
     if full is None:
         return ""
     tier, at_once = full
-    at_work = "one run" if at_once == 1 else f"{at_once:,} runs"
+    limit = "one run" if at_once == 1 else f"{at_once:,} runs"
     return (
-        f"The workspace may have {at_work} at work at once (tier {tier}): this one starts when one "
-        "of these ends or waits itself."
+        f"The workspace is limited to {limit} at once (tier {tier}): this one starts when "
+        "another one ends or waits."
     )

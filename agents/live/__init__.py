@@ -1,1 +1,1 @@
-"""The window onto running agents: token deltas and wake-ups; the truth is the journal."""
+"""Live view of running agents: token deltas and wake-ups; the source of truth is the journal."""

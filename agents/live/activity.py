@@ -1,6 +1,6 @@
-"""The words for what a run is doing now, for every page and terminal. Pure.
+"""Description of a run's current activity, for every page and terminal. Pure.
 
-As in ``agents.live.words``: a predicate without a subject, such as "waits for researcher".
+Each is a predicate without a subject, such as "waits for researcher", as in ``agents.live.words``.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ def activity(
     writing: DeltaKind | None = None,
     time: Callable[[datetime], str] | None = None,
 ) -> str:
-    """Return what a run is doing, in a few words; nothing of one that has ended.
+    """Return what a run is doing, in a few words; empty if it has ended.
 
     Args:
         run: The run.
-        writing: The kind of text that its model call streams; None: nothing so far.
+        writing: Kind of text that its model call streams; None: nothing so far.
         time: Formats a point in time, for surfaces that know their reader's time zone.
     """
     if run.over:
@@ -49,7 +49,7 @@ def activity(
 
 
 def heading(text: str) -> str:
-    """Return a predicate as a page shows it: with a capital letter."""
+    """Return a predicate with a capital letter."""
     return text[:1].upper() + text[1:]
 
 

@@ -1,4 +1,4 @@
-"""Updates that come shortly after each other, together."""
+"""Batches of updates that arrive shortly after each other."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GATHER_SECONDS = 0.02
 
 
 async def batched(updates: AsyncIterator[Update]) -> AsyncGenerator[list[Update], None]:
-    """The updates in batches: whatever comes within a moment goes out together."""
+    """Yield the updates in batches: those within ``GATHER_SECONDS`` go out together."""
     batch: list[Update] = []
     coming: asyncio.Task[Update] | None = None
     loop = asyncio.get_running_loop()

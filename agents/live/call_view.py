@@ -1,4 +1,4 @@
-"""A tool call of a run as people see it. Pure."""
+"""View of a tool call of a run. Pure."""
 
 from __future__ import annotations
 
@@ -12,23 +12,22 @@ from agents.live.activity import heading
 if TYPE_CHECKING:
     from agents.live.timeline import Parts
 
-#: The states of a call that runs, or is about to.
+#: Statuses of a call that runs or is about to run.
 OPEN: Final = ("pending", "running")
-_LONGEST: Final = 80  # characters of a call's arguments, in its name
+_LONGEST: Final = 80  # characters of the arguments in a call's name
 
 
 @dataclass(slots=True)
 class CallView:
-    """One tool call.
+    """View of one tool call.
 
     Attributes:
-        arguments: What the model wrote, or who started the call's run.
-        reason: Why a person is asked about it.
-        asked: True while it waits for a person's decision.
-        doubt: True while it waits for a person's word on its outcome.
-        decision: What a person decided, as the wait's value has it, and when.
-        children: The runs that it waits for.
-        grant: The standing permission by which it ran.
+        arguments: Arguments as the model, or the person who started the run, wrote them.
+        asked: True while the call waits for a person's decision.
+        doubt: True while the call waits for a person to resolve its outcome.
+        decision: Value of the wait that a person resolved, with the time.
+        children: Ids of the runs that the call waits for.
+        grant: Id of the standing permission that allowed the call.
     """
 
     call_id: str
@@ -47,22 +46,22 @@ class CallView:
 
     @property
     def over(self) -> bool:
-        """True once it has a result."""
+        """True once the call has a result."""
         return self.result is not None
 
     @property
     def decided(self) -> str:
-        """The decision and its author, such as `approved by alice`."""
+        """Decision and its author, such as `approved by alice`."""
         return decision(self.decision) if self.decision else ""
 
     @property
     def runs_with(self) -> str:
-        """The arguments that it runs with: what a person wrote, or the model."""
+        """Arguments of the execution: the person's if they edited them, else the model's."""
         return str((self.decision or {}).get("arguments") or self.arguments)
 
     @property
     def agents(self) -> list[str]:
-        """The agents that it asks to work, in the order of their runs."""
+        """Names of the agents that the call delegates to or asks, in the order of their runs."""
         arguments = self._named_arguments()
         tasks = arguments.get("tasks")
         if self.tool == "delegate_task" and isinstance(tasks, list):
@@ -71,7 +70,7 @@ class CallView:
 
     @property
     def brief_arguments(self) -> str:
-        """Its arguments as a person wants them: the agents of a delegation, else compact JSON."""
+        """Short form of the arguments: the agents of a delegation, else compact JSON."""
         arguments = self._named_arguments()
         if self.tool == "delegate_task" and isinstance(arguments.get("tasks"), list):
             return ", ".join(self.agents)
@@ -81,7 +80,7 @@ class CallView:
 
     @property
     def name(self) -> str:
-        """Its tool with its arguments, briefly."""
+        """Tool name with truncated arguments."""
         arguments = " ".join(self.brief_arguments.split())
         if len(arguments) > _LONGEST:
             arguments = f"{arguments[: _LONGEST - 1].rstrip()}…"
@@ -94,7 +93,7 @@ class CallView:
         return {"id": part.pop("call_id"), "turn": int(self.call_id.partition(".")[0]), **part}
 
     def _named_arguments(self) -> dict[str, Any]:
-        """Return the arguments that it runs with; none if a model wrote no JSON object."""
+        """Return the executed arguments; empty if the model wrote no JSON object."""
         try:
             arguments = json.loads(self.runs_with or "{}")
         except ValueError:

@@ -4,9 +4,9 @@ A hint names workspaces and kinds, and holds no data::
 
     {"type": "changes", "workspaces": {"3": ["calls", "runs"]}}
 
-Hints are lossy: the rows are in Postgres, and whoever misses a hint finds the change by the next
-look there (``agents.live.feeds``). So nothing waits for Valkey: hints are collected for a moment
-and sent by a thread of the process, at most ten times a second.
+Hints are lossy: the rows are in Postgres, and the next poll (``agents.live.feeds``) finds a change
+whose hint was lost. So nothing waits for Valkey: a thread of the process collects hints and sends
+them at most ten times a second.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from redis.exceptions import RedisError
 
 logger = logging.getLogger(__name__)
 
-#: ``runs``: a run's status, or a new run. ``calls``: what waits for a person, or a vote on it.
-#: ``fleet``: a worker came, left or was asked to; a queue was paused.
+#: ``runs``: a new run or status. ``calls``: a call that waits for a person, or a vote on one.
+#: ``fleet``: a worker started, left or was asked to leave; a queue was paused.
 Kind = Literal["runs", "calls", "fleet"]
 KINDS: Final[tuple[Kind, ...]] = ("runs", "calls", "fleet")
-#: Stands for every workspace where nobody knows which one is meant.
+#: Stands for every workspace if the affected one is unknown.
 EVERYWHERE: Final = 0
 GROUP: Final = "changes"
 PAUSE_SECONDS = 0.1
@@ -40,7 +40,7 @@ FLUSH_SECONDS = 0.5
 
 
 def notify(workspace_id: int, *kinds: Kind) -> None:
-    """Send a hint soon; call it once the change is committed, from any thread or loop."""
+    """Send a hint soon, from any thread or loop. Call only after the change is committed."""
     _notifier.put(workspace_id, kinds)
 
 
@@ -52,7 +52,7 @@ def notify_on_commit(workspace_id: int, *kinds: Kind) -> None:
 class Notifier:
     """Collects the hints of a process and sends them from a thread of its own.
 
-    What cannot be sent is kept, merged by workspace, and tried again.
+    Unsent hints are kept, merged by workspace, and retried.
     """
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ class Notifier:
             self._stirred.set()
 
     def flush(self, seconds: float = FLUSH_SECONDS) -> None:
-        """Wait until everything is sent, but not for a Valkey that does not answer."""
+        """Wait up to ``seconds`` until everything is sent; not at all while Valkey is down."""
         if self._thread is not None and not self._fails:
             self._idle.wait(seconds)
 
@@ -112,7 +112,7 @@ class Notifier:
             if not self._fails:
                 logger.info("hints to web pages wait for Valkey (%s)", error)
             self._fails = True
-        except Exception:  # whatever it was, the next hint must go out
+        except Exception:  # the thread must survive any error to send the next hint
             logger.exception("hints to web pages could not be sent")
             self._fails = True
         else:

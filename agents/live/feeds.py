@@ -1,8 +1,8 @@
-"""What changes in the workspaces that this process's sockets watch: read once, handed to all.
+"""Feeds of changes in watched workspaces: read once per process, shared by all sockets.
 
 Each watched workspace has one feed in a process, however many sockets watch it. A feed reads the
 workspace's numbers (``agents.live.pulse``) when a hint arrives, at most twice a second, and every
-few seconds without one: hints are lossy. Nothing is read for workspaces that nobody watches.
+few seconds without one, because hints are lossy. Unwatched workspaces are not read.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 PAUSE_SECONDS = 0.5  # between two reads of one workspace, however many hints arrive
-PAUSE_READS = 5  # and as many times what a read takes: a busy database is read less often
+PAUSE_READS = 5  # a pause also lasts this many reads: a busy database is read less often
 LOOK_SECONDS = 5.0  # without a hint
 UNHINTED_LOOK_SECONDS = 2.0  # while no hints can arrive
-LINGER_SECONDS = 30.0  # a page that is followed by another finds the subscription still there
+LINGER_SECONDS = 30.0  # keeps the subscription for the user's next page
 
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """A feed's latest reading.
+    """Latest reading of a feed.
 
     Attributes:
         revisions: By kind, a number that rises with each change; numbers of two feeds differ.
@@ -49,7 +49,7 @@ class News:
 
 
 class Subscription:
-    """One socket's share of one feed or several."""
+    """A socket's subscription to one or more feeds."""
 
     def __init__(self, feeds: Iterable[Feed]) -> None:
         self._feeds = list(feeds)
@@ -63,7 +63,7 @@ class Subscription:
         self._stirred.set()
 
     async def next(self) -> list[News]:
-        """Wait for something new and return the latest of each feed: nothing queues up."""
+        """Wait for a change and return the latest reading of each feed: nothing queues up."""
         while True:
             await self._stirred.wait()
             self._stirred.clear()
@@ -72,16 +72,16 @@ class Subscription:
                 return news
 
     def leave(self) -> None:
-        """End it."""
+        """Unsubscribe from all feeds."""
         for feed in self._feeds:
             feed.subscriptions.discard(self)
 
 
 class Feed:
-    """Reads one workspace, or all of them, for every subscription of this process.
+    """Reader of one workspace, or of all, for every subscription of this process.
 
     Attributes:
-        news: The latest reading; None: the first one is under way.
+        news: Latest reading; None until the first one.
     """
 
     def __init__(self, workspace_id: int | None, listener: Listener) -> None:
@@ -94,12 +94,12 @@ class Feed:
         self._task = asyncio.ensure_future(self._run())
 
     def hint(self, kinds: Iterable[str]) -> None:
-        """Have the workspace read soon."""
+        """Schedule a read of the workspace."""
         self._hints.update(kinds)
         self._hinted.set()
 
     async def stop(self) -> None:
-        """Read no more."""
+        """Stop reading."""
         await aio.cancel_and_wait(self._task)
 
     async def _run(self) -> None:
@@ -131,7 +131,7 @@ class Feed:
 
     def _take(self, pulse: Pulse, kinds: set[str]) -> None:
         if self.news is None:
-            # Of its own time: a page that comes back to another process sees other numbers.
+            # Start from the time: a page that reconnects to another process sees other numbers.
             first = time.time_ns() // 1_000_000
             self.news = News(pulse, dict.fromkeys(KINDS, first))
         else:
@@ -145,7 +145,7 @@ class Feed:
 
 
 def _changed(before: Pulse, now: Pulse) -> set[str]:
-    """The kinds that the numbers themselves say, when the hint was lost."""
+    """Return the kinds whose numbers differ, in case the hint was lost."""
     changed = set()
     if (before.waiting, before.newest_waiting) != (now.waiting, now.newest_waiting):
         changed.add("calls")
@@ -155,7 +155,7 @@ def _changed(before: Pulse, now: Pulse) -> set[str]:
 
 
 class _Hub:
-    """The feeds of one loop and the subscription that they share."""
+    """Feeds of one loop with their shared hint listener."""
 
     def __init__(self) -> None:
         self._feeds: dict[int | None, Feed] = {}

@@ -1,7 +1,7 @@
-"""Follow a run tree: replay its journals, then the live streams, then whatever comes.
+"""Following of a run tree: its journals first, then its live streams.
 
-Postgres has every event; the window only says when to look and carries tokens. So a reader that
-starts late, or is cut off, misses nothing: it begins again from the sequence numbers it has.
+Postgres has every event; live output only signals when to look and carries tokens. So a reader that
+starts late or is disconnected misses nothing: it resumes from its sequence numbers.
 """
 
 from __future__ import annotations
@@ -42,22 +42,22 @@ __all__ = [
 logger = logging.getLogger(__name__)
 
 _END = "SELECT status, output, structured, error FROM agents_run WHERE id = %s"
-LOOK_SECONDS = 1.0  # how long a reader trusts a silent window before it asks Postgres
-STREAMING_LOOK_SECONDS = 3.0  # and how long one that is never silent
+LOOK_SECONDS = 1.0  # of silence on the streams, after which a reader polls Postgres
+STREAMING_LOOK_SECONDS = 3.0  # between polls while the streams are never silent
 
 
 async def follow(
     root_id: UUID, source: LiveSubscriber, *, after: Mapping[UUID, int] | None = None
 ) -> AsyncIterator[Update]:
-    """Yield everything about a tree, from its beginning until all of its runs have ended.
+    """Yield every update of a tree, from its beginning until all of its runs have ended.
 
     Per run, events come in the order of their journal and each exactly once. Deltas are best
-    effort: a window that is away costs them, and nothing else.
+    effort: they are lost while live output is unavailable.
 
     Args:
-        root_id: The run at the top.
-        source: Says when to look, and carries the deltas.
-        after: The last event that the reader has, by run: it goes on from there.
+        root_id: Run at the top.
+        source: Signals when to look, and carries the deltas.
+        after: Last event that the reader has, by run.
     """
     reader = TreeReader(root_id, seqs=dict(after or {}))
     cursors: dict[UUID, Cursor] = {}
@@ -70,7 +70,7 @@ async def follow(
         looked_at, look = time.monotonic(), False
         while not look:
             entries = await _read(source, cursors)
-            # Silence, or so long a stream that what people wrote meanwhile would come late.
+            # Silence, or a stream so long that people's messages would be shown late.
             look = not entries or time.monotonic() - looked_at > STREAMING_LOOK_SECONDS
             for run_id, cursor, entry in entries:
                 cursors[run_id] = cursor
@@ -81,16 +81,18 @@ async def follow(
 
 
 async def wait_for_end(run_id: UUID, source: LiveSubscriber) -> Run:
-    """The whole run, once it has ended; ``wait_for_result`` costs less."""
+    """Return the complete run once it has ended; ``wait_for_result`` costs less."""
     await wait_for_result(run_id, source)
     return await orm.read_in_thread(lambda: Run.objects.get(pk=run_id))
 
 
 async def wait_for_result(run_id: UUID, source: LiveSubscriber) -> RunEnd:
-    """How the run ended, once it has. The window wakes the reader; it also looks each second.
+    """Return the end of a run once it has ended.
+
+    Live output wakes the reader, which also polls each second.
 
     Raises:
-        RunNotFoundError: There is no such run, or not any more.
+        RunNotFoundError: The run does not exist or was deleted.
     """
     cursors = {run_id: START}
     while True:
@@ -107,7 +109,7 @@ async def wait_for_result(run_id: UUID, source: LiveSubscriber) -> RunEnd:
 
 
 def _end(run_id: UUID) -> RunEnd:
-    # Plain SQL: the query set of a row of forty columns costs more than all else of a wait.
+    # Plain SQL: a query set of forty columns costs more than the rest of a wait.
     with connection.cursor() as cursor:
         cursor.execute(_END, (run_id,))
         row = cursor.fetchone()
@@ -127,6 +129,6 @@ async def _read(
     try:
         return await source.read(cursors, timeout=LOOK_SECONDS)
     except (RedisError, OSError) as error:
-        logger.warning("the live window is away (%s); looking into the journal", error)
+        logger.warning("live output is unavailable (%s); polling the journal", error)
         await asyncio.sleep(LOOK_SECONDS)
         return []

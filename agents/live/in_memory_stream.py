@@ -1,4 +1,4 @@
-"""Live output within one process: the same entries, kept in memory."""
+"""Live output within one process, kept in memory."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from agents.live.pubsub import Cursor
     from agents.runs.live_entries import Entry
 
-KEEP_ENDED = 256  # streams of ended runs; whoever reads an older one finds its text in Postgres
+KEEP_ENDED = 256  # streams of ended runs; the text of older ones is in Postgres
 
 
 class InMemoryLiveStream:
-    """Both ends of a window in one process; a cursor is an index. Use it on one loop."""
+    """Publisher and subscriber in one process. A cursor is an index. For one loop only."""
 
     def __init__(self) -> None:
         self._entries: dict[UUID, list[Entry]] = {}
@@ -45,7 +45,7 @@ class InMemoryLiveStream:
     async def read(
         self, cursors: Mapping[UUID, Cursor], *, timeout: float
     ) -> list[tuple[UUID, Cursor, Entry]]:
-        """Entries after the cursors; waits at most ``timeout`` seconds for the first."""
+        """Return entries after the cursors; wait at most ``timeout`` seconds for the first."""
         async with self._news:
             try:
                 async with asyncio.timeout(timeout):

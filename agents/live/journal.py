@@ -1,4 +1,4 @@
-"""A run tree as far as its journals go by now."""
+"""Journals of a run tree as updates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The machine form of an update: a JSON object a line, of ``--watch --json`` and of streams. Pure.
+"""JSON lines of updates, for ``--watch --json`` and streams. Pure.
 
     {"type": "run", "run_id": id, "parent_id": id | null, "agent": "writer", "task": "..."}
     {"type": "event", "run_id": id, "seq": 3, "at": time, "event": "model.answered",
@@ -6,7 +6,7 @@
     {"type": "delta", "run_id": id, "turn": 1, "attempt": 1001, "offset": 0, "kind": "text",
      "text": "..."}
 
-Times are ISO 8601 in UTC. An event's text is its beginning; the payload has all of it.
+Times are ISO 8601 in UTC. An event's text is truncated; its payload is complete.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def to_json_line(update: Update, run: RunView) -> dict[str, Any]:
-    """Return one update of a run whose view has it."""
+    """Return an update as a JSON object; ``run`` is the view with the update applied."""
     match update:
         case RunUpdate(seen):
             return {

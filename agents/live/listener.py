@@ -1,4 +1,4 @@
-"""The subscription of a web process to the hints of all processes (``agents.live.changes``)."""
+"""Subscription of a web process to the hints of all processes (``agents.live.changes``)."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ logger = logging.getLogger(__name__)
 
 RETRY_SECONDS = 1.0
 PATIENCE_SECONDS = 2.0
-PROBE_SECONDS = 3.0  # of silence, after which the subscription is proven by a message to itself
+PROBE_SECONDS = 3.0  # of silence, after which a message to itself probes the subscription
 
 
 class Listener:
-    """Hears hints as long as it exists; create and use it on one loop.
+    """Receiver of hints; create and use it on one loop.
 
-    The layer neither says that it lost its connection nor that it has a new one, so the listener
-    proves its subscription and renews it when the proof does not arrive. After an interruption it
-    reports a change everywhere: nobody knows what was missed.
+    The layer reports neither a lost nor a new connection, so the listener probes its subscription
+    and renews it when the probe does not arrive. After an interruption it reports a change
+    everywhere, because hints may have been missed.
 
     Attributes:
-        is_connected: True while the subscription is proven.
+        is_connected: True while the subscription is confirmed.
     """
 
     def __init__(self, on_hint: Callable[[int, Iterable[str]], None]) -> None:
@@ -49,7 +49,7 @@ class Listener:
         while True:
             try:
                 async with asyncio.timeout(PATIENCE_SECONDS):
-                    await layer.flush()  # no connection, queue or group of an attempt before
+                    await layer.flush()  # drop state of an earlier attempt
                     channel = await layer.new_channel()
                     await layer.group_add(GROUP, channel)
                 self.is_connected = True
@@ -72,7 +72,7 @@ class Listener:
         is_probed = False
         try:
             while True:
-                # Never cancelled in between: the layer takes that for the end of the channel.
+                # Not cancelled between messages: the layer would close the channel.
                 coming = coming or asyncio.ensure_future(layer.receive(channel))
                 done, _ = await asyncio.wait([coming], timeout=PROBE_SECONDS)
                 if done:

@@ -1,9 +1,8 @@
-"""What every socket has in common: a member of a workspace, or its key, for as long as they are it.
+"""Base WebSocket consumer for a member of a workspace or an API key.
 
-Codes of closing, beside WebSocket's own: 4401 nobody is logged in (any more), or the key opens
-nothing (any more), 4403 the role or the key does not allow it, 4404 there is nothing here, 4408
-nothing was asked for in time, 4413 what was sent is no request, 4429 too much was said, or somebody
-asked too often.
+Close codes, beside WebSocket's own: 4401 not logged in, or the key is not valid; 4403 role or key
+lacks the right; 4404 not found; 4408 no request in time; 4413 malformed request; 4429 too many
+messages or connections.
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ UNKNOWN, FORBIDDEN, NOT_FOUND, IDLE, MALFORMED, RATE_LIMITED = 4401, 4403, 4404,
 
 
 class MemberConsumer(AsyncJsonWebsocketConsumer):
-    """A socket of a member or a key; subclasses say which scope it takes and what is told.
+    """WebSocket of a member or a key; subclasses define the needed scope and the messages.
 
-    Each answers ``{"type": "ping"}`` with ``{"type": "pong"}``, so that a page notices a frozen
+    It answers ``{"type": "ping"}`` with ``{"type": "pong"}``, so that a page notices a frozen
     server, whose connections stay open.
     """
 
@@ -54,7 +53,7 @@ class MemberConsumer(AsyncJsonWebsocketConsumer):
         await super().__call__(scope, receive, told)
 
     async def connect(self) -> None:
-        """Let members and keys in; everybody else is told why not, by the code."""
+        """Admit members and keys; close for others with a code that gives the reason."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_in = False
         self._full_at = 0.0  # when it may say as much as ever again
@@ -71,7 +70,7 @@ class MemberConsumer(AsyncJsonWebsocketConsumer):
     async def receive(
         self, text_data: str | None = None, bytes_data: bytes | None = None, **kwargs: Any
     ) -> None:
-        """Hand on what a member sent; what others send before they are gone is nothing."""
+        """Handle a member's message; ignore messages of sockets not admitted."""
         if not self._is_in:
             return
         now = time.monotonic()
@@ -88,7 +87,7 @@ class MemberConsumer(AsyncJsonWebsocketConsumer):
                 await self.receive_json(content, **kwargs)
 
     async def close(self, code: int | bool | None = None, reason: str | None = None) -> None:  # noqa: FBT001  the base class's
-        """Hang up, once; what the page says then is nothing, and nothing is done alongside."""
+        """Close once: ignore later messages and cancel the tasks."""
         if self._is_over:
             return
         self._is_over, self._is_in = True, False
@@ -96,18 +95,18 @@ class MemberConsumer(AsyncJsonWebsocketConsumer):
         await super().close(code, reason)
 
     async def on_admitted(self) -> int | None:
-        """Prepare; the code to close with, or None."""
+        """Prepare the consumer; return a close code to refuse the client, or None."""
         return None
 
     def start_task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Do something until it is over, or the socket is."""
+        """Run a task until it or the socket ends."""
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
         return task
 
     async def disconnect(self, code: int) -> None:
-        """End what was done alongside."""
+        """Cancel the tasks and wait for them."""
         await asyncio.gather(*self._stop(), return_exceptions=True)
 
     def _stop(self) -> list[asyncio.Task[None]]:
@@ -154,7 +153,7 @@ class MemberConsumer(AsyncJsonWebsocketConsumer):
 
     @classmethod
     async def decode_json(cls, text_data: str) -> Any:
-        """What a page sent; anything that is not an object with a type is no request."""
+        """Return a message; an empty object if it is not a JSON object."""
         with contextlib.suppress(ValueError, RecursionError):
             content = await super().decode_json(text_data)
             if isinstance(content, dict):
@@ -163,7 +162,7 @@ class MemberConsumer(AsyncJsonWebsocketConsumer):
 
 
 def _of_key(scope: Any, slug: str) -> Access | int:
-    """What the key of the handshake opens (``heartbit_site.api.sockets``); how it is refused."""
+    """Return the access of the handshake's key (``heartbit_site.api.sockets``), or a close code."""
     found: Access | int = scope["opened"]
     # What is in another workspace does not exist for a key, as in the API.
     is_foreign = isinstance(found, Access) and found.workspace.slug != slug
@@ -171,7 +170,7 @@ def _of_key(scope: Any, slug: str) -> Access | int:
 
 
 def _of_page(scope: Any, slug: str) -> Access | int:
-    """What the person of a session may do; how they are refused."""
+    """Return the access of the session's user, or a close code."""
     user: Any = scope["user"]
     if not user.is_authenticated:
         return UNKNOWN

@@ -1,10 +1,10 @@
-"""The lines of a page's socket: as programs get them, with what they change of a run's view.
+"""Lines of a page's socket: JSON lines with the changed parts of the run's view.
 
     {"type": "event", ..., "event": "model.answered", "payload": {...}, "html": "<p>...</p>",
      "view": {"run": {...}, "turn 1": {...}}}
 
-``view`` has the changed parts (``agents.live.view``). What models wrote is there as HTML as well,
-sanitised (``heartbit_site.base.markdown``), so a page may show it as it is.
+``view`` has the changed parts (``agents.live.view``). ``html`` is the model's text, sanitised
+(``heartbit_site.base.markdown``), so a page may insert it unchanged.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Payload = dict[str, Any]
 
-#: Where the events that hold an answer have its text.
+#: Text of the answer in the payload of each event that holds one.
 _ANSWERS: dict[str, Callable[[Payload], str]] = {
     "model.answered": lambda payload: str(payload["message"]["text"]),
     "run.succeeded": lambda payload: str(payload["output"]),
@@ -37,10 +37,10 @@ _ANSWERS: dict[str, Callable[[Payload], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """An update that a run's view has taken in.
+    """An update that has been applied to a run's view.
 
     Attributes:
-        view: The parts that it changed; None: it was known.
+        view: Changed parts of the view; None if the update was known.
     """
 
     update: Update
@@ -49,19 +49,19 @@ class Shown:
 
 
 def take(tree: TreeView, update: Update) -> Shown:
-    """Have a tree take in an update."""
+    """Apply an update to a tree."""
     view = tree.apply(update)
     return Shown(update, tree.runs[update.run_id], view)
 
 
 async def render_lines(updates: Iterable[Shown]) -> list[Payload]:
-    """Return the lines of these updates, in their order."""
+    """Return the lines of the updates, in order."""
     lines = [
         to_json_line(one.update, one.run) | ({"view": one.view} if one.view else {})
         for one in updates
     ]
     if any(line.get("event") in _ANSWERS for line in lines):
-        # Markdown of a long journal takes longer than a loop with other readers may stand.
+        # Rendering a long journal would block a loop that serves other readers.
         await asyncio.to_thread(_render, lines)
     return lines
 

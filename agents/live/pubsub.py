@@ -1,6 +1,7 @@
-"""The seam of live output: a process writes into a window, readers follow it.
+"""Interface of live output: a process publishes entries, readers subscribe to them.
 
-Two implementations: ``valkey.ValkeyWindow`` for the fleet, ``local.LocalWindow`` for one process.
+Two implementations: ``agents.live.valkey`` for the fleet, ``agents.live.in_memory_stream`` for one
+process.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ START: Cursor = ""
 
 
 class LivePublisher(Protocol):
-    """Where a process puts live output. Never blocks, never fails a run."""
+    """Publisher of live output. Never blocks, never fails a run."""
 
     def publish(self, run_id: UUID, entry: Entry) -> None:
         """Add an entry to the run's stream, soon."""
@@ -28,19 +29,19 @@ class LivePublisher(Protocol):
 
 
 class LiveSubscriber(Protocol):
-    """Where a reader finds it."""
+    """Reader of live output."""
 
     async def read(
         self, cursors: Mapping[UUID, Cursor], *, timeout: float
     ) -> list[tuple[UUID, Cursor, Entry]]:
-        """Entries after the cursors, oldest first; empty when none came within ``timeout`` s."""
+        """Return entries after the cursors, oldest first; empty after ``timeout`` seconds."""
         ...
 
 
 class RunPublisher:
-    """One run's side of a window; the loop's ``Live`` port.
+    """Publisher of one run, the loop's ``LiveOutput`` port.
 
-    ``token`` (the lease) makes attempts of different slices distinct and rising.
+    ``token`` (the lease token) makes attempts of different slices distinct and ascending.
     """
 
     def __init__(self, publisher: LivePublisher, run_id: UUID, token: int) -> None:
@@ -50,23 +51,23 @@ class RunPublisher:
         self._offset = 0
 
     def restarted(self, turn: int) -> None:
-        """A model call begins; what readers saw of this turn before is void."""
+        """Begin a model call; text published for this turn before is discarded."""
         self._attempt += 1
         self._offset = 0
 
     def delta(self, turn: int, event: StreamEvent) -> None:
-        """A piece of the model's answer."""
+        """Publish a piece of the model's answer."""
         if isinstance(event, TextDelta):
             self._put(turn, event.text, "text")
         elif isinstance(event, ThinkingDelta):
             self._put(turn, event.text, "thinking")
 
     def advanced(self, seq: int) -> None:
-        """The journal was committed up to ``seq``."""
+        """Publish that the journal was committed up to ``seq``."""
         self._publisher.publish(self._run_id, JournalAdvanced(seq))
 
     def ended(self, status: str, end: RunEnd | None = None) -> None:
-        """The run reached a terminal state."""
+        """Publish that the run reached a terminal state."""
         self._publisher.publish(self._run_id, RunEnded(status, end))
 
     def _put(self, turn: int, text: str, kind: DeltaKind) -> None:

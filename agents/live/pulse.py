@@ -1,4 +1,4 @@
-"""The numbers of a workspace that its pages show without asking: what waits, and what is live."""
+"""Counts that a workspace's pages update live: waiting calls and live runs."""
 
 from __future__ import annotations
 
@@ -19,14 +19,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Pulse:
-    """The numbers of one workspace, or of all.
+    """Counts of one workspace, or of all.
 
     Attributes:
-        waiting: Waits for a person.
-        newest_waiting: The id of the newest of them; 0: there is none.
-        live: Runs that have not ended, without sub-agents.
-        newest_run: The id of the newest run; None: there is none.
-        statuses: Runs that have not ended by status, sub-agents included.
+        newest_waiting: Id of the newest wait for a person; 0: none.
+        live: Number of runs that have not ended, without sub-agents.
+        newest_run: Id of the newest run; None: none.
+        statuses: Number of runs that have not ended by status, sub-agents included.
     """
 
     waiting: int
@@ -37,7 +36,7 @@ class Pulse:
 
 
 def read_pulse(workspace: Workspace | None) -> Pulse:
-    """Read the numbers; None: of every workspace."""
+    """Return the counts of a workspace; None: of all workspaces."""
     waiting = list(waits_for_people(workspace).order_by().values_list("pk", flat=True))
     runs = Run.objects.all() if workspace is None else Run.objects.filter(workspace=workspace)
     live = runs.filter(status__in=LIVE).order_by().values("status")
@@ -45,7 +44,7 @@ def read_pulse(workspace: Workspace | None) -> Pulse:
         all=Count("pk"), roots=Count("pk", filter=Q(parent__isnull=True))
     ).values_list("status", "all", "roots")
     by_status = {status: (every, roots) for status, every, roots in counted}
-    # Ids are ordered by time; within a workspace an index holds the times.
+    # Ids are ordered by time; within a workspace the index is on the time.
     newest = runs.order_by("-pk" if workspace is None else "-created_at")
     newest_id = newest.values_list("pk", flat=True).first()
     return Pulse(

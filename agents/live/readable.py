@@ -1,4 +1,4 @@
-"""Events as people read them; one of another version of Heartbit is shown as it is. Pure."""
+"""Decoding of events that tolerates other versions of Heartbit. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """An event of an unknown type or form. It changes nothing of what is seen of its run."""
+    """An event of an unknown type or form. It does not change the view of its run."""
 
     type: str
     payload: dict[str, Any]

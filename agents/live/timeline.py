@@ -1,4 +1,4 @@
-"""Timeline of a run: the spans it spent in the queue, model calls, tools and waits. Pure."""
+"""Timeline of a run: spans in the queue, model calls, tools and waits. Pure."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ Parts = dict[str, Any]
 
 @dataclass(slots=True)
 class Timeline:
-    """The pieces, each a part of the run's view.
+    """Spans of a run, each a part of the run's view.
 
     Attributes:
-        parts: The pieces by name.
-        changed: The pieces that the last event changed; None: the piece is gone.
+        changed: Spans that the last event changed; None: removed.
     """
 
     parts: dict[str, Parts] = field(default_factory=dict)
@@ -26,33 +25,33 @@ class Timeline:
     _open: dict[str, str] = field(default_factory=dict)
 
     def open(self, key: str, kind: str, at: datetime, **more: Any) -> None:
-        """Begin a piece whose end is not known yet."""
+        """Begin a span whose end is not known yet."""
         self.close(key, at)
         name = self._open[key] = self._next_name()
         self._keep(name, {"kind": kind, "from": to_ms(at), "to": None, **more})
 
     def close(self, key: str, at: datetime) -> None:
-        """End the piece that was begun under a key, if there is one."""
+        """End the span that is open under a key, if any."""
         name = self._open.pop(key, None)
         if name is not None:
             part = self.parts[name]
             self._keep(name, {**part, "to": max(part["from"], to_ms(at))})
 
     def close_all(self, at: datetime) -> None:
-        """End every open piece."""
+        """End every open span."""
         for key in list(self._open):
             self.close(key, at)
 
     def add(
         self, kind: str, since: datetime | None, until: datetime, ms: float, **more: Any
     ) -> None:
-        """Add a piece that has just ended and took so long, but began no earlier than ``since``."""
+        """Add a span of ``ms`` that ends at ``until`` and begins no earlier than ``since``."""
         end = to_ms(until)
         begin = max(to_ms(since) if since else 0, end - round(ms))
         self._keep(self._next_name(), {"kind": kind, "from": begin, "to": end, **more})
 
     def clear(self) -> None:
-        """Drop all pieces."""
+        """Remove all spans."""
         self.changed.update(dict.fromkeys(self.parts))
         self.parts.clear()
         self._open.clear()

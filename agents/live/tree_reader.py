@@ -1,4 +1,4 @@
-"""What Postgres has of a run tree that a reader has not seen yet."""
+"""Incremental reads of a run tree from Postgres."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class TreeReader:
-    """How far one reader has come.
+    """Position of one reader in a tree.
 
     Attributes:
-        root_id: The run at the top.
-        seqs: The last event that was read, by run. What a reader says that it has is believed only
-            of the tree's own runs, and only as far as their journals go.
-        has_ended: Whether every run had ended at the last look.
+        seqs: Last event read, by run. A reader's claim is limited to the tree's own runs and to the
+            ends of their journals.
+        has_ended: True if every run had ended at the last read.
     """
 
     root_id: UUID
@@ -29,7 +28,7 @@ class TreeReader:
     has_ended: bool = False
 
     def read_new(self) -> list[Update]:
-        """Runs that changed since the last look, each with its new events. Blocks."""
+        """Return runs that changed since the last read, each with its new events. Blocks."""
         updates: list[Update] = []
         runs = tree(self.root_id)
         self.seqs = {run.pk: min(self.seqs.get(run.pk, 0), run.last_seq) for run in runs}

@@ -1,8 +1,10 @@
-"""A run tree as people see it: the view of each of its runs. Pure.
+"""Views of the runs of a tree. Pure.
 
-tree = Tree()
-async for update in follow(root_id, source):
-    changed = tree.apply(update)
+Usage::
+
+    tree = TreeView()
+    async for update in follow(root_id, source):
+        changed = tree.apply(update)
 """
 
 from __future__ import annotations
@@ -19,19 +21,19 @@ if TYPE_CHECKING:
 
 
 class TreeView:
-    """The runs of one tree, in the order in which they were first seen: parents before children."""
+    """Views of the runs of one tree, in the order of first sight: parents before children."""
 
     def __init__(self) -> None:
         self.runs: dict[UUID, RunView] = {}
 
     def apply(self, update: Update) -> Parts | None:
-        """Take in an update; None if it was known, else the parts of its run that it changed."""
+        """Apply an update; return the changed parts of its run, or None if it was known."""
         match update:
             case RunUpdate(run) if run.pk not in self.runs:
                 self.runs[run.pk] = RunView(run.pk, run.parent_id, run.agent, run.task)
                 return {}
             case RunUpdate():
-                return None  # what changed in its row is in its events
+                return None  # the run's events carry the changes of its row
             case EventUpdate(run_id, recorded):
                 return self.runs[run_id].fold(recorded)
             case DeltaUpdate(run_id, delta):

@@ -1,4 +1,4 @@
-"""What a reader of a run tree is told, from near (``follow``) or from afar (the API). Pure."""
+"""Updates that a reader of a run tree receives, from the database or the API. Pure."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
 
 
 class RunSummary(Protocol):
-    """What every reader may know of a run: a row has it, and so has what a server says."""
+    """Facts of a run that every reader has: a row, or a server's answer."""
 
     @property
     def pk(self) -> Any:
-        """Its id, a UUID."""
+        """UUID of the run."""
         ...
 
     @property
     def parent_id(self) -> UUID | None:
-        """The run that delegated to it."""
+        """Id of the run that delegated to this one."""
         ...
 
     @property
     def agent(self) -> str:
-        """Who does it."""
+        """Name of the agent."""
         ...
 
     @property
     def task(self) -> str:
-        """What is to be done."""
+        """Text of the task."""
         ...
 
 
@@ -48,7 +48,7 @@ class RunUpdate:
 
     @property
     def run_id(self) -> UUID:
-        """Its id."""
+        """UUID of the run."""
         found: UUID = self.run.pk
         return found
 
@@ -63,14 +63,14 @@ class EventUpdate:
 
 @dataclass(frozen=True, slots=True)
 class DeltaUpdate:
-    """Text of a model call that is under way."""
+    """Text of a model call in flight."""
 
     run_id: UUID
     delta: Delta
 
 
 def happened(row: RunEvent) -> EventUpdate:
-    """Return a row of a journal as a reader is told of it."""
+    """Return a journal row as an update."""
     event = cast("Event", readable(row.type, row.payload))
     return EventUpdate(row.run_id, RecordedEvent(row.seq, row.at, event))
 

@@ -1,4 +1,4 @@
-"""Live output over Valkey: one capped stream a run, written coalesced, followed with XREAD."""
+"""Live output over Valkey: one capped stream a run, written in batches, followed with XREAD."""
 
 from __future__ import annotations
 
@@ -27,31 +27,31 @@ logger = logging.getLogger(__name__)
 COALESCE_SECONDS = 0.03
 MAX_ENTRIES = 5_000
 MAX_BACKLOG = 50_000
-#: What a reader takes at once: of all streams, about, and of one at most.
+#: Entries per read: of all streams together (about), and of one stream at most.
 READ_ENTRIES = 5_000
 READ_OF_ONE = 200
-LIVE_SECONDS = 24 * 3600  # after the last entry; a run cancelled while it waits gets no end
-ENDED_SECONDS = 3600  # whoever comes later reads the journal
-RENEW_SECONDS = 600  # so often a stream is given its time anew: not for each entry
+LIVE_SECONDS = 24 * 3600  # expiry while live; a run cancelled while waiting has no end entry
+ENDED_SECONDS = 3600  # expiry after the end; later readers use the journal
+RENEW_SECONDS = 600  # between renewals of a stream's expiry, instead of one per entry
 MAX_RENEWED = 10_000
-#: How long a frozen Valkey may hold up a writer, and a reader beyond its own time.
+#: Longest wait for a frozen Valkey: of a write, and of a read beyond its timeout.
 PATIENCE_SECONDS = 2.0
 
 
 def stream_key(run_id: UUID) -> str:
-    """The run's stream in Valkey."""
+    """Return the key of a run's stream."""
     return f"heartbit:live:{run_id}"
 
 
 def connect(url: str) -> Redis:
-    """A client for the calling thread's loop. Strings in, strings out."""
+    """Return a client for the calling thread's loop. Strings in, strings out."""
     return Redis.from_url(url, decode_responses=True, max_connections=64)
 
 
 class ValkeyPublisher:
-    """Writes live output in batches: token deltas wait a moment for more, an ending does not.
+    """Writer of live output in batches: deltas wait briefly for more, an ending does not.
 
-    One batch is on its way at a time, so entries keep their order. Use it on its client's loop.
+    One batch is in flight at a time, so entries keep their order. Use it on its client's loop.
     """
 
     def __init__(self, client: Redis) -> None:
@@ -65,19 +65,19 @@ class ValkeyPublisher:
     def publish(self, run_id: UUID, entry: Entry) -> None:
         """Add an entry to the run's stream, soon."""
         if len(self._backlog) >= MAX_BACKLOG:
-            self._backlog.clear()  # Valkey is away: live output is best effort, memory is not
+            self._backlog.clear()  # Valkey is down: live output is best effort, memory is limited
         self._backlog.append((run_id, entry))
         self._look(urgent=isinstance(entry, RunEnded))
 
     async def flush(self) -> None:
-        """Return when everything that has gathered is written, or lost."""
+        """Wait until the backlog is written or lost."""
         while self._backlog or self._writing:
             self._look(urgent=True)
             if self._writing is not None:
                 await asyncio.wait((self._writing,))
 
     def _look(self, *, urgent: bool) -> None:
-        """Have the backlog written: at once, in a moment, or after the batch on its way."""
+        """Schedule a write of the backlog: now, soon, or after the batch in flight."""
         self._is_urgent = self._is_urgent or urgent
         if self._writing is not None or not self._backlog:
             return
@@ -92,7 +92,7 @@ class ValkeyPublisher:
             self._timer = None
         self._is_urgent = False
         batch, self._backlog = self._backlog, []
-        # A task's first step comes before the waking of whoever hears that the run has ended.
+        # The task's first step runs before the waiters for the run's end wake up.
         self._writing = asyncio.create_task(self._write(batch), name="live-output")
         self._writing.add_done_callback(self._written)
 
@@ -101,7 +101,7 @@ class ValkeyPublisher:
         self._look(urgent=False)
 
     async def _write(self, batch: list[tuple[UUID, Entry]]) -> None:
-        """Write a batch; a Valkey that is away costs the live view only."""
+        """Write a batch; a failure of Valkey costs the live view only."""
         pipeline = self._client.pipeline(transaction=False)
         last: dict[str, Entry] = {}
         for run_id, entry in coalesce(batch):
@@ -125,7 +125,7 @@ class ValkeyPublisher:
             pipeline.expire(key, ENDED_SECONDS)
         elif now - self._renewed.get(key, -RENEW_SECONDS) >= RENEW_SECONDS:
             if len(self._renewed) >= MAX_RENEWED:
-                self._renewed.clear()  # of runs that wait, or that others ended
+                self._renewed.clear()  # entries of waiting runs, or of runs ended elsewhere
             self._renewed[key] = now
             pipeline.expire(key, LIVE_SECONDS)
 
@@ -161,7 +161,7 @@ def _join(before: Entry | None, entry: Entry) -> Entry | None:
 
 
 class ValkeySubscriber:
-    """Follows streams with a blocking XREAD."""
+    """Reader of streams with a blocking XREAD."""
 
     def __init__(self, client: Redis) -> None:
         self._client = client
@@ -169,14 +169,14 @@ class ValkeySubscriber:
     async def read(
         self, cursors: Mapping[UUID, Cursor], *, timeout: float
     ) -> list[tuple[UUID, Cursor, Entry]]:
-        """Entries after the cursors; waits at most ``timeout`` seconds for the first.
+        """Return entries after the cursors; wait at most ``timeout`` seconds for the first.
 
-        What has gathered comes in several reads, from all streams evenly: of a wide tree it is
-        more than Valkey sends in the time that a read has.
+        A backlog is split over several reads, evenly from all streams: of a wide tree it would
+        exceed what Valkey sends within the timeout.
 
         Raises:
-            redis.exceptions.RedisError: Valkey is away; the caller polls Postgres meanwhile.
-            TimeoutError: Valkey does not answer; the same.
+            redis.exceptions.RedisError: Valkey is down; the caller polls Postgres meanwhile.
+            TimeoutError: Valkey does not answer; the caller polls Postgres meanwhile.
         """
         runs = {stream_key(run_id): run_id for run_id in cursors}
         async with asyncio.timeout(timeout + PATIENCE_SECONDS):

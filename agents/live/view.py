@@ -1,20 +1,19 @@
-"""A run as people see it: the one fold of its journal and of the text that streams. Pure.
+"""View of a run: the one fold of its journal and its streamed text. Pure.
 
     changed = view.fold(recorded)  # or view.stream(delta)
 
-``changed`` has the parts of the run's view that the update changed, as JSON: a page keeps the parts
-by name and needs no fold of its own. None: the update was known already.
+``changed`` has the changed parts of the run's view, as JSON: a page keeps the parts by name and
+needs no fold of its own. None: the update was known already.
 
-An event's parts follow from the journal up to it and from nothing else, so they are the same for
-every reader, whenever they came::
+An event's parts depend only on the journal up to it, so they are equal for every reader::
 
     {"run": {"status": "running", ...}, "turn 1": {...}, "call 1.0": {...}, "note 7": {...},
      "time 3": {"kind": "queue", "from": 1764..., "to": null, ...}, "time 2": null}
 
-A part that is null is gone. Times are milliseconds since 1970. A delta's change says where its text
-goes: ``{"kind": "text", "at": 12, "text": "...", "fresh": false, "gap": false, "doing": ...}``;
-``at`` counts UTF-16 units, as browsers do, ``fresh`` voids what was written before. ``doing`` has
-the words for what the run does now, as the part ``run`` has.
+A part that is null is removed. Times are milliseconds since 1970. A delta's change is like
+``{"kind": "text", "at": 12, "text": "...", "fresh": false, "gap": false, "doing": ...}``;
+``at`` counts UTF-16 units, as browsers do; ``fresh`` discards the text so far. ``doing`` describes
+the run's current activity, as in the part ``run``.
 """
 
 from __future__ import annotations
@@ -39,9 +38,9 @@ if TYPE_CHECKING:
     from agents.llm.messages import ToolCall
     from agents.runs.live_entries import Delta, DeltaKind
 
-#: As agents.choices.TERMINAL, which needs Django.
+#: Equal to agents.choices.TERMINAL, which needs Django.
 TERMINAL: Final = frozenset({"succeeded", "failed", "cancelled", "quarantined"})
-#: Happen to the conversation: the last one of them is the run's remark.
+#: Events of the conversation: the latest becomes the run's remark.
 _REMARKS: Final = (
     events.RunForked,
     events.ModelCut,
@@ -49,7 +48,7 @@ _REMARKS: Final = (
     events.RunSteered,
     events.RunRevived,
 )
-#: Stand between the turns.
+#: Events shown between the turns.
 _NOTES: Final = (
     *_REMARKS,
     events.RunRequeued,
@@ -63,16 +62,16 @@ _NOTES: Final = (
 
 @dataclass(slots=True)
 class RunView:
-    """One run as its journal and its stream tell it.
+    """View of one run.
 
     Attributes:
-        run_kind: What executes it.
-        seq: The last event folded.
-        writing: The model call in flight.
+        run_kind: Name of the engine that executes the run.
+        seq: Last event folded.
+        writing: Model call in flight.
         waits: Open waits, by key.
-        pause: Why it waits for a point in time, and until when.
-        remark: The last thing that happened to its conversation, such as a word of a person.
-        ending: How it ended.
+        pause: Reason for waiting for a point in time, and that time.
+        remark: Latest event of the conversation, such as a message from a person.
+        ending: Terminal status with the answer or the error.
     """
 
     run_id: UUID
@@ -109,50 +108,50 @@ class RunView:
 
     @property
     def over(self) -> bool:
-        """True once it has ended."""
+        """True once the run has ended."""
         return self.status in TERMINAL
 
     @property
     def text(self) -> str:
-        """What the model call in flight has said, or thought, so far."""
+        """Text or thinking of the model call in flight, so far."""
         written = self.writing
         if written.turn <= self.turn or self.status != "running":
-            return ""  # of a call that was answered, or given up
+            return ""  # the call was answered or abandoned
         return written.thinking if written.kind == "thinking" else written.text
 
     @property
     def kind(self) -> DeltaKind:
-        """Whether that is an answer or thinking."""
+        """Kind of the streamed text: ``text`` or ``thinking``."""
         return self.writing.kind
 
     @property
     def open_calls(self) -> list[CallView]:
-        """Calls that run, or are about to."""
+        """Calls that run or are about to run."""
         return [call for call in self.calls.values() if call.status in OPEN]
 
     def name_of(self, call_id: str) -> str:
-        """Return a call as ``agents.live.words`` names it."""
+        """Return the name of a call as ``agents.live.words`` uses it."""
         call = self.calls.get(call_id)
         return call.name if call is not None else ""
 
     def elapsed(self, now: datetime) -> float:
-        """Seconds since it was first started."""
+        """Return the seconds since the run was first started."""
         if self.started_at is None:
             return 0.0
         return max(0.0, ((self.finished_at or now) - self.started_at).total_seconds())
 
     def snapshot(self) -> Parts:
-        """All parts of the view, but for the text of a model call under way."""
+        """Return all parts of the view, without the text of a model call in flight."""
         names = ["run", *(f"call {call_id}" for call_id in self.calls), *self._kept]
         return {name: self._part(name) for name in names} | self._times.parts
 
     def stream(self, delta: Delta) -> Parts | None:
-        """Take in a piece of the model call in flight; None if it is known, or of a former one."""
+        """Apply a piece of the model call in flight; None if known or of an earlier call."""
         part = None if delta.turn <= self.turn else self.writing.add(delta)
         return part and {**part, "doing": heading(activity(self, delta.kind))}
 
     def fold(self, recorded: events.RecordedEvent) -> Parts | None:
-        """Take in an event of the journal; None if it is known."""
+        """Apply an event of the journal; return the changed parts, or None if it is known."""
         if recorded.seq <= self.seq:
             return None
         event, at = recorded.event, recorded.at
@@ -213,7 +212,7 @@ class RunView:
 
     @singledispatchmethod
     def _fold(self, event: Any, at: datetime) -> None:
-        """Events that change nothing but the journal."""
+        """Ignore an event that changes nothing but the journal."""
 
     @_fold.register
     def _(self, event: events.RunCreated, at: datetime) -> None:
@@ -224,7 +223,7 @@ class RunView:
 
     @_fold.register
     def _(self, event: events.RunForked, at: datetime) -> None:
-        # Until here it was another run's story: what that one waited for, took and used is not its.
+        # Earlier events are the source run's: its waits, times and usage do not count here.
         self.created_at, self.started_at, self.pause, self.cancelling = at, None, None, False
         self.waits.clear()
         self.input_tokens = self.output_tokens = self.cached_tokens = 0
@@ -251,7 +250,7 @@ class RunView:
             self.status = "running"
         self._spend(event)
         thoughts = [_thought(one.block) for one in message.thinking]
-        # What was thought live and is not journaled stays on the pages that saw it.
+        # Streamed thinking that is not journaled stays on the pages that received it.
         thinking = {"thinking": "\n\n".join(filter(None, thoughts))} if any(thoughts) else {}
         turn = self._turn(event.turn, message.tool_calls, at) | {
             "text": message.text,
@@ -379,11 +378,11 @@ class RunView:
         self._end("cancelled", at, say(event, str).title)
 
     def asked_by(self, key: str) -> CallView | None:
-        """The call about which a wait, open or resolved, asks a person."""
+        """Return the call about which a wait, open or resolved, asks a person."""
         return self.calls.get(self._asked.get(key, ""))
 
     def _call(self, call_id: str) -> CallView:
-        """Return a call that changes."""
+        """Return a call and mark it as changed."""
         self._changed[f"call {call_id}"] = None
         return self.calls.setdefault(call_id, CallView(call_id, "", "{}"))
 
@@ -403,7 +402,7 @@ class RunView:
         self._times.open(key, kind.lane, at, call=more.get("call"))
 
     def _turn(self, number: int, calls: tuple[ToolCall, ...], at: datetime) -> Parts:
-        """Open a turn's calls, and return its part; turn 0 is a call that no model asked for."""
+        """Open a turn's calls and return its part; turn 0 is a call without a model."""
         names = [f"{number}.{index}" for index in range(len(calls))]
         for name, call in zip(names, calls, strict=True):
             self.calls[name] = CallView(name, call.name, call.arguments)
@@ -433,7 +432,7 @@ class RunView:
 
     def _end(self, status: str, at: datetime, problem: str = "", **more: Any) -> None:
         if self.status == "running" and status != "succeeded" and self._last_at is not None:
-            # What it was about when it ended has no event of its own.
+            # The interrupted model or tool call has no event of its own.
             kind = "model" if self.run_kind == "agent" and not self.open_calls else "tool"
             self._times.add(kind, self.created_at, at, (at - self._last_at).total_seconds() * 1000)
         self._set(status)
@@ -450,7 +449,7 @@ class RunView:
 
 
 def _thought(block: dict[str, Any]) -> str:
-    """Return what a provider's block of thinking lets people read."""
+    """Return the readable text of a provider's thinking block."""
     summary = block.get("summary")
     if isinstance(summary, list):
         return "\n\n".join(str(part.get("text", "")) for part in summary)

@@ -1,10 +1,9 @@
-"""Many who watch the same run tree in one process: one of them reads, and all are told.
+"""Watchers of a run tree in one process: one reading serves all of them.
 
-Whoever comes first reads the journal; what follows is read, folded, rendered and
-encoded once (``_Reading``), and handed to everybody who came by then. Whoever comes later reads
-the journal too, and is handed the rest: what they know already is left out by its number, so
-nothing is missing and nothing comes twice. Whoever is too slow for what comes begins again like
-one who was cut off.
+The first watcher reads the journal; later updates are read, folded, rendered and encoded once
+(``_Reading``) and handed to all current watchers. A later watcher reads the journal too and then
+receives the rest: known events are skipped by sequence number, so nothing is missing and nothing
+comes twice. A watcher that falls too far behind starts over like one that was disconnected.
 """
 
 from __future__ import annotations
@@ -35,11 +34,11 @@ if TYPE_CHECKING:
 
     from agents.live.updates import Update
 
-MAX_BEHIND = 50  # batches that a slow watcher may leave lying
+MAX_BEHIND = 50  # unread batches of a slow watcher
 
 
 class Batch:
-    """Updates that go out together."""
+    """Updates that are sent together."""
 
     def __init__(self, render_lines: Sequence[Shown]) -> None:
         self.shown = tuple(render_lines)
@@ -47,14 +46,14 @@ class Batch:
 
     @property
     def updates(self) -> tuple[Update, ...]:
-        """The updates themselves."""
+        """Updates of the batch."""
         return tuple(one.update for one in self.shown)
 
     async def text(self) -> str:
-        """Return a page's message with their lines (``page_lines``), made once for all pages."""
+        """Return a page's message with the lines (``page_lines``), encoded once for all pages."""
         if self._text is None:
             self._text = asyncio.ensure_future(self._encoded())
-        return await asyncio.shield(self._text)  # a page that leaves takes it from nobody
+        return await asyncio.shield(self._text)  # not cancelled by one page
 
     async def _encoded(self) -> str:
         lines = await render_lines(self.shown)
@@ -62,7 +61,7 @@ class Batch:
 
 
 class _Past:
-    """What a watcher does not have of the journals, and the view of the tree with it.
+    """Journal events that a watcher lacks, and the view of the tree including them.
 
     The view is folded from each run's first event, whatever the watcher has.
     """
@@ -74,7 +73,7 @@ class _Past:
         self._is_read = False
 
     async def news(self) -> AsyncIterator[Batch]:
-        """What came since the last look."""
+        """Yield the updates since the last read."""
         news = await orm.run_in_thread(self._read)
         for first in range(0, len(news), BATCH):
             yield Batch(news[first : first + BATCH])
@@ -82,7 +81,7 @@ class _Past:
     def _read(self) -> list[Shown]:
         updates = self.reader.read_new()
         if not self._is_read:
-            # What a watcher says that it has is believed only as far as the journals go.
+            # A watcher's claim is limited to the ends of the journals.
             self._is_read = True
             claimed, ends = dict(self._known), self.reader.seqs
             self._known.clear()
@@ -93,14 +92,14 @@ class _Past:
 async def watch(
     root_id: UUID, *, after: Mapping[UUID, int] | None = None
 ) -> AsyncGenerator[Batch, None]:
-    """Everything about a tree, from what the watcher has until all of its runs have ended.
+    """Yield every update of a tree, from the watcher's position until all runs have ended.
 
     As ``follow``, in batches: per run, events come in the order of their journal, each exactly
-    once. Deltas are best effort and may come twice, which their offsets tell.
+    once. Deltas are best effort and may come twice; their offsets show it.
 
     Args:
-        root_id: The run at the top.
-        after: The last event that the watcher has, by run: it goes on from there.
+        root_id: Run at the top.
+        after: Last event that the watcher has, by run.
     """
     known = dict(after or {})
     while True:
@@ -111,10 +110,10 @@ async def watch(
             return
         with _attend(past) as place:
             if not place.is_first:
-                # What others were told between the look above and this moment.
+                # Updates handed to others between the read above and now.
                 async for batch in past.news():
                     yield batch
-            past.tree = TreeView()  # of many who watch only the reading keeps one
+            past.tree = TreeView()  # free it: only the reading keeps a tree
             async for batch in _told(place, known):
                 yield batch
             if not place.is_behind:
@@ -122,7 +121,6 @@ async def watch(
 
 
 async def _told(place: _Place, known: dict[UUID, int]) -> AsyncIterator[Batch]:
-    """What a watcher is told at its place."""
     if place.begun:
         yield Batch(place.begun)
     while (told := await place.told.get()) is not None:
@@ -134,7 +132,7 @@ async def _told(place: _Place, known: dict[UUID, int]) -> AsyncIterator[Batch]:
 
 
 def _unknown(render_lines: Sequence[Shown], known: dict[UUID, int]) -> list[Shown]:
-    """What is new to a watcher; notes how far the watcher has come then."""
+    """Return the updates that a watcher lacks, and advance its position."""
     fresh: list[Shown] = []
     for one in render_lines:
         update = one.update
@@ -151,11 +149,11 @@ class _Place:
     """One watcher of a reading.
 
     Attributes:
-        begun: What models were writing when the watcher came.
-        is_first: The reading began with this watcher.
-        told: What came since; None is the last.
-        is_behind: The watcher left too much lying, and is told no more.
-        problem: What ended the reading early.
+        begun: Text of model calls that were in flight when the watcher came.
+        is_first: True if the reading began with this watcher.
+        told: Batches since the watcher came; None ends them.
+        is_behind: True if the watcher fell too far behind and was dropped.
+        problem: Error that ended the reading early.
     """
 
     begun: list[Shown]
@@ -167,7 +165,7 @@ class _Place:
 
 @contextlib.contextmanager
 def _attend(past: _Past) -> Iterator[_Place]:
-    """A place at the tree's reading; the first one's goes on from the past that was read."""
+    """Join the tree's reading; the first watcher starts it from the journal it has read."""
     readings = _readings.setdefault(asyncio.get_running_loop(), {})
     root_id = past.reader.root_id
     reading = readings.get(root_id)
@@ -183,7 +181,7 @@ def _attend(past: _Past) -> Iterator[_Place]:
 
 
 class _Reading:
-    """Reads a tree for all who watch it, until it is over or the last of them has left."""
+    """Reader of a tree for all of its watchers, until it ends or the last watcher leaves."""
 
     def __init__(self, past: _Past) -> None:
         self._places: set[_Place] = set()
@@ -194,18 +192,18 @@ class _Reading:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more will be told, though some may still be taking it in."""
+        """True once no more updates will be handed out, even if some are still unread."""
         return self._task.done()
 
     def place(self, *, is_first: bool) -> _Place:
-        """For one more watcher."""
+        """Add a watcher."""
         begun = [one for written in self._writing.values() for one in written]
         place = _Place(begun, is_first)
         self._places.add(place)
         return place
 
     def leave(self, place: _Place) -> bool:
-        """One watcher less; whether it was the last, with whom the reading ends."""
+        """Remove a watcher; return True if it was the last, which ends the reading."""
         self._places.discard(place)
         if not self._places:
             self._task.cancel()
@@ -225,11 +223,11 @@ class _Reading:
             await client.aclose()
 
     def _is_news(self, one: Shown) -> bool:
-        """Whether it is no delta that the view knows; keeps what is being written."""
+        """Return False for a known delta; keep the text of model calls in flight."""
         run_id = one.update.run_id
         if isinstance(one.update, EventUpdate):
             event = one.update.recorded.event
-            # The next turn's text may have come before this event was read.
+            # The next turn's text may arrive before this event is read.
             if isinstance(event, ModelAnswered) and one.run.writing.turn <= event.turn:
                 self._writing.pop(run_id, None)
         elif isinstance(one.update, DeltaUpdate):

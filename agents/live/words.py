@@ -1,6 +1,6 @@
-"""The words for a run's events: what every page, list and terminal says of one. Pure.
+"""Descriptions of a run's events, for every page, list and terminal. Pure.
 
-A title says what the run did or what happened to it, without naming the run ("started with
+A title states what the run did or what happened to it, without naming the run ("started with
 openai:gpt-5-mini"): a terminal puts the agent's name before it, a page makes it a heading.
 """
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 
 def say(event: events.Event, name_of: Namer) -> Phrase:
-    """Put an event into words.
+    """Describe an event.
 
     Args:
         event: The event.
-        name_of: Names a tool call of the run, by its id.
+        name_of: Names a tool call of the run by its id.
     """
     return _say_run(event) or _say_end(event) or _say_model(event) or _say_call(event, name_of)
 
@@ -142,7 +142,6 @@ def _say_question(event: events.Event, name_of: Namer) -> Phrase:
 
 
 def _figures(event: events.ModelAnswered | events.ModelCut | events.ContextSummarized) -> str:
-    """Return what a model call took."""
     used = event.usage
     figures = [f"{used.input_tokens:,} in", f"{used.output_tokens:,} out"]
     figures.append(duration(timedelta(milliseconds=event.duration_ms)))

@@ -1,4 +1,4 @@
-"""The text of a model call under way, put together from its deltas. Pure."""
+"""Text of a model call in flight, assembled from its deltas. Pure."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Writing:
-    """A model call under way.
+    """Streamed text of a model call.
 
     Attributes:
-        next: The offset of the piece that comes next.
-        kind: Of the last piece.
+        next: Expected offset of the next piece.
         gap: True if a piece was lost.
     """
 
@@ -29,7 +28,7 @@ class Writing:
     gap: bool = False
 
     def add(self, delta: Delta) -> Parts | None:
-        """Take in a piece; None if it is known, or of a former attempt."""
+        """Append a piece; return the change, or None if it is known or of an earlier attempt."""
         place = (delta.turn, delta.attempt)
         if place < (self.turn, self.attempt):
             return None

@@ -1,4 +1,4 @@
-"""The HTTP client that every model adapter of a process shares."""
+"""HTTP client that every model adapter of a process shares."""
 
 from __future__ import annotations
 
@@ -13,18 +13,14 @@ if TYPE_CHECKING:
 
 
 class ProviderClient(httpx.AsyncClient):
-    """httpx's interface over aiohttp's connections, for SDKs; adapters use the session itself.
-
-    Attributes:
-        session: The connections.
-    """
+    """httpx's interface over aiohttp's connections, for SDKs; adapters use the session itself."""
 
     def __init__(self, session: aiohttp.ClientSession, tls: ssl.SSLContext) -> None:
         # httpx itself must not read the environment: for a proxy it would build its own transport,
         # which searches its pool in quadratic time.
         super().__init__(
             transport=httpx_aiohttp.AiohttpTransport(verify=tls, client=session),
-            timeout=None,  # whoever sends limits every wait, to the event
+            timeout=None,  # the callers limit every wait
             trust_env=False,
         )
         self.session = session
@@ -34,16 +30,16 @@ def create_client(*, proxies: bool = False) -> ProviderClient:
     """Return the client for configured model providers; one per process and event loop.
 
     Call it on the loop that will use it, keep it for that loop's life, and end it with
-    ``aclose()``. It is not for addresses that a model or a user chose: those go through the
-    guarded client in ``heartbit_site.base``.
+    ``aclose()``. It is not for addresses that a model or a user chose: those need the guarded
+    client in ``heartbit_site.base``.
 
     Neither this client nor the transport retries, follows redirects, keeps cookies or limits the
-    number of connections: runs are limited elsewhere, and a cap here would be a silent queue.
+    number of connections: runs are limited elsewhere, and a limit here would be a hidden queue.
 
     Args:
-        proxies: Honour HTTP_PROXY, HTTPS_PROXY and NO_PROXY. Off by default, because the
-            environment of a worker would else decide where prompts and keys travel, and because a
-            model on 127.0.0.1 must not be looked for behind a proxy.
+        proxies: Use HTTP_PROXY, HTTPS_PROXY and NO_PROXY. Off by default, because a worker's
+            environment would else decide the route of prompts and keys, and a model on 127.0.0.1
+            must not be reached through a proxy.
     """
     # One context for both layers: the certificates of certifi, or of SSL_CERT_FILE when it is set.
     tls = httpx.create_ssl_context()
@@ -51,7 +47,7 @@ def create_client(*, proxies: bool = False) -> ProviderClient:
         connector=aiohttp.TCPConnector(limit=0, ssl=tls),
         cookie_jar=aiohttp.DummyCookieJar(),
         auto_decompress=False,
-        timeout=aiohttp.ClientTimeout(total=None),  # Exchange limits every wait, to the event
+        timeout=aiohttp.ClientTimeout(total=None),  # Exchange limits every wait
         trust_env=proxies,
     )
     return ProviderClient(session, tls)

@@ -1,4 +1,4 @@
-"""Where a provider's key and base URL come from, and whether they can be used at all."""
+"""Lookup and validation of a provider's key and base URL."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ def find_key(
     given: str | None,
     required: bool,
 ) -> tuple[str, str]:
-    """Return where the key came from, as error sentences name it, and the key.
+    """Return the source of the key, for error messages, and the key.
 
     Args:
-        name: The provider.
-        variables: The environment variables that may hold the key, the first that is set wins.
-        environ: The environment.
-        given: The key of a workspace's provider account; when it is not None nothing else counts.
-        required: Whether the provider answers only with a key.
+        name: Name of the provider.
+        variables: Environment variables of the key; the first one that is set counts.
+        environ: Environment to read.
+        given: Key of a workspace's provider account; unless None, nothing else counts.
+        required: True if the provider answers only with a key.
 
     Raises:
-        ConfigurationError: There is no key and there must be one, or it cannot be a key.
+        ConfigurationError: A required key is missing, or the key is malformed.
     """
     if given is not None:
         source, key = ACCOUNT_KEY, given.strip()
@@ -62,7 +62,7 @@ def environ_url(name: str, environ: Mapping[str, str]) -> str:
 
 
 def no_web_address(name: str, base_url: str) -> ConfigurationError:
-    """Return the error for a base URL that is no web address."""
+    """Return the error for a base URL that is not a web address."""
     return ConfigurationError(
         f'The base URL "{base_url}" of the provider {name} is no http or https URL; write it like '
         "https://host/v1."
@@ -70,7 +70,7 @@ def no_web_address(name: str, base_url: str) -> ConfigurationError:
 
 
 def url_path(url: str) -> str | None:
-    """Return the path of ``url``; None when it is no web address."""
+    """Return the path of ``url``, or None if it is not a web address."""
     try:
         parts = urlsplit(url)
         usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0

@@ -1,4 +1,4 @@
-"""The check of what the environment says about models, before a process starts."""
+"""Validation of the environment's model settings, before a process starts."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
 
 def check_environment(environ: Mapping[str, str]) -> None:
-    """Refuse an environment whose default model, keys or base URLs no run could use.
+    """Raise if no run could use the environment's default model, keys or base URLs.
 
-    Variables of the bridge's providers are checked when one is used: other programs read them too.
+    Variables of the bridge's providers are checked when one is used, because other programs read
+    them too.
 
     Raises:
         ConfigurationError: ``HEARTBIT_PROVIDER``, ``HEARTBIT_MODEL``, or the key or base URL of a

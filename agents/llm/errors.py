@@ -1,4 +1,4 @@
-"""What can go wrong with a model call, in one tree; no SDK or HTTP exception type leaks past it."""
+"""Errors of model calls, in one tree; no SDK or HTTP exception type leaks past it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ class ModelError(HeartbitError):
     """A model call failed.
 
     Attributes:
-        retryable: Whether the same request may succeed later.
-        retry_after: How long to wait before that, in seconds; None when nobody said.
+        retryable: True if the same request may succeed later.
+        retry_after: Seconds to wait before that; None if unknown.
     """
 
     retryable: ClassVar[bool] = False
@@ -32,7 +32,7 @@ class ModelTimeoutError(ModelError):
 
 
 class RateLimitedError(ModelError):
-    """HTTP 429; ``retry_after`` is in seconds when the server named a time."""
+    """HTTP 429; ``retry_after`` is in seconds if the server named a time."""
 
     retryable = True
 
@@ -42,7 +42,7 @@ class RateLimitedError(ModelError):
 
 
 class ThrottledError(ModelError):
-    """Heartbit itself says wait: nothing was sent, so this was no attempt."""
+    """Heartbit's own limit delays the call: nothing was sent, so this was no attempt."""
 
     retryable = True
 
@@ -52,7 +52,7 @@ class ThrottledError(ModelError):
 
 
 class CircuitOpenError(ThrottledError):
-    """The account's provider is unwell and left alone for a while: nothing was sent either."""
+    """The circuit of the provider's account is open: nothing was sent."""
 
 
 class BudgetSpentError(ModelError):
@@ -76,7 +76,7 @@ class StreamTruncatedError(ModelError):
 
 
 class AnswerTooLargeError(StreamTruncatedError):
-    """The answer was cut off because it is too large; the next one would be as large, and paid."""
+    """The answer was cut off because of its size; a retry would be as large, and billed."""
 
     retryable = False
 

@@ -1,13 +1,13 @@
-"""Make a ``ChatModel`` from a name such as ``openai:gpt-6-sol``.
+"""Factory of a ``ChatModel`` from a name such as ``openai:gpt-6-sol``.
 
 Usage::
 
     client = create_client()
     model = create(default_model(os.environ), client=client, environ=os.environ)
 
-The environment is passed in: nothing here reads it by itself, so a workspace's own keys and a
-test's invented ones take the same way. A provider that is not in ``agents.llm.providers`` is looked
-for in ``agents.llm.bridge.known``, which the extra ``providers`` brings to life.
+The environment is a parameter, so that a workspace's keys and a test's invented ones are handled
+alike. A provider that is not in ``agents.llm.providers`` is looked up in
+``agents.llm.bridge.known``, which needs the extra ``providers``.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ _PATH = {"openai": "/chat/completions", "anthropic": "/messages"}
 
 
 def default_model(environ: Mapping[str, str]) -> str:
-    """Return the ``provider:model`` the environment asks for.
+    """Return the ``provider:model`` that the environment sets.
 
     ``HEARTBIT_PROVIDER`` and ``HEARTBIT_MODEL`` decide, together or alone; ``HEARTBIT_MODEL`` may
     also be ``provider:model``. Otherwise the first key found does (Anthropic, OpenRouter, OpenAI,
     Gemini), and without any the local model.
 
     Raises:
-        ConfigurationError: The provider is unknown, or needs a model to be named.
+        ConfigurationError: The provider is unknown, or has no default model.
     """
     name = variables.PROVIDER.read(environ)
     model = variables.MODEL.read(environ)
@@ -84,16 +84,16 @@ def create(
     """Return the model that ``reference``, a ``provider:model``, names.
 
     Args:
-        reference: The provider and, after the first colon, its name of the model.
-        client: The process's client, see ``agents.llm.client``.
-        environ: Where keys (``OPENAI_API_KEY``) and base URLs (``OPENAI_BASE_URL``) are looked up.
-        local_url: Where the local model's server listens.
-        base_urls: Base URLs by provider; they win over the environment's.
-        profile: What the model can do, where the provider's table does not know it; for example
+        reference: Provider and, after the first colon, its name of the model.
+        client: Client of the process, see ``agents.llm.client``.
+        environ: Environment with keys (``OPENAI_API_KEY``) and base URLs (``OPENAI_BASE_URL``).
+        local_url: URL of the local model's server.
+        base_urls: Base URLs by provider; they override the environment's.
+        profile: Capabilities that the provider's table lacks, such as
             ``Profile(tools="constrained_json")`` for a small model on Ollama.
-        timeouts: How long the server may be silent.
-        key: The key of a workspace's provider account; it wins over the environment's.
-        base_url: That account's base URL; it wins over ``base_urls`` and the environment's.
+        timeouts: Longest silence of the server.
+        key: Key of a workspace's provider account; overrides the environment's.
+        base_url: Base URL of that account; overrides ``base_urls`` and the environment's.
 
     Raises:
         ConfigurationError: The reference, the key or the base URL cannot be used, or the provider
@@ -125,7 +125,7 @@ def create(
         url=url,
         key_env=key_source,
         secret=secret,
-        # Behind these two may be llama.cpp; without TLS a new connection costs next to nothing.
+        # These two may be llama.cpp; without TLS a new connection costs next to nothing.
         reuse=name not in ("local", "compatible") or url.startswith("https:"),
     )
     profile = profile or provider.profile(endpoint.model)
@@ -178,7 +178,7 @@ def _check_named(reference: str, model: str, *, example: str) -> None:
 
 
 def _url(name: str, provider: Provider, *, base_url: str) -> str:
-    """Return the complete URL; ``/v1`` is added to a base URL that is a host and nothing more."""
+    """Return the complete URL; ``/v1`` is added to a base URL without a path."""
     base_url = base_url or provider.base_url
     if not base_url:
         mend = (

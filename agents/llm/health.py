@@ -1,8 +1,8 @@
-"""Ask a provider whether it answers and takes the key; no model is called, so nothing is paid.
+"""Health check of a provider account and its key; no model is called, so nothing is billed.
 
 Usage::
 
-    health = await check(Subject("openai", key="sk-...", models=("gpt-6-sol",)), client=client)
+    health = await check(HealthTarget("openai", key="sk-...", models=("gpt-6-sol",)), client=client)
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from heartbit_site.base.errors import HeartbitError
 SECONDS = 10.0
 MAX_BYTES = 8 * 1024 * 1024  # OpenRouter describes hundreds of models at length
 
-# Anybody may list OpenRouter's models; this path answers only to a good key.
+# OpenRouter lists its models without a key; this path requires a valid one.
 _KEY_PATH = {"openrouter": "/key"}
 _QUERY = {"anthropic": "?limit=1000"}  # its pages are short otherwise
 _HEADERS = {
     "accept": "application/json",
-    # Plain bytes keep the size limit honest; a connection is not worth keeping for ten minutes.
+    # Plain bytes for the size limit; checks are too rare to keep the connection.
     "accept-encoding": "identity",
     "connection": "close",
     "user-agent": "heartbit",
@@ -43,13 +43,13 @@ _BROKEN = (httpx.HTTPError, httpx.InvalidURL, aiohttp.ClientError, OSError)
 
 @dataclass(frozen=True, slots=True)
 class HealthTarget:
-    """What is checked.
+    """Account to check.
 
     Attributes:
-        provider: A name of ``PROVIDERS``.
-        key: Empty for a server without keys.
-        base_url: Empty: the provider's own place.
-        models: The models that are meant to be used there, without the provider's name.
+        provider: Name in ``PROVIDERS``.
+        key: Key; empty for a server without keys.
+        base_url: Base URL; empty for the provider's own.
+        models: Names of the models to be used, without the provider.
     """
 
     provider: str
@@ -60,11 +60,11 @@ class HealthTarget:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """What was found.
+    """Result of a check.
 
     Attributes:
-        ok: The provider answered and took the key.
-        message: One sentence for a person, without the key; also says which models are missing.
+        ok: True if the provider answered and accepted the key.
+        message: One sentence for a person, without the key; it names missing models.
     """
 
     ok: bool
@@ -72,25 +72,25 @@ class Health:
 
 
 class _Account(Endpoint):
-    """An endpoint that is an account and not one model."""
+    """Endpoint of an account instead of one model."""
 
     __slots__ = ()
 
     @property
     def label(self) -> str:
-        """How sentences name it."""
+        """Name of the account in error messages."""
         return f"{self.provider} at {urlsplit(self.url).netloc.rpartition('@')[2]}"
 
 
 async def check(
     subject: HealthTarget, *, client: httpx.AsyncClient, timeout_seconds: float = SECONDS
 ) -> Health:
-    """Check one account; every failure is an answer, so this raises nothing of its own.
+    """Check one account; failures are returned, not raised.
 
     Args:
-        subject: The account.
-        client: The process's own client, or the guarded one for a base URL that somebody typed.
-        timeout_seconds: Limit of the whole check.
+        subject: Account to check.
+        client: Client of the process, or the guarded one for a base URL typed by a user.
+        timeout_seconds: Time limit of the whole check.
     """
     problem = _problem(subject)
     if problem:
@@ -122,7 +122,7 @@ async def check(
 
 
 def _problem(subject: HealthTarget) -> str:
-    """Why nobody can be asked; empty when somebody can."""
+    """Return why the account cannot be checked, or an empty string."""
     provider = PROVIDERS.get(subject.provider)
     if provider is None:
         return f"No provider is named {subject.provider}; use {', '.join(PROVIDERS)}."
@@ -136,11 +136,11 @@ def _problem(subject: HealthTarget) -> str:
         usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
     except ValueError:
         usable = False
-    return "" if usable else "The account's base URL is none; write it like https://host/v1."
+    return "" if usable else "The account's base URL is not valid; write it like https://host/v1."
 
 
 def models_url(provider: str, base_url: str = "") -> str:
-    """Where a provider lists its models; ``/v1`` is added as ``factory.create`` does."""
+    """Return the URL of a provider's list of models; ``/v1`` is added as in ``factory.create``."""
     known = PROVIDERS[provider]
     base = (base_url or known.base_url).rstrip("/")
     bare = not urlsplit(base).path.rstrip("/")
@@ -150,7 +150,7 @@ def models_url(provider: str, base_url: str = "") -> str:
 
 
 async def _list(account: Endpoint, base: str, client: httpx.AsyncClient) -> tuple[str, ...]:
-    """The names of the models; also proves the key where the list itself does not."""
+    """Return the names of the models; check the key separately if the list does not need it."""
     key_path = _KEY_PATH.get(account.provider)
     if key_path:
         with suppress(ModelNotFoundError):  # a gateway in front of it need not know this path
@@ -195,10 +195,10 @@ async def _body(account: Endpoint, response: httpx.Response) -> bytes:
 
 
 def _names(account: Endpoint, body: bytes) -> tuple[str, ...]:
-    """The names in a list of models.
+    """Return the names in a list of models.
 
     Raises:
-        HeartbitError: The answer is something else.
+        HeartbitError: The answer is not a list of models.
     """
     try:
         answer: Any = json.loads(body)
@@ -225,7 +225,7 @@ def _found(listed: tuple[str, ...], subject: HealthTarget) -> str:
 
 
 def _same(model: str, listed: str) -> bool:
-    """Whether a model is listed by this name: in full, or without its date, tag or variant."""
+    """Return True if a listed name means the model, exactly or without date, tag or variant."""
     model, listed = model.lower(), listed.lower().removeprefix("models/")  # Gemini's prefix
     tagged = listed.startswith((f"{model}-", f"{model}:")) or model.startswith(f"{listed}:")
     return listed == model or tagged

@@ -1,4 +1,4 @@
-"""The typed conversation that every model adapter translates to and from its wire format.
+"""Typed conversation that every model adapter translates to and from its wire format.
 
 Values are frozen and carry no provider types. ``agents.journal.events`` journals them as JSON.
 """
@@ -18,12 +18,12 @@ ReasoningEffort = Literal["", "none", "low", "medium", "high"]
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One call the model asked for.
+    """One tool call of the model.
 
     Attributes:
-        id: The provider's id, echoed back with the result. Heartbit's own id is ``turn.index``.
-        name: The tool's name as the model wrote it (it may be a near miss).
-        arguments: The arguments as JSON *text*, exactly as received; it may be malformed.
+        id: Id of the provider, returned with the result. Heartbit's own id is ``turn.index``.
+        name: Name of the tool as the model wrote it (possibly a near miss).
+        arguments: Arguments as JSON *text*, exactly as received; possibly malformed.
     """
 
     id: str
@@ -33,7 +33,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Thinking:
-    """A reasoning block; it goes back unchanged to the provider that wrote it, never to another."""
+    """A reasoning block; it is sent back unchanged, and only to the provider that wrote it."""
 
     provider: str
     block: dict[str, Any]
@@ -41,14 +41,14 @@ class Thinking:
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
-    """What the user, or the run's task, says."""
+    """A user's message, or the run's task."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class AssistantMessage:
-    """What the model answered: text, tool calls, or both."""
+    """A model's answer: text, tool calls, or both."""
 
     text: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
@@ -82,8 +82,8 @@ class Usage:
     """Tokens of one model call, normalised.
 
     ``input_tokens`` includes cached ones on every provider (Anthropic's own figure does not, so its
-    adapter adds them); ``raw`` keeps what the provider said, and under ``model`` the exact name of
-    the model that it says answered.
+    adapter adds them); ``raw`` keeps the provider's figures and, under ``model``, the exact name of
+    the model that answered.
     """
 
     input_tokens: int = 0
@@ -94,7 +94,7 @@ class Usage:
 
 
 async def _at_once() -> None:
-    """Hold up no request."""
+    """Return at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,22 +102,20 @@ class ChatRequest:
     """One model call.
 
     Attributes:
-        system: The system prompt, or an empty string.
-        messages: The conversation, oldest first; never an orphan call or result.
-        tools: The tools offered, in a stable order (prompt caches depend on it).
-        tool_choice: ``auto``, ``required`` (some tool), ``none``, see ``ToolChoice``.
-        max_tokens: The limit on the answer; always sent.
-        temperature: Sampling temperature, or None for the provider's default.
-        stop: Sequences that end the answer.
-        timeout_seconds: Limit on the whole call, over all attempts and waits of wrappers.
-        examples: Worked examples, put before the conversation for models that must be shown how a
-            tool is called (``Profile.tools == "constrained_json"``); others never see them.
-        reasoning_effort: How long the model shall think: ``none`` not at all, empty as it likes.
-            Sent where the model's profile allows it and left out where it does not.
-        attempts: Attempts at this very call that were made before, in an earlier slice of its run:
-            wrappers that try again count them.
-        ready: Is awaited last of all, just before the request goes out. Whoever is asked to wait
-            there may have lost the right to ask: wrappers wait for limits and budgets before.
+        system: System prompt, or an empty string.
+        messages: Conversation, oldest first; every call has its result.
+        tools: Tools offered, in a stable order (prompt caches depend on it).
+        tool_choice: ``auto``, ``required`` (some tool) or ``none``.
+        max_tokens: Limit of the answer; always sent.
+        temperature: Sampling temperature; None: the provider's default.
+        timeout_seconds: Limit of the whole call, over all attempts and waits of wrappers.
+        examples: Example calls, put before the conversation for models that need examples
+            (``Profile.tools == "constrained_json"``); others do not get them.
+        reasoning_effort: Amount of thinking: ``none`` for no thinking, empty for the model's
+            default. Sent only if the model's profile allows it.
+        attempts: Attempts at this call in earlier slices of its run, which retry wrappers count.
+        ready: Awaited last, just before the request is sent, because the caller may have lost its
+            lease while wrappers waited for limits and budgets.
     """
 
     system: str
@@ -140,7 +138,7 @@ class ChatRequest:
         choice: ToolChoice = "auto",
         examples: tuple[Message, ...] = (),
     ) -> ChatRequest:
-        """The same request, with tools on offer."""
+        """Return the request with these tools offered."""
         return replace(self, tools=tools, tool_choice=choice, examples=examples)
 
 
@@ -160,7 +158,7 @@ class ThinkingDelta:
 
 @dataclass(frozen=True, slots=True)
 class ToolCallDelta:
-    """A piece of a tool call's arguments, for live views only; it is complete only at the end."""
+    """A piece of a tool call's arguments, for live views only; complete only at the end."""
 
     index: int
     name: str
@@ -169,13 +167,13 @@ class ToolCallDelta:
 
 @dataclass(frozen=True, slots=True)
 class Restarted:
-    """What was streamed of this answer is void; it begins anew after the delay.
+    """The text streamed so far is discarded; the answer restarts after the delay.
 
-    Only wrappers that try again say this, also before anything was streamed.
+    Only retrying wrappers yield this, also before any text.
 
     Attributes:
-        reason: Why, as a sentence for a person.
-        delay_seconds: How long nothing will come because of it.
+        reason: Reason, as a sentence for a person.
+        delay_seconds: Seconds until the restart.
     """
 
     reason: str
@@ -184,7 +182,7 @@ class Restarted:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """The last event of every successful stream: the whole answer and what it used.
+    """Last event of every successful stream: the whole answer and its usage.
 
     ``model`` is the ``provider:model`` of the endpoint that answered.
     """

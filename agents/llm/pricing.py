@@ -1,4 +1,4 @@
-"""What a model call cost, from published prices."""
+"""Prices of model calls, from published price lists."""
 
 from __future__ import annotations
 
@@ -20,22 +20,21 @@ def cost(model: str, usage: Usage) -> Decimal | None:
 
     Args:
         model: ``provider:model``, as in ``ChatModel.name``.
-        usage: The call's tokens.
+        usage: Tokens of the call.
 
     Returns:
-        None when the price is not known, which is not the same as nothing; 0 only for models that
-        run on the user's own machine.
+        None if the price is unknown; 0 only for models on the user's own machine.
     """
     name, _, model_name = model.partition(":")
     provider = PROVIDERS.get(name)
     if provider is None or provider.pricing == "unknown":
         return None
     if provider.pricing == "free":
-        # Ollama also sells models on its own machines, by names that end so.
+        # Models with this suffix run on Ollama's own, paid machines.
         return None if model_name.endswith("-cloud") else Decimal(0)
     # Imported when first needed: the price book costs a quarter of a second and most processes
-    # (the CLI's help, a web worker) never ask for a price. importlib, because an import statement
-    # inside a function is banned here and this is its one exception.
+    # (the CLI's help, a web worker) need no price. importlib, because an import statement inside a
+    # function is banned.
     book = importlib.import_module("genai_prices")
     provider_id = _PRICE_BOOK_NAMES.get(name, name)
     if not _is_listed(provider_id, model_name):
@@ -55,9 +54,9 @@ def cost(model: str, usage: Usage) -> Decimal | None:
 
 @functools.lru_cache(maxsize=1024)
 def _is_listed(provider_id: str, model_name: str) -> bool:
-    """Whether the price book has the model: it remembers what it finds, but not what it does not.
+    """Return True if the price book has the model; cached, unlike the book's own misses.
 
-    A search for a model that it does not have goes through all it has, at every call.
+    A search for a missing model scans the whole book at every call.
     """
     snapshot = importlib.import_module("genai_prices.data_snapshot").get_snapshot()
     try:

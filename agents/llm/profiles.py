@@ -1,4 +1,4 @@
-"""What a model can do, as data: adapters read it, nothing else decides by a model's name."""
+"""Capabilities of models, as data that adapters read; nothing else depends on a model's name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Constrained:
-    """How a model without native tool calls is led; used when ``Profile.tools`` says so.
+    """Rules for a model without native tool calls (see ``Profile.tools``).
 
     The defaults suit a small but able model (a few billion parameters): it chooses freely among
     the tools and an answer. A tiny one cannot choose: given the choice it calls the same tool
@@ -19,26 +19,27 @@ class Constrained:
 
     1. In an exchange a tool of ``first_tools`` that is offered and not yet called must be called.
     2. With ``tools_once`` a tool that has been called in the exchange is not offered again.
-    3. Without ``free_choice`` the model is not asked to choose between what tools remain and an
-       answer: with ``tool_choice="auto"`` it answers.
+    3. Without ``free_choice`` the model does not choose between the remaining tools and an answer:
+       with ``tool_choice="auto"`` it answers.
 
-    ``tool_choice="required"`` always offers a tool, ``"none"`` never does. An exchange is what
-    follows the last answer without calls, so a steering message in the middle does not begin one.
+    ``tool_choice="required"`` always offers a tool, ``"none"`` never does. An exchange is the part
+    after the last answer without calls, so a steering message in the middle does not begin one.
 
     Attributes:
-        first_tools: Names of tools to be called before anything else.
+        first_tools: Names of tools that must be called first.
         tools_once: Offer each tool at most once an exchange.
         free_choice: Let the model choose between the tools and an answer.
-        show_schemas: Put each tool's JSON Schema into the prompt; a tiny model is only confused.
-        string_limit: Characters of a string for which the tool's schema sets no limit; without
-            one a small model runs on and its JSON is cut.
-        items_limit: Items of an array for which the tool's schema sets no limit.
-        answer_limit: Characters of an answer given where tools were on offer.
-        text_tokens: A cap on ``ChatRequest.max_tokens`` for answers in plain text.
-        notes_hint: What the model is told after the results when it shall answer in plain text.
-        temperature: Sampling temperature where the request names none.
-        json_repeat_penalty: llama.cpp's ``repeat_penalty`` for JSON: 1.0, for JSON repeats itself.
-        text_repeat_penalty: The same for plain text.
+        show_schemas: Put each tool's JSON Schema into the prompt; it only confuses a tiny model.
+        string_limit: Longest string, in characters, where the tool's schema sets no limit; without
+            one a small model does not stop and its JSON is truncated.
+        items_limit: Longest array, in items, where the tool's schema sets no limit.
+        answer_limit: Longest answer, in characters, while tools are offered.
+        text_tokens: Upper limit of ``ChatRequest.max_tokens`` for answers in plain text.
+        notes_hint: Instruction after the results, for an answer in plain text.
+        temperature: Sampling temperature if the request sets none.
+        json_repeat_penalty: llama.cpp's ``repeat_penalty`` for JSON; 1.0, because JSON is
+            repetitive.
+        text_repeat_penalty: llama.cpp's ``repeat_penalty`` for plain text.
     """
 
     first_tools: tuple[str, ...] = ()
@@ -60,23 +61,23 @@ ABLE = Constrained()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """The capabilities of one model.
+    """Capabilities of one model.
 
     Attributes:
-        tools: Whether the model calls tools by itself or writes JSON under a schema.
-        forced_tool_choice: Whether ``tool_choice="required"`` may be sent; if not, the model is
-            asked in words and may still answer in text.
-        sampling: Whether temperature and stop sequences may be sent.
-        thinking: ``none``; ``budget``: on when ``thinking_budget`` is set; ``adaptive``: on by
-            itself, switched off for a forced call; ``always``: cannot be switched off.
-        thinking_budget: Tokens to think with, for ``budget`` only; None leaves thinking off.
-        max_tokens_field: How the dialect calls the limit on the answer.
-        reasoning_efforts: The values of ``ChatRequest.reasoning_effort`` that may be sent on Chat
-            Completions; others are left out. Messages goes by ``thinking`` instead.
-        tools_reasoning_effort: Sent with tools, whatever the request says: some OpenAI models take
+        tools: Native tool calls, or JSON under a schema.
+        forced_tool_choice: True if ``tool_choice="required"`` may be sent; otherwise the prompt
+            asks for a call, and the model may still answer in text.
+        sampling: True if temperature and stop sequences may be sent.
+        thinking: ``none``; ``budget``: on if ``thinking_budget`` is set; ``adaptive``: on by
+            default, switched off for a forced call; ``always``: cannot be switched off.
+        thinking_budget: Tokens for thinking, for ``budget`` only; None leaves thinking off.
+        max_tokens_field: Name of the answer's limit in the dialect.
+        reasoning_efforts: Values of ``ChatRequest.reasoning_effort`` that may be sent on Chat
+            Completions; others are left out. Messages uses ``thinking`` instead.
+        tools_reasoning_effort: Sent with tools, whatever the request has: some OpenAI models accept
             function tools on Chat Completions only without reasoning.
-        max_output_tokens: A cap on ``ChatRequest.max_tokens``.
-        constrained: How a model without native tool calls is led.
+        max_output_tokens: Upper limit of ``ChatRequest.max_tokens``.
+        constrained: Rules for a model without native tool calls.
     """
 
     tools: Literal["native", "constrained_json"] = "native"
@@ -93,8 +94,8 @@ class Profile:
 
 COMPATIBLE = Profile()
 
-# The model that comes in a wheel (SmolLM2-135M). With these settings, and with two worked examples
-# of the delegation in ``ChatRequest.examples``, 30 of 30 teams of three completed.
+# The model in a wheel (SmolLM2-135M). With these settings, and two example delegations in
+# ``ChatRequest.examples``, 30 of 30 teams of three completed.
 TINY = Profile(
     tools="constrained_json",
     reasoning_efforts=(),
@@ -120,7 +121,7 @@ _CLAUDE_ADAPTIVE = Profile(sampling=False, thinking="adaptive")
 _CLAUDE_BUDGET = Profile(thinking="budget")
 _CLAUDE_PLAIN = Profile()
 
-# The longest matching prefix wins; a name nobody knows is taken to be newer than all of these.
+# The longest matching prefix wins; an unknown name is assumed to be newer than all of these.
 _ANTHROPIC: dict[str, Profile] = {
     "": _CLAUDE_LATEST,
     "claude-3": _CLAUDE_PLAIN,
@@ -153,24 +154,24 @@ _OPENAI: dict[str, Profile] = {
     "gpt-5.4": _GPT_TOOLS_WITHOUT_REASONING,
     "gpt-5.5": _GPT_TOOLS_WITHOUT_REASONING,
     "gpt-5.6": _GPT_TOOLS_WITHOUT_REASONING,
-    # These two know no "none"; whether they take tools here is for the provider to say.
+    # These two have no "none"; the provider decides whether they accept tools here.
     "gpt-6-astra": _GPT_REASONING,
     "gpt-6.1-sol": _GPT_REASONING,
 }
 
 
 def anthropic_profile(model: str) -> Profile:
-    """Return what Anthropic's ``model`` can do."""
+    """Return the capabilities of Anthropic's ``model``."""
     return _longest_prefix(_ANTHROPIC, model)
 
 
 def openai_profile(model: str) -> Profile:
-    """Return what OpenAI's ``model`` can do on Chat Completions."""
+    """Return the capabilities of OpenAI's ``model`` on Chat Completions."""
     return _longest_prefix(_OPENAI, model)
 
 
 def openrouter_profile(model: str) -> Profile:
-    """Return what OpenRouter's ``model``, such as ``anthropic/claude-sonnet-5.5``, can do."""
+    """Return the capabilities of OpenRouter's ``model``, e.g. ``anthropic/claude-sonnet-5.5``."""
     vendor, _, name = model.partition("/")
     if vendor != "anthropic":
         return COMPATIBLE

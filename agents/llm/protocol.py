@@ -1,4 +1,4 @@
-"""The seam between the agent loop and language models.
+"""Interface between the agent loop and language models.
 
 Usage::
 
@@ -39,7 +39,7 @@ class ChatModel(Protocol):
         ...
 
     def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
-        """Yield deltas and, last, exactly one ``Completion``; wrappers may also say ``Restarted``.
+        """Yield deltas and, last, exactly one ``Completion``; wrappers may add ``Restarted``.
 
         Raises:
             ModelError: One of the tree in ``agents.llm.errors``; a stream that ends without its

@@ -1,4 +1,4 @@
-"""The providers: which dialect each speaks, where, with which key, and its default model."""
+"""Providers: dialect, base URL, key and default model of each."""
 
 from __future__ import annotations
 
@@ -21,13 +21,11 @@ class Provider:
     """One provider.
 
     Attributes:
-        wire: The dialect it speaks.
-        base_url: Where, unless ``<NAME>_BASE_URL`` is set; empty when there is no usual place.
-        key_env: The environment variable that holds its key.
-        key_required: Whether it answers at all without a key.
-        default_model: The model when the user names none; empty when only the user can know.
-        profile: What one of its models can do.
-        pricing: Whether its prices are published, nothing is paid, or nobody knows.
+        base_url: Base URL, unless ``<NAME>_BASE_URL`` is set; empty if there is no default.
+        key_required: True if the provider answers only with a key.
+        default_model: Model if the user names none; empty if there is no default.
+        profile: Returns the capabilities of one of its models.
+        pricing: Published prices, free of charge, or unknown.
     """
 
     wire: Wire = "openai"

@@ -1,4 +1,4 @@
-"""Whether a ``provider:model`` can be meant at all, whoever's keys are going to be used."""
+"""Validation of a ``provider:model`` without regard to keys."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from heartbit_site.base.errors import ConfigurationError
 
 
 def check_reference(reference: str) -> None:
-    """Refuse a name that no worker could know.
+    """Raise if no worker could know the model.
 
     Raises:
         ConfigurationError: The provider is unknown, or no model is named.

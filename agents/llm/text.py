@@ -1,6 +1,6 @@
-"""Make text and JSON from outside safe to keep: PostgreSQL's jsonb takes no NUL and no half emoji.
+"""Cleaning of external text and JSON for PostgreSQL, whose jsonb rejects NUL and lone surrogates.
 
-A NUL character or a lone surrogate becomes U+FFFD, the replacement character, as broken UTF-8 does.
+Each becomes U+FFFD, the replacement character, as broken UTF-8 does.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _MAX_DEPTH = 64
 
 
 def clean_text(text: str) -> str:
-    """Return ``text`` without NUL characters and lone surrogates; pairs are joined, not lost."""
+    """Return ``text`` without NUL characters and lone surrogates; surrogate pairs are joined."""
     if "\x00" in text:
         text = text.replace("\x00", REPLACEMENT)
     try:
@@ -25,9 +25,9 @@ def clean_text(text: str) -> str:
 
 
 def clean_json(value: Any, *, depth: int = 0) -> Any:
-    """Return parsed JSON with every string cleaned and numbers that JSON cannot write as null.
+    """Return parsed JSON with every string cleaned and numbers outside JSON as null.
 
-    Anything nested deeper than 64 levels becomes null: no provider needs it and writers recurse.
+    Values nested deeper than 64 levels become null: no provider needs them and writers recurse.
     """
     match value:
         case str():
@@ -48,7 +48,7 @@ def clean_json(value: Any, *, depth: int = 0) -> Any:
 
 
 def read_object(text: str) -> dict[str, Any] | None:
-    """Parse ``text`` as a JSON object; None when it is anything else."""
+    """Parse ``text`` as a JSON object; return None for anything else."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -57,7 +57,7 @@ def read_object(text: str) -> dict[str, Any] | None:
 
 
 class TextCleaner:
-    """Clean a text that arrives in pieces; an emoji escaped as two halves may span two of them."""
+    """Cleaner of a text that arrives in pieces; a surrogate pair may span two of them."""
 
     __slots__ = ("_held",)
 
@@ -65,7 +65,7 @@ class TextCleaner:
         self._held = ""
 
     def feed(self, piece: str) -> str:
-        """Return what may be shown now; a trailing first half is held for the next piece."""
+        """Return the cleaned text; a trailing first surrogate is held for the next piece."""
         text = self._held + piece
         self._held = ""
         if text and "\ud800" <= text[-1] <= "\udbff":
@@ -74,6 +74,6 @@ class TextCleaner:
         return clean_text(text)
 
     def flush(self) -> str:
-        """Return the held half, replaced, at the end of the text."""
+        """Return the held surrogate, replaced, at the end of the text."""
         held, self._held = self._held, ""
         return clean_text(held)

@@ -1,7 +1,7 @@
-"""The engine of an agent's run: model, tools, results, until it ends, suspends or loses its lease.
+"""Engine of an agent's run: model, tools, results, until it ends, suspends or loses its lease.
 
-The loop decides from the folded journal alone, so a slice may begin wherever an earlier one died.
-ReAct: Yao et al., "ReAct: Synergizing Reasoning and Acting in Language Models", 2022.
+The loop decides from the folded journal alone, so a slice may begin wherever an earlier one
+crashed. ReAct: Yao et al., "ReAct: Synergizing Reasoning and Acting in Language Models", 2022.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class AgentEngine:
-    """Implements ``Engine`` for the kind ``agent``."""
+    """Implementation of ``Engine`` for the kind ``agent``."""
 
     def __init__(
         self,
@@ -46,21 +46,21 @@ class AgentEngine:
         self._gate = gate
 
     async def run(self) -> Outcome:
-        """Work until the slice is over (see ``Engine``)."""
+        """Run until the slice is over (see ``Engine``)."""
         while True:
             outcome = await self.step()
             if outcome is not None:
                 return outcome
 
     async def record_interrupted(self) -> None:
-        """Journal the cost of the model call that was in flight (see ``Engine``)."""
+        """Journal the cost of the model call in flight (see ``Engine``)."""
         await self._model_calls.record_interrupted("The run was stopped.")
 
     async def step(self) -> Outcome | None:
-        """Decide from the state what is next, and do it; None: the slice goes on.
+        """Take the next step that the state requires; return None if the slice continues.
 
-        What it does through its ports is all there is to a decision, so the replay of recorded
-        journals calls this with ports that only write down (``tests/chaos/replay``).
+        A decision acts only through the ports, so the replay of recorded journals calls this with
+        recording ports (``tests/chaos/replay``).
         """
         state = self._state
         if state.cancel_reason is not None:
@@ -85,15 +85,15 @@ class AgentEngine:
         return await self._ask()
 
     def _spared(self) -> AssistantMessage | None:
-        """An answer that had not heard an agent's word, when no other one may be asked for.
+        """Return an answer older than an agent's message if no other may be requested.
 
-        A word gives no new turn if an agent says it, so it must not cost the run its answer either.
+        An agent's message grants no new turn, so it must not cost the run its answer either.
         """
         answer = self._state.answer_before_agent_message
         return answer if answer is not None and self._limits.reached() is not None else None
 
     async def _end(self, ending: RunSucceeded | RunFailed, *events: Event) -> Outcome | None:
-        """End the run, unless others wrote meanwhile: then decide again."""
+        """End the run; return None if others wrote meanwhile and the engine must decide again."""
         if not await self._journaled.finish(ending, *events):
             return None
         return "succeeded" if isinstance(ending, RunSucceeded) else "failed"
@@ -114,7 +114,7 @@ class AgentEngine:
             self._model_calls.settled()
 
     async def _take(self, answered: ModelAnswered) -> Outcome | None:
-        """Journal an answer, with the run's end if it is one."""
+        """Journal an answer, together with the run's end if it is final."""
         message = answered.message
         ending = final_answer.build_ending(self._definition, message, answered.finish_reason)
         if ending is not None and not empty_answers.may_retry(self._definition, message):
@@ -126,7 +126,7 @@ class AgentEngine:
         return None
 
     async def _failed(self, error: ModelError) -> Outcome | None:
-        """Wait without a worker if the provider, or Heartbit, wants a pause, else end the run."""
+        """Suspend for a long pause of the provider or Heartbit's limiter, else end the run."""
         state = self._state
         own_limiter = isinstance(error, ThrottledError)
         again = own_limiter or (
@@ -147,5 +147,5 @@ class AgentEngine:
         return "suspended" if await self._journaled.suspend(delayed) else None
 
     def _is_long(self, seconds: float) -> bool:
-        """Whether the wrapper around the model, which pauses for less, handed it on unused."""
+        """Return True if the pause is too long for the retry wrapper around the model."""
         return seconds > self._definition.retry.hold_seconds

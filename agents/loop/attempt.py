@@ -1,4 +1,4 @@
-"""One attempt at a model call: what had arrived of it, and what that is thought to have cost."""
+"""One attempt at a model call: the text received and its estimated cost."""
 
 from __future__ import annotations
 
@@ -15,13 +15,11 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Attempt:
-    """Listens to one.
+    """Counter of one attempt.
 
     Attributes:
-        request: What was asked.
-        turn: Of the run.
-        characters: How much of an answer has arrived, thinking included.
-        began: When it was asked, on the process's steady clock.
+        characters: Characters of the answer received so far, thinking included.
+        began: Start of the attempt, on the process's monotonic clock.
     """
 
     request: ChatRequest
@@ -30,7 +28,7 @@ class Attempt:
     began: float = field(default_factory=time.monotonic)
 
     def count(self, event: StreamEvent) -> None:
-        """Count what arrives."""
+        """Count the streamed characters of an event."""
         match event:
             case TextDelta(text=text) | ThinkingDelta(text=text):
                 self.characters += len(text)
@@ -38,11 +36,11 @@ class Attempt:
                 self.characters += len(name) + len(arguments)
 
     def usage(self) -> Usage:
-        """A guess, marked as one: nobody told."""
+        """Return an estimate, marked as one, because the provider reported no usage."""
         said, answered = tokens_of(self.request), tokens_of(self.characters)
         return Usage(said, answered, raw={"estimated": True})
 
     @property
     def duration_ms(self) -> int:
-        """How long it took until now."""
+        """Milliseconds since the attempt began."""
         return round((time.monotonic() - self.began) * 1000)

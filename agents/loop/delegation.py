@@ -1,6 +1,6 @@
 """``delegate_task``: hand tasks to sub-agents that work in parallel, and wait for all of them.
 
-The tool only says what it wants; the runtime creates the runs, suspends the caller and joins them.
+The tool only returns the request; the runtime creates the runs, suspends the caller and joins them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _ENDINGS = ("Give facts.", "Give reasons.", "Write a short answer.", "Give an ex
 
 
 def delegate_task(definition: AgentDefinition) -> ToolSpec:
-    """The delegation tool of one orchestrator: its schema names the team."""
+    """Return the delegation tool of an orchestrator; its schema names the team."""
     members = "; ".join(
         f"{name} ({description})" if description else name for name, description in definition.team
     )
@@ -39,8 +39,8 @@ def delegate_task(definition: AgentDefinition) -> ToolSpec:
         ),
         parameters=_schema([name for name, _ in definition.team], definition.max_parallel),
         function=delegate,
-        # Suspending is journaled in the same transaction that creates the children, so a crash
-        # before it leaves nothing behind and asking again is harmless.
+        # The transaction that creates the children journals the suspension, so a crash before it
+        # leaves nothing behind and repeating the call is harmless.
         effect=Effect.PURE,
         resume=results,
     )
@@ -71,10 +71,10 @@ def _schema(names: list[str], max_parallel: int) -> dict[str, Any]:
 
 
 def examples(names: list[str]) -> tuple[Message, ...]:
-    """Two worked delegations to the whole team, for models that must be shown how.
+    """Return two example delegations to the whole team, for models that need examples.
 
     Only adapters of models without native tool calls use them. With one example the smallest models
-    copy its tasks; with two they see what varies.
+    copy its tasks; with two they recognise the variable part.
     """
     messages: list[Message] = []
     for question in ("Why is sleep important for learning?", "How do boats float?"):
@@ -88,7 +88,7 @@ def examples(names: list[str]) -> tuple[Message, ...]:
 
 
 def results(outcomes: tuple[WaitOutcome, ...]) -> str:
-    """What became of each run that was waited for."""
+    """Return the outcome of each sub-agent's run as text for the model."""
     return "\n\n".join(f"{outcome.subject}: {_say(outcome.value)}" for outcome in outcomes)
 
 

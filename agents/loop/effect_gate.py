@@ -1,4 +1,7 @@
-"""Whether a slice may begin an effect, and when it has to end: the process's word to the loop."""
+"""Gate for external effects of a slice.
+
+It blocks them until the worker has proven it is alive, and lets running ones finish before a stop.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +14,17 @@ if TYPE_CHECKING:
 
 
 class EffectGate:
-    """One slice's standing with its process. Everything happens on one loop.
+    """Gate of one slice, used on one event loop.
 
-    A slice that has to leave is stopped at once, unless an effect is under way: that one is
+    A slice that has to leave is stopped at once, unless an effect is running: that effect is
     finished and journaled first, so that a deploy leaves no call of unknown outcome.
 
     Attributes:
-        yield_reason: Why the slice should end when its turn is complete; empty: it need not.
+        yield_reason: Reason to end the slice when its turn is complete; empty: none.
     """
 
     def __init__(self, proven: Callable[[], Awaitable[None]], stop: Callable[[], object]) -> None:
-        """Take what waits until the process can prove that it lives, and what stops the slice."""
+        """Take the wait for the process's proof of life, and the function that stops the slice."""
         self.yield_reason = ""
         self._proven = proven
         self._stop = stop
@@ -29,29 +32,29 @@ class EffectGate:
         self._leaving = False
 
     def request_yield(self, reason: str) -> None:
-        """End the slice when its turn is complete."""
+        """Request the end of the slice when its turn is complete."""
         self.yield_reason = reason
 
     def drain(self) -> None:
-        """Stop the slice as soon as no effect is under way."""
+        """Stop the slice as soon as no effect is running."""
         self._leaving = True
         if not self._acting:
             self._stop()
 
     async def wait_until_alive(self) -> None:
-        """Wait until the process can prove that it lives.
+        """Wait until the process has proven that it is alive.
 
-        One that was frozen for longer than a lease, and has not heard yet that its runs are
-        others', would ask a model for what they have been told already.
+        A process that was frozen for longer than a lease, and does not know yet that its runs were
+        claimed by others, would repeat their model calls.
         """
         await self._proven()
 
     @asynccontextmanager
     async def effect(self) -> AsyncIterator[None]:
-        """Do something that has an effect outside, from its intent to its result.
+        """Enclose an external effect, from its intent to its result.
 
-        Nothing begins while the process cannot prove that it lives: somebody else may hold the run
-        already. Nothing begins any more in a slice that leaves: it is about to be stopped.
+        No effect begins before the process has proven that it is alive, because another worker may
+        hold the run. None begins in a slice that leaves, which is about to be stopped.
         """
         await self.wait_until_alive()
         if self._leaving:

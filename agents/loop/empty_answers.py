@@ -1,4 +1,4 @@
-"""An empty answer where a stronger model stands by: the run is asked on instead of ended. Pure."""
+"""Retry of an empty final answer with the agent's stronger model. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ANSWER = "Your last answer was empty. Give your answer now."
 
 
 def is_empty_answer(message: Message) -> bool:
-    """Whether a message is an answer that says nothing and calls nothing."""
+    """Return True if a message is an answer without text or tool calls."""
     return (
         isinstance(message, AssistantMessage)
         and not message.tool_calls
@@ -24,17 +24,17 @@ def is_empty_answer(message: Message) -> bool:
 
 
 def may_retry(definition: AgentDefinition, message: AssistantMessage) -> bool:
-    """Whether an answer, once it is journaled, may be one that is asked for again."""
+    """Return True if an answer, once journaled, may be retried."""
     return bool(definition.strong_model) and is_empty_answer(message)
 
 
 def should_retry(definition: AgentDefinition, state: RunState, message: AssistantMessage) -> bool:
-    """Whether the run's last answer is asked for again; the stronger model's is the last one."""
+    """Return True if the run's last answer is retried; the stronger model's is final."""
     return may_retry(definition, message) and state.poor_answers <= POOR_ANSWERS
 
 
 def retry_conversation(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """The conversation without the silence at its end, asked on; as it is if there is none."""
+    """Replace empty answers at the end of a conversation by a request to answer."""
     end = len(messages)
     while end > 1 and is_empty_answer(messages[end - 1]):
         end -= 1

@@ -1,7 +1,7 @@
-"""When a model's message is the run's final answer: free text, or what the response schema wants.
+"""Final answer of a run: free text, or JSON for the agent's response schema.
 
 Structured output is a synthetic tool, ``__respond__``, whose parameters are the schema. The model
-works with its tools as it likes; once it answers in words it is asked for that call alone.
+may use its other tools freely; once it answers in text it is asked for that call alone.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def build_ending(
     definition: AgentDefinition, message: AssistantMessage, finish_reason: str
 ) -> RunSucceeded | None:
-    """The end that a message means; None when it is no final answer, or does not fit the schema."""
+    """Return the run's end if a message is a final answer that fits the schema, else None."""
     schema = definition.response_schema
     if schema is None:
         return None if message.tool_calls else RunSucceeded(message.text, finish_reason)
@@ -29,7 +29,7 @@ def build_ending(
     if len(calls) > 1 or (calls and calls[0].name != respond.NAME):
         return None
     if not calls and not message.text.strip():
-        return None  # silence is not the empty object
+        return None  # no text must not parse as the empty object
     found = check.parse_answer(schema, calls[0].arguments if calls else message.text)
     if not isinstance(found, check.ValidAnswer):
         return None
@@ -38,14 +38,14 @@ def build_ending(
 
 
 def respond_call_events(message: AssistantMessage, turn: int) -> tuple[Event, ...]:
-    """What else is journaled with the end: the call that brought the answer is served."""
+    """Return the result of the call that carried the answer, to journal with the end."""
     return (ToolFinished(f"{turn}.0", "ok", "Accepted."),) if message.tool_calls else ()
 
 
 def reject_response(
     definition: AgentDefinition, state: RunState, call: CallState
 ) -> ToolFinished | None:
-    """Why a ``__respond__`` call was not accepted; None for every other call."""
+    """Return why a ``__respond__`` call was not accepted; None for every other call."""
     schema = definition.response_schema
     if schema is None or call.call.name != respond.NAME:
         return None

@@ -1,10 +1,10 @@
-"""The turns of a journal, and what a run was at any of them. Pure.
+"""Turns of a journal, and replay of the run's state at any of them. Pure.
 
 Usage::
 
     [first, second] = turns(journal)
-    state = state_at(journal, second.asked_seq, thread)   # as the model was asked for turn 2
-    journal[: boundary(journal, 1)]                       # all that turn 2 is decided from
+    state = replay_to(journal, second.asked_seq, thread)  # the state of turn 2's request
+    journal[: last_seq_of_turn(journal, 1)]               # the events that decide turn 2
 """
 
 from __future__ import annotations
@@ -39,15 +39,13 @@ class TurnOpenError(ConflictError):
 
 @dataclass(slots=True)
 class Turn:
-    """One model call that was answered, and what its tool calls gave.
+    """One answered model call with the results of its tool calls.
 
     Attributes:
-        number: From 1.
-        asked_seq: The last event that the model had been told of.
-        seq: Of the answer's event.
-        answer: The answer.
-        results: The finished calls by call id, in the order in which they ended.
-        closed_seq: The event with which all results were there; None while one is missing.
+        number: Number of the turn, from 1.
+        asked_seq: Last event that the request included.
+        results: Finished calls by call id, in the order in which they ended.
+        closed_seq: Sequence number of the last result; None while one is missing.
     """
 
     number: int
@@ -59,17 +57,17 @@ class Turn:
 
     @property
     def call_ids(self) -> list[str]:
-        """Of its calls, in the model's order."""
+        """Ids of the turn's calls, in the model's order."""
         return [f"{self.number}.{index}" for index in range(len(self.answer.message.tool_calls))]
 
 
 def turns(journal: Sequence[RecordedEvent]) -> list[Turn]:
-    """The answered turns, oldest first."""
+    """Return the answered turns, oldest first."""
     found: list[Turn] = []
     for recorded in journal:
         match recorded.event:
             case ModelAnswered() as answer:
-                # The first journals did not say what the model had seen.
+                # The first journals do not record ``seen``.
                 asked = answer.seen or recorded.seq - 1
                 turn = Turn(answer.turn, asked, recorded.seq, answer)
                 turn.closed_seq = None if answer.message.tool_calls else recorded.seq
@@ -82,10 +80,10 @@ def turns(journal: Sequence[RecordedEvent]) -> list[Turn]:
 
 
 def find_turn(journal: Sequence[RecordedEvent], number: int) -> Turn:
-    """The turn of that number.
+    """Return the turn with a number.
 
     Raises:
-        TurnNotFoundError: The model has not answered that often, or none is asked.
+        TurnNotFoundError: No such turn was answered, or the run's kind has no turns.
     """
     kind = kind_of(journal)
     if kind != "agent":
@@ -98,7 +96,7 @@ def find_turn(journal: Sequence[RecordedEvent], number: int) -> Turn:
 
 
 def kind_of(journal: Sequence[RecordedEvent]) -> str:
-    """Return what executes the run, as its first event says."""
+    """Return the kind of the run from its first event."""
     first = journal[0].event if journal else None
     return first.kind if isinstance(first, RunCreated) else "agent"
 
@@ -106,12 +104,12 @@ def kind_of(journal: Sequence[RecordedEvent]) -> str:
 def replay_to(
     journal: Sequence[RecordedEvent], seq: int, thread: Sequence[Message] = ()
 ) -> RunState:
-    """What the run was after an event.
+    """Return the run's state after the event ``seq``.
 
     Args:
-        journal: From its first event.
-        seq: The last event that counts.
-        thread: What was said on its conversation before it.
+        journal: Journal from its first event.
+        seq: Last event to fold.
+        thread: Earlier messages of the run's conversation.
     """
     state = RunState(conversation=list(thread))
     for recorded in journal[:seq]:
@@ -120,11 +118,11 @@ def replay_to(
 
 
 def last_seq_of_turn(journal: Sequence[RecordedEvent], number: int) -> int:
-    """The last event before the next turn was asked for; turn 0 is the task alone.
+    """Return the last event before the next turn's request; turn 0 is the task alone.
 
-    That is where the next answer's model call began, with what was said and summarised by then.
-    Without a next answer it is the journal's end, but for how the run ended. A run of
-    another kind than an agent's has its first event.
+    The next answer's model call began there, including messages and summaries until then. Without a
+    next answer it is the journal's end, without the run's ending. For a run of another kind than an
+    agent's it is the first event.
 
     Raises:
         TurnNotFoundError: The model has not answered that often.
@@ -152,6 +150,6 @@ def last_seq_of_turn(journal: Sequence[RecordedEvent], number: int) -> int:
 
 
 def is_final(journal: Sequence[RecordedEvent], number: int) -> bool:
-    """Whether the turn's answer ended the run."""
+    """Return True if the turn's answer ended the run."""
     ended = any(isinstance(recorded.event, RunSucceeded) for recorded in journal[-1:])
     return ended and kind_of(journal) == "agent" and number == len(turns(journal))

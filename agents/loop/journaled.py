@@ -1,4 +1,4 @@
-"""A run's state and its journal, always moved together: what is written is what is folded."""
+"""State of a run together with its journal: every write is folded into the state."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 
 class JournaledState:
-    """Writes events through the lease and folds what the journal then holds.
+    """Writer that appends events through the lease and folds what the journal then holds.
 
     Attributes:
-        state: The fold; nothing else changes it.
+        state: Fold of the journal; nothing else changes it.
     """
 
     def __init__(self, state: RunState, journal: Journal) -> None:
         self.state = state
         self._journal = journal
-        self._order = asyncio.Lock()  # parallel calls write; they must fold in the journal's order
+        self._order = asyncio.Lock()  # makes parallel calls fold in the journal's order
 
     async def record(self, *events: Event) -> None:
-        """Append events, and fold them after whatever others appended before."""
+        """Append events, and fold them after those that others appended before."""
         async with self._order:
             for recorded in await self._journal.record(*events):
                 self.state.fold(recorded)
@@ -36,30 +36,30 @@ class JournaledState:
         """Run a tool and journal its result in one transaction (see ``Journal.transact``)."""
         async with self._order:
             if self.state.cancel_reason is not None:
-                return  # a parallel write told us; no tail will, so nothing would undo it
+                return  # already folded by a parallel write, so no tail would undo the effect
             for recorded in await self._journal.transact(body, timeout_seconds=timeout_seconds):
                 self.state.fold(recorded)
 
     async def finish(self, ending: Ending, *events: Event) -> bool:
-        """End the run; False when others were quicker: their events are folded, decide again."""
+        """End the run; return False after a conflict: fold it and decide again."""
         return self._settled(await self._journal.finish(ending, *events))
 
     async def suspend(self, *pending: Pending) -> bool:
-        """Give the worker back until the waits end; False as for ``finish``."""
+        """Release the worker until the waits end; return False as ``finish`` does."""
         return self._settled(await self._journal.suspend(*pending))
 
     async def cancel(self) -> None:
-        """End the run as cancelled, keeping what was produced."""
+        """End the run as cancelled, keeping its partial text."""
         while True:
-            # The request itself is in the journal's tail, so the first try may only fold it.
+            # The first try may only fold the cancel request from the journal's tail.
             reason = self.state.cancel_reason or "cancelled"
             if await self.finish(RunCancelled(reason=reason, partial=self.state.partial)):
                 return
 
     async def fail(self, ending: RunFailed) -> None:
-        """End the run as failed, whatever else was written meanwhile."""
+        """End the run as failed, whatever others wrote meanwhile."""
         while not await self.finish(ending):
-            pass  # the journal moved: its tail is folded now
+            pass  # conflict: the tail is folded now
 
     def _settled(self, result: Committed | Conflict) -> bool:
         if isinstance(result, Committed):

@@ -1,4 +1,4 @@
-"""The limits of one run, as one slice sees them."""
+"""Limits of one run within one slice."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_ANSWERS = 4  # tries at an answer that fits the response schema
 
 
 class Limits:
-    """What stops a run; make it when the slice begins."""
+    """Limits of a run; create when the slice begins."""
 
     def __init__(self, definition: AgentDefinition, state: RunState) -> None:
         self._definition = definition
@@ -24,12 +24,12 @@ class Limits:
         self._began = time.monotonic()
 
     def seconds_left(self) -> float:
-        """How long the run may still work; time spent waiting or queued does not count."""
+        """Return the working time left; time spent waiting or queued does not count."""
         used = self._state.worked_seconds + time.monotonic() - self._began
         return self._definition.timeout_seconds - used
 
     def reached(self) -> RunFailed | None:
-        """The limit that forbids another model call, if one does."""
+        """Return the limit that forbids another model call, or None."""
         definition, state = self._definition, self._state
         if state.turn - state.steered_turn >= definition.max_turns:
             most = definition.max_turns
@@ -71,11 +71,11 @@ class Limits:
         return None
 
     def out_of_budget(self, error: BudgetSpentError) -> RunFailed:
-        """The end of a run whose workspace or agent has no budget left for another call."""
+        """Return the end of a run whose workspace or agent has no budget left for a call."""
         return self._limit("budget", str(error))
 
     def out_of_time(self) -> RunFailed:
-        """The end of a run that has worked for too long."""
+        """Return the end of a run that has worked for too long."""
         definition = self._definition
         return self._limit(
             "timeout_seconds",

@@ -1,4 +1,4 @@
-"""The model calls of one slice: what is sent, what streams, and what the answer cost."""
+"""Model calls of one slice: request, streaming and cost."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 
 class ModelCaller:
-    """Asks the model of one run.
+    """Caller of the model of one run.
 
     Attributes:
-        restarts: How often the last model call was begun anew.
+        restarts: Number of restarts of the last model call.
     """
 
     def __init__(
@@ -54,12 +54,12 @@ class ModelCaller:
 
     @property
     def _model(self) -> ChatModel:
-        """The run's own, or the stronger one once that has taken over."""
+        """Model of the run, or the stronger one once it has taken over."""
         strong = self._ports.strong_model if self._state.escalated else None
         return self._ports.model if strong is None else strong
 
     def settled(self) -> None:
-        """The last call's usage is in the journal, or will never be."""
+        """Report that the last call's usage is in the journal, or never will be."""
         self._ports.settled()
 
     async def call_model(self) -> ModelAnswered:
@@ -99,7 +99,7 @@ class ModelCaller:
         )
 
     async def _stream(self, attempt: Attempt, show: Callable[[StreamEvent], None]) -> Completion:
-        """Ask, and listen to the end; an attempt that is cut off is counted as far as it came."""
+        """Call the model and return its answer; journal the cost of restarted attempts."""
         self.restarts = 0
         self._attempt = attempt
         completion: Completion | None = None
@@ -132,7 +132,7 @@ class ModelCaller:
         self._ports.live.delta(turn, event)
 
     async def record_interrupted(self, reason: str) -> None:
-        """Journal the attempt that is over without an answer, if it had begun to give one."""
+        """Journal the current attempt as interrupted, if it has received any text."""
         attempt, self._attempt = self._attempt, None
         if attempt is None or not attempt.characters:
             return
@@ -158,7 +158,7 @@ class ModelCaller:
         return replace(request, ready=self._wait_until_alive)
 
     async def _summarize(self) -> None:
-        """Let the model write down what came before, and go on from there."""
+        """Replace the beginning of a long conversation by the model's summary."""
         strategy, state = self._definition.context, self._state
         conversation = tuple(state.conversation)
         if not isinstance(strategy, Summarize):
@@ -197,11 +197,11 @@ class ModelCaller:
 
 
 def _show_nothing(_: StreamEvent) -> None:
-    """A summary is nobody's answer."""
+    """Ignore the text: a summary is not shown as an answer."""
 
 
 def _counted(completion: Completion, attempt: Attempt) -> Completion:
-    """With a guess where the provider did not say what it used: unsaid, it would cost nothing."""
+    """Estimate the usage if the provider reported none, which would otherwise cost nothing."""
     used = completion.usage
     if used.input_tokens or used.output_tokens:
         return completion

@@ -1,4 +1,4 @@
-"""How the pure loop speaks to the world; ``agents.runtime`` provides each port.
+"""Interfaces between the pure loop and its environment; ``agents.runtime`` implements each port.
 
 Usage::
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PendingSuspension:
-    """A call that asked to wait, and what for."""
+    """A call that suspends, with the waits it requests."""
 
     call_id: str
     suspension: Suspension
@@ -44,11 +44,11 @@ Pending = PendingSuspension | Opening
 
 @dataclass(frozen=True, slots=True)
 class ApprovedCall:
-    """What a person allowed.
+    """A call as a person approved it.
 
     Attributes:
-        digest: Of the call that may run; another one is refused.
-        arguments: The arguments they wrote; None: as the model wrote them.
+        digest: Digest of the approved call; any other call is refused.
+        arguments: Arguments as the person edited them; None: unchanged.
     """
 
     digest: str
@@ -57,21 +57,21 @@ class ApprovedCall:
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """The run's row changed as asked; the slice is over."""
+    """The run's row changed as requested; the slice is over."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Nothing was written: other writers were quicker. Fold these events and decide again."""
+    """Nothing was written because other events came first: fold them and decide again."""
 
     tail: Sequence[RecordedEvent]
 
 
 class Journal(Protocol):
-    """The lease's own writes. Every method raises ``LeaseLostError`` when the lease is lost."""
+    """Journal writes of the lease. Every method raises ``LeaseLostError`` if the lease is lost."""
 
     async def record(self, *events: Event) -> Sequence[RecordedEvent]:
-        """Append events; return them, and others' before them, to be folded in order."""
+        """Append events; return them after those of other writers, to be folded in order."""
         ...
 
     async def transact(
@@ -79,27 +79,27 @@ class Journal(Protocol):
     ) -> Sequence[RecordedEvent]:
         """Run ``body`` in a thread, in one database transaction with the event it returns.
 
-        Returned like ``record``'s; without the event when the body took too long (it is shut out)
-        or the run was cancelled meanwhile (it is undone).
+        Return events like ``record``. The event is missing if the body exceeded its time (its
+        commit is prevented) or the run was cancelled meanwhile (it is rolled back).
         """
         ...
 
     async def finish(self, ending: Ending, *events: Event) -> Committed | Conflict:
-        """Append ``events`` and the ending, and end the run, unless the journal moved."""
+        """Append ``events`` and the ending and end the run, unless the journal has moved on."""
         ...
 
     async def suspend(self, *pending: Pending) -> Committed | Conflict:
-        """Create what the calls wait for and give the worker back, unless the journal moved."""
+        """Create the calls' waits and release the worker, unless the journal has moved on."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ReadyCall:
-    """A call that may act now.
+    """A call that may run now.
 
     Attributes:
-        prepared: Resolved, valid and allowed.
-        grant: The standing permission without which a person would have been asked.
+        prepared: The call, resolved, validated and allowed.
+        grant: Id of the standing permission that replaced an approval.
     """
 
     prepared: PreparedCall
@@ -107,70 +107,69 @@ class ReadyCall:
 
 
 class Toolbox(Protocol):
-    """The tools of one run, behind the one invocation pipeline."""
+    """Tools of one run, behind the one invocation pipeline."""
 
     def definitions(self) -> tuple[ToolDefinition, ...]:
-        """What the model is offered, in a stable order."""
+        """Return the tools that the model is offered, in a stable order."""
         ...
 
     def examples(self) -> tuple[Message, ...]:
-        """Worked calls of these tools, for models that must be shown how."""
+        """Return example calls of these tools, for models that need examples."""
         ...
 
     def effect(self, name: str) -> str:
-        """The effect class of the tool that ``name`` resolves to; empty when there is none."""
+        """Return the effect class of the tool that ``name`` resolves to, or an empty string."""
         ...
 
     async def prepare(
         self, call_id: str, call: ToolCall, approved: ApprovedCall | None
     ) -> ReadyCall | ToolResult | ApprovalRequested:
-        """Everything before a call acts: it is ready, answered already, or a person is asked."""
+        """Check a call before it runs: return it ready, its result, or an approval request."""
         ...
 
     async def lapsed(self, call_id: str, key: str) -> DecisionLapsed | None:
-        """Why what people decided about a call does not let it run any more; None: it does."""
+        """Return why the decision about a call is no longer valid; None: it is valid."""
         ...
 
     async def execute(
         self, ready: ReadyCall, intent: Callable[[], Awaitable[None]]
     ) -> ToolResult | SuspendedCall:
-        """Run a call; ``intent`` is awaited right before a tool acts outside."""
+        """Run a call; ``intent`` is awaited right before an external effect."""
         ...
 
     def transaction(self, call_id: str, ready: ReadyCall) -> Callable[[], ToolFinished]:
-        """A transactional call as a plain function for ``Journal.transact``."""
+        """Return a transactional call as a plain function for ``Journal.transact``."""
         ...
 
     def resume(self, call: ToolCall, outcomes: tuple[WaitOutcome, ...]) -> ToolResult:
-        """The result of a call whose waits are all resolved."""
+        """Return the result of a call whose waits are all resolved."""
         ...
 
 
 class LiveOutput(Protocol):
-    """The window: what streams while the run works. Best effort, never awaited by the loop."""
+    """Live output of the run. Best effort, never awaited by the loop."""
 
     def delta(self, turn: int, event: StreamEvent) -> None:
-        """A piece of the model's answer."""
+        """Publish a piece of the model's answer."""
         ...
 
     def restarted(self, turn: int) -> None:
-        """A model call begins; what readers saw of this turn before is void."""
+        """Begin a model call; text published for this turn before is discarded."""
         ...
 
 
 def _nothing() -> None:
-    """Nobody needs to know."""
+    """Do nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """Everything outside the loop but the journal.
+    """Environment of the loop, without the journal.
 
     Attributes:
-        model: The run's own model, with those it falls back on.
-        cost: The price of usage; None: nobody knows it.
-        strong_model: Takes over once the run's own model has given answers that do not do.
-        settled: Called when a model call's usage is in the journal, or will never be.
+        cost: Returns the price of usage in US dollars; None: unknown.
+        strong_model: Stronger model, used after several unusable answers of the run's own.
+        settled: Called when a model call's usage is in the journal, or never will be.
     """
 
     model: ChatModel

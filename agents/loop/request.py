@@ -1,4 +1,4 @@
-"""The model call that a run's state asks for. Pure: the same state gives the same request."""
+"""Model request for a run's state. Pure: the same state gives the same request."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def build_request(
     examples: tuple[Message, ...] = (),
     timeout_seconds: float = 600.0,
 ) -> ChatRequest:
-    """What the model is sent next.
+    """Return the next request to the model.
 
     Args:
-        state: The fold of the run's journal.
-        definition: Its agent.
-        tools: What the run is offered, in a stable order.
-        examples: Worked calls of these tools, for models that must be shown how.
-        timeout_seconds: What is left of the run's time.
+        state: Fold of the run's journal.
+        definition: Definition of the run's agent.
+        tools: Tools offered to the model, in a stable order.
+        examples: Example calls of these tools, for models that need examples.
+        timeout_seconds: Working time left to the run.
     """
     messages = fit(state.messages, definition.context, task=state.task)
     schema = definition.response_schema
@@ -55,7 +55,7 @@ def build_request(
 
 
 def _prompted(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """The conversation, asked on: an answer in free text was not what the schema wants."""
+    """Return the conversation, with a request for ``__respond__`` after an answer in free text."""
     if isinstance(messages[-1], AssistantMessage):
         return (*messages, UserMessage(ANSWER_NOW))
     return messages

@@ -1,4 +1,4 @@
-"""What a run is, as a fold over its journal: the loop decides from this and from nothing else."""
+"""State of a run as a fold over its journal; the loop decides from it alone."""
 
 from __future__ import annotations
 
@@ -59,18 +59,16 @@ _WORK = (
 
 @dataclass(slots=True)
 class CallState:
-    """One tool call of the run.
+    """State of one tool call.
 
     Attributes:
-        call_id: Ours, ``turn.index``.
-        call: As the model wrote it.
-        approval_request: What a person was asked about it, when it needs approval.
-        lapsed_decisions: How often who approved it had lost the right to when it was about to run.
-        started: Its intent is journaled, so it may already have acted: the tool's effect class.
-        outcome_requests: How often a person was asked what became of it.
-        outcome_request: The last of these questions, if it did not begin again since.
-        wait_keys: The waits it depends on, when it suspended.
-        finished: Its result, once journaled.
+        call_id: Heartbit's id, ``turn.index``.
+        approval_request: Open or resolved approval request, if the call needs approval.
+        lapsed_decisions: Number of approvals whose approver had lost the right before the call ran.
+        started: Effect class of the tool once its intent is journaled: it may already have acted.
+        outcome_requests: Number of times a person was asked for the call's outcome.
+        outcome_request: Latest request for the outcome, unless the call was started again since.
+        wait_keys: Keys of the waits it suspended for.
     """
 
     call_id: str
@@ -86,12 +84,10 @@ class CallState:
 
 @dataclass(frozen=True, slots=True)
 class SteeringMessage:
-    """What a run was told while it worked.
+    """Message to a running run.
 
     Attributes:
-        seq: Its place in the journal.
-        text: What is said.
-        source: Who says it, as in ``RunSteered``.
+        source: Kind of sender, as in ``RunSteered``.
     """
 
     seq: int
@@ -101,33 +97,30 @@ class SteeringMessage:
 
 @dataclass(slots=True)
 class RunState:
-    """The fold of a journal.
+    """Fold of a journal.
 
     Attributes:
-        folded_seq: The last event folded; a finish is refused when the journal is further on.
-        model: ``provider:model`` of this run, settled at its first start.
+        folded_seq: Last event folded; a finish is refused if the journal is further on.
+        model: ``provider:model`` of this run, fixed at its first start.
         turn: Model answers so far.
-        steered_turn: The last turn whose answer knows nothing of what a person told the run.
-        task: The run's own task: on a conversation there are messages before it.
-        conversation: Messages, oldest first; a turn's results join when all its calls are done.
-            It begins with what was said on the run's thread before.
-        inbox: What the run was told and no answer has taken in yet.
-        attempts: Failed attempts of the next model call that the journal knows of.
-        delays: Pauses the run made so far, for whatever reason.
-        answers: Final answers the model gave or tried to give.
-        calls: The calls of the last turn that are not part of the conversation yet, by call id.
+        steered_turn: Last turn whose answer precedes a person's message.
+        task: Task of this run; a conversation has earlier messages before it.
+        conversation: Messages, oldest first, beginning with the earlier runs of the run's thread; a
+            turn's results are added together when all its calls are finished.
+        inbox: Messages to the run that no answer has taken in yet.
+        attempts: Journaled failed attempts of the next model call.
+        delays: Number of pauses so far, for any reason.
+        answers: Number of final answers that the model gave or tried to give.
+        calls: Calls of the last turn that are not part of the conversation yet, by call id.
         resolved: Waits that ended since the last turn closed.
-        worked_seconds: How long earlier slices worked; time spent waiting or queued is not in it.
-        cancel_reason: Why somebody wants the run to stop, once somebody does.
-        input_tokens: Tokens read by the model so far.
-        output_tokens: Tokens written by the model so far.
-        team_tokens: Tokens that its ended sub-agents used.
-        cost_usd: What all of that cost, as far as prices are known.
-        poor_answers: Answers in a row, up to the last one, that did not do.
-        escalated: Whether there were so many in a row that a stronger model takes over.
-        finish_reason: Why the model ended its last answer.
-        last_text: The last text the model produced.
-        streamed: What the model call in flight has produced so far; not journaled.
+        worked_seconds: Duration of earlier slices, without time spent waiting or queued.
+        cancel_reason: Reason of a cancel request, if there is one.
+        team_tokens: Tokens used by its ended sub-agents.
+        cost_usd: Cost of all these tokens, as far as prices are known.
+        poor_answers: Number of unusable answers in a row, up to the last one.
+        escalated: True once the stronger model takes over after too many unusable answers.
+        finish_reason: Finish reason of the model's last answer.
+        streamed: Text of the model call in flight; not journaled.
     """
 
     folded_seq: int = 0
@@ -158,10 +151,10 @@ class RunState:
     _worked_at: datetime | None = None
 
     def fold(self, recorded: RecordedEvent) -> None:
-        """Take in the next event of the journal.
+        """Apply the next event of the journal.
 
         Raises:
-            ValueError: An event is missing or comes twice: the caller read the journal wrongly.
+            ValueError: An event is missing or repeated.
         """
         if recorded.seq != self.folded_seq + 1:
             raise ValueError(f"event {recorded.seq} cannot follow event {self.folded_seq}")
@@ -218,7 +211,7 @@ class RunState:
         self._slice_began = at
 
     def _forked(self) -> None:
-        """What another run was told, spent and worked is over; what was said and done is not."""
+        """Reset the source run's usage, time and requests; keep its conversation and calls."""
         self.model = ""  # settled at this run's own first start: its version may be another one
         self.attempts = 0
         self.cancel_reason = None
@@ -276,12 +269,12 @@ class RunState:
         self.cost_usd += Decimal(cost_usd or 0)
 
     def _spent_by_team(self, usage: dict[str, Any]) -> None:
-        """What a sub-agent that ended has used; the first journals do not say."""
+        """Add the usage of an ended sub-agent, which the first journals do not record."""
         self.team_tokens += int(usage.get("tokens", 0))
         self.cost_usd += Decimal(usage.get("cost_usd", 0))
 
     def _judge(self, *, poor: bool) -> None:
-        """Whether the last answer did not do: empty, of a wrong form, or no call that is valid."""
+        """Count unusable answers in a row: empty, of a wrong form, or without a valid call."""
         self.poor_answers = self.poor_answers + 1 if poor else 0
         self.escalated = self.escalated or self.poor_answers >= POOR_ANSWERS
 
@@ -313,7 +306,7 @@ class RunState:
                 self._close_turn()
 
     def _lapsed(self, call: CallState, key: str) -> None:
-        """Nobody has said that the call may run, or be made again."""
+        """Discard the decision: the call needs a new one before it runs or is repeated."""
         if call.approval_request is not None and call.approval_request.key == key:
             call.approval_request = None
             call.lapsed_decisions += 1
@@ -341,22 +334,22 @@ class RunState:
 
     @property
     def used_tokens(self) -> int:
-        """What the run and its ended sub-agents read and wrote."""
+        """Tokens of the run and its ended sub-agents, input and output."""
         return self.input_tokens + self.output_tokens + self.team_tokens
 
     @property
     def partial(self) -> str:
-        """What a run that is stopped now has to show."""
+        """Text to report for a run that is stopped now."""
         return self.streamed or self.last_text
 
     @property
     def answer(self) -> AssistantMessage | None:
-        """The model's last message, as long as nothing has been said or found out since."""
+        """Last message of the model, unless results or messages followed."""
         return None if self.inbox else self._last
 
     @property
     def answer_before_agent_message(self) -> AssistantMessage | None:
-        """The model's last message, if all that has been said since was said by agents."""
+        """Last message of the model, if only agents' messages followed."""
         by_agents = all(word.source == "agent" for word in self.inbox)
         return self._last if self.inbox and by_agents else None
 
@@ -367,19 +360,19 @@ class RunState:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """What the next model call is about: the conversation and what people said since."""
+        """Conversation of the next model call, including unanswered messages to the run."""
         return (*self.conversation, *(UserMessage(word.text) for word in self.inbox))
 
     def decision(self, question: ApprovalRequested | OutcomeAsked | None) -> WaitOutcome | None:
-        """What a person answered."""
+        """Return the person's answer to a request, or None."""
         return self.resolved.get(question.key) if question is not None else None
 
     def open_calls(self) -> list[CallState]:
-        """Calls without a result, in the model's order."""
+        """Return calls without a result, in the model's order."""
         return [call for call in self.calls.values() if call.finished is None]
 
     def outcomes(self, call: CallState) -> tuple[WaitOutcome, ...] | None:
-        """How a suspended call's waits ended, in order; None while one is open."""
+        """Return the outcomes of a suspended call's waits, in order; None while one is open."""
         if not all(key in self.resolved for key in call.wait_keys):
             return None
         return tuple(self.resolved[key] for key in call.wait_keys)

@@ -1,4 +1,4 @@
-"""The engine of a run that is one tool call: no model, and the call's result is the answer."""
+"""Engine of a run that is one tool call: no model, and the call's result is the answer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 class ToolCallEngine:
-    """Implements ``Engine`` for the kind ``tool_call``; the call is in the run's first event."""
+    """Implementation of ``Engine`` for the kind ``tool_call``.
+
+    The run's first event contains the call.
+    """
 
     def __init__(
         self,
@@ -31,14 +34,14 @@ class ToolCallEngine:
         self._tool_calls = ToolCallRunner(journaled, definition, toolbox, gate)
 
     async def run(self) -> Outcome:
-        """Make the call, and end the run with its result (see ``Engine``)."""
+        """Make the call and end the run with its result (see ``Engine``)."""
         while True:
             outcome = await self._step()
             if outcome is not None:
                 return outcome
 
     async def record_interrupted(self) -> None:
-        """Do nothing: a call that is cut off is journaled by what serves it."""
+        """Do nothing: ``ToolCallRunner`` journals an interrupted call."""
 
     async def _step(self) -> Outcome | None:
         if self._state.cancel_reason is not None:

@@ -1,4 +1,4 @@
-"""Serve the open tool calls of one turn: together, each decided by itself."""
+"""Execution of a turn's open tool calls in parallel."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ Served = ToolFinished | PendingSuspension | ApprovalRequested | OutcomeAsked | N
 
 
 class _CancelledFirstError(Exception):
-    """The intent met a cancel: the tool must not act any more."""
+    """The run was cancelled before the tool acted."""
 
 
 class ToolCallRunner:
-    """Serves the tool calls of one run."""
+    """Runner of the tool calls of one run."""
 
     def __init__(
         self,
@@ -63,10 +63,10 @@ class ToolCallRunner:
         self._gate = gate
 
     async def run_open_calls(self) -> bool:
-        """Serve every open call; True when the run is suspended now.
+        """Run every open call; return True if the run is suspended now.
 
         Raises:
-            LeaseLostError: Another worker has the run; nothing more may be written.
+            LeaseLostError: Another worker has claimed the run; nothing more may be written.
             JournalAwayError: The journal could not be written.
         """
         try:
@@ -106,7 +106,7 @@ class ToolCallRunner:
     async def _without(
         self, error: SubAgentUnavailableError, pending: list[Pending]
     ) -> list[Pending]:
-        """Answer the calls that want an agent which is gone; what is still to be waited for."""
+        """Refuse the calls of an agent that is gone; return the pending ones left."""
         refused = [
             call
             for call in pending
@@ -122,7 +122,7 @@ class ToolCallRunner:
         return [call for call in pending if call not in refused]
 
     def _beyond_parallel(self, pending: list[Pending]) -> list[ToolFinished]:
-        """Answers for the calls whose sub-agents would be more than may work at once."""
+        """Return refusals of the calls that exceed the limit of parallel sub-agents."""
         limit, asked, excess = self._definition.max_parallel, 0, []
         for call in pending:
             if not isinstance(call, PendingSuspension):
@@ -134,7 +134,7 @@ class ToolCallRunner:
         return excess
 
     async def _serve(self, call: CallState) -> Served:
-        """Serve one call. None: its result is journaled already (its effect may not wait)."""
+        """Run one call; return None if its result had to be journaled at once."""
         if call.started == Effect.AT_MOST_ONCE:
             # Served at most once a slice, so the intent is an earlier slice's, and that one died.
             return await self._doubtful(call)
@@ -146,7 +146,7 @@ class ToolCallRunner:
         return await self._begin(call)
 
     async def _doubtful(self, call: CallState) -> Served:
-        """Nobody can know whether the call took effect: a person decides, or the agent's policy."""
+        """Resolve a call of unknown outcome by a person's answer or the agent's policy."""
         word = self._state.decision(call.outcome_request)
         if word is not None and call.outcome_request is not None:
             match word.value["status"]:
@@ -200,7 +200,7 @@ class ToolCallRunner:
             return await self._execute(call, ready, effect)
 
     async def _lapsed(self, call: CallState, key: str) -> bool:
-        """Whether who let the call run may not any more; then nobody has decided about it."""
+        """Return True, and journal it, if the approver has lost the right to decide."""
         lapsed = await self._toolbox.lapsed(call.call_id, key)
         if lapsed is None:
             return False
@@ -257,7 +257,7 @@ def _denied(call: CallState, decision: WaitOutcome) -> ToolFinished:
 
 
 def _one_of(errors: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The error of parallel calls that says what becomes of the slice."""
+    """Return the error of parallel calls that decides the outcome of the slice."""
     for kind in (LeaseLostError, JournalAwayError):
         found = errors.subgroup(kind)
         if found is not None:

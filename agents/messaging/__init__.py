@@ -1,1 +1,1 @@
-"""Messages between agents: who writes to whom, what is let through, and how it is kept."""
+"""Messages between agents: addresses, limits and storage."""

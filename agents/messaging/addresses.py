@@ -1,13 +1,13 @@
-"""Who can be written to.
+"""Addresses of messages.
 
 ``agent:writer``, or ``writer`` alone
-    The agent's inbox; agents of one workspace and one origin know each other.
+    The agent's inbox; agents of one workspace and one origin can write to each other.
 ``orchestrator``
-    For a run that works for another one, that one's agent; else the agent of that name.
+    For a sub-agent's run, the agent of its parent run; else the agent of that name.
 ``broadcast``
     The inbox of every published agent but the sender's own.
 ``person:ada``
-    Whoever wrote over the API: an address to answer to, not to write to.
+    A person who wrote over the API: they can be answered, but not written to.
 """
 
 from __future__ import annotations
@@ -33,14 +33,12 @@ BROADCAST, ORCHESTRATOR = "broadcast", "orchestrator"
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """Who writes, and from where.
+    """Sender of a message.
 
     Attributes:
-        address: Theirs.
-        origin: Whose agents they know, as in ``Agent``.
-        run: The run that writes; None: a person does.
-        call_id: The run's call.
-        by: The person; None: an agent writes.
+        origin: Origin of the agents that the sender can write to, as in ``Agent``.
+        run: Run that writes; None: a person does.
+        by: Person; None: an agent writes.
     """
 
     workspace: Workspace
@@ -52,20 +50,20 @@ class Sender:
 
     @property
     def agent(self) -> Agent | None:
-        """The agent that writes; None: a person does."""
+        """Agent that writes; None: a person does."""
         return None if self.run is None else self.run.version.agent
 
 
 @dataclass(frozen=True, slots=True)
 class Recipient:
-    """An address, and the agents in whose inboxes a message to it is put."""
+    """An address with the agents whose inboxes it stands for."""
 
     address: str
     inboxes: tuple[Agent, ...] = ()
 
 
 def sender_of_call(context: ToolContext) -> Sender:
-    """The agent whose run makes a call."""
+    """Return the agent whose run makes a call as a sender."""
     runs = Run.objects.select_related("workspace", "version__agent")
     run = runs.get(pk=context.run_id, workspace_id=context.workspace_id)
     agent = run.version.agent
@@ -73,16 +71,16 @@ def sender_of_call(context: ToolContext) -> Sender:
 
 
 def sender_of_person(workspace: Workspace, by: Actor) -> Sender:
-    """A person or a program."""
+    """Return a person or a program as a sender."""
     return Sender(workspace, f"{PERSON}{by.name}", by=by)
 
 
 def resolve_recipient(sender: Sender, to: str) -> Recipient:
-    """Whom an address means.
+    """Return the recipient of an address.
 
     Raises:
-        RecipientError: Nobody can be written to at it.
-        AgentNotFoundError: No published agent has that name; the sentence has the closest one.
+        RecipientError: The address cannot be written to.
+        AgentNotFoundError: No published agent has that name; the message suggests the closest one.
     """
     if _plain(to) == BROADCAST:
         others = _known(sender)
@@ -96,25 +94,25 @@ def resolve_recipient(sender: Sender, to: str) -> Recipient:
 
 
 def inbox_of(agent: Agent) -> Recipient:
-    """An agent's inbox."""
+    """Return an agent's inbox as a recipient."""
     return Recipient(address_of(agent), (agent,))
 
 
 def address_of(agent: Agent) -> str:
-    """An agent's address, in full."""
+    """Return an agent's full address."""
     return f"{AGENT}{agent.name}"
 
 
 def normalize_address(address: str) -> str:
-    """An address; an agent's name alone becomes one."""
+    """Return an address in full, if it is only an agent's name."""
     return address if ":" in address or address == BROADCAST else f"{AGENT}{address}"
 
 
 def resolve_agent(sender: Sender, to: str) -> Agent:
-    """The one other agent that an address means.
+    """Return the one other agent that an address means.
 
     Raises:
-        RecipientError: It means many, a person, or the sender.
+        RecipientError: The address means several agents, a person, or the sender.
         AgentNotFoundError: As for ``resolve_recipient``.
     """
     name = _plain(to)
@@ -144,7 +142,6 @@ def _known(sender: Sender) -> QuerySet[Agent]:
 
 
 def _above(sender: Sender) -> Agent | None:
-    """The agent that the run works for."""
     if sender.run is None or sender.run.parent_id is None:
         return None
     return Agent.objects.filter(versions__runs=sender.run.parent_id).first()

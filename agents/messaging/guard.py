@@ -1,4 +1,4 @@
-"""What keeps messages from going round for ever: how many in a row, and how many a minute."""
+"""Limits against endless messaging: messages in a row, and messages per minute."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 WINDOW = timedelta(minutes=1)
 
-# What led here: an agent planned the run, or a message started it, or the run that it works for,
-# and so on; and each of these has read messages. So two runs that read each other's are a row, too.
+# Hops of the run and its ancestors: each was planned by an agent or started by a message, and each
+# has received messages. So two runs that read each other's messages count up, too.
 _LED_HERE = """
     WITH RECURSIVE above AS (
         SELECT id, parent_id, hops FROM agents_run WHERE id = %s
@@ -39,12 +39,12 @@ _LED_HERE = """
 
 
 def check_rate(sender: Sender) -> None:
-    """Let nobody flood the others; the caller holds the sender's lock, so the count is exact.
+    """Limit an agent's messages per minute; the sender's lock makes the count exact.
 
-    People are limited where they come in, by the API.
+    People's messages are limited by the API.
 
     Raises:
-        MessageLimitReachedError: The agent, in all of its runs together, has written too often.
+        MessageLimitReachedError: The agent's runs together have sent too many messages.
     """
     limit: int = settings.HEARTBIT_MESSAGES_PER_MINUTE
     if sender.by is not None or limit <= 0:
@@ -52,34 +52,36 @@ def check_rate(sender: Sender) -> None:
     sent = Message.objects.filter(workspace=sender.workspace, sender=sender.address)
     if sent.filter(created_at__gt=Now() - WINDOW).count() >= limit:
         raise MessageLimitReachedError(
-            f"An agent may write {limit} messages a minute, and you have: go on without, or later."
+            f"An agent's limit is {limit} messages a minute, and you have reached it: continue "
+            "without, or send it later."
         )
 
 
 def hops_of(sender: Sender, answered: Message | None = None) -> int:
-    """How many messages led to the one that is written now.
+    """Return the number of messages that led to the one being written.
 
     Args:
-        sender: Who writes: what started the run counts, and what it has read; a person begins anew.
-        answered: The message that is answered, which counts as well.
+        sender: Sender; its run's origin and the messages that run has read count. A person starts
+            at 0.
+        answered: Message being answered, which counts as well.
 
     Raises:
-        MessageLimitReachedError: Too many.
+        MessageLimitReachedError: The number is above the limit.
     """
     if sender.run is None:
-        return 0  # whatever a person says begins anew
+        return 0  # a person's message starts at 0
     hops = max(hops_to(sender.run), answered.hops + 1 if answered is not None else 0)
     limit: int = settings.HEARTBIT_MAX_MESSAGE_HOPS
     if hops > limit:
         raise MessageLimitReachedError(
-            f"{hops} messages in a row led to this one, and {limit} may: end it here, and say in "
-            "your answer what is left to do."
+            f"{hops} messages in a row led to this one, and the limit is {limit}: end it here, and "
+            "say in your answer what is left to do."
         )
     return hops
 
 
 def hops_to(run: Run) -> int:
-    """How many messages, and plans of agents, in a row led to what a run does next."""
+    """Return the number of messages and agents' plans in a row that led to a run's next action."""
     with connection.cursor() as cursor:
         cursor.execute(_LED_HERE, [run.pk])
         found: int = cursor.fetchone()[0]
@@ -87,10 +89,10 @@ def hops_to(run: Run) -> int:
 
 
 def refuse_sub_agent(sender: Sender) -> None:
-    """A run that was delegated hands nothing on; one that was asked may ask in its turn.
+    """Refuse a sub-agent's start of other agents; a run started by a question may ask.
 
     Raises:
-        SubAgentError: It was delegated.
+        SubAgentError: The run was delegated.
     """
     if sender.run is not None and is_delegated(sender.run):
         raise SubAgentError(
@@ -100,15 +102,15 @@ def refuse_sub_agent(sender: Sender) -> None:
 
 
 def is_delegated(run: Run) -> bool:
-    """Whether it works for another run that did not ask by a message: a team's sub-agent."""
+    """Return True if the run is a sub-agent of a team, not started by a message."""
     return run.parent_id is not None and not Message.objects.filter(run_id=run.pk).exists()
 
 
 def refuse_local(sender: Sender) -> None:
-    """A run in a process of its own has nobody who would execute what it starts and leaves.
+    """Refuse to start runs from a local run, whose process would not execute them.
 
     Raises:
-        RunStateError: It is one.
+        RunStateError: The run is local.
     """
     if sender.run is not None and sender.run.home == Placement.LOCAL:
         raise RunStateError(

@@ -1,9 +1,9 @@
-"""How long a message may be. Pure."""
+"""Size limits of messages. Pure."""
 
 from __future__ import annotations
 
 MOST_CHARACTERS = 20_000
-#: Bytes of a text as the inbox shows it, in JSON: with all that is said of the message it fits into
-#: a tool's result of the usual size (32,768), and is read whole.
+#: Bytes of a text as JSON in the inbox: with its other fields a message fits into a tool result of
+#: the default size (32,768) and is not truncated.
 MOST_OF_AN_ENTRY = 30_000
 MOST_OF_A_THREAD = 100  # characters of its name

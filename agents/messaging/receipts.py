@@ -1,4 +1,4 @@
-"""Whom a message has reached, for whoever sent it."""
+"""Confirmation text for the sender of a message, with a warning if it will probably not be read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ READ_TOOL = "read_messages"
 
 
 def describe_receipt(message: Message) -> str:
-    """What the sender reads; with a warning when the message will hardly be read."""
+    """Return the confirmation for the sender."""
     to = message.recipient
     if to == BROADCAST:
         count = InboxEntry.objects.filter(message=message).count()
@@ -35,5 +35,5 @@ def _warning(message: Message) -> str:
 
 
 def can_read_inbox(version: AgentVersion) -> bool:
-    """Whether runs of a version can read their inbox."""
+    """Return True if runs of a version can read their inbox."""
     return any(tool["name"] == READ_TOOL for tool in version.snapshot["tools"])

@@ -1,12 +1,13 @@
-"""Keep a message: once for its key, in its place on the thread, in the inboxes it is for.
+"""Storage of messages: once per key, numbered on their thread, with their inbox entries.
 
 Usage, inside ``transaction.atomic()``::
 
-    earlier = begin(sender, key)
+    earlier = lock_sender(sender, key)
     if earlier is not None:
         return earlier
-    draft = Draft(MessageKind.NOTIFICATION, text, recipient(sender, to), hops_of(sender))
-    return keep(draft, sender=sender, key=key)
+    to = resolve_recipient(sender, "agent:writer")
+    draft = Draft(MessageKind.NOTIFICATION, text, to, hops_of(sender))
+    return save_message(draft, sender=sender, key=key)
 
 Locks are taken in one order, the sender's and then the thread's, and held until the commit: so
 messages become visible in the order of their numbers. Locks of runs come after both.
@@ -40,14 +41,13 @@ _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(%s, %s))"
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A message before it is kept.
+    """A message before it is stored.
 
     Attributes:
         hops: See ``guard.hops_of``.
-        thread: Its name; empty: the message begins one of its own.
-        answered: What it answers; then the thread is that one's.
-        run_id: The run that it starts.
-        expires_at: When nobody waits for an answer any more.
+        thread: Name of the thread; empty: the message begins a new one.
+        answered: Message being answered, whose thread is used.
+        expires_at: Time after which no run waits for an answer.
     """
 
     kind: MessageKind
@@ -62,60 +62,62 @@ class Draft:
 
 
 def checked_text(text: str) -> str:
-    """What is said, as it can be kept.
+    """Return a text in its stored form.
 
     Raises:
-        EmptyTaskError: It is blank.
-        RecipientError: It is too long.
+        EmptyTaskError: The text is blank.
+        RecipientError: The text is too long.
     """
     words = clean_text(text).strip()
     if not words:
         raise EmptyTaskError("The message is empty: say what the other one should know.")
     if len(words) > MOST_CHARACTERS:
         raise RecipientError(
-            f"The message has {len(words):,} characters, and {MOST_CHARACTERS:,} may be sent: "
+            f"The message has {len(words):,} characters, and the limit is {MOST_CHARACTERS:,}: "
             "shorten it."
         )
     return words
 
 
 def checked_entry(text: str) -> str:
-    """What is said in an inbox, as it can be kept, and read in one piece.
+    """Return a text that can be stored and read in one piece from an inbox.
 
     Raises:
-        EmptyTaskError: It is blank.
-        RecipientError: It is too long.
+        EmptyTaskError: The text is blank.
+        RecipientError: The text is too long.
     """
     words = checked_text(text)
     size = len(json.dumps(words, ensure_ascii=False).encode())
     if size > MOST_OF_AN_ENTRY:
         raise RecipientError(
-            f"The message takes {size:,} bytes in an inbox, and {MOST_OF_AN_ENTRY:,} may be sent: "
+            f"The message takes {size:,} bytes in an inbox, and the limit is {MOST_OF_AN_ENTRY:,}: "
             "shorten it, or send it in parts."
         )
     return words
 
 
 def checked_thread(thread: str) -> str:
-    """A thread's name, as it can be kept.
+    """Return a thread's name in its stored form.
 
     Raises:
-        RecipientError: It is too long.
+        RecipientError: The name is too long.
     """
     name = clean_text(thread).strip()
     if len(name) > MOST_OF_A_THREAD:
         raise RecipientError(
-            f"The thread's name has {len(name):,} characters, and {MOST_OF_A_THREAD} may be: "
+            f"The thread's name has {len(name):,} characters, and the limit is {MOST_OF_A_THREAD}: "
             "shorten it."
         )
     return name
 
 
 def lock_sender(sender: Sender, key: str | None) -> Message | None:
-    """Let one sender's messages come one after the other; the message that has the key already.
+    """Lock the sender until the commit; return the message stored under the key, if any.
+
+    The lock serialises the messages of one sender.
 
     Raises:
-        MessageLimitReachedError: It would be one too many this minute.
+        MessageLimitReachedError: The sender's limit per minute is reached.
     """
     _lock(sender, f"message-sender:{sender.address}")
     if key is not None:
@@ -128,7 +130,7 @@ def lock_sender(sender: Sender, key: str | None) -> Message | None:
 
 
 def save_message(draft: Draft, *, sender: Sender, key: str | None) -> Message:
-    """Write it; a person's is in the audit, without what it says."""
+    """Store a message; the audit records a person's message without its text."""
     thread = draft.answered.thread if draft.answered is not None else draft.thread
     message = Message.objects.create(
         id=draft.id,
@@ -164,7 +166,7 @@ def save_message(draft: Draft, *, sender: Sender, key: str | None) -> Message:
 
 
 def _next(sender: Sender, thread: str) -> int:
-    """The next place on a thread, whose lock is held from here to the commit."""
+    """Return the next number on a thread, and lock the thread until the commit."""
     _lock(sender, f"message-thread:{sender.origin}:{thread}")
     rows = Message.objects.filter(workspace=sender.workspace, origin=sender.origin, thread=thread)
     return int(rows.aggregate(last=Max("seq"))["last"] or 0) + 1

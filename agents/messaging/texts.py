@@ -1,4 +1,4 @@
-"""How a message reads to the agent that it is for. Pure."""
+"""Texts of messages for the receiving agent. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def as_question(message: Message) -> str:
-    """The task of the run that answers a request."""
+    """Return the task of the run that answers a request."""
     return (
         f"Question from {message.sender}, who waits for your answer and sees nothing else of "
         f"what you do:\n\n{message.body}"
@@ -17,12 +17,12 @@ def as_question(message: Message) -> str:
 
 
 def as_task(message_id: str, sender: str, text: str) -> str:
-    """The task of a run that a message starts."""
+    """Return the task of a run that a message starts."""
     return f"Task from {sender} (message {message_id}):\n\n{text}"
 
 
 def as_steering_text(message: Message) -> str:
-    """A reply, as the run is told it that wrote what is answered."""
+    """Return a reply as a steering message to the run that is answered."""
     return (
         f"Reply from {message.sender} to your message {message.in_reply_to} (the reply is message "
         f"{message.pk}):\n\n{message.body}"
@@ -30,7 +30,7 @@ def as_steering_text(message: Message) -> str:
 
 
 def as_inbox_entry(message: Message) -> dict[str, Any]:
-    """A message as it is read in the inbox."""
+    """Return a message as an entry of the inbox."""
     entry: dict[str, Any] = {
         "id": str(message.pk),
         "from": message.sender,

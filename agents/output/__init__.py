@@ -1,1 +1,1 @@
-"""Answers in a form: a JSON Schema for the model to fill, read and mended. Pure."""
+"""Structured answers: schema, parsing and repair. Pure."""

@@ -1,11 +1,11 @@
-"""Read a structured answer: it fits its schema, or the model is told what to mend.
+"""Validation of structured answers and of response schemas.
 
 Usage::
 
     check_response_schema(schema)                  # when the agent is saved
-    match read(schema, call.arguments):
-        case Valid(value): ...
-        case Invalid(problem): ...                 # goes back to the model as the call's result
+    match parse_answer(schema, call.arguments):
+        case ValidAnswer(value): ...
+        case InvalidAnswer(problem): ...           # goes back to the model as the call's result
 """
 
 from __future__ import annotations
@@ -25,34 +25,34 @@ from heartbit_site.base.untrusted import UntrustedJSONError, clean_json
 if TYPE_CHECKING:
     from heartbit_site.base.untrusted import JSONValue
 
-MAX_SCHEMA_DEPTH = 32  # objects and arrays inside each other; providers take less rather than more
-MAX_SCHEMA_CHARACTERS = 65_536  # it is sent with every model call
+MAX_SCHEMA_DEPTH = 32  # nested objects and arrays; most providers accept fewer
+MAX_SCHEMA_CHARACTERS = 65_536  # sent with every model call
 _UNMOVABLE = ("$dynamicRef", "$id", "$recursiveRef")
 
 
 @dataclass(frozen=True, slots=True)
 class ValidAnswer:
-    """The answer: a JSON value that fits the response schema."""
+    """A JSON value that fits the response schema."""
 
     value: JSONValue
 
 
 @dataclass(frozen=True, slots=True)
 class InvalidAnswer:
-    """Why there is no answer, in words for the model."""
+    """Reason why an answer does not fit, for the model."""
 
     problem: str
 
 
 def parse_answer(schema: Mapping[str, Any], arguments_text: str) -> ValidAnswer | InvalidAnswer:
-    """The answer in the arguments of a call of ``respond.NAME``.
+    """Return the answer in the arguments of a call of ``respond.NAME``.
 
-    An answer that fits is taken as it is. Otherwise the first of the readings of
-    ``agents.output.repair`` that fits is.
+    An answer that fits is used unchanged, otherwise the first fitting candidate of
+    ``agents.output.repair``.
 
     Args:
         schema: The response schema, checked earlier with ``check_response_schema``.
-        arguments_text: As the model wrote it; an answer in plain text may be tried as well.
+        arguments_text: Arguments as the model wrote them, or an answer in plain text.
     """
     parameters, is_wrapped = wrapped(schema)
     try:
@@ -71,11 +71,11 @@ def parse_answer(schema: Mapping[str, Any], arguments_text: str) -> ValidAnswer 
 
 
 def check_response_schema(schema: object) -> None:
-    """Refuse a schema that cannot be a response schema.
+    """Raise if a schema cannot be a response schema.
 
     Raises:
-        ConfigurationError: It is no JSON object, too large or too deep, no valid JSON Schema, or
-            uses what cannot be part of a tool's parameters.
+        ConfigurationError: The schema is not a JSON object or not a valid JSON Schema, is too large
+            or too deep, or uses keywords that a tool's parameters cannot contain.
     """
     if not isinstance(schema, Mapping):
         raise ConfigurationError(

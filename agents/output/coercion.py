@@ -1,4 +1,4 @@
-"""Texts that stand for numbers, booleans, arrays or objects, where a schema wants those."""
+"""Conversion of strings to the numbers, booleans, arrays or objects that a schema requires."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,18})(?:\.\d{1,32})?(?:[eE][+-]?\d{1,3})?", re.ASCII)
 _BOOLEANS: dict[str, JSONValue] = {"true": True, "false": False}
 _ALTERNATIVES = ("anyOf", "oneOf")
-_MAX_VISITS = 20_000  # of schemas with a value: alternatives may repeat without end
+_MAX_VISITS = 20_000  # pairs of schema and value: alternatives may recurse endlessly
 
 
 def coerced(schema: Mapping[str, Any], value: JSONValue) -> JSONValue:
-    """The value with texts replaced by what the schema wants in their place.
+    """Return the value with strings replaced by the types that the schema requires.
 
-    A text stays where the schema takes texts too, and where it does not say what is wanted. The
-    result may still not fit: the caller validates it. Equal to the value when nothing was to do.
+    A string stays where the schema also accepts strings, or names no type. The result may still not
+    fit: the caller validates it. It equals the value if nothing was converted.
     """
     return _Coercion(schema).at(schema, value)
 
@@ -32,7 +32,7 @@ class _Coercion:
         self._visits = 0
 
     def at(self, schema: object, value: JSONValue) -> JSONValue:
-        """The value, as this part of the schema wants it."""
+        """Return the value converted for this part of the schema."""
         self._visits += 1
         schema = self._target(schema)
         if not isinstance(schema, dict) or self._visits > _MAX_VISITS:
@@ -49,7 +49,7 @@ class _Coercion:
         return self._array(schema, value) if isinstance(value, list) else value
 
     def _by_alternative(self, schemas: list[object], value: JSONValue) -> JSONValue:
-        """The value as one alternative wants it; as it is where one may take it so."""
+        """Return the value converted for one alternative, unchanged if one accepts it."""
         targets = [self._target(schema) for schema in schemas]
         found = [self.at(target, value) for target in targets]
         if any(
@@ -75,7 +75,7 @@ class _Coercion:
         ]
 
     def _target(self, schema: object) -> object:
-        """The schema, or what it refers to in this document."""
+        """Return the schema, or the schema in this document that it refers to."""
         for _ in range(8):
             reference = schema.get("$ref") if isinstance(schema, dict) else None
             if not isinstance(reference, str) or not reference.startswith("#"):
@@ -93,7 +93,7 @@ def _types(schema: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _may_take(schema: object, value: JSONValue) -> bool:
-    """Whether a schema takes values of this type, as far as it says itself."""
+    """Return True if a schema accepts values of this type, judging by its own keywords."""
     if not isinstance(schema, dict):
         return schema is not False
     choices = [schema["const"]] if "const" in schema else schema.get("enum")
@@ -103,14 +103,14 @@ def _may_take(schema: object, value: JSONValue) -> bool:
 
 
 def _type_of(value: JSONValue) -> str:
-    """The type of a value that is or may hold texts; others are never replaced."""
+    """Return the type of a value that is or may contain strings; other types are never replaced."""
     if isinstance(value, str):
         return "string"
     return "object" if isinstance(value, dict) else "array" if isinstance(value, list) else ""
 
 
 def _meant(types: tuple[str, ...], text: str) -> JSONValue:
-    """What a text stands for where these types are wanted; the text itself when nothing."""
+    """Return the value that a string represents among these types, else the string."""
     if "string" in types:
         return text
     stripped = text.strip()

@@ -1,7 +1,7 @@
 """Fenced code blocks in a text: CommonMark 0.31, section 4.5, at any indentation.
 
-Models indent fences under list items, so the depth of an opening fence is not limited; a closing
-one may stand at most three columns deeper than its opening, so fences quoted in code stay in it.
+Models indent fences under list items, so the depth of an opening fence is not limited. A closing
+fence may be at most three columns deeper than its opening, so fences quoted in code do not end it.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ class Fenced:
     """One block.
 
     Attributes:
-        language: The first word after the fence, lower-case; empty when there is none.
-        content: The lines between the fences; the last one ends with a line break.
-        closed: False when the text ends first.
+        language: First word after the fence, in lower case, or an empty string.
+        content: Lines between the fences; the last one ends with a line break.
+        closed: False if the text ends before the closing fence.
     """
 
     language: str
@@ -30,7 +30,7 @@ class Fenced:
 
 
 def fenced(text: str) -> tuple[Fenced, ...]:
-    """The fenced blocks of a text, in order; a longer fence may hold shorter ones."""
+    """Return the fenced blocks of a text, in order; a longer fence may contain shorter ones."""
     blocks: list[Fenced] = []
     lines = iter(text.replace("\r\n", "\n").split("\n"))
     for line in lines:
@@ -47,7 +47,7 @@ def fenced(text: str) -> tuple[Fenced, ...]:
                 break
             content.append(_outdented(inner, len(indent)))
         if not closed and content and not content[-1]:
-            content.pop()  # what follows the text's last line break is no line
+            content.pop()  # the text's last line break starts no line
         words = information.split()
         language = words[0].lower()[:_LANGUAGE_CHARACTERS] if words else ""
         blocks.append(Fenced(language, "".join(f"{inner}\n" for inner in content), closed))
@@ -55,12 +55,11 @@ def fenced(text: str) -> tuple[Fenced, ...]:
 
 
 def _outdented(line: str, columns: int) -> str:
-    """The line without as much indentation as its fence has."""
     blank = len(line) - len(line.lstrip(" \t"))
     return line[min(columns, blank) :]
 
 
 def in_fence(content: str, language: str) -> str:
-    """A text as a fenced block: the fence is longer than any in it."""
+    """Return a text as a fenced block; the fence is longer than any in the text."""
     fence = "`" * max(3, 1 + max(map(len, _BACKTICKS.findall(content)), default=0))
     return f"{fence}{language}\n{content}\n{fence}"

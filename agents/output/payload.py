@@ -1,11 +1,11 @@
-"""A task in its long form: what to do, to what, with which inputs, under which constraints.
+"""Structured form of a task: action, specification, inputs and constraints.
 
 Usage::
 
     payload = parse({"action": "review", "spec": "The module billing.", "constraints": ["No SQL"]})
-    task = render(payload)          # the text a model gets
+    task = render(payload)          # the text for the model
 
-The action is what execution modes decide by (spec B6); the model reads all of it.
+Execution modes depend on the action; the model reads every field.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SHOWN_CHARACTERS = 60
 
 
 class PayloadError(HeartbitError):
-    """A task payload does not have its form; the message names the field."""
+    """A task payload is not valid; the message names the field."""
 
 
 def _not_blank(text: str) -> str:
@@ -59,9 +59,6 @@ class TaskPayload(BaseModel):
 
     Attributes:
         action: One verb in lower case, such as ``review`` or ``deploy``.
-        spec: What is to be done.
-        inputs: What it is done with, by name.
-        constraints: What has to be kept to.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -75,11 +72,11 @@ class TaskPayload(BaseModel):
 
 
 def parse(value: object) -> TaskPayload:
-    """The payload that a JSON value is, with text Postgres can keep.
+    """Return the payload in a JSON value, with text that Postgres can store.
 
     Raises:
-        PayloadError: It is not an object, or a field is missing, unknown, of the wrong type or too
-            large.
+        PayloadError: The value is not an object, or a field is missing, unknown, of the wrong type
+            or too large.
     """
     if not isinstance(value, Mapping):
         raise PayloadError(
@@ -95,7 +92,7 @@ def parse(value: object) -> TaskPayload:
 
 
 def render(payload: TaskPayload) -> str:
-    """The task as a model reads it; equal payloads give equal texts."""
+    """Return the task as text for a model; equal payloads give equal texts."""
     parts = [f"# Task: {payload.action}", payload.spec.strip()]
     if payload.inputs:
         parts += ["## Inputs", _fenced(payload.inputs)]
@@ -105,7 +102,7 @@ def render(payload: TaskPayload) -> str:
 
 
 def _fenced(inputs: dict[str, JsonValue]) -> str:
-    """The inputs as JSON in a fence longer than any in it; sorted, as jsonb keeps no order."""
+    """Return the inputs as fenced JSON, sorted because jsonb does not keep the order."""
     text = json.dumps(inputs, ensure_ascii=False, indent=2, sort_keys=True)
     return in_fence(text, "json")
 
@@ -135,7 +132,7 @@ def _sentence(error: ValidationError) -> str:
 
 
 def _place(location: tuple[Any, ...]) -> str:
-    """``('constraints', 3)`` as ``'constraints.3'``; names are untrusted, so they are cut."""
+    """Return ``('constraints', 3)`` as ``'constraints.3'``; untrusted names are truncated."""
     steps = [str(step)[:_SHOWN_CHARACTERS] for step in location[:3] if step != "[key]"]
     return repr(".".join(steps))
 

@@ -1,8 +1,8 @@
-"""Move a JSON Schema below another one without breaking what it refers to.
+"""Move of a JSON Schema below another one without breaking its references.
 
-``#`` means the whole document: below another schema it would mean that one. Definitions go to the
-top, where references to them stay right; where a schema refers to the rest of itself, it becomes a
-definition too, and those references follow.
+``#`` means the whole document, so it would change its meaning below another schema. Definitions are
+moved to the top, where references to them stay valid; a schema that refers to other parts of itself
+becomes a definition too, and those references are rewritten.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _BY_NAME = (
 
 
 def moved(schema: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The schema for its new place, and what has to stand at the top: draft and definitions."""
+    """Return the schema for its new place, and the top-level entries: draft and definitions."""
     inner = {name: value for name, value in schema.items() if name not in _TOP}
     top = {name: schema[name] for name in _TOP if name in schema}
     if not any(_is_own(part.get("$ref")) for part in subschemas(schema)):
@@ -41,7 +41,7 @@ def moved(schema: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def subschemas(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The schema and every schema in it; values such as ``const`` or ``enum`` hold none."""
+    """Yield the schema and every schema in it; values such as ``const`` or ``enum`` have none."""
     pending: list[object] = [schema]
     while pending:
         part = pending.pop()
@@ -58,14 +58,14 @@ def subschemas(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _is_own(reference: object) -> bool:
-    """Whether a reference means a part of the document that is no definition."""
+    """Return True if a reference means a part of the document other than a definition."""
     if not isinstance(reference, str) or not (reference == "#" or reference.startswith("#/")):
         return False
     return not reference.startswith(tuple(f"#/{name}/" for name in _DEFINITIONS))
 
 
 def _renamed(part: object, place: str) -> Any:
-    """A schema, or what stands for one, with its own references led to the new place."""
+    """Return a schema with its own references rewritten to the new place."""
     if not isinstance(part, dict):
         return part
     result: dict[str, Any] = {}

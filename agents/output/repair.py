@@ -1,7 +1,7 @@
-"""Other readings of an answer that does not fit its schema: small mistakes that models make.
+"""Candidate values for an answer that does not fit its schema because of a common mistake.
 
-Nothing here decides. ``agents.output.check`` takes the first reading that fits, and only where the
-plain one does not; so a repair can never change an answer that was right.
+``agents.output.check`` uses the first candidate that fits, and only if the plain value does not; so
+a repair can never change a correct answer.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _DOCUMENT = re.compile(r'\s*(?:[\[{"]|```|~~~)')
 def candidate_values(
     schema: Mapping[str, Any], plain: JSONValue, *, is_wrapped: bool
 ) -> Iterator[JSONValue]:
-    """What else an answer may mean, the most literal first, the unlikeliest last.
+    """Yield other interpretations of an answer, the most literal first.
 
     Args:
-        schema: What the answer should fit: decides which texts stand for other types.
-        plain: The answer as it was read.
-        is_wrapped: Whether the answer proper is in the property ``value``.
+        schema: Schema of the answer; decides which strings represent other types.
+        plain: Answer as parsed.
+        is_wrapped: True if the actual answer is in the property ``value``.
     """
     values = [plain]
     for _ in range(_MAX_STEPS):
@@ -44,10 +44,10 @@ def candidate_values(
 
 
 def document(text: str) -> JSONValue:
-    """The JSON document that a text is, or holds in its only fenced block; empty text means {}.
+    """Return the JSON document in a text or in its only fenced block; empty text means {}.
 
     Raises:
-        UntrustedJSONError: There is none.
+        UntrustedJSONError: The text contains no such document.
     """
     if not text or text.isspace():
         return {}
@@ -61,7 +61,7 @@ def document(text: str) -> JSONValue:
 
 
 def _inside(value: JSONValue) -> list[JSONValue]:
-    """What a value may have been wrapped around, if anything."""
+    """Return the value that a wrapper contains, as a list; empty if it is not a wrapper."""
     if isinstance(value, str) and _DOCUMENT.match(value):
         try:
             return [document(value)]

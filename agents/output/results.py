@@ -1,4 +1,4 @@
-"""What a run gave, in one form for every surface. Pure.
+"""Result of a run, in one form for every surface. Pure.
 
 Usage::
 
@@ -28,13 +28,11 @@ _UNSUCCESSFUL = frozenset({"failed", "cancelled", "quarantined"})
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """One thing that a run produced.
+    """One product of a run.
 
     Attributes:
-        kind: What it is.
         name: Unique in its result.
-        content: Its text.
-        language: Of code, as its author called it (``python``), or of data (``json``); may be
+        language: Language of code as its author named it (``python``), or ``json`` for data; may be
             empty.
     """
 
@@ -46,16 +44,12 @@ class Artifact:
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """What a run took.
+    """Time and usage of a run.
 
     Attributes:
         duration_ms: From its creation to its end.
-        queued_ms: Of that, until a worker first had it.
-        model_calls: Answers received from models.
-        tool_calls: Calls that the models made.
-        input_tokens: Tokens read by the models.
-        output_tokens: Tokens written by the models.
-        cost_usd: A decimal number in US dollars; None: a price is unknown.
+        queued_ms: Part of ``duration_ms`` until a worker first claimed the run.
+        cost_usd: Decimal number of US dollars; None if a price is unknown.
     """
 
     duration_ms: int = 0
@@ -69,15 +63,14 @@ class Metrics:
 
 @dataclass(frozen=True, slots=True)
 class TaskResult:
-    """The outcome of a run.
+    """Outcome of a run.
 
     Attributes:
-        status: ``partial``: it did not succeed, but there is something to show.
-        data: The structured answer; None when there is none.
-        text: The answer, or what there was of it.
-        artifacts: In the order of the text, then the data, then the whole answer where it is kept.
-        metrics: What it took.
-        error: Why it did not succeed, as one sentence; None when it did.
+        status: ``partial`` if the run did not succeed but has text or data.
+        text: Answer, or the part that was produced.
+        artifacts: Code blocks of the text, then the data, then the whole answer under its artifact
+            names.
+        error: Reason for not succeeding, as one sentence; None if the run succeeded.
     """
 
     status: ResultStatus
@@ -88,7 +81,7 @@ class TaskResult:
     error: str | None
 
     def as_dict(self) -> dict[str, Any]:
-        """The result as JSON."""
+        """Return the result as JSON."""
         return {**asdict(self), "artifacts": [asdict(artifact) for artifact in self.artifacts]}
 
 
@@ -101,15 +94,15 @@ def build(
     metrics: Metrics,
     kept: Sequence[str] = (),
 ) -> TaskResult:
-    """The result of a run that has ended.
+    """Return the result of a run that has ended.
 
     Args:
-        status: Of the run: ``succeeded``, ``failed``, ``cancelled`` or ``quarantined``.
-        text: Its answer, or the last text before its end.
-        data: Its structured answer, if any.
-        error: Why it did not succeed.
-        metrics: What it took.
-        kept: The names under which the whole answer is an artifact as well.
+        status: Status of the run: ``succeeded``, ``failed``, ``cancelled`` or ``quarantined``.
+        text: Answer, or the last text before the end.
+        data: Structured answer, if any.
+        error: Reason for not succeeding.
+        metrics: Time and usage.
+        kept: Names under which the whole answer is an artifact as well.
 
     Raises:
         ValueError: The run has not ended.
@@ -129,10 +122,10 @@ def build(
 
 
 def artifacts_in(text: str, data: JSONValue, *, kept: Sequence[str] = ()) -> tuple[Artifact, ...]:
-    """What a run that has ended produced.
+    """Return the artifacts of a run that has ended.
 
-    The code blocks of its text that hold anything (at most ``MAX_ARTIFACTS``), the data, and the
-    whole answer under each name that it is kept by, if there is an answer.
+    These are the non-empty code blocks of its text (at most ``MAX_ARTIFACTS``), the data, and the
+    whole answer, if there is one, under each of the names in ``kept``.
     """
     blocks = [block for block in fenced(text) if block.content.strip()][:MAX_ARTIFACTS]
     found = [

@@ -1,4 +1,4 @@
-"""A structured answer for surfaces that show only text."""
+"""Structured answers as text."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
 
 def as_text(value: JSONValue) -> str:
-    """The value as indented JSON, names sorted; a text as it is.
+    """Return a string unchanged, any other value as indented JSON with sorted names.
 
-    The same value gives the same text wherever it was kept: ``jsonb`` does not keep names in order.
+    Equal values give equal texts: ``jsonb`` does not keep the order of names.
     """
     if isinstance(value, str):
         return value

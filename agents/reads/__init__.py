@@ -1,1 +1,1 @@
-"""Reads for pages, commands and programs: what runs, agents and fleets are and have done."""
+"""Queries about runs, agents and the fleet, for pages, commands and programs."""

@@ -1,4 +1,4 @@
-"""An agent's rows (`Agent`, `ToolBinding`, its team) as settings."""
+"""Settings of an agent, read from its rows (`Agent`, `ToolBinding`, its team)."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def table_of(agent: Agent, *, disabled_tools: bool = True) -> dict[str, Any]:
     """Return the settings that an agent's rows hold, as a table of ``AgentSpec``.
 
     Args:
-        agent: Whose.
-        disabled_tools: With the tools that it is not offered.
+        agent: Agent to read.
+        disabled_tools: Include the tools that the agent is not offered.
     """
     bindings = agent.bindings.all() if agent.pk else ()
     return {
@@ -35,14 +35,13 @@ def grant_table_of(binding: ToolBinding) -> dict[str, Any]:
 
 
 def spec_of(agent: Agent) -> AgentSpec:
-    """Return an agent's settings as its rows hold them; they are not checked again."""
+    """Return an agent's settings from its rows, without validating them again."""
     table = table_of(agent)
     tools = [ToolGrant.model_construct(**grant) for grant in table["tools"]]
     return AgentSpec.model_construct(**{**table, "tools": tools})
 
 
 def _columns(row: Agent | ToolBinding, names: tuple[str, ...]) -> dict[str, Any]:
-    """Return the values of these columns, choices as plain text."""
     values = {name: getattr(row, name) for name in names}
     return {
         name: value.value if isinstance(value, Enum) else value for name, value in values.items()

@@ -1,6 +1,6 @@
-"""What an agent is doing now: its queue, its runs at work, whether its tools are what they were.
+"""Current status of agents: queue, running runs and availability of tools.
 
-``agents.reads.metrics`` has what it has done so far.
+``agents.reads.metrics`` has their history.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ AT_WORK = 20
 
 @dataclass(frozen=True, slots=True)
 class AgentTools:
-    """The tools that its runs are offered.
+    """Tools of an agent's published version.
 
     Attributes:
-        loaded: Offered as they were published.
-        changed: Their definition is another one now: refused to the model until the agent is
+        loaded: Available with their published definition.
+        changed: Available with another definition: refused to the model until the agent is
             published again.
-        unknown: No app of this installation has them (any more).
-        stopped: Of those loaded: somebody stopped them, so no call of them is run.
+        unknown: Not provided by any app of this installation.
+        stopped: Loaded but disabled, so that their calls are not run.
     """
 
     loaded: tuple[str, ...]
@@ -51,10 +51,11 @@ class AgentTools:
 
 @dataclass(frozen=True, slots=True)
 class AgentQueue:
-    """Its live runs, the fleet's and local ones, as orchestrator and as sub-agent.
+    """Live runs of an agent, on the fleet and local, as orchestrator and as sub-agent.
 
     Attributes:
-        oldest_seconds: Since the oldest queued one may start; None: none is queued and due.
+        oldest_seconds: Seconds since the oldest queued run became due; None: no run is queued and
+            due.
     """
 
     name: str
@@ -66,7 +67,7 @@ class AgentQueue:
 
 @dataclass(frozen=True, slots=True)
 class WorkingRun:
-    """One that a process holds."""
+    """A run that a process holds."""
 
     id: UUID
     worker: str
@@ -74,11 +75,11 @@ class WorkingRun:
 
 @dataclass(frozen=True, slots=True)
 class AgentStatus:
-    """An agent: what it is, has done, and does.
+    """Status of an agent.
 
     Attributes:
-        working: Its runs at work, the newest first, at most ``AT_WORK``.
-        problem: Why its last run failed, when its state is ``error``.
+        working: Running runs, the newest first, at most ``AT_WORK``.
+        problem: Error of the agent's last run, if its state is ``error``.
     """
 
     overview: AgentOverview
@@ -89,7 +90,7 @@ class AgentStatus:
 
 
 def statuses(workspace: Workspace, *, names: Collection[str]) -> list[AgentStatus]:
-    """Return the status of the agents of these names that people edit, sorted by name."""
+    """Return the status of the editable agents with these names, sorted by name."""
     found = agents_with_metrics(workspace, names=names)
     live = _live(workspace, names)
     stopped = stopped_tools(workspace)
@@ -101,16 +102,16 @@ def statuses(workspace: Workspace, *, names: Collection[str]) -> list[AgentStatu
 
 
 def status_of(workspace: Workspace, name: str) -> AgentStatus:
-    """One of them.
+    """Return the status of one agent.
 
     Raises:
-        AgentNotFoundError: There is none of that name; the sentence names those there are.
+        AgentNotFoundError: No agent has that name; the message lists those that exist.
     """
     return statuses(workspace, names=[find_editable(workspace, name).name])[0]
 
 
 def tools_of(agent: Agent, known: Mapping[str, ToolSpec], stopped: Collection[str]) -> AgentTools:
-    """Compare an agent's published tools with its workspace's, and with what is stopped."""
+    """Return the availability of an agent's published tools in its workspace."""
     loaded, changed, unknown = [], [], []
     snapshot = agent.current_version.snapshot if agent.current_version is not None else {}
     for tool in snapshot.get("tools", ()):
@@ -143,13 +144,13 @@ def _status(overview: AgentOverview, live: dict[str, Any], tools: AgentTools) ->
 
 
 def _since(oldest: datetime | None) -> float | None:
-    """Seconds from a time; None when it is still to come."""
+    """Return the seconds since a time; None if it lies in the future."""
     passed = (timezone.now() - oldest).total_seconds() if oldest is not None else -1.0
     return passed if passed >= 0 else None
 
 
 def _live(workspace: Workspace, names: Collection[str]) -> dict[int, dict[str, Any]]:
-    # By `finished_at`: the terminal runs are many, and an index on the others leaves them out.
+    # By `finished_at`: an index on unfinished runs leaves the many finished ones out.
     runs = Run.objects.filter(
         workspace=workspace,
         finished_at__isnull=True,

@@ -14,11 +14,12 @@ if TYPE_CHECKING:
 
 
 def find_agent(workspace: Workspace, name: str, *, origin: str = "") -> Agent:
-    """Return the workspace's published agent of that name.
+    """Return the workspace's published agent with that name.
 
     Raises:
-        AgentNotFoundError: There is none, and the sentence names those there are; or it is stopped.
-        HaltedError: The workspace, or everything, is.
+        AgentNotFoundError: No agent has that name, or it is stopped; the message lists those that
+            exist.
+        HaltedError: The workspace, or everything, is stopped.
     """
     agents = Agent.objects.filter(workspace=workspace, origin=origin, current_version__isnull=False)
     row = agents.filter(name=name).first()

@@ -1,6 +1,6 @@
-"""The names under which runs keep their whole answer as a file: targets of the kind ``artifact``.
+"""Names under which runs keep their whole answer as a file: targets of the kind ``artifact``.
 
-Nothing is copied: the file is the run's answer, there from its end on, and gone when the run is.
+Nothing is copied: the file is the run's answer, available from its end until the run is deleted.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def kept_names(run_ids: Collection[UUID]) -> Mapping[UUID, list[str]]:
-    """Of each of these runs, in the order in which they were asked for; of most there are none."""
+    """Return the artifact names of those runs that have any, in the order of the request."""
     orders = Delivery.objects.filter(run_id__in=run_ids, kind=DeliveryKind.ARTIFACT)
     found: defaultdict[UUID, list[str]] = defaultdict(list)
     for run_id, target in orders.order_by("run_id", "position").values_list("run_id", "target"):

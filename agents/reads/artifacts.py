@@ -1,8 +1,8 @@
-"""What a run and its sub-agents produced, to be listed, and to be fetched one by one.
+"""Artifacts of a run and its sub-agents.
 
 Usage::
 
-    for one in produced_below(run): ...         # of the run first, then of its sub-agents'
+    for one in produced_below(run): ...         # the run's first, then those of its sub-agents
     artifact = find_artifact(run, "code-1")
     file_name(artifact)                         # code-1.py
 """
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from agents.output.results import Artifact
 
-#: How a file of a language is called. A model writes the language, so no other word gets there.
+#: File extensions by language. A model writes the language, so no other text becomes a file name.
 _ENDINGS: Final = {
     "bash": "sh",
     "c": "c",
@@ -60,10 +60,10 @@ _ENDINGS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Produced:
-    """An artifact, and the run that it is of.
+    """An artifact with its run.
 
     Attributes:
-        place: Where it stands in the list; no other of the tree has the same.
+        place: Position in the list, unique in the tree.
     """
 
     run_id: UUID
@@ -73,14 +73,14 @@ class Produced:
 
 
 def produced_below(run: Run) -> list[Produced]:
-    """The artifacts of a run and of all below it that have ended, the oldest run's first."""
+    """Return the artifacts of the ended runs of a subtree, the oldest run's first."""
     fields = ("parent_id", "agent", "status", "output", "structured")
     rows = Run.objects.filter(root_id=run.root_id).only(*fields)
     children: defaultdict[UUID | None, list[Run]] = defaultdict(list)
     for row in rows:
         children[row.parent_id].append(row)
     found = [row for row in rows if row.pk == run.pk]
-    for row in found:  # which grows meanwhile
+    for row in found:  # the list grows during the loop
         found += children[row.pk]
     kept = kept_names([row.pk for row in found])
     return [
@@ -91,11 +91,11 @@ def produced_below(run: Run) -> list[Produced]:
 
 
 def find_artifact(run: Run, name: str) -> Artifact:
-    """The artifact of a run by its name.
+    """Return the artifact of a run with that name.
 
     Raises:
-        ArtifactNotFoundError: It has none of that name.
-        RunStateError: It has not ended, so it has none yet.
+        ArtifactNotFoundError: The run has no artifact of that name.
+        RunStateError: The run has not ended, so it has no artifacts yet.
     """
     if run.status not in TERMINAL:
         raise RunStateError(f"The run is {run.status}: it has artifacts once it has ended.")
@@ -108,7 +108,7 @@ def find_artifact(run: Run, name: str) -> Artifact:
 
 
 def file_name(artifact: Artifact) -> str:
-    """What the artifact is called as a file; what is in no known language is text."""
+    """Return the artifact's file name; the extension is txt if the language is unknown."""
     return f"{artifact.name}.{_ENDINGS.get(artifact.language, 'txt')}"
 
 

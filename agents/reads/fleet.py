@@ -1,10 +1,10 @@
-"""The fleet as it is now: workers by their heartbeats, queues by their runs.
+"""Current state of the fleet: workers by their heartbeats, queues by their runs.
 
-Figures of the whole installation, not of a workspace: show them to its operators alone.
+The figures cover the whole installation, not a workspace: show them to operators only.
 
 Usage::
 
-    fleet = read_fleet()               # five queries over what is live, however long the history
+    fleet = read_fleet()               # five queries over live rows, however long the history
     for sentence in fleet.problems: ...
 """
 
@@ -36,7 +36,7 @@ _WORKERS = """
     FROM agents_workerheartbeat w
     WHERE w.gone_at IS NULL AND w.home = 'fleet' ORDER BY w.id
 """
-# Every queued run of the fleet is in the index run_claimable, which is all that is read here.
+# Only the index run_claimable is read: it has every queued run of the fleet.
 _QUEUES = """
     SELECT r.queue,
            count(*) FILTER (WHERE NOT r.parked) AS depth,
@@ -64,7 +64,7 @@ _AT_WORK = """
     JOIN base_workspace s ON s.id = r.workspace_id
     WHERE w.gone_at IS NULL AND w.home = 'fleet' ORDER BY r.id
 """
-SHOWN = 20  # runs at work of each worker
+SHOWN = 20  # running runs listed per worker
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class WorkingNow:
     """A run that a worker holds.
 
     Attributes:
-        workspace: Its slug.
+        workspace: Slug of the workspace.
     """
 
     id: UUID
@@ -82,14 +82,13 @@ class WorkingNow:
 
 @dataclass(frozen=True, slots=True)
 class PauseNow:
-    """Something that is held back.
+    """An active pause.
 
     Attributes:
         kind: queue, workspace, tool or all.
-        name: The queue's, the tool's, or the workspace's slug; empty: everything.
-        workspace: For a tool that is stopped in one alone, its slug; else empty.
-        reason: What whoever did it gave; it may be empty.
-        by_operator: Whether an operator did; else whoever manages the workspace.
+        name: Name of the queue or tool, or slug of the workspace; empty for ``all``.
+        workspace: Slug of the one workspace where a tool is disabled; else empty.
+        by_operator: True if an operator paused; else a manager of the workspace.
     """
 
     kind: str
@@ -107,13 +106,13 @@ class WorkerNow:
 
     Attributes:
         name: ``host:pid``.
-        state: ``stale``: silent for longer than its lease, the next sweep takes its runs;
-            ``leaving``: it was asked to stop or restart.
-        wanted: What it was asked: ``stop``, ``restart`` or nothing.
-        used: How many runs it holds.
-        queues: What it serves; none: it tries one suspicious run alone, and leaves.
-        beat_seconds: Since it last proved that it lives.
-        runs: The first of those it holds.
+        state: ``stale``: no heartbeat for longer than its lease, so the next sweep requeues its
+            runs; ``leaving``: it was asked to stop or restart.
+        wanted: Requested action: ``stop``, ``restart`` or empty.
+        used: Number of runs it holds.
+        queues: Queues it serves; empty for a process that executes one suspect run in isolation.
+        beat_seconds: Seconds since its last heartbeat.
+        runs: First ``SHOWN`` of the runs it holds.
     """
 
     id: int
@@ -130,15 +129,15 @@ class WorkerNow:
 
 @dataclass(frozen=True, slots=True)
 class QueueNow:
-    """A queue that is served, or that has runs.
+    """A queue that is served or has runs.
 
     Attributes:
-        depth: Runs that could start now.
-        parked: Runs that could, were the queue not paused, nor their agent or workspace stopped.
-        oldest_seconds: How long the first of ``depth`` has waited; 0: there is none.
-        served: Whether a living worker that is not leaving serves it.
-        workers: How many such do.
-        paused: Whether it is.
+        depth: Number of runs that could start now.
+        parked: Number of runs held back because the queue is paused or their agent or workspace
+            stopped.
+        oldest_seconds: Waiting time of the oldest run in ``depth``; 0 if it is empty.
+        served: True if a live worker that is not leaving serves the queue.
+        workers: Number of such workers.
     """
 
     name: str
@@ -153,12 +152,12 @@ class QueueNow:
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
-    """All of it.
+    """State of the fleet.
 
     Attributes:
-        slots: Of the workers that live.
-        pauses: What is held back, the first first.
-        problems: One sentence for each thing that an operator has to look at.
+        slots: Slots of the live workers.
+        pauses: Active pauses, the earliest first.
+        problems: One sentence for each problem that needs an operator.
     """
 
     workers: tuple[WorkerNow, ...]
@@ -172,7 +171,7 @@ class Fleet:
 
 
 def read_fleet() -> Fleet:
-    """Read it."""
+    """Return the current state of the fleet."""
     at_work: dict[int, list[WorkingNow]] = {}
     for row in _rows(_AT_WORK, SHOWN):
         at_work.setdefault(row.pop("worker"), []).append(WorkingNow(**row))

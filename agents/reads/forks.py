@@ -1,4 +1,4 @@
-"""Which runs were forked from a run, and from which a run was forked."""
+"""Forks of a run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_SHOWN = 20
 
 
 def forks_of(run_id: UUID) -> list[tuple[UUID, int]]:
-    """The newest runs that began with a run's journal, each with the last turn that it kept."""
+    """Return the newest forks of a run, each with the last turn that was copied."""
     found = RunEvent.objects.filter(
         run__forked_from=run_id, type=RunForked.type, payload__source=str(run_id)
     )

@@ -1,4 +1,4 @@
-"""Messages between agents, for people and programs to read."""
+"""Queries of messages between agents."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 def messages_at(
     workspace: Workspace, *, to: str | None = None, sender: str | None = None
 ) -> QuerySet[Message]:
-    """What was written among a workspace's own agents; not among those of a file or a program.
+    """Return the messages of a workspace's own agents, without those of a file or a program.
 
     Args:
-        workspace: Where.
-        to: To this address, or to the agent of this name; what all agents were told counts.
-        sender: From this address, or from the agent of this name.
+        workspace: Workspace of the messages.
+        to: Address, or name of the agent, that received the messages; broadcasts count.
+        sender: Address, or name of the agent, that sent the messages.
     """
     rows = Message.objects.filter(workspace=workspace, origin="")
     if sender is not None:
@@ -39,7 +39,7 @@ def messages_at(
 
 
 def load_message(workspace: Workspace, message_id: str) -> Message:
-    """Return one of the messages of ``messages_at``, with its inboxes counted.
+    """Return one of the messages of ``messages_at``, with the counts of ``with_inboxes``.
 
     Raises:
         UnknownMessageError: The workspace's own agents have no message with that id.
@@ -58,7 +58,7 @@ def load_message(workspace: Workspace, message_id: str) -> Message:
 
 
 def with_inboxes(messages: QuerySet[Message]) -> QuerySet[Message]:
-    """Messages with the number of inboxes they were put in, and of those where they are unread."""
+    """Annotate messages with their number of inboxes, and of those where they are unread."""
     entries = InboxEntry.objects.filter(message=OuterRef("pk")).order_by().values("message")
     counted = {
         "inboxes": entries.annotate(count=Count("pk")),

@@ -1,4 +1,4 @@
-"""What agents have done: figures for every surface. ``agents.reads.outcome`` has those of one run.
+"""Metrics of agents for every surface. ``agents.reads.outcome`` has those of one run.
 
 Usage::
 
@@ -31,14 +31,15 @@ AgentState = Literal["idle", "busy", "error", "stopped"]
 
 @dataclass(frozen=True, slots=True)
 class AgentMetrics:
-    """What an agent has done so far, as orchestrator and as sub-agent.
+    """History of an agent, as orchestrator and as sub-agent.
 
     Attributes:
-        runs: All of them, the live ones too.
-        failed: Those that failed or were quarantined; cancelled ones are in neither count.
-        average_seconds: From the start of a run to its end, over those that ended; None: none has.
-        cost_usd: None: some price is unknown.
-        uptime_seconds: Since the agent was last enabled; 0 while it is stopped.
+        runs: Number of all runs, live ones included.
+        failed: Number of runs that failed or were quarantined; cancelled runs do not count.
+        average_seconds: Average seconds from the start of a run to its end; None if no run has
+            ended.
+        cost_usd: US dollars; None if a price is unknown.
+        uptime_seconds: Seconds since the agent was last enabled; 0 while it is stopped.
     """
 
     runs: int = 0
@@ -53,17 +54,17 @@ class AgentMetrics:
 
     @property
     def success_rate(self) -> float | None:
-        """Of the runs that ended by themselves; None: none has."""
+        """Share of successes among succeeded and failed runs; None if there are none."""
         ended = self.succeeded + self.failed
         return self.succeeded / ended if ended else None
 
 
 @dataclass(frozen=True, slots=True)
 class AgentOverview:
-    """An agent with what it does now and what it has done.
+    """An agent with its state and its metrics.
 
     Attributes:
-        current_run: Its newest live run, when it is busy.
+        current_run: Newest live run, if the agent is busy.
     """
 
     agent: Agent
@@ -75,7 +76,7 @@ class AgentOverview:
 def agents_with_metrics(
     workspace: Workspace, *, names: Collection[str] | None = None
 ) -> list[AgentOverview]:
-    """The agents that people edit, by name; only those of these names, if any are given."""
+    """Return the editable agents by name, or only those with these names."""
     agents = Agent.objects.filter(workspace=workspace, origin="")
     agents = agents if names is None else agents.filter(name__in=names)
     runs = _runs(workspace, names)
@@ -84,7 +85,7 @@ def agents_with_metrics(
 
 
 def _with_runs(agents: Any) -> Any:
-    """Agents with their newest live run and the newest one that ended."""
+    """Annotate agents with their newest live run and the newest one that ended."""
     # The workspace is redundant, but lets the planner walk runs from the newest (run_recent).
     runs = Run.objects.filter(
         workspace=OuterRef("workspace"), version__agent=OuterRef("pk")
@@ -145,8 +146,8 @@ def _runs(workspace: Workspace, names: Collection[str] | None) -> dict[int, dict
 
 
 def _usage(workspace: Workspace, names: Collection[str] | None) -> dict[int, dict[str, Any]]:
-    # From the ledger, which knows the live runs too. It has no foreign key to runs, hence the
-    # subquery; an entry whose run is deleted belongs to no agent any more.
+    # From the ledger, which includes live runs. It has no foreign key to runs, hence the subquery;
+    # entries of deleted runs are left out, because their agent is unknown.
     agents = Run.objects.filter(pk=OuterRef("run_id"), version__agent__origin="")
     agents = agents if names is None else agents.filter(version__agent__name__in=names)
     spent: Any = (
@@ -159,7 +160,7 @@ def _usage(workspace: Workspace, names: Collection[str] | None) -> dict[int, dic
     return {row["agent_id"]: row for row in spent}
 
 
-#: What to ask of usage entries; ``cost_of`` reads the cost from it.
+#: Aggregates of usage entries; ``cost_of`` reads the cost from them.
 SUMS: dict[str, Any] = {
     "calls": Count("pk"),
     "unpriced": Count("pk", filter=Q(cost_usd__isnull=True)),
@@ -170,7 +171,7 @@ SUMS: dict[str, Any] = {
 
 
 def cost_of(spent: dict[str, Any]) -> Decimal | None:
-    """US dollars from ``SUMS``; 0 without a model call, None as soon as a price is unknown."""
+    """Return the US dollars in ``SUMS``; 0 without model calls, None if a price is unknown."""
     if spent.get("unpriced"):
         return None
     cost: Decimal = spent.get("cost_usd", Decimal(0))

@@ -1,9 +1,9 @@
-"""What a run gave and what it took, read from its rows. Its figures are those of its whole tree.
+"""Result and metrics of a run, read from its rows. The metrics of a root cover its whole tree.
 
 Usage::
 
     result = result_of(run)      # the form of agents.output.results
-    metrics = metrics_of(run)    # until now, of a run that has not ended
+    metrics = metrics_of(run)    # until now if the run has not ended
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 
 def result_of(run: Run) -> TaskResult:
-    """What a run that has ended gave.
+    """Return the result of a run that has ended.
 
-    Its metrics are those of its whole tree when it is a root, else its own.
+    The metrics of a root cover its whole tree.
 
     Raises:
-        ValueError: It has not ended.
+        ValueError: The run has not ended.
     """
     error = run.error if isinstance(run.error, dict) else {}
     return build(
@@ -43,9 +43,9 @@ def result_of(run: Run) -> TaskResult:
 
 
 def metrics_of(run: Run) -> Metrics:
-    """What a run took until now; of a root: with its sub-agents.
+    """Return the metrics of a run until now; those of a root include its sub-agents.
 
-    The cost is None as soon as the price of one model call is unknown.
+    The cost is None if the price of any model call is unknown.
     """
     tree = Q(root_id=run.root_id) if run.parent_id is None else Q(pk=run.pk)
     runs = Run.objects.filter(tree).order_by().values("pk")

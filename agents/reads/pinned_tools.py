@@ -1,4 +1,4 @@
-"""Tools as a version was published with them, also those that this process cannot call."""
+"""Tools as they were published with a version, including those this process cannot call."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def pinned_tools(definition: AgentDefinition) -> dict[str, ToolSpec]:
 
 
 def pinned_tool(call: ToolCall) -> ToolSpec | None:
-    """Return the tool of a call as its run's version has it; None: it is none of the version's.
+    """Return a call's tool as the run's version pinned it; None if it has no such tool.
 
     Args:
-        call: Its run's version is read.
+        call: Tool call; the version of its run is read.
     """
     name = shown_tool(call)
     for tool in call.run.version.snapshot.get("tools", ()):
@@ -40,8 +40,8 @@ def in_tool_order(call: ToolCall, arguments: Mapping[str, Any]) -> dict[str, Any
     """Return arguments in the order in which the call's tool declares them.
 
     Args:
-        call: Its run's version is read.
-        arguments: Whatever the call is shown with.
+        call: Tool call; the version of its run is read.
+        arguments: Arguments to order.
     """
     spec = pinned_tool(call)
     return in_schema_order(arguments, spec.parameters if spec is not None else None)

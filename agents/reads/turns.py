@@ -1,10 +1,10 @@
-"""Any past turn of a run, as every surface shows it: one JSON form, from the journal alone.
+"""Past turns of a run as JSON for every surface, from the journal alone.
 
     {"run_id": id, "agent": "writer", "version": 3, "number": 2, "turn_count": 4, "complete": true,
      "request": {"system": "...", "messages": [{"role": "user", "text": "..."},
                      {"role": "assistant", "text": "", "tool_calls": [{"id", "name", "arguments"}]},
                      {"role": "tool", "call_id", "name", "content", "is_error"}],
-                 "left_out": 0, "tools": [{"name", "description", "parameters"}],
+                 "omitted_messages": 0, "tools": [{"name", "description", "parameters"}],
                  "changed_tools": [], "tool_choice": "auto", "max_tokens": 4096,
                  "temperature": null, "stop": [], "reasoning_effort": ""},
      "answer": {"text": "...", "tool_calls": [...], "finish_reason": "stop"},
@@ -14,8 +14,8 @@
      "model": "openai:gpt-6-sol", "usage": {"input_tokens", "output_tokens",
      "cached_input_tokens"}, "cost_usd": "0.0012", "duration_ms": 812, "answered_at": time}
 
-``left_out`` counts messages that the agent's context strategy did not send, ``changed_tools`` names
-tools that are shown as they were published, and are defined otherwise, or gone, now.
+``omitted_messages`` counts messages that the agent's context strategy did not send. ``tools`` has
+the published definitions; ``changed_tools`` names those that have changed or are gone since.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ if TYPE_CHECKING:
 
 
 def definition_of(version: AgentVersion) -> AgentDefinition:
-    """What the engine reads of a version."""
+    """Return the definition of a version for the engine."""
     return snapshot.read(version.pk, version.agent_id, version.agent.name, version.snapshot)
 
 
 def list_turns(run: Run) -> list[dict[str, Any]]:
-    """Each turn in short: number, model, tools called, figures, whether its calls are done."""
+    """Return a summary of each turn: text, tools called, completeness and figures."""
     return [
         {
             "number": turn.number,
@@ -72,7 +72,7 @@ def list_turns(run: Run) -> list[dict[str, Any]]:
 
 
 def describe_turn(run: Run, number: int) -> dict[str, Any]:
-    """One turn with everything that is known of it.
+    """Return one turn with all its details.
 
     Raises:
         TurnNotFoundError: The model has not answered that often.
@@ -105,7 +105,7 @@ def describe_turn(run: Run, number: int) -> dict[str, Any]:
 
 
 def _begun(turn: Turn, past: RunHistory) -> datetime:
-    """When the slice began in which the model was asked."""
+    """Return the start of the slice that called the model."""
     before = past.journal[: turn.seq]
     return next(
         (one.at for one in reversed(before) if isinstance(one.event, RunStarted)), before[0].at
@@ -135,7 +135,7 @@ def _request(state: RunState, definition: AgentDefinition, offer: OfferedTools) 
 
 
 def _changed(run: Run, definition: AgentDefinition) -> list[str]:
-    """Return the names of the version's tools that are defined otherwise, or gone, now."""
+    """Return the names of the version's tools whose definition has changed or is gone."""
     now = {name: definition_hash(spec) for name, spec in catalogue(run.workspace_id).items()}
     return [tool.name for tool in definition.tools if now.get(tool.name) != tool.pinned]
 

@@ -1,10 +1,10 @@
-"""What a workspace has used, against what it may use: for the page Usage and the API.
+"""Usage of a workspace against its limits, for the page Usage and the API.
 
-Days and months are those of the quotas: they begin at midnight UTC, by the database's clock.
+Days and months are those of the quotas: they begin at midnight UTC by the database's clock.
 
 Usage::
 
-    usage = usage_of(workspace)    # seven queries, each bounded by a month or by what is live
+    usage = usage_of(workspace)    # seven queries, each bounded by a month or by live rows
     for gauge in usage.gauges: ...
 """
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 State = Literal["unlimited", "ok", "warning", "exceeded"]
 DAYS = 30
 MOST_AGENTS = 100
-NO_AGENT = ""  # of runs that are deleted by now; the ledger outlives them
+NO_AGENT = ""  # for ledger entries of deleted runs
 
 _NOW = """
     SELECT x.day AT TIME ZONE 'UTC' AS day, x.month AT TIME ZONE 'UTC' AS month, x.day AS day_start,
@@ -57,7 +57,7 @@ _CALLS = """
     FROM base_usageentry u WHERE u.workspace_id = %(workspace)s AND u.at >= %(since)s
     GROUP BY 1
 """
-# The ledger has no key to runs, which may be deleted by now.
+# The ledger has no foreign key to runs, which may be deleted.
 _AGENTS = """
     SELECT coalesce(x.agent, '') AS name, coalesce(sum(x.runs), 0)::bigint AS runs,
            coalesce(sum(x.tokens), 0)::bigint AS tokens, coalesce(sum(x.usd), 0) AS usd,
@@ -84,13 +84,13 @@ _BUDGETS = """
 
 @dataclass(frozen=True, slots=True)
 class Gauge:
-    """A figure, and the limit that it has.
+    """Amount used, with its limit.
 
     Attributes:
-        name: Runs (a day), tokens and usd (a month), or runs_at_once (now).
-        limit: None: there is none.
-        warn_at: Percent from which on it is nearly used up.
-        stopped: Something was refused because too little is left.
+        name: ``runs`` (a day), ``tokens`` and ``usd`` (a month), or ``runs_at_once`` (now).
+        limit: Limit; None: unlimited.
+        warn_at: Percentage from which the state is ``warning``.
+        stopped: True if a call was refused because too little is left.
     """
 
     name: str
@@ -101,14 +101,14 @@ class Gauge:
 
     @property
     def percent(self) -> int | None:
-        """How far it is used up; it may be more than 100. None: there is no limit."""
+        """Percentage used, possibly above 100; None without a limit."""
         if self.limit is None:
             return None
         return int(100 * self.used / self.limit) if self.limit else 100
 
     @property
     def state(self) -> State:
-        """In a word."""
+        """State of the gauge, as one word."""
         percent = self.percent
         if percent is None:
             return "unlimited"
@@ -119,11 +119,11 @@ class Gauge:
 
 @dataclass(frozen=True, slots=True)
 class BudgetUse:
-    """A budget of the workspace or of an agent, and what was spent of it in this period.
+    """A budget of the workspace or of an agent, with the amounts spent in this period.
 
     Attributes:
-        agent: Whose; empty: all of the workspace.
-        gauges: Its limits: of tokens, of money, or both.
+        agent: Name of the agent; empty: the whole workspace.
+        gauges: Limits of tokens, of US dollars, or both.
     """
 
     agent: str
@@ -132,12 +132,12 @@ class BudgetUse:
 
     @property
     def tokens(self) -> Gauge | None:
-        """The limit of tokens; None: there is none."""
+        """Limit of tokens; None: unlimited."""
         return self._limit("tokens")
 
     @property
     def usd(self) -> Gauge | None:
-        """The limit of money; None: there is none."""
+        """Limit of US dollars; None: unlimited."""
         return self._limit("usd")
 
     def _limit(self, name: str) -> Gauge | None:
@@ -146,12 +146,12 @@ class BudgetUse:
 
 @dataclass(frozen=True, slots=True)
 class AgentUse:
-    """What an agent's runs used this month.
+    """Usage of an agent's runs this month.
 
     Attributes:
-        name: The agent's; ``NO_AGENT``: of runs that are deleted by now.
-        runs: Also those that orchestrators gave it.
-        usd: Of the calls whose price is known; ``unpriced`` have none.
+        name: Name of the agent; ``NO_AGENT`` for deleted runs.
+        runs: Number of runs, including those that orchestrators delegated.
+        usd: US dollars of the calls whose price is known; ``unpriced`` counts the others.
     """
 
     name: str
@@ -163,10 +163,10 @@ class AgentUse:
 
 @dataclass(frozen=True, slots=True)
 class DayUse:
-    """What a day brought.
+    """Usage of one day.
 
     Attributes:
-        runs: Those that somebody started, of which there still is a row.
+        runs: Number of existing root runs started that day.
     """
 
     day: date
@@ -177,15 +177,14 @@ class DayUse:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """All of it.
+    """Usage and limits of a workspace.
 
     Attributes:
-        tier: The tier's name; empty: there is none, and no limit but the budgets.
-        gauges: Runs of today, tokens and money of this month, runs at work now.
-        queued: Runs that could start now if there were room.
-        unpriced: Calls of this month of which nobody knows the price.
-        days: The last ``DAYS``, today last.
-        day_ends, month_ends: When the next begin.
+        tier: Name of the tier; empty: no tier, so no limits but the budgets.
+        gauges: Runs of today, tokens and US dollars of this month, and running runs.
+        queued: Number of runs that could start now if slots were free.
+        unpriced: Number of calls of this month whose price is unknown.
+        days: Last ``DAYS`` days, today last.
     """
 
     tier: str
@@ -200,7 +199,7 @@ class Usage:
 
 
 def usage_of(workspace: Workspace) -> Usage:
-    """Read it."""
+    """Return the usage of a workspace."""
     (now,) = _rows(_NOW, workspace)
     today, first = now["day"].date(), now["month"].date()
     earliest = min(first, today - timedelta(days=DAYS - 1))
@@ -238,7 +237,7 @@ def _gauges(
     runs: int,
     kept: dict[str, Any] | None,
 ) -> tuple[Gauge, ...]:
-    """What the tier limits; a limit's own count is shown, for that is what stops runs."""
+    """Return the tier's gauges, with the counts that the limits are enforced by."""
     limited = {gauge.name: gauge for gauge in _limits(kept)} if kept is not None else {}
     counted = runs if None in (now["runs_per_day"], now["counted"]) else now["counted"]
     tokens = sum((Decimal(row["tokens"]) for row in calls), Decimal(0))
@@ -253,7 +252,7 @@ def _gauges(
 
 
 def _limits(row: dict[str, Any]) -> tuple[Gauge, ...]:
-    """The limits of a budget; if it has refused a call, the one that is nearer was in the way."""
+    """Return a budget's gauges; if it has refused a call, the fullest gauge is marked stopped."""
     limits = (("tokens", row["tokens"], row["max_tokens"]), ("usd", row["usd"], row["max_usd"]))
     gauges = [
         Gauge(name, Decimal(used), Decimal(limit), row["warn_at"])
@@ -283,7 +282,7 @@ def _rows(query: str, workspace: Workspace, **values: datetime | int) -> list[di
 
 
 def alerts(usage: Usage) -> Iterable[tuple[Gauge, str]]:
-    """What is nearly or wholly used up, of the tier and of budgets, each with whose it is."""
+    """Yield the gauges of tier and budgets that are nearly or fully used, with their owner."""
     for gauge in usage.gauges:
         if gauge.state in ("warning", "exceeded"):
             yield gauge, f"tier {usage.tier}"

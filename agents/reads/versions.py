@@ -1,4 +1,4 @@
-"""The versions of an agent: find one, list them all, compare two."""
+"""Versions of an agent: find one, list them all, compare two."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class VersionNotFoundError(NotFoundError):
 
 
 def find_editable(workspace: Workspace, name: str) -> Agent:
-    """An agent that people edit, stopped ones too.
+    """Return an editable agent, even if it is stopped.
 
     Raises:
-        AgentNotFoundError: There is none of that name; the sentence names those there are.
+        AgentNotFoundError: No agent has that name; the message lists those that exist.
     """
     agents = Agent.objects.filter(workspace=workspace, origin="", name=name)
     found = agents.select_related("current_version", "workspace").first()
@@ -33,12 +33,12 @@ def find_editable(workspace: Workspace, name: str) -> Agent:
 
 
 def versions_of(agent: Agent) -> list[tuple[AgentVersion, int]]:
-    """All of an agent's, the newest first, each with the number of its runs."""
+    """Return all versions of an agent, the newest first, each with the number of its runs."""
     return with_runs(agent.versions.order_by("-number"))
 
 
 def with_runs(versions: Iterable[AgentVersion]) -> list[tuple[AgentVersion, int]]:
-    """Versions, each with the number of its runs."""
+    """Return the versions, each with the number of its runs."""
     found = list(versions)
     runs = Run.objects.filter(version__in=found).order_by().values_list("version")
     pinned = dict(runs.annotate(Count("pk")))
@@ -46,10 +46,10 @@ def with_runs(versions: Iterable[AgentVersion]) -> list[tuple[AgentVersion, int]
 
 
 def find_version(agent: Agent, number: int) -> AgentVersion:
-    """One of an agent's.
+    """Return a version of an agent by its number.
 
     Raises:
-        VersionNotFoundError: It has no such version.
+        VersionNotFoundError: The agent has no such version.
     """
     found = AgentVersion.objects.filter(agent=agent, number=number).first()
     if found is None:
@@ -66,15 +66,15 @@ def find_version(agent: Agent, number: int) -> AgentVersion:
 def pair(
     agent: Agent, older: int | None = None, newer: int | None = None
 ) -> tuple[AgentVersion, AgentVersion]:
-    """The two versions that a person means: by default the one before the current and the current.
+    """Return two versions to compare, by default the current one and the one before.
 
     Args:
-        agent: Whose.
-        older: The first; None: the one before ``newer``.
-        newer: The second; None: the current one.
+        agent: Agent of the versions.
+        older: Number of the first; None: the one before ``newer``.
+        newer: Number of the second; None: the current one.
 
     Raises:
-        VersionNotFoundError: It has no such version.
+        VersionNotFoundError: The agent has no such version.
     """
     if newer is not None:
         second = find_version(agent, newer)
@@ -89,5 +89,5 @@ def pair(
 
 
 def difference(older: AgentVersion, newer: AgentVersion) -> SnapshotDiff:
-    """What changed from one version to another."""
+    """Return the changes from one version to another."""
     return compare(older.snapshot, newer.snapshot)

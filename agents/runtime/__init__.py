@@ -1,1 +1,1 @@
-"""A process that executes runs: it wires Run rows to the pure loop."""
+"""Processes that execute runs: they connect Run rows to the pure loop."""

@@ -1,4 +1,4 @@
-"""A workspace's provider accounts, with their keys decrypted, for the process's model calls."""
+"""Provider accounts of workspaces, with decrypted keys, for the process's model calls."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class Account:
     """An enabled account.
 
     Attributes:
-        key: Decrypted; empty for a server without keys. It stays in this process.
-        base_url: Empty: the provider's own place. Otherwise somebody typed it, so requests to it
-            go through the guarded client.
-        requests_per_minute: None for no limit; so is ``tokens_per_minute``.
+        key: Decrypted key; empty for a server without keys. It stays in this process.
+        base_url: Base URL typed by a user, so that requests use the guarded client; empty: the
+            provider's default.
+        requests_per_minute: Limit of requests; None: unlimited.
     """
 
     id: int
@@ -43,22 +43,22 @@ class Account:
 
 
 def account_name(account_id: int) -> str:
-    """What limiter and breaker call a workspace's account."""
+    """Return the name of a workspace's account for limiter and breaker."""
     return f"account:{account_id}"
 
 
 class Accounts:
-    """Reads an account at most every ten seconds; a change in the admin holds from then on."""
+    """Accounts by workspace and provider, cached for ten seconds."""
 
     def __init__(self, pool: Pool, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._pool = pool
         self._remembered = TTLCache(self._read, name="provider-account", clock=clock)
 
     async def get(self, workspace_id: int, provider: str) -> Account | None:
-        """The workspace's enabled account with a provider; None when it has none.
+        """Return the workspace's enabled account with a provider, or None.
 
         Raises:
-            ConfigurationError: Its key cannot be decrypted.
+            ConfigurationError: The account's key cannot be decrypted.
         """
         return await self._remembered.get((workspace_id, provider))
 

@@ -1,4 +1,4 @@
-"""A run that this process holds, and how its slice is stopped."""
+"""Claimed run in this process, and the stop of its slice."""
 
 from __future__ import annotations
 
@@ -20,11 +20,10 @@ StopReason = Literal["cancel", "lease lost", "drain"]
 
 @dataclass(slots=True)
 class ActiveRun:
-    """A run in this process's hands.
+    """A run claimed by this process.
 
     Attributes:
-        task: Works on the slice.
-        stop_reason: Why the slice is being stopped, once it is.
+        stop_reason: Reason for stopping the slice, once it is being stopped.
     """
 
     claimed: ClaimedRun
@@ -37,13 +36,13 @@ class ActiveRun:
 
     @property
     def key(self) -> tuple[UUID, int]:
-        """The run and its present token."""
+        """Id and current lease token of the run."""
         return self.claimed.id, self.lease.token
 
     def stop(self, why: StopReason) -> None:
-        """Stop the slice: at once, but for a drain, which lets an effect under way come to its end.
+        """Stop the slice: at once, or for a drain after the running effect.
 
-        A cancel and a lost lease overtake a drain.
+        A cancel and a lost lease override a drain.
         """
         if self.stop_reason == why != "drain" and self.task.cancelling():
             self.task.cancel()  # something below swallowed the first one

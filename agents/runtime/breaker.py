@@ -1,13 +1,14 @@
-"""The circuits of provider accounts, shared by all workers through Valkey.
+"""Circuit breakers of provider accounts, shared by all workers through Valkey.
 
-One hash an account, ``heartbit:breaker:{account}``, holds what ``agents.llm.wrappers.circuit``
-calls a circuit, by the server's clock: ``failures`` (the times of the last ones), ``openings``,
-``until`` (when a probe may go), ``probe`` and ``probe_until``. It expires when nobody fails.
+One hash an account, ``heartbit:breaker:{account}``, holds a circuit of
+``agents.llm.wrappers.circuit``, by the server's clock: ``failures`` (times of the recent ones),
+``openings``, ``until`` (time of the next probe), ``probe`` and ``probe_until``. It expires without
+further failures.
 
-* A process looks at a circuit at most once a second, whatever the number of calls; so another
-  worker's opening, or a person's closing, is learnt of up to a second late. Failures are written at
+* A process reads a circuit at most once a second, whatever the number of calls; so it learns of
+  another worker's opening, or a person's closing, up to a second late. Failures are written at
   once; a success only after failures.
-* While Valkey is away each process goes by what it has seen itself.
+* While Valkey is down each process uses its own observations.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ REMEMBER_SECONDS = 600.0  # an open circuit that nobody asks about is forgotten 
 
 @dataclass(slots=True)
 class _Known:
-    """What this process saw of a circuit when it last looked, by its own clock."""
+    """Circuit as this process last read it, by its own clock."""
 
     closed: bool = True
     wait_until: float = 0.0
@@ -54,7 +55,7 @@ class _Known:
 
 
 class ValkeyBreaker:
-    """The ``Breaker`` of a fleet; see the module for what it costs."""
+    """``Breaker`` of a fleet; the module describes its cost."""
 
     def __init__(
         self,
@@ -141,7 +142,7 @@ class ValkeyBreaker:
     async def _call(
         self, script: AsyncScript, account: str, *arguments: str | float
     ) -> tuple[float, int, bool] | None:
-        """Run a script; None when Valkey is away."""
+        """Run a script; return None while Valkey is down."""
         async with self._turns, self._guard.attempt() as there:
             if there:
                 wait, failures, probe = await script(keys=[breaker_key(account)], args=arguments)

@@ -1,8 +1,8 @@
-"""Budgets of workspaces and agents: what is settled is in Postgres, what is under way reserved.
+"""Budgets of workspaces and agents: spent amounts in Postgres, reservations of calls in flight.
 
-A call reserves first and reads the settled figures then: what another call settles in between
-counts twice for that moment, rather than not at all. The journal settles, in the transaction of the
-answer (``agents/runs/sql/budgets.sql``); only then the reservation is given back.
+A call first reserves and then reads the spent amounts: an amount that another call books in between
+counts twice for that moment, rather than not at all. The journal books usage in the transaction of
+the answer (``agents/runs/sql/budgets.sql``); only then is the reservation dropped.
 
 A workspace without budgets costs one query every ten seconds and process, as its accounts do.
 """
@@ -62,12 +62,11 @@ _Ids = tuple[tuple[int, int | None], ...]  # of a workspace's budgets, each with
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """A budget and what was spent of it in this period.
+    """A budget with the amount spent in this period.
 
     Attributes:
-        whose: For people, such as ``workspace default``.
-        limit: None where there is none: a limit of tokens, of money, or both.
-        tier: Whose limit it is, if it is a tier's; else empty.
+        whose: Owner for people, such as ``workspace default``.
+        tier: Name of the tier that sets the limit; else empty.
     """
 
     id: int
@@ -79,7 +78,7 @@ class Balance:
     tier: str = ""
 
     def left(self, reserved: Amount) -> Amount:
-        """What may be spent, if so much is reserved."""
+        """Return the amount left, given the amount reserved."""
         tokens, usd = _UNBOUNDED.tokens, _UNBOUNDED.usd
         if self.max_tokens is not None:
             tokens = self.max_tokens - self.spent.tokens - reserved.tokens
@@ -98,14 +97,14 @@ class Balance:
 
     @property
     def remedy(self) -> str:
-        """What helps before the period is over."""
+        """Way to get more before the period ends."""
         if self.tier:
             return "ask an operator for another tier"
         return "raise it under Budgets in the admin"
 
 
 class Budgets:
-    """The budgets of all workspaces, for one process."""
+    """Budgets of all workspaces, for one process."""
 
     def __init__(
         self,
@@ -120,15 +119,15 @@ class Budgets:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def allowance(self, workspace_id: int, agent_id: int, holder: str) -> RunAllowance:
-        """The purse of one run; ``holder`` is a name that no other run has."""
+        """Return the allowance of one run; ``holder`` is a name that is unique to the run."""
         return RunAllowance(self, workspace_id, agent_id, holder)
 
     async def ids(self, workspace_id: int, agent_id: int) -> tuple[int, ...]:
-        """The budgets that a run of the agent counts against; asks at most every ten seconds."""
+        """Return the budgets that a run of the agent counts against, cached for ten seconds."""
         return _of(await self._ids.get(workspace_id), agent_id)
 
     def peek(self, workspace_id: int, agent_id: int) -> tuple[int, ...] | None:
-        """The same without asking; None when that has to be done."""
+        """Return the cached budgets that a run counts against; None if they must be read."""
         known = self._ids.peek(workspace_id)
         return None if known is None else _of(known.value, agent_id)
 
@@ -137,7 +136,7 @@ class Budgets:
         return tuple((row["id"], row["agent_id"]) for row in rows)
 
     async def balances(self, workspace_id: int, agent_id: int) -> list[Balance]:
-        """What was spent of them, as of now."""
+        """Return the current balances of the budgets that a run counts against."""
         rows = await self._rows(_LEFT, (workspace_id, agent_id))
         return [_balance(row) for row in rows]
 
@@ -149,7 +148,7 @@ class Budgets:
             logger.warning("the refusal by budget %s was not stored (%s)", budget, error)
 
     def soon(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
-        """Do something that nobody waits for."""
+        """Run a coroutine in the background."""
         task = asyncio.create_task(work, name="budget")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -161,7 +160,7 @@ class Budgets:
 
 
 class RunAllowance:
-    """The ``Allowance`` of one run."""
+    """``Allowance`` of one run."""
 
     def __init__(self, budgets: Budgets, workspace_id: int, agent_id: int, holder: str) -> None:
         self._budgets = budgets
@@ -181,7 +180,7 @@ class RunAllowance:
         return bool(await self._budgets.ids(self._workspace_id, self._agent_id))
 
     async def reserve(self, least: Amount, most: Amount) -> Amount:
-        """See ``Allowance.reserve``; waits for others a short while."""
+        """See ``Allowance.reserve``; waits briefly for others' reservations."""
         if self._dropping is not None:
             await asyncio.wait([self._dropping])  # it would take along what is reserved now
             self._dropping = None
@@ -204,10 +203,10 @@ class RunAllowance:
         return granted
 
     async def _try(self, least: Amount, most: Amount) -> Amount | None:
-        """Reserve what there is; None: others have it, and nothing is reserved.
+        """Reserve the amount available; None: others have reserved it, and nothing is reserved.
 
         Raises:
-            BudgetSpentError: There is not enough whatever others give back.
+            BudgetSpentError: Too little is left even without others' reservations.
         """
         others = await self._put(most)
         balances = await self._budgets.balances(self._workspace_id, self._agent_id)

@@ -1,8 +1,8 @@
-"""The rules of ``agents.llm.wrappers.circuit`` as scripts that run in Valkey, by its clock."""
+"""Rules of ``agents.llm.wrappers.circuit`` as scripts that run in Valkey, by its clock."""
 
 from __future__ import annotations
 
-# Each script answers with the seconds until a call may go, the failures so far, and 1 for a probe.
+# Each script returns the seconds until a call is allowed, the failures so far, and 1 for a probe.
 _BEGIN = """
 local time = redis.call('TIME')
 local now = time[1] + time[2] / 1000000
@@ -22,7 +22,7 @@ local function left()
 end
 """
 
-# ARGV: the probe's name, how long it may take, how long others wait for it.
+# ARGV: name of the probe, its longest duration in seconds, seconds that others wait for it.
 ADMIT = (
     _BEGIN
     + """
@@ -36,8 +36,8 @@ return answer(0, 1)
 """
 )
 
-# ARGV: the probe's name or nothing, failures that open, their window, first and longest opening,
-# how long it is remembered.
+# ARGV: name of the probe or empty, failures that open the circuit, their window, first and longest
+# opening, retention; all times in seconds.
 FAILED = (
     _BEGIN
     + """
@@ -64,7 +64,7 @@ return answer(open_until - now, 0)
 """
 )
 
-# ARGV: the probe's name or nothing.
+# ARGV: name of the probe or empty.
 SUCCEEDED = (
     _BEGIN
     + """
@@ -75,7 +75,7 @@ return answer(0, 0)
 """
 )
 
-# ARGV: the probe's name.
+# ARGV: name of the probe.
 UNDECIDED = (
     _BEGIN
     + """
@@ -86,5 +86,5 @@ return answer(left(), 0)
 
 
 def breaker_key(account: str) -> str:
-    """The account's hash in Valkey."""
+    """Return the key of the account's hash in Valkey."""
     return f"heartbit:breaker:{account}"

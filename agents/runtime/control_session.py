@@ -1,8 +1,9 @@
-"""The control connection: proof of life, and the ear for cancels and wake-ups.
+"""The control session: heartbeat, advisory lock, and notifications of cancels and wake-ups.
 
-One session a process, straight to Postgres. It holds an advisory lock named after the process's
-heartbeat row: when the process is killed the kernel closes its socket, the lock is free, and the
-next sweep sees it. The heartbeat row covers what a lock cannot show: a frozen or cut-off process.
+Each process has one session, straight to Postgres. It holds an advisory lock named after the
+process's heartbeat row: when the process is killed the kernel closes its socket, the lock is free,
+and the next sweep sees it. The heartbeat row covers the cases that a lock cannot show: a frozen or
+disconnected process.
 """
 
 from __future__ import annotations
@@ -39,13 +40,12 @@ HURRY_SECONDS = 0.2  # from a notice to the beat that heeds it: many come at onc
 
 
 class ControlSession:
-    """One process's control session.
+    """Control session of a process.
 
     Attributes:
-        worker_id: Its heartbeat row.
         worker_name: ``host:pid``.
-        on_requested_action: Called at each heartbeat with the requested action: ``stop`` or
-            ``restart``.
+        on_requested_action: Called at each heartbeat with the action requested of the process:
+            ``stop`` or ``restart``.
     """
 
     on_requested_action: Callable[[str], None] | None = None
@@ -83,7 +83,7 @@ class ControlSession:
         self._hurry = asyncio.Event()
 
     async def wait_until_alive(self) -> None:
-        """Wait until this process holds its lock and has beaten lately: its runs are its own."""
+        """Wait until the process holds its lock and has a recent heartbeat: it owns its runs."""
         while True:
             await self._locked.wait()
             if time.monotonic() - self._proven_at < self._lease_seconds:
@@ -93,25 +93,25 @@ class ControlSession:
 
     @property
     def is_proven(self) -> bool:
-        """True while the process is registered, holds its lock and has beaten within a lease."""
+        """True while the process is registered and locked, with a heartbeat within a lease."""
         is_fresh = time.monotonic() - self._proven_at < self._lease_seconds
         return bool(self.worker_id) and self._locked.is_set() and is_fresh
 
     def heartbeat_is_stable(self) -> bool:
-        """Whether it has beaten on time for a lease; from any thread."""
+        """Return True if heartbeats were on time for a lease. Thread-safe."""
         now = time.monotonic()
         late = now - self._proven_at > self._late_seconds
         return not late and now - self._late_at > self._lease_seconds
 
     async def start(self) -> None:
-        """Register the process and take its lock, before it may claim anything."""
+        """Register the process and take its lock, before it may claim runs."""
         self._session = await self._connect()
         self._proven_at = time.monotonic()
         self._listening = asyncio.create_task(self._listen(), name="control-listen")
         self._proving = asyncio.create_task(self._prove(), name="control-heartbeat")
 
     async def stop(self) -> None:
-        """Leave: the row says when, the lock goes with the session."""
+        """Mark the row as left; closing the session frees the lock."""
         await aio.cancel_and_wait(self._proving)  # first: it starts the listener anew
         await aio.cancel_and_wait(self._listening)
         if self._session is None:
@@ -194,7 +194,7 @@ class ControlSession:
         self._on_notice(verb, run_id, root_id)
 
     async def _prove(self) -> None:
-        """Beat from a connection of its own, so that a stuck LISTEN cannot fake silence."""
+        """Send heartbeats from a connection of its own, independent of a stuck LISTEN."""
         connection: psycopg.AsyncConnection | None = None
         try:
             while True:
@@ -235,7 +235,7 @@ class ControlSession:
         return not self._locked.is_set() and waited > self._lease_seconds
 
     async def _beat(self, connection: psycopg.AsyncConnection) -> bool:
-        """Whether this process is who it says; what it is to know comes with it."""
+        """Update the heartbeat and handle requests; return False if the row is marked as left."""
         if not self.worker_id:
             return True  # the listener is registering it
         began = time.monotonic()
@@ -257,7 +257,7 @@ class ControlSession:
         return True
 
     async def _register_anew(self) -> None:
-        """Give up everything held in the old name; what the old row holds, a sweeper requeues."""
+        """Give up all runs and register again; a sweeper requeues the old row's runs."""
         self._on_lease_lost()
         self._locked.clear()
         self._unlocked_at = time.monotonic()

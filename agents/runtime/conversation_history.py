@@ -1,4 +1,4 @@
-"""What was said on a run's conversation before it, as messages."""
+"""Earlier runs of a conversation as messages."""
 
 from __future__ import annotations
 
@@ -11,17 +11,15 @@ if TYPE_CHECKING:
 
 
 def to_messages(thread: Sequence[Mapping[str, Any]]) -> list[Message]:
-    """The words of earlier runs: what was asked, what was said meanwhile, what was answered.
+    """Return the task, steering messages and answer of each earlier run.
 
-    Their tool calls are left out: an answer says what came of them, and a thread of a hundred runs
+    Their tool calls are left out: the answer covers their results, and a thread of a hundred runs
     must not carry every page that was ever read.
     """
     messages: list[Message] = []
     for run in thread:
         messages.append(UserMessage(run["task"]))
         messages += [UserMessage(text) for text in run["steers"] or ()]
-        if (
-            run["output"] is not None
-        ):  # else it was interrupted; what was asked was said all the same
+        if run["output"] is not None:  # else it was interrupted; its task still counts
             messages.append(AssistantMessage(run["output"]))
     return messages

@@ -1,9 +1,9 @@
-"""Whether who let a call run may still do so when it is about to: hours may lie in between.
+"""Re-check of an approver's right just before an approved call runs, possibly hours later.
 
-People are known by their account: they must be active, and a member whose role decides, or a
-superuser, and in the group if the call needs one. A decision through an API key is that of whoever
-made the key. Of a terminal, a program, or a key that a command made, no account is known: their
-word holds.
+People are identified by their account: it must be active, and a superuser's or that of a member
+whose role may decide, and in the group if the call needs one. A decision through an API key counts
+as its creator's. A decision from a terminal, a program, or a key created by a command has no
+account and stays valid.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ DECIDE = "approvals:decide"
 
 
 def revoked_right_lookup(pool: Pool, claimed: ClaimedRun) -> RevokedRightLookup:
-    """The lookup for one run."""
+    """Return a function that names an approver who lost the right, by the wait's key."""
 
     async def look(key: str) -> str | None:
         parameters = (claimed.id, key, roles_with(DECIDE))

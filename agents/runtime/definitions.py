@@ -1,4 +1,4 @@
-"""Definitions by version id. A version never changes, so a process reads each one once."""
+"""Cache of definitions by version id; versions are immutable, so each is read once per process."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _QUERY = """
 """
 
 Definition = TypeVar("Definition")
-#: Reads a snapshot, given the ids of its version and its agent's row, and that row's name.
+#: Reads a snapshot, given the id of its version, and the id and name of its agent.
 Read = Callable[[int, int, str, Mapping[str, Any]], Definition]
 
 
 class Definitions(Generic[Definition]):
-    """A bounded cache over the versions of one kind of definition."""
+    """Bounded cache of the versions of one kind of definition."""
 
     def __init__(self, pool: Pool, read: Read[Definition]) -> None:
         self._pool = pool
@@ -31,11 +31,11 @@ class Definitions(Generic[Definition]):
         self._cache: OrderedDict[int, Definition] = OrderedDict()
 
     async def get(self, version_id: int) -> Definition:
-        """The definition of a version.
+        """Return the definition of a version.
 
         Raises:
-            AgentNotFoundError: Its row is gone.
-            ConfigurationError: A newer Heartbit wrote it, or it is of another kind.
+            AgentNotFoundError: The version was deleted.
+            ConfigurationError: A newer Heartbit wrote the version, or it is of another kind.
         """
         known = self._cache.get(version_id)
         if known is not None:

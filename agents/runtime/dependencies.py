@@ -1,4 +1,4 @@
-"""The world, as a process that executes runs reaches it."""
+"""Dependencies of a run executor: registry, model and HTTP clients, live output, wake-ups."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RuntimeDependencies:
-    """What a process works with.
+    """Dependencies of a run executor.
 
     Attributes:
-        reservations: What model calls under way may spend of budgets.
-        guarded_http: For every request that a model, a tool or a user can steer.
-        run_isolated: Works on a suspect in a process of its own; returns when that has ended.
+        reservations: Reservations of budgets by model calls in flight.
+        guarded_http: HTTP client for requests that a model, a tool or a user can steer.
+        run_isolated: Runs a slice of a suspect run in a process of its own, to its end.
     """
 
     registry: Registry

@@ -1,6 +1,6 @@
-"""The engine of a run that this process holds, by the run's kind.
+"""Engine of a claimed run, chosen by the run's kind.
 
-A new kind of run is an engine in ``agents.loop``, what builds it, and a line in ``ENGINES``
+A new kind of run needs an engine in ``agents.loop``, a builder, and a line in ``ENGINES``
 (``docs/contributing/add-a-kind-of-run.md``).
 """
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class EngineDependencies:
-    """What the engines of a process are built from."""
+    """Sources from which the engines of a process are built."""
 
     def __init__(
         self, pool: Pool, dependencies: RuntimeDependencies, stopped: StoppedTools
@@ -48,7 +48,7 @@ class EngineDependencies:
         self._stopped = stopped
 
     async def toolbox(self, active: ActiveRun, definition: AgentDefinition) -> RunToolbox:
-        """Return the tools that a run's version was given."""
+        """Return the toolbox of a run's version."""
         dependencies, claimed = self.dependencies, active.claimed
         offer = offered_tools(
             definition, dependencies.registry, is_child=claimed.parent_id is not None
@@ -76,7 +76,7 @@ Build = Callable[["ActiveRun", EngineDependencies], Awaitable["Engine"]]
 
 
 async def build_agent(active: ActiveRun, sources: EngineDependencies) -> AgentEngine:
-    """Build the engine of an agent's run: its model within its budgets, and its tools."""
+    """Build the engine of an agent's run, with its budgeted model and its tools."""
     dependencies, claimed = sources.dependencies, active.claimed
     definition = await sources.agents.get(claimed.version_id)
     toolbox = await sources.toolbox(active, definition)

@@ -1,4 +1,4 @@
-"""The living process that works on a local run tree."""
+"""Process that executes a local run tree."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def executor_of(root_id: UUID) -> str | None:
-    """Return the living process, as ``host:pid``, that last worked on a local tree.
+    """Return the live process, as ``host:pid``, that last executed a local tree.
 
     None: the process has ended.
     """
@@ -29,7 +29,7 @@ def executor_of(root_id: UUID) -> str | None:
     there = WorkerHeartbeat.objects.alive().filter(name=last, home=Placement.LOCAL)
     holding = there.extra(
         where=[
-            # Killed a moment ago it still beats by its row, but the kernel let go of its lock.
+            # Just after a kill the row is still fresh, but the kernel has freed the lock.
             "EXISTS (SELECT 1 FROM pg_locks l JOIN pg_database d ON d.oid = l.database"
             " WHERE l.locktype = 'advisory' AND l.granted AND d.datname = current_database()"
             " AND l.classid = %s::oid AND l.objid = agents_workerheartbeat.id::oid)",

@@ -1,4 +1,4 @@
-"""Standing permissions ("always allow"), looked up when a call would else wait for a person."""
+"""Standing permissions ("always allow"), looked up before a call waits for a person."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from agents.runs.claims import ClaimedRun
     from agents.runtime.toolbox import GrantLookup
 
-# Who asked for approval of every call meant the agent's standing permissions as well: then only
-# those count that were given for this very tree.
+# A run that requires approval of every call overrides the agent's standing permissions: only those
+# granted for its own tree count.
 _QUERY = """
     SELECT id FROM agents_grant g
     WHERE agent_id = %s AND tool = %s AND definition_hash = %s AND revoked_at IS NULL
@@ -25,7 +25,7 @@ _QUERY = """
 
 
 def grant_lookup(pool: Pool, agent_id: int, claimed: ClaimedRun) -> GrantLookup:
-    """The lookup for one run; who gave a permission must still have the right to."""
+    """Return the lookup for one run; the person who granted must still have the right to."""
     roles = roles_with(DECIDE)
 
     async def look(tool: str, definition_hash: str) -> int | None:

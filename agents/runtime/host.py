@@ -1,7 +1,7 @@
-"""Builds this process's runtime from the settings, and starts and stops all of it together.
+"""Hosts that build, start and stop a process's runtime from the settings.
 
-Two hosts: a fleet worker's, which Celery rings, and a local one (``heartbit run``), which needs no
-broker. Build them on the process's loop.
+There are two: that of a fleet worker, woken by Celery, and a local one (``heartbit run``), which
+needs no broker. Build them on the process's loop.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ TOOL_THREADS = 16
 
 
 def has_explicit_model(environ: Mapping[str, str]) -> bool:
-    """Whether the environment names a model; that a key lies there is no wish."""
+    """Return True if the environment sets a model; a key alone does not count."""
     return bool(variables.PROVIDER.read(environ) or variables.MODEL.read(environ))
 
 
@@ -120,12 +120,12 @@ class Host(ABC):
         )
 
     async def start(self) -> None:
-        """Register the process, then sweep."""
+        """Register the process and start the sweeper."""
         await self.process.start()
         self._sweeper.start()
 
     async def stop(self) -> None:
-        """Hand back what is held and close everything, in the opposite order."""
+        """Release all runs and close everything in reverse order."""
         await asyncio.to_thread(self._sweeper.stop)
         await self.process.stop()
         await self._providers.aclose()
@@ -134,11 +134,11 @@ class Host(ABC):
 
     @abstractmethod
     def _free_slots(self) -> int:
-        """How many of the fleet's runs it could start now."""
+        """Return the number of fleet runs that the process could start now."""
 
 
 class FleetHost(Host):
-    """The host of a Celery worker process: rung by the broker, seen through Valkey."""
+    """Host of a Celery worker process: woken by the broker, with live output in Valkey."""
 
     def __init__(self, *, queues: tuple[str, ...], slots: int) -> None:
         self._slots = slots
@@ -158,14 +158,14 @@ class FleetHost(Host):
         )
 
     async def stop(self) -> None:
-        """Also write what is left of the live output."""
+        """Stop, and write the remaining live output."""
         await super().stop()
         self._waker.close()
         await self._publisher.flush()
         await self._valkey.aclose()
 
     async def check_readiness(self) -> dict[str, str]:
-        """Return the state of everything that taking a run needs, by name."""
+        """Return the state of everything needed to claim a run, by name."""
         return await check_readiness(self.process, self._valkey)
 
     def _free_slots(self) -> int:
@@ -176,10 +176,10 @@ class FleetHost(Host):
 
 
 class LocalHost(Host):
-    """The host of a stand-alone process: same engine, same journal, no broker.
+    """Host of a stand-alone process: same engine, same journal, no broker.
 
     Attributes:
-        window: The process's live output; readers follow it directly.
+        window: Live output of the process; readers follow it directly.
     """
 
     def __init__(self, *, slots: int) -> None:
@@ -198,9 +198,9 @@ class LocalHost(Host):
         self._waker.connect(self.process.execute)
 
     def execute(self, run_id: UUID) -> None:
-        """Start a local run in this process, and look after its tree from now on."""
+        """Start a local run in this process, and take care of its tree from now on."""
         self.process.adopt(run_id)
         self._waker.wake(Child(run_id, ""))
 
     def _free_slots(self) -> int:
-        return 0  # it looks for no work but its own
+        return 0  # it claims no fleet runs

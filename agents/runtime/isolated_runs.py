@@ -1,8 +1,8 @@
-"""Try a suspect alone: one run in a process of its own, where it can harm no neighbour.
+"""Isolated execution of a suspect run in a process of its own, where it harms no other run.
 
-A run is suspicious once its workers died often without its getting any further. The child is a
-worker like any other, with one slot, its own heartbeat row and lock: when the run kills it, a
-sweeper finds that it died with this run alone in its hands.
+A run is suspect once its workers crashed often without progress. The child is an ordinary worker
+with one slot, its own heartbeat row and lock: if the run kills the child, a sweeper finds that the
+child was lost while it held only this run.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 
 class IsolatedRunner:
-    """One at a time: each needs the memory of a worker."""
+    """Runner of suspect runs, one at a time because each child needs the memory of a worker."""
 
     def __init__(self) -> None:
         self._busy = self._leaving = False
@@ -32,12 +32,12 @@ class IsolatedRunner:
         self._turned_away: set[UUID] = set()
 
     async def __call__(self, run_id: UUID) -> Sequence[UUID]:
-        """Work one slice of the run in a child process; returns when it has ended.
+        """Run one slice in a child process and return once it has ended.
 
-        While another one is at work it returns at once: a slot that waited here would serve nobody.
+        If another child is running, return at once: a slot that waited here would be idle.
 
         Returns:
-            The runs that were turned away meanwhile; ring them, or a sweep does some seconds later.
+            Runs that were refused meanwhile; wake them, else a sweep does after some seconds.
         """
         if self._busy or self._leaving:
             self._turned_away.add(run_id)
@@ -51,7 +51,7 @@ class IsolatedRunner:
         return waiting
 
     def leave(self) -> None:
-        """Start none any more; the one at work is told to hand its run back."""
+        """Start no more children, and ask the running one to release its run."""
         self._leaving = True
         self._tell()
 
@@ -65,7 +65,7 @@ class IsolatedRunner:
         try:
             code = await self._child.wait()
         except asyncio.CancelledError:
-            # Never killed: that would be a death alone, and it has a time to drain of its own.
+            # Not killed: that would count as the suspect's crash, and the child drains by itself.
             self._tell()
             await self._child.wait()
             raise

@@ -1,15 +1,14 @@
-"""The limits of provider accounts, shared by all workers through Valkey.
+"""Rate limits of provider accounts, shared by all workers through Valkey.
 
-One hash an account, ``heartbit:limit:{account}``, holds three moments of the server's clock: when
-its bucket of requests is full again, the same of its tokens, and the end of a pause. It expires
-when all three have passed. ``agents.llm.wrappers.bucket`` explains the arithmetic.
+One hash an account, ``heartbit:limit:{account}``, holds three times of the server's clock: when
+its request bucket and its token bucket are full again, and the end of a pause. It expires when all
+three have passed. ``agents.llm.wrappers.bucket`` explains the arithmetic.
 
 * An account with limits costs one round trip a reservation and one a settlement.
-* An account without limits is looked at for a pause at most once a second a process, whatever the
-  number of calls; so another worker's pause is learnt of up to a second late. A pause that this
-  process asked for holds here at once.
-* Availability over precision: while Valkey is away calls go unlimited, but for the pauses this
-  process knows of. A call waits for Valkey at most one second; then it is left alone for five.
+* A process checks an account without limits for a pause at most once a second, whatever the number
+  of calls; so it learns of another worker's pause up to a second late. Its own pauses hold at once.
+* Availability over precision: while Valkey is down calls are unlimited, except for the pauses this
+  process knows of. A call waits for Valkey at most one second; then Valkey is not asked for five.
 """
 
 from __future__ import annotations
@@ -100,25 +99,25 @@ return text(paused - now)
 
 
 def limit_key(account: str) -> str:
-    """The account's hash in Valkey."""
+    """Return the key of the account's hash in Valkey."""
     return f"heartbit:limit:{account}"
 
 
 @dataclass(slots=True)
 class _Pause:
-    """What this process knows of an account's pause, by its own clock."""
+    """Pause of an account as this process knows it, by its own clock."""
 
     until: float = 0.0
     look_again: float = 0.0
 
 
 class ValkeyLimiter:
-    """The ``Limiter`` of a fleet; see the module for what it costs and what it leaves."""
+    """``Limiter`` of a fleet; the module describes its cost and its inaccuracies."""
 
     def __init__(self, client: Redis, *, clock: Callable[[], float] = time.monotonic) -> None:
         """Take the loop's client (strings out, as ``agents.live.valkey.connect`` makes it).
 
-        ``clock`` is only for this process's own waits; limits go by the server's clock.
+        ``clock`` is only for this process's own waits; limits use the server's clock.
         """
         self._clock = clock
         self._reserve = client.register_script(RESERVE)
@@ -132,7 +131,7 @@ class ValkeyLimiter:
         )
 
     async def reserve(self, account: str, limits: Limits, tokens: int, *, max_wait: float) -> float:
-        """See ``Limiter.reserve``; 0 while Valkey is away."""
+        """See ``Limiter.reserve``; 0 while Valkey is down."""
         known = self._pauses.setdefault(account, _Pause())
         left = known.until - self._clock()
         if left > max_wait:
@@ -156,7 +155,7 @@ class ValkeyLimiter:
         await self._call(self._pause, account, seconds)
 
     async def _look(self, account: str, known: _Pause) -> float:
-        """Return the seconds left of a pause; asks Valkey at most once a second."""
+        """Return the seconds left of a pause; ask Valkey at most once a second."""
         now = self._clock()
         if now >= max(known.look_again, known.until):
             known.look_again = now + LOOK_SECONDS  # first, so that one call of many asks
@@ -165,7 +164,7 @@ class ValkeyLimiter:
         return max(0.0, known.until - self._clock())
 
     async def _call(self, script: AsyncScript, account: str, *arguments: float) -> float | None:
-        """Run a script; None when Valkey is away."""
+        """Run a script; return None while Valkey is down."""
         async with self._turns, self._guard.attempt() as there:
             if there:
                 return float(await script(keys=[limit_key(account)], args=arguments))

@@ -1,4 +1,4 @@
-"""The model of a run: an adapter with the account's key, in limiter, breaker, retry, fallback."""
+"""Model of a run: an adapter with the account's key in limiter, breaker, retry and fallback."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ logger = logging.getLogger(__name__)
 LOCAL = "local"
 KEEP = 256
 
-# The workspace's enabled account with a provider, if it has one.
+# Returns the workspace's enabled account with a provider, if it has one.
 AccountOf = Callable[[str], Awaitable[Account | None]]
 
 
 class Models:
-    """Puts models together; adapters are kept as long as their account is unchanged.
+    """Builder of models; adapters are cached while their account is unchanged.
 
-    The local one is looked up every time: its server may have moved.
+    The local model's URL is looked up every time, because its server may have moved.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Models:
         limiter: Limiter,
         breaker: Breaker | None = None,
     ) -> None:
-        """``guarded`` is for accounts whose base URL somebody typed in; no breaker: none opens."""
+        """Take the clients; ``guarded`` is for base URLs typed by users, no breaker never opens."""
         self._client = client
         self._guarded = guarded
         self._local_url = local_url
@@ -63,12 +63,12 @@ class Models:
     async def get(
         self, names: tuple[str, ...], retry: RetryPolicy, account_of: AccountOf
     ) -> ChatModel:
-        """The model of a run.
+        """Return the model of a run.
 
         Args:
-            names: ``provider:model``; after the first, those to fall back to.
-            retry: How each is asked again.
-            account_of: The workspace's accounts.
+            names: ``provider:model`` of the model, then of its fallbacks.
+            retry: Retry policy of each model.
+            account_of: Looks up the workspace's accounts.
 
         Raises:
             ConfigurationError: A provider is unknown, or its key is missing or cannot be read.
@@ -77,12 +77,12 @@ class Models:
         for name in names[1:]:
             try:
                 models.append(await self._one(name, retry, account_of))
-            except ConfigurationError as error:  # what only might be needed ends no run
+            except ConfigurationError as error:  # a missing fallback must not fail the run
                 logger.warning("%s is left out as a fallback: %s", name, error)
         return models[0] if len(models) == 1 else FallbackModel(tuple(models))
 
     async def strong(self, definition: AgentDefinition, account_of: AccountOf) -> ChatModel | None:
-        """The model that takes over from a run's own; None when there is none that works."""
+        """Return the stronger model of a definition; None if there is none or it is unusable."""
         if not definition.strong_model:
             return None
         names = (definition.strong_model, *definition.fallback_models)
@@ -124,7 +124,7 @@ class Models:
         model = factory.create(
             name,
             client=self._guarded if typed else self._client,
-            # Where somebody typed the address, nothing of the operator's goes along.
+            # Nothing of the operator's environment goes to an address that a user typed.
             environ={} if typed else os.environ,
             key=account.key if account is not None else None,
             base_url=account.base_url if account is not None else None,
@@ -140,6 +140,6 @@ def _limits(account: Account) -> Limits:
 
 
 def _is_metered(provider: str) -> bool:
-    """Whether somebody counts the calls: a server of one's own has no account to pause."""
+    """Return True unless the provider is one's own server, which has no account to pause."""
     known = PROVIDERS.get(provider)
     return known is None or known.pricing != "free"

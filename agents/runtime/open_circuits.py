@@ -1,4 +1,4 @@
-"""The open circuits of provider accounts, for people to see and to close."""
+"""Open circuit breakers of provider accounts, for the admin."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OpenCircuit:
-    """A circuit that is open, for people to see.
+    """An open circuit.
 
     Attributes:
-        openings: How often it opened since a call last succeeded.
-        seconds_left: Until one call tries; 0: it may, or does already.
+        openings: Number of openings since the last successful call.
+        seconds_left: Seconds until the next probe; 0: a probe is due or in flight.
     """
 
     openings: int
@@ -27,10 +27,10 @@ class OpenCircuit:
 
 
 def open_circuits(url: str, accounts: Sequence[str]) -> dict[str, OpenCircuit]:
-    """Those of the accounts whose circuits are open; blocks, and is for the admin.
+    """Return the open circuits among those of the accounts. Blocks.
 
     Raises:
-        RedisError: Valkey is away.
+        RedisError: Valkey is down.
     """
     if not accounts:
         return {}
@@ -49,10 +49,10 @@ def open_circuits(url: str, accounts: Sequence[str]) -> dict[str, OpenCircuit]:
 
 
 def close_circuit(url: str, account: str) -> None:
-    """Let calls go again, whatever was seen before; blocks, and is for the admin.
+    """Close an account's circuit and delete its failures. Blocks.
 
     Raises:
-        RedisError: Valkey is away.
+        RedisError: Valkey is down.
     """
     with _client(url) as client:
         client.delete(breaker_key(account))

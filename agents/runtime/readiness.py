@@ -1,4 +1,4 @@
-"""Readiness of a worker process: reasons for which it can take no runs now."""
+"""Readiness of a worker process to claim runs."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
     from agents.runtime.run_executor import RunExecutor
 
-#: Seconds within which the database and the broker each have to answer.
+#: Timeout of the database and of the broker, each.
 ANSWER_SECONDS: Final = 2.0
 OK: Final = "ok"
 
 
 async def check_readiness(process: RunExecutor, broker: Redis) -> dict[str, str]:
-    """Return the state of everything that taking a run needs, `ok` or a reason, by name."""
+    """Return the state of everything needed to claim a run, `ok` or a reason, by name."""
     database, valkey = await asyncio.gather(_answer(process.ping()), _answer(broker.ping()))
     return {
         "registration": OK if process.control.is_proven else "missing",

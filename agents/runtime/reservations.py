@@ -1,10 +1,10 @@
-"""What model calls under way have reserved of budgets: in Valkey for a fleet, or in one process.
+"""Reservations of budgets by model calls in flight: in Valkey for a fleet, or in one process.
 
-One hash a budget, ``heartbit:budget:{id}``, holds for each run that is calling a model when its
-reservation lapses (by the server's clock), its tokens, and its money in billionths of a dollar. A
-killed worker's reservations lapse by themselves; living ones are renewed.
+One hash a budget, ``heartbit:budget:{id}``, holds for each run with a call in flight the expiry of
+its reservation (by the server's clock), its tokens, and its money in billionths of a dollar. A
+killed worker's reservations expire; those of live workers are renewed.
 
-While Valkey is away nobody sees others' reservations: the settled figures alone count.
+While Valkey is down others' reservations are not visible: only the spent amounts count.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 _NANO = Decimal(1_000_000_000)
 
-# KEYS: budgets. ARGV: the holder, seconds, tokens, nanodollars. Tokens and money of all others.
+# KEYS: budgets. ARGV: holder, seconds, tokens, nanodollars. Returns all others' tokens and money.
 _PUT = """
 local time = redis.call('TIME')
 local now = time[1] + time[2] / 1000000
@@ -52,28 +52,28 @@ return held
 
 
 class Reservations(Protocol):
-    """Who has reserved how much of which budget."""
+    """Reservations by budget and holder."""
 
     async def put(
         self, budgets: Sequence[int], holder: str, amount: Amount, *, seconds: float
     ) -> dict[int, Amount]:
-        """Reserve, in place of what the holder had; it lapses after so many seconds.
+        """Replace the holder's reservation; it expires after ``seconds``.
 
         Returns:
-            What others have reserved of each budget at this moment.
+            Amount that others have reserved of each budget now.
         """
         ...
 
     async def drop(self, budgets: Sequence[int], holder: str) -> None:
-        """Give back what the holder had."""
+        """Delete the holder's reservations."""
         ...
 
 
 class LocalReservations:
-    """The ``Reservations`` of one process."""
+    """``Reservations`` of one process."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
-        """``clock`` tells the time in seconds, from any beginning."""
+        """Take a clock of seconds with any origin."""
         self._clock = clock
         self._held: dict[int, dict[str, tuple[float, Amount]]] = {}
 
@@ -99,10 +99,10 @@ class LocalReservations:
 
 
 class ValkeyReservations:
-    """The ``Reservations`` of a fleet."""
+    """``Reservations`` of a fleet."""
 
     def __init__(self, client: Redis, *, clock: Callable[[], float] = time.monotonic) -> None:
-        """Take the loop's client (strings out); reservations go by the server's clock."""
+        """Take the loop's client (strings out); reservations use the server's clock."""
         self._client = client
         self._put = client.register_script(_PUT)
         self._guard = ValkeyGuard(
@@ -112,7 +112,7 @@ class ValkeyReservations:
     async def put(
         self, budgets: Sequence[int], holder: str, amount: Amount, *, seconds: float
     ) -> dict[int, Amount]:
-        """See ``Reservations.put``; nobody has reserved anything while Valkey is away."""
+        """See ``Reservations.put``; others have reserved nothing while Valkey is down."""
         keys = [budget_key(budget) for budget in budgets]
         nanos = int((amount.usd * _NANO).to_integral_value())
         others = dict.fromkeys(budgets, Amount())
@@ -133,7 +133,7 @@ class ValkeyReservations:
 
 
 def budget_key(budget: int) -> str:
-    """The budget's hash in Valkey."""
+    """Return the key of the budget's hash in Valkey."""
     return f"heartbit:budget:{budget}"
 
 

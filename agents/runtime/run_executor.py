@@ -1,7 +1,7 @@
-"""A process that executes runs: its pools and clients, what it holds, and how a slice goes.
+"""Claiming and execution of runs in one process: its pools, its claimed runs and their slices.
 
-Everything here lives on the process's one loop. ``execute`` is the only way in: a nudge names a
-run, the claim decides.
+Everything here lives on the process's one loop. ``execute`` is the only entry point: a wake-up
+names a run, the claim decides.
 """
 
 from __future__ import annotations
@@ -60,18 +60,17 @@ _QUEUED = """
 
 @dataclass(frozen=True, slots=True)
 class ExecutorConfig:
-    """What a process is told once.
+    """Configuration of a run executor.
 
     Attributes:
-        database_url: For the journal's pool.
-        direct_url: For the control session; never through a transaction pooler.
-        home: Whose runs it executes.
-        queues: The fleet queues it serves.
-        slots: How many runs it holds at most.
-        lease_seconds: Silent for longer than this, it counts as dead.
-        default_model: ``provider:model`` for runs that name none, nor their workspace.
-        explicit_model: The same whatever their workspace names, when the environment says so.
-        drain_seconds: How long a shutdown waits for the effects under way.
+        database_url: Connection of the journal's pool.
+        direct_url: Connection of the control session; never through a transaction pooler.
+        slots: Largest number of runs held at once.
+        lease_seconds: Time without a heartbeat after which the process counts as lost.
+        default_model: ``provider:model`` for runs without a model of their own or their
+            workspace's.
+        explicit_model: ``provider:model`` from the environment, which overrides the workspace's.
+        drain_seconds: Longest wait of a shutdown for running effects.
     """
 
     database_url: str
@@ -86,7 +85,7 @@ class ExecutorConfig:
 
 
 class RunExecutor:
-    """Executes runs until it is stopped."""
+    """Executor of runs, until it is stopped."""
 
     def __init__(self, configuration: ExecutorConfig, dependencies: RuntimeDependencies) -> None:
         self.configuration = configuration
@@ -110,24 +109,24 @@ class RunExecutor:
         )
 
     def adopt(self, root_id: UUID) -> None:
-        """Take care of a local run and its tree: no other process does."""
+        """Take care of a local run and its tree, which no other process does."""
         self._roots.add(root_id)
 
     @property
     def in_flight(self) -> int:
-        """How many runs it holds now."""
+        """Number of runs held now."""
         return len(self._active)
 
     @property
     def is_draining(self) -> bool:
-        """True once the process claims nothing more."""
+        """True once the process claims no more runs."""
         return self._draining.is_set()
 
     async def ping(self) -> None:
-        """Ask the database for an answer.
+        """Query the database.
 
         Raises:
-            psycopg.Error: There was none.
+            psycopg.Error: The database did not answer.
         """
         await self._rows("SELECT 1", ())
 
@@ -139,7 +138,7 @@ class RunExecutor:
         notify(EVERYWHERE, "fleet")
 
     async def stop(self) -> None:
-        """Hand back what is held, then sign off."""
+        """Release all runs, then sign off."""
         await self.drain()
         await self.control.stop()
         notify(EVERYWHERE, "fleet")
@@ -147,9 +146,10 @@ class RunExecutor:
         self._dependencies.executor.shutdown(wait=False, cancel_futures=True)
 
     async def drain(self) -> None:
-        """Claim nothing more and give every held run back to the queue.
+        """Claim no more runs and release every run to the queue.
 
-        At once, but for those with an effect under way: they have ``drain_seconds`` to end it.
+        Runs without a running effect are released at once; effects have ``drain_seconds`` to
+        finish.
         """
         self._draining.set()
         self._dependencies.run_isolated.leave()
@@ -162,15 +162,15 @@ class RunExecutor:
             await asyncio.wait(tasks, timeout=self.configuration.drain_seconds)
 
     async def execute(self, run_id: UUID, task_id: str, *, alone: bool = False) -> str:
-        """Serve a nudge: claim the run, or another one, and work one slice of it.
+        """Handle a wake-up: claim the run, or another one, and run one slice of it.
 
         Args:
-            run_id: Who is to be looked at.
-            task_id: For the journal: Celery's.
-            alone: This process works on that run and no other, so it may be a suspect.
+            run_id: Run that the wake-up names.
+            task_id: Id of the Celery task, for the journal.
+            alone: True if this process executes no other run, so the run may be a suspect.
 
         Returns:
-            What became of the slice, for the task's log.
+            Outcome of the slice, for the task's log.
         """
         if self._draining.is_set() or not self.control.worker_id:
             return "not now"  # the run is still queued; a sweep rings again
@@ -223,7 +223,7 @@ class RunExecutor:
         )
 
     async def _forget_checkpoint(self, claimed: ClaimedRun) -> str:
-        """Hand a run back without its checkpoint, which cannot be read: the journal can."""
+        """Release a run without its checkpoint, which cannot be decoded; the journal can."""
         logger.exception("the checkpoint of run %s cannot be read: it is forgotten", claimed.id)
         await self._rows(_FORGET, (claimed.id,))
         await self._rows(
@@ -249,11 +249,11 @@ class RunExecutor:
         return active
 
     async def _reconcile(self) -> None:
-        """Compare what the database says this process holds with what it works on.
+        """Compare the runs that the database says this process holds with its slices.
 
-        A claim whose answer was lost, or a slice that ended in a way nobody foresaw, leaves a run
-        in the name of a process that lives. It is handed back when two looks in a row find it. A
-        cancel whose notice was missed is found here as well.
+        A claim whose answer was lost, or a slice that ended unexpectedly, leaves a run in the name
+        of a live process. It is released when two checks in a row find it. A cancel whose notice
+        was missed is found here as well.
         """
         await self._look_for_stopped_tools()
         rows = await self._rows(_HELD, (self.control.worker_id,))
@@ -281,7 +281,7 @@ class RunExecutor:
         self._stopped_tools.update(await self._rows(STOPPED_TOOLS, ()))
 
     async def _ring(self, runs: Sequence[UUID]) -> None:
-        """Ring those of the runs that are still queued."""
+        """Wake those of the runs that are still queued."""
         if not runs:
             return
         try:
@@ -291,7 +291,7 @@ class RunExecutor:
             logger.warning("the database is away (%s): a sweep rings", error)
 
     async def _ring_next(self, workspace_id: int) -> None:
-        """Ring a run of a limited workspace: its nudge may have come while there was no room."""
+        """Wake a run of a limited workspace, whose own wake-up may have come while it was full."""
         try:
             parameters = (workspace_id, list(self.configuration.queues))
             for row in await self._rows(_NEXT, parameters):
@@ -310,7 +310,7 @@ class RunExecutor:
             return await (await connection.execute(query, parameters)).fetchall()
 
     def _committed(self, active: ActiveRun, outcome: str) -> None:
-        """What may happen only once the slice's last transaction is durable."""
+        """Publish what may be known only once the slice's last transaction is durable."""
         lease, claimed = active.lease, active.claimed
         notify(claimed.workspace_id, "runs")
         # A run that a worker holds has no open wait, so the end of a slice never closes one.

@@ -1,4 +1,4 @@
-"""Work on one slice of a run that this process holds, whatever becomes of it."""
+"""Execution of one slice of a claimed run, including its failures."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CHECKPOINT_EVENTS = 200  # so many events since the last checkpoint are worth an
 
 
 class SliceRunner:
-    """How a process works on what it holds."""
+    """Runner of slices."""
 
     def __init__(
         self, pool: Pool, dependencies: RuntimeDependencies, stopped: StoppedTools
@@ -41,10 +41,10 @@ class SliceRunner:
         self._sources = EngineDependencies(pool, dependencies, stopped)
 
     async def run(self, active: ActiveRun) -> str:
-        """Work until the slice is over; what became of it.
+        """Run until the slice is over and return its outcome.
 
         Raises:
-            LeaseLostError: Another worker has the run.
+            LeaseLostError: Another worker has claimed the run.
             asyncio.CancelledError: Celery stopped the task; the run is queued again.
         """
         try:
@@ -83,7 +83,7 @@ class SliceRunner:
         return outcome
 
     async def _fold(self, active: ActiveRun) -> str:
-        """Fold the journal; what became of the slice when it cannot be, else empty."""
+        """Fold the journal; return the slice's outcome if that fails, else an empty string."""
         state = active.journaled.state
         try:
             history = active.claimed.history()
@@ -101,7 +101,7 @@ class SliceRunner:
         return ""
 
     async def _leave_to_newer(self, active: ActiveRun, why: str) -> str:
-        """Hand over a run that the new workers of a rolling deploy can execute."""
+        """Release a run that the newer workers of a rolling deploy can execute."""
         logger.warning("run %s %s", active.claimed.id, why)
         await active.lease.release("worker too old", delay_seconds=TOO_OLD_DELAY_SECONDS)
         return "handed over"
@@ -130,7 +130,7 @@ class SliceRunner:
         return "lease lost"
 
     async def _cut_off(self, active: ActiveRun, engine: Engine | None, reason: str) -> str:
-        """Hand a run over whose model call may have been under way."""
+        """Release a run whose model call may have been in flight."""
         if engine is not None:
             await engine.record_interrupted()
         return await self._hand_over(active, reason)
@@ -143,7 +143,7 @@ class SliceRunner:
         return "handed over"
 
     async def _checkpoint(self, active: ActiveRun) -> None:
-        """Keep the fold of a long journal. The run is not held any more: the state is final."""
+        """Store the fold of a long journal. The run is released, so the state is final."""
         state = active.journaled.state
         if state.folded_seq - active.claimed.checkpoint_seq < CHECKPOINT_EVENTS:
             return
@@ -154,7 +154,7 @@ class SliceRunner:
             logger.warning("no checkpoint of run %s (%s)", active.claimed.id, error)
 
     async def _outlast(self, active: ActiveRun) -> str:
-        """Wait for the database to come back, then hand the run over: its last write is unknown."""
+        """Wait for the database, then release the run, whose last write is unknown."""
         while active.stop_reason not in ("lease lost", "drain") and not self._pool.closed:
             try:
                 return await self._hand_over(active, "database was away")

@@ -1,7 +1,7 @@
-"""The tools that are stopped now, in a process's memory: no call asks the database.
+"""Disabled tools, kept in a process's memory so that calls need no query.
 
-Whoever stops a tool rings the control channel, and every process reads the few rows anew
-(``Process``); a beat does so too, for the notice that was missed.
+Disabling a tool notifies the control channel, and every process reads the few rows again
+(``RunExecutor``); a heartbeat does so too, in case the notice was missed.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ QUERY = (
 
 
 def refusal(tool: str, who: str) -> str:
-    """What a model is told of a call that is not run."""
+    """Return the text by which a model learns that a call was not run."""
     return f"The tool {tool} was stopped by {who}: go on without it, or say what cannot be done."
 
 
 class StoppedTools:
-    """What one process knows of them. Written on its loop, read from any thread."""
+    """Disabled tools of all workspaces. Written on the process's loop, read from any thread."""
 
     def __init__(self) -> None:
         self._refusals: Mapping[tuple[str, int | None], str] = {}
         self._under_way: dict[asyncio.Future[str], tuple[str, int]] = {}
 
     def update(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Take what ``QUERY`` found; calls under way of what is stopped now are told."""
+        """Store the rows of ``QUERY``, and stop running calls of tools that are now disabled."""
         self._refusals = {
             (row["tool"], row["workspace_id"]): refusal(
                 row["tool"], f"{row['by']} ({row['reason']})" if row["reason"] else row["by"]
@@ -47,13 +47,13 @@ class StoppedTools:
             self._tell(told, tool, workspace_id)
 
     def stop_reason(self, tool: str, workspace_id: int) -> str | None:
-        """The refusal of a stopped tool's call; None: it may be called."""
+        """Return the refusal of a disabled tool's call; None: it may be called."""
         refusals = self._refusals  # one look: it may be replaced meanwhile
         return refusals.get((tool, None)) or refusals.get((tool, workspace_id))
 
     @contextmanager
     def track_call(self, tool: str, workspace_id: int) -> Iterator[asyncio.Future[str]]:
-        """A call's time: what is yielded resolves to the refusal, should the tool be stopped."""
+        """Track a running call; yield a future of the refusal if the tool is disabled."""
         told: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._under_way[told] = (tool, workspace_id)
         self._tell(told, tool, workspace_id)
@@ -70,7 +70,7 @@ class StoppedTools:
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceStoppedTools:
-    """The same for the runs of one workspace."""
+    """Disabled tools as one workspace's runs see them."""
 
     tools: StoppedTools
     workspace_id: int

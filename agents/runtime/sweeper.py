@@ -1,7 +1,7 @@
-"""The sweeper: a thread that finds what nobody is looking after and queues it again.
+"""Sweeper: a thread that finds expired leases, lost wake-ups and expired waits.
 
-Every process has one. It needs nothing but Postgres: dead processes, lost doorbells and expired
-waits are all visible there. Several sweepers do not disturb each other.
+Every process has one. It needs only Postgres, where all of these are visible. Several sweepers do
+not disturb each other.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SETTLING_SECONDS = 2.0
 
 _SUSPECTS = """
     SELECT id, beat_at < clock_timestamp() - make_interval(secs => lease_seconds) AS stale,
-           -- Nobody can beat, or hold a lock, while the database is away; then all do at once.
+           -- While the database is down no worker has a heartbeat or a lock; then all reconnect.
            pg_postmaster_start_time() < clock_timestamp() - make_interval(secs => 2 * lease_seconds)
                AS settled
     FROM agents_workerheartbeat WHERE gone_at IS NULL AND id <> %s
@@ -68,18 +68,18 @@ _UNRUNG = """
 
 @dataclass(frozen=True, slots=True)
 class SweeperConfig:
-    """What a sweeper works with.
+    """Configuration of a sweeper.
 
     Attributes:
-        conninfo: Its own connection's address.
-        own_worker_id: The heartbeat row of its process, never suspected.
-        heartbeat_is_stable: Return True if its process has beaten on time for a lease. A judge that
-            was late itself may have been held up by what held up the others: a disk, a pooler, a
+        conninfo: Connection string of the sweeper's own connection.
+        own_worker_id: Returns the heartbeat row of its process, which is never suspected.
+        heartbeat_is_stable: Returns True if its process had heartbeats on time for a lease. A late
+            sweeper may share the cause with the workers it would declare lost: a disk, a pooler, a
             network.
-        free_slots: How many runs its process could start now.
-        wake: Tells the fleet that a run (id, queue) may start; null: it cannot from here.
-        home: Whose runs it asks more people about.
-        escalated: Has these people written to, about a wait.
+        free_slots: Returns the number of runs that its process could start now.
+        wake: Wakes a run (id, queue) of the fleet; None: this process cannot.
+        home: Placement of the runs whose approvals it escalates.
+        escalated: Sends mail about an escalated wait.
     """
 
     conninfo: str
@@ -95,7 +95,7 @@ class SweeperConfig:
 
 
 class Sweeper(threading.Thread):
-    """Sweeps until stopped; a database that is away is tried again at the next sweep."""
+    """Sweeper thread; a failed sweep, such as without a database, is repeated at the next pace."""
 
     def __init__(self, config: SweeperConfig) -> None:
         super().__init__(name="sweeper", daemon=True)
@@ -105,13 +105,13 @@ class Sweeper(threading.Thread):
         self._trusts_locks_at = 0.0
 
     def stop(self) -> None:
-        """End after the sweep under way."""
+        """Stop after the current sweep."""
         self._over.set()
         if self.is_alive():
             self.join(timeout=10)
 
     def run(self) -> None:
-        """Sweep at the set pace."""
+        """Sweep at the configured interval."""
         connection: psycopg.Connection[dict[str, object]] | None = None
         while not self._over.wait(self.pause_seconds()):
             try:
@@ -132,17 +132,17 @@ class Sweeper(threading.Thread):
             connection.close()
 
     def distrust_locks(self) -> None:
-        """Declare nobody dead by their lock for a while: they may be connecting again."""
+        """Ignore free locks for a while, because their owners may be reconnecting."""
         self._free.clear()
         self._trusts_locks_at = time.monotonic() + SETTLING_SECONDS
 
     def pause_seconds(self) -> float:
-        """Until the next sweep: runs of a process that seems dead do not wait for a whole pause."""
+        """Return the seconds until the next sweep, shorter while a worker seems lost."""
         every = self._config.every_seconds
         return min(every, SECOND_LOOK_SECONDS) if any(self._free.values()) else every
 
     def sweep(self, connection: psycopg.Connection[dict[str, object]]) -> None:
-        """Look once."""
+        """Sweep once."""
         runs: list[object] = []
         for worker_id in self._dead(connection):
             logger.warning("worker %s is dead: its runs are queued again", worker_id)
@@ -160,7 +160,7 @@ class Sweeper(threading.Thread):
             self._ring(connection, runs)
 
     def _expired(self, connection: psycopg.Connection[dict[str, object]]) -> list[UUID]:
-        """End the waits whose time has passed, and have more people asked; the runs to ring."""
+        """Expire and escalate overdue waits; return the runs to wake."""
         overdue = connection.execute(_OVERDUE).fetchone() or {}
         runs: list[UUID] = []
         if overdue["expired"]:
@@ -176,7 +176,7 @@ class Sweeper(threading.Thread):
         return runs
 
     def _ring(self, connection: psycopg.Connection[dict[str, object]], runs: list[object]) -> None:
-        """Ring what may start; whoever cannot leaves it to the next sweep of who can."""
+        """Wake the runs, or leave them to the next sweep of a process that can."""
         if self._config.wake is None:
             connection.execute(_UNRUNG, (runs,))
             return

@@ -1,4 +1,4 @@
-"""The tools of one run: what its version was given, behind the one pipeline."""
+"""Tools of one run: those of its version, behind the one pipeline."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_UNBOUND = BoundTool(name="", pinned="")  # delegating: nobody says anything special about it
+_UNBOUND = BoundTool(name="", pinned="")  # for delegating, which has no binding
 
-# The standing permission for a tool by its name and pinned hash, if there is one.
+# Returns the standing permission for a tool by its name and pinned hash, if there is one.
 GrantLookup = Callable[[str, str], Awaitable[int | None]]
-# Who let a call run by deciding the wait of that key, and may not decide it any more.
+# Returns the approver who decided the wait of that key and has lost the right to decide.
 RevokedRightLookup = Callable[[str], Awaitable[str | None]]
 
 
 @dataclass(frozen=True, slots=True)
 class OfferedTools:
-    """The tools of one run by name, in a stable order, with the hash each was published with."""
+    """Tools of one run by name, in a stable order, with their published hashes."""
 
     specs: dict[str, ToolSpec]
     hashes: dict[str, str]
@@ -57,13 +57,13 @@ def offered_tools(
 ) -> OfferedTools:
     """Return the tools that a run of this version is offered.
 
-    A tool whose definition changed since the version was published is left out: what the model is
-    offered is exactly what was published. A sub-agent cannot delegate (the hierarchy is flat).
+    A tool whose definition changed since the version was published is left out: the model is
+    offered exactly what was published. A sub-agent cannot delegate (the hierarchy is flat).
 
     Args:
-        definition: Of the version.
-        tools: By name. A process that calls them gives its registry; one that only shows or reads
-            calls ``tools.catalogue.catalogue``.
+        definition: Definition of the version.
+        tools: Tools by name. A process that calls them passes its registry; one that only shows or
+            reads calls ``tools.catalogue.catalogue``.
         is_child: True for a sub-agent's run.
     """
     offer = OfferedTools({}, {})
@@ -86,7 +86,7 @@ def offered_tools(
 
 
 def _with_defaults(spec: ToolSpec, defaults: Mapping[str, Any]) -> ToolSpec:
-    """The tool as an agent has it: the model need not give what its binding gives."""
+    """Return the tool with the binding's defaults, which the model may omit."""
     if not defaults:
         return spec
     required = [name for name in spec.parameters.get("required", ()) if name not in defaults]
@@ -94,7 +94,7 @@ def _with_defaults(spec: ToolSpec, defaults: Mapping[str, Any]) -> ToolSpec:
 
 
 def approval_policy(definition: AgentDefinition, offer: OfferedTools, *, approve: bool) -> Policy:
-    """Which calls a person is asked about: as the run wishes, else the tool, else the agent."""
+    """Return the policy for approvals: the run's, else the tool's, else the agent's."""
     bound = {tool.name: tool for tool in definition.tools}
 
     def policy(spec: ToolSpec, arguments: Mapping[str, Any]) -> RequireApproval | None:
@@ -110,7 +110,7 @@ def approval_policy(definition: AgentDefinition, offer: OfferedTools, *, approve
                     f"{definition.name} asks before it uses tools that have an effect."
                 )
             case "when" if tool is not None and tool.approval_when is not None:
-                # A rule that cannot be judged is no permission.
+                # A rule that cannot be evaluated requires approval.
                 if fits(tool.approval_when, dict(arguments)) is not False:
                     return RequireApproval(
                         f"{definition.name} asks before it uses {spec.name} like this."
@@ -127,7 +127,7 @@ def _answered(found: PendingApprovalCall | ToolResult | PreparedCall) -> ToolRes
 
 
 class RunToolbox:
-    """Implements the loop's ``Toolbox`` port for one run."""
+    """Implementation of the loop's ``Toolbox`` port for one run."""
 
     def __init__(
         self,
@@ -141,17 +141,17 @@ class RunToolbox:
         lost: RevokedRightLookup,
         stopped: WorkspaceStoppedTools,
     ) -> None:
-        """Take what the run is offered, and how people's words are looked up.
+        """Take the run's tools and the lookups of permissions.
 
         Args:
-            offer: Its tools.
-            definition: Of its version.
-            approve: Every call waits for a person.
-            context: What each call is told of its run.
-            executor: For tools that are plain functions.
-            granted: Looks for a standing permission.
-            lost: Looks whether a decision's makers have lost the right to it.
-            stopped: The tools that nobody may call now, whatever was allowed before.
+            offer: Tools of the run.
+            definition: Definition of its version.
+            approve: True if every call needs approval.
+            context: Builds the context of a call from its id.
+            executor: Executor of tools that are plain functions.
+            granted: Looks up a standing permission.
+            lost: Looks up an approver who lost the right to decide.
+            stopped: Tools that are disabled now, whatever was approved before.
         """
         self._specs = offer.specs
         self._hashes = offer.hashes
@@ -169,24 +169,24 @@ class RunToolbox:
         )
 
     def definitions(self) -> tuple[ToolDefinition, ...]:
-        """What the model is offered, in a stable order."""
+        """Return the tools that the model is offered, in a stable order."""
         return self._offered
 
     def examples(self) -> tuple[Message, ...]:
-        """Worked calls, when the run may delegate."""
+        """Return example calls if the run may delegate."""
         if delegation.NAME not in self._specs:
             return ()
         return delegation.examples([name for name, _ in self._definition.team])
 
     def effect(self, name: str) -> str:
-        """The effect class of the tool that ``name`` resolves to; empty when there is none."""
+        """Return the effect class of the tool that ``name`` resolves to, or an empty string."""
         spec = resolve(self._specs, name)
         return spec.effect.value if spec is not None else ""
 
     async def prepare(
         self, call_id: str, call: ToolCall, approved: ApprovedCall | None
     ) -> ReadyCall | ToolResult | ApprovalRequested:
-        """Everything before a call acts; see ``pipeline.prepare``."""
+        """Check a call before it runs; see ``pipeline.prepare``."""
         context = self._context(call_id)
         if approved is not None:
             return self._decided(call, context, approved)
@@ -194,8 +194,7 @@ class RunToolbox:
         if not isinstance(found, PendingApprovalCall):
             return ReadyCall(found) if isinstance(found, PreparedCall) else found
         bound = self._bound.get(found.spec.name, _UNBOUND)
-        # What several people have to approve, the standing word of one does not allow; and nobody
-        # answers a question beforehand.
+        # One person's standing permission cannot replace several approvals, or answer a question.
         is_question = found.spec.answer_parameter is not None
         alone = bound.required_approvals == 1 and not bound.approver_group and not is_question
         pinned = self._hashes[found.spec.name]
@@ -226,11 +225,11 @@ class RunToolbox:
         )
 
     async def lapsed(self, call_id: str, key: str) -> DecisionLapsed | None:
-        """Why what people decided about a call does not let it run any more; None: it does."""
+        """Return why the decision about a call is no longer valid; None: it is valid."""
         who = await self._lost(key)
         if who is None:
             return None
-        reason = f"{who} let the call run, but may not decide it any more: it is asked about again."
+        reason = f"{who} let the call run, but lost the right to decide: it is asked about again."
         return DecisionLapsed(call_id, key, reason)
 
     def _decided(
@@ -241,7 +240,7 @@ class RunToolbox:
         if not isinstance(found, PreparedCall):
             return _answered(found)
         if self._digest(context, found.spec, found.arguments) != approved.digest:
-            text = f"{found.spec.name} is not what was approved any more: it was not run."
+            text = f"{found.spec.name} has changed since it was approved: it was not run."
             return ToolResult(text, "refused")
         return ReadyCall(found)
 
@@ -287,7 +286,7 @@ class RunToolbox:
             )
 
     def transaction(self, call_id: str, ready: ReadyCall) -> Callable[[], ToolFinished]:
-        """A transactional call as a plain function: run it inside the journal's transaction."""
+        """Return a transactional call as a function to run in the journal's transaction."""
 
         def body() -> ToolFinished:
             refusal = self._stopped.stop_reason(ready.prepared.spec.name)
@@ -302,7 +301,7 @@ class RunToolbox:
         return body
 
     def resume(self, call: ToolCall, outcomes: tuple[WaitOutcome, ...]) -> ToolResult:
-        """The result of a call whose waits are all resolved."""
+        """Return the result of a call whose waits are all resolved."""
         spec = resolve(self._specs, call.name)
         if spec is None:
             return ToolResult(f"The tool {call.name} is gone.", "error")
@@ -314,11 +313,11 @@ class RunToolbox:
 def execute_transactional(
     prepared: PreparedCall, *, around: Callable[[], AbstractContextManager[object]]
 ) -> ToolResult:
-    """A transactional call in the caller's transaction.
+    """Run a transactional call in the caller's transaction.
 
     Args:
-        prepared: The call.
-        around: A savepoint, which undoes a tool that failed; its answer counts all the same.
+        prepared: Prepared call.
+        around: Savepoint that rolls back a failed tool; its result is still returned.
     """
     done = pipeline.execute_here(prepared, around=around)
     if isinstance(done, SuspendedCall):
@@ -329,7 +328,7 @@ def execute_transactional(
 def context_factory(
     *, workspace_id: int, run_id: UUID, root_id: UUID, agent: str, http: httpx.AsyncClient
 ) -> Callable[[str], ToolContext]:
-    """Builds the context of each call of one run."""
+    """Return a function that builds the context of each call of one run."""
 
     def build(call_id: str) -> ToolContext:
         return ToolContext(

@@ -1,4 +1,4 @@
-"""What was read from the database a moment ago, so that runs do not all ask for it."""
+"""Ten-second cache of database reads, shared by the runs of a process."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ KEEP = 1_000
 
 @dataclass(frozen=True, slots=True)
 class CacheEntry(Generic[Value]):
-    """What was read, and until when (in the clock's seconds) it is believed."""
+    """Cached value with its expiry, in the clock's seconds."""
 
     value: Value
     until: float
 
 
 class TTLCache(Generic[Key, Value]):
-    """Reads a thing at most every ten seconds; who asks for the same at once shares one query."""
+    """Cache that reads each key at most every ten seconds; concurrent readers share one query."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class TTLCache(Generic[Key, Value]):
         name: str,
         clock: Callable[[], float],
     ) -> None:
-        """``name`` is that of the tasks that read; ``clock`` tells seconds, from any beginning."""
+        """Take the name of the reading tasks, and a clock of seconds with any origin."""
         self._read = read
         self._name = name
         self._clock = clock
@@ -43,7 +43,7 @@ class TTLCache(Generic[Key, Value]):
         self._reading: dict[Key, asyncio.Task[Value]] = {}
 
     def peek(self, key: Key) -> CacheEntry[Value] | None:
-        """What is known of it without asking; None when that has to be done."""
+        """Return the cached entry without reading; None if missing or expired."""
         known = self._known.get(key)
         if known is None or self._clock() >= known.until:
             return None
@@ -51,10 +51,10 @@ class TTLCache(Generic[Key, Value]):
         return known
 
     async def get(self, key: Key) -> Value:
-        """What is known of it, read when that is too long ago.
+        """Return the cached value, or read it if missing or expired.
 
         Raises:
-            Exception: What reading raised; the next to ask reads again.
+            Exception: Error of the read; the next call reads again.
         """
         known = self.peek(key)
         if known is not None:

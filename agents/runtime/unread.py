@@ -1,4 +1,4 @@
-"""What an agent that can read its inbox is told of it: how much is unread."""
+"""Count of unread messages in the description of an agent's inbox tool."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agents.runtime.toolbox import OfferedTools
 if TYPE_CHECKING:
     from datetime import datetime
 
-_MOST: Final = 1000  # messages that are counted
+_MOST: Final = 1000  # the count stops here
 _QUERY: Final = """
     SELECT count(*) AS unread FROM (
         SELECT 1 FROM agents_inboxentry
@@ -24,9 +24,9 @@ _QUERY: Final = """
 
 
 async def with_unread_count(pool: Pool, agent_id: int, offer: OfferedTools) -> OfferedTools:
-    """The offer, whose tool for the inbox says how many messages are unread as a slice begins.
+    """Return the offer with the unread count in the inbox tool's description.
 
-    Nothing is asked for an agent without that tool, and nothing changes while the inbox is empty.
+    Agents without that tool cost no query, and an empty inbox changes nothing.
     """
     if READ_TOOL not in offer.specs:
         return offer
@@ -35,9 +35,9 @@ async def with_unread_count(pool: Pool, agent_id: int, offer: OfferedTools) -> O
 
 
 def with_unread_then(agent_id: int, offer: OfferedTools, begun: datetime) -> OfferedTools:
-    """Return the offer as ``with_unread_count`` made it when a slice began then.
+    """Return the offer as ``with_unread_count`` made it for a slice that began at ``begun``.
 
-    Messages that were forgotten since are not counted.
+    Messages that were deleted since are not counted.
     """
     if READ_TOOL not in offer.specs:
         return offer

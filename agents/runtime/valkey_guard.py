@@ -1,4 +1,4 @@
-"""Ask Valkey without ever waiting for it long: while it is away it is left alone."""
+"""Local circuit breaker for Valkey, so that no call waits long for it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WARN_SECONDS = 60.0
 
 
 class ValkeyGuard:
-    """Whether Valkey answers, as one of its users has last seen it."""
+    """Availability of Valkey, as one of its users has last observed it."""
 
     def __init__(
         self,
@@ -29,12 +29,12 @@ class ValkeyGuard:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Nothing is asked yet.
+        """Assume that Valkey is available.
 
         Args:
-            logger: Is told that Valkey is away, at most once a minute.
-            consequence: What follows from it, the end of that sentence.
-            clock: The process's own time in seconds, from any beginning.
+            logger: Logger of a warning, at most once a minute, that Valkey is down.
+            consequence: End of the warning's sentence: the consequence.
+            clock: Monotonic clock in seconds, with any origin.
         """
         self._logger = logger
         self._consequence = consequence
@@ -44,12 +44,12 @@ class ValkeyGuard:
 
     @property
     def is_open(self) -> bool:
-        """Whether it is left alone now."""
+        """True while calls to Valkey are suspended after a failure."""
         return self._clock() < self._away_until
 
     @asynccontextmanager
     async def attempt(self) -> AsyncIterator[bool]:
-        """Whether Valkey is worth a try; what goes wrong in the block says that it is away.
+        """Yield True if Valkey may be called; its errors in the block suspend further calls.
 
         A block takes at most ``TIMEOUT_SECONDS``; no error of Valkey's leaves it.
         """
@@ -62,7 +62,7 @@ class ValkeyGuard:
 
     @contextmanager
     def attempt_blocking(self) -> Iterator[bool]:
-        """The same for a client that blocks, whose own timeouts end the block."""
+        """Act as ``tried`` for a blocking client, whose own timeouts end the block."""
         if self.is_open:
             yield False
             return

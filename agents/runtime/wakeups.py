@@ -1,4 +1,4 @@
-"""Who is told that a run may start: the fleet's broker, or this very process."""
+"""Wake-ups of runs after a commit: through the fleet's broker, or in this process."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ logger = logging.getLogger(__name__)
 
 
 class RunWaker(Protocol):
-    """Rings after a commit. Returns at once; a lost ring is found by the sweeper."""
+    """Sender of wake-ups after a commit. Returns at once; the sweeper recovers lost wake-ups."""
 
     def wake(self, run: Child) -> None:
-        """One run may start."""
+        """Wake a run that may start."""
         ...
 
     def fan_out(self, children: Sequence[Child], parent: Child) -> None:
-        """These may start, and the parent when all have ended."""
+        """Wake the children, and the parent when all have ended."""
         ...
 
     def suspended(self, run: Child) -> None:
-        """One run waits, maybe for people who want to hear of it."""
+        """Notify people of a run that waits, possibly for them."""
         ...
 
     def escalated(self, wait_id: int) -> None:
-        """More people may decide what this wait is for."""
+        """Notify the people who may decide a wait after its escalation."""
         ...
 
 
@@ -45,18 +45,18 @@ MAX_BACKLOG = 1_000
 
 
 class FleetRunWaker:
-    """Publishes to Celery from a thread of its own: the broker's client is synchronous."""
+    """Publisher to Celery from threads of its own, because the broker's client is synchronous."""
 
     def __init__(self) -> None:
         self._executor = ThreadPoolExecutor(2, thread_name_prefix="publish")
         self._room = threading.Semaphore(MAX_BACKLOG)  # taken on the loop, given back by threads
 
     def close(self) -> None:
-        """Forget what is not published yet; the sweepers ring it."""
+        """Drop unpublished messages; the sweepers wake those runs."""
         self._executor.shutdown(wait=False, cancel_futures=True)
 
     def wake(self, run: Child) -> None:
-        """Publish a nudge."""
+        """Publish a wake-up."""
         self._submit(lambda: wake_messages.wake_run(run.id, queue=run.queue))
 
     def fan_out(self, children: Sequence[Child], parent: Child) -> None:
@@ -65,12 +65,12 @@ class FleetRunWaker:
         self._submit(lambda: wake_messages.fan_out(header, (parent.id, parent.queue)))
 
     def suspended(self, run: Child) -> None:
-        """Have mails written, if the installation wants any."""
+        """Send approval mails, if the installation enables them."""
         if settings.HEARTBIT_APPROVAL_MAIL:
             self._submit(lambda: wake_messages.announce(run.id))
 
     def escalated(self, wait_id: int) -> None:
-        """Have mails written to them, likewise."""
+        """Send escalation mails, if the installation enables them."""
         if settings.HEARTBIT_APPROVAL_MAIL:
             self._submit(lambda: wake_messages.announce_escalation(wait_id))
 
@@ -86,7 +86,7 @@ class FleetRunWaker:
 
 
 class LocalRunWaker:
-    """Starts slices in this process, at most ``slots`` at once."""
+    """Starter of slices in this process, at most ``slots`` at once."""
 
     def __init__(self, *, slots: int) -> None:
         self._slots = asyncio.Semaphore(slots)
@@ -95,7 +95,7 @@ class LocalRunWaker:
         self._execute: Callable[[UUID, str], Awaitable[str]] | None = None
 
     def connect(self, execute: Callable[[UUID, str], Awaitable[str]]) -> None:
-        """Say what executes a run (id, task id); the process and its doorbell need each other."""
+        """Set the function that executes a run (id, task id), which in turn needs this waker."""
         self._execute = execute
 
     def wake(self, run: Child) -> None:
@@ -108,15 +108,15 @@ class LocalRunWaker:
         task.add_done_callback(self._tasks.discard)
 
     def fan_out(self, children: Sequence[Child], parent: Child) -> None:
-        """Start the children; the parent is rung by the last of them to end."""
+        """Start the children; the last of them to end wakes the parent."""
         for child in children:
             self.wake(child)
 
     def suspended(self, run: Child) -> None:
-        """Write to nobody: whoever started it is here."""
+        """Do nothing: the person who started the run is present."""
 
     def escalated(self, wait_id: int) -> None:
-        """Write to nobody, likewise: who may decide sees it on the approvals page."""
+        """Do nothing: the approvals page shows the wait."""
 
     async def _serve(self, run_id: UUID) -> None:
         if self._execute is None:

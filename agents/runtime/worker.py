@@ -5,11 +5,11 @@ from __future__ import annotations
 from agents.runtime.host import FleetHost
 from heartbit_site.base import aio
 
-_host: list[FleetHost] = []  # at most one: this module is the process-wide place for it
+_host: list[FleetHost] = []  # at most one, process-wide
 
 
 def host() -> FleetHost:
-    """The running host.
+    """Return the running host.
 
     Raises:
         RuntimeError: The worker was not started through ``heartbit_site.celery``.
@@ -20,7 +20,7 @@ def host() -> FleetHost:
 
 
 def start(*, queues: tuple[str, ...], slots: int) -> None:
-    """Start the host on the process's loop; returns when it may claim runs."""
+    """Start the host on the process's loop; return when it may claim runs."""
 
     async def begin() -> FleetHost:
         started = FleetHost(queues=queues, slots=slots)
@@ -31,14 +31,14 @@ def start(*, queues: tuple[str, ...], slots: int) -> None:
 
 
 async def check_readiness() -> dict[str, str]:
-    """Return what `agents.runtime.readiness` finds; call it on the process's loop."""
+    """Return the result of `agents.runtime.readiness`; call it on the process's loop."""
     if not _host:
         return {"registration": "missing"}
     return await _host[0].check_readiness()
 
 
 def drain() -> None:
-    """Hand back everything that is held, so that a shutdown does not wait for models."""
+    """Release all runs, so that a shutdown does not wait for models."""
     if _host:
         aio.submit(_host[0].process.drain())  # never wait in a signal handler
 

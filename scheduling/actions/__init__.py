@@ -1,1 +1,1 @@
-"""Verbs of the clock."""
+"""Actions on schedules."""

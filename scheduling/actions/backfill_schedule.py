@@ -1,4 +1,4 @@
-"""Make up for slots of the past: those before a schedule existed, or that it let pass."""
+"""Backfill of past occurrences: those before a schedule existed, skipped or failed."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ _ASKED = "Asked for afterwards: it starts when its turn comes."
 
 @transaction.atomic
 def backfill_schedule(schedule: Schedule, begin: datetime, end: datetime, *, by: Actor) -> int:
-    """Hold the slots of a span that have no run; the clocks start them, one after the other.
+    """Defer the occurrences of a span that have no run; workers start them one by one.
 
-    Where the schedule's runs may overlap they start side by side; while it is paused, none starts.
-    A slot that was skipped or failed is made up for, too; one that has a run is not.
+    If the schedule's runs may overlap they start in parallel; while it is paused, none starts.
+    Skipped and failed occurrences are included.
 
     Args:
-        schedule: A saved one; slots before its begin count as well.
-        begin: The first moment of the span,
-        end: and its last; both with a time zone.
-        by: Who does it, for the audit.
+        schedule: Saved schedule; occurrences before its begin count as well.
+        begin: First moment of the span, with a time zone.
+        end: Last moment of the span, with a time zone.
+        by: Author, for the audit.
 
     Returns:
-        How many slots will run.
+        Number of occurrences that will run.
 
     Raises:
         ScheduleError: The span is not in the past.
-        ScheduleConflictError: It has more than 200 slots, or none that could be made up for.
+        ScheduleConflictError: The span has more than 200 occurrences, or none without a run.
     """
     locked = Schedule.objects.select_for_update(no_key=True, of=("self",))
     row = locked.select_related("agent", "workspace").get(pk=schedule.pk)
@@ -66,7 +66,7 @@ def backfill_schedule(schedule: Schedule, begin: datetime, end: datetime, *, by:
 
 
 def _earlier(schedule: Schedule, begin: datetime) -> datetime:
-    """Where it has to have begun to have slots in the span: an interval's stay where they are."""
+    """Return a begin that puts occurrences in the span; an interval's times must not shift."""
     if begin >= schedule.begins_at or schedule.every_seconds is None:
         return min(begin, schedule.begins_at)
     interval = timedelta(seconds=schedule.every_seconds)

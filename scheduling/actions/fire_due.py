@@ -1,8 +1,8 @@
-"""Fire what is due. Whoever rings, and however often: the database decides.
+"""Firing of due occurrences.
 
-A slot's row in ``Firing``, its run, and the schedule's next slot are one transaction, and
-``Firing`` has each slot once. So several beats and clocks, lost and repeated rings, and workers
-that die half-way fire each slot exactly once.
+The row in ``Firing``, its run, and the schedule's next occurrence are one transaction, and
+``Firing`` has each occurrence once. So several Beats and schedulers, lost and repeated messages,
+and workers that crash half-way fire each occurrence exactly once.
 """
 
 from __future__ import annotations
@@ -30,32 +30,32 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 AT_ONCE = 100
-MOST_HELD = 100  # of a schedule, beside those that somebody asked for afterwards
+MOST_HELD = 100  # of a schedule, besides backfilled ones
 _BUSY = "The run before it was still at work."
 _aside = FailureBackoff()
-_complaints = LogThrottle()  # the clock looks each second, and a defect stays
+_complaints = LogThrottle()  # the scheduler looks each second, and a defect persists
 _PASSED = "It was missed, and is not made up for."
 
 
 def fire_due(only: int | None = None) -> int:
-    """Start the runs of all schedules that are due.
+    """Start the runs of all due schedules.
 
     Args:
-        only: Look at no other schedule than this.
+        only: Id of the one schedule to check.
 
     Returns:
-        How many slots were dealt with.
+        Number of occurrences processed.
     """
     found = due_schedules(AT_ONCE, only=only, aside=_aside.ids())
     return sum(_fired(schedule_id) for schedule_id in found)
 
 
 def _fired(schedule_id: int) -> int:
-    """One schedule; a defect that concerns it alone keeps no other from firing."""
+    """Fire one schedule; its own defects do not keep others from firing."""
     try:
         return _fire(schedule_id)
     except (OperationalError, InterfaceError):
-        raise  # the database is away, for all of them
+        raise  # the database is down, for all of them
     except Exception as error:
         _aside.put(schedule_id)
         if _complaints.is_news(schedule_id, f"{type(error).__name__}: {error}"):
@@ -69,7 +69,7 @@ def _fired(schedule_id: int) -> int:
 
 @transaction.atomic
 def _fire(schedule_id: int) -> int:
-    """One schedule, unless another process is at it right now."""
+    """Fire one schedule, unless another process is firing it."""
     locked = Schedule.objects.select_for_update(no_key=True, skip_locked=True, of=("self",))
     schedule = locked.filter(pk=schedule_id).first()
     if schedule is None:
@@ -82,7 +82,7 @@ def _fire(schedule_id: int) -> int:
         return done
     try:
         found = due(schedule, now)
-    except ScheduleError as error:  # a time zone that this machine does not know, for one
+    except ScheduleError as error:  # such as a time zone unknown to this machine
         logger.error("the schedule %s cannot be read, and is paused: %s", schedule, error)
         _pause(schedule)
         return done
@@ -95,7 +95,7 @@ def _fire(schedule_id: int) -> int:
 
 
 def _take(schedule: Schedule, slot: datetime) -> None:
-    """Start a slot's run, or hold or skip it while the run before is at work."""
+    """Start an occurrence, or defer or skip it while the previous run is running."""
     if schedule.overlap == Overlap.PARALLEL or not has_running_run(schedule):
         skip_superseded(schedule)
         if not defer_behind_first(schedule, slot):
@@ -110,7 +110,7 @@ def _take(schedule: Schedule, slot: datetime) -> None:
 
 
 def _start_held(schedule: Schedule, now: datetime) -> int:
-    """Start slots that were held back: the next one, or all where they may work side by side."""
+    """Start deferred firings: the next one, or all if runs may overlap."""
     done = 0
     for firing in deferred_firings(schedule)[:AT_ONCE]:
         if firing.try_at is not None and firing.try_at > now:

@@ -1,4 +1,4 @@
-"""Forget what became of slots long ago."""
+"""Deletion of old firings."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ KEEP = timedelta(days=90)
 
 
 def prune_firings() -> int:
-    """Delete the log of slots that were dealt with 90 days ago; return how many.
+    """Delete firings older than 90 days; return their number.
 
-    Their schedules have moved on, so none comes again by itself; their runs stay by their policy.
-    Those whose run is still at work are kept: by them the schedule knows that it is.
+    Their schedules have moved on, so none fires again; their runs stay by their own retention.
+    Firings with an unfinished run are kept, because the overlap policy needs them.
     """
     old = Firing.objects.filter(created_at__lt=Now() - KEEP).exclude(status=FiringStatus.DEFERRED)
     at_work = Run.objects.filter(pk=OuterRef("run_id"), finished_at__isnull=True)

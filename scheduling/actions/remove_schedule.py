@@ -1,4 +1,4 @@
-"""Remove a schedule and its log; its runs stay."""
+"""Removal of a schedule with its firings; its runs stay."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 @transaction.atomic
 def remove_schedule(schedule: Schedule, *, by: Actor) -> None:
-    """Delete it; slots that it holds back never start.
+    """Delete a schedule; its deferred firings never start.
 
     Args:
-        schedule: A saved one.
-        by: Who does it, for the audit.
+        schedule: Saved schedule.
+        by: Author, for the audit.
     """
     workspace, target, label = schedule.workspace, f"schedule:{schedule.pk}", schedule.name
     remove_from_beat(schedule)

@@ -1,4 +1,4 @@
-"""Run a schedule once, now, beside its slots."""
+"""Manual run of a schedule, besides its occurrences."""
 
 from __future__ import annotations
 
@@ -20,19 +20,20 @@ if TYPE_CHECKING:
 
 @transaction.atomic
 def run_schedule_now(schedule: Schedule, *, by: Actor, key: str | None = None) -> UUID:
-    """Start its run as a slot would, whether it is paused or not; its slots stay as they are.
+    """Start a run as an occurrence would, even if the schedule is paused.
 
     Args:
-        schedule: A saved one.
-        by: Who does it, for the audit.
-        key: The run's idempotency key; None: it has one of its own.
+        schedule: Saved schedule.
+        by: Author, for the audit.
+        key: Idempotency key of the run; None: one of its own.
 
     Returns:
         The run's id.
 
     Raises:
-        ReservedKeyError: The key begins as Heartbit's own do.
-        ScheduleConflictError: No run can be started; the sentence says why. Nothing is noted.
+        ReservedKeyError: The key has the prefix of Heartbit's own keys.
+        ScheduleConflictError: No run can be started; the message gives the reason. Nothing is
+            recorded.
     """
     stored_key(key)
     locked = Schedule.objects.select_for_update(no_key=True, of=("self",))

@@ -1,4 +1,4 @@
-"""Save a schedule, with what Celery Beat knows of it, in one transaction."""
+"""Storage of a schedule and its row in Celery Beat, in one transaction."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
     from pydantic_core import ErrorDetails
 
-MOST = 1_000  # of a workspace
-CREATED = "schedule.create"  # in the audit
+MOST = 1_000  # per workspace
+CREATED = "schedule.create"  # audit action
 _CHANGED = ("name", "agent_id", "kind", *SETTINGS)
 _TIMES = ("begins_at", "ends_at", "at")
 _CLOCKS_OWN = ("next_slot", "next_at", "last_slot", "conversation_id", "periodic_task_id")
@@ -44,17 +44,17 @@ _CLOCKS_OWN = ("next_slot", "next_at", "last_slot", "conversation_id", "periodic
 
 @transaction.atomic
 def save_schedule(schedule: Schedule, *, by: Actor) -> None:
-    """Write the row; a changed rhythm, or one switched on again, counts from now.
+    """Write the row; a changed recurrence, or one switched on again, starts from now.
 
-    Slots of the old rhythm that have come and were not looked at are noted as skipped.
+    Elapsed occurrences of the old recurrence that were not processed are recorded as skipped.
 
     Args:
-        schedule: New or changed.
-        by: Who does it, for the audit.
+        schedule: New or changed schedule.
+        by: Author, for the audit.
 
     Raises:
-        ScheduleError: Its rhythm, its task or where its results go cannot be as they are.
-        ScheduleConflictError: The workspace has a schedule of that name, or too many.
+        ScheduleError: The recurrence, the task or the targets are not valid.
+        ScheduleConflictError: The name is taken, or the workspace has too many schedules.
     """
     workspace = Workspace.objects.select_for_update(no_key=True).get(pk=schedule.workspace_id)
     now = database_now()
@@ -66,7 +66,7 @@ def save_schedule(schedule: Schedule, *, by: Actor) -> None:
     if before is not None and not changes:
         return
     if "agent_id" in changes:
-        schedule.conversation_id = None  # that is with the other agent
+        schedule.conversation_id = None  # it belongs to the previous agent
     if before is None:
         schedule.made_by = by.name[:200]
         schedule.next_slot = _aimed(schedule, now, is_new=True)
@@ -85,10 +85,10 @@ def save_schedule(schedule: Schedule, *, by: Actor) -> None:
 
 
 def _refresh(schedule: Schedule, before: Schedule | None, now: datetime) -> None:
-    if before is not None:  # the clocks may have fired it since the caller read it
+    if before is not None:  # it may have been fired since the caller read it
         for name in _CLOCKS_OWN:
             setattr(schedule, name, getattr(before, name))
-    if getattr(schedule, "begins_at", None) is None:  # which no saved one is
+    if getattr(schedule, "begins_at", None) is None:  # only of a new schedule
         schedule.begins_at = now
     for name in _TIMES:
         if (moment := getattr(schedule, name)) is not None:
@@ -97,7 +97,7 @@ def _refresh(schedule: Schedule, before: Schedule | None, now: datetime) -> None
 
 def _write(schedule: Schedule) -> None:
     schedule.next_at = schedule.next_slot
-    schedule.save()  # jitter goes by its number
+    schedule.save()  # jitter depends on the primary key
     if schedule.next_slot is not None:
         schedule.next_at = fires_at(schedule, schedule.next_slot)
     schedule.periodic_task = sync_to_beat(schedule)
@@ -105,10 +105,10 @@ def _write(schedule: Schedule) -> None:
 
 
 def check(schedule: Schedule, workspace: Workspace) -> None:
-    """Bring a row into form, or refuse it; nothing is written.
+    """Normalise a row, or raise; nothing is written.
 
     Raises:
-        HeartbitError: Something of it cannot be; the sentences say all that is wrong.
+        HeartbitError: The row is not valid; the message has all problems.
     """
     found = [error for _, error in problems(schedule, workspace)]
     if len(found) == 1:
@@ -120,12 +120,12 @@ def check(schedule: Schedule, workspace: Workspace) -> None:
 def problems(
     schedule: Schedule, workspace: Workspace | None, *, known: Collection[str] = ()
 ) -> list[tuple[str, HeartbitError]]:
-    """Bring a row into form, and return what cannot be as it is, each with the column it is about.
+    """Normalise a row, and return its problems, each with the column concerned.
 
     Args:
-        schedule: Saved or not.
-        workspace: Where it is; None: not chosen yet, so nothing is looked up in it.
-        known: Columns whose problems are known already, and not looked for again.
+        schedule: Schedule, saved or not.
+        workspace: Workspace of the schedule; None: not chosen yet, so nothing is looked up in it.
+        known: Columns with known problems, which are not checked again.
     """
     _forget_the_rest(schedule)
     found = [one for one in _value_problems(schedule) if one[0] not in known]
@@ -151,7 +151,7 @@ def problems(
 
 
 def _forget_the_rest(schedule: Schedule) -> None:
-    """Clear what belongs to another kind of rhythm or of task, and clean the texts."""
+    """Clear the settings of other kinds of recurrence and task, and clean the texts."""
     if schedule.kind != Kind.CRON:
         schedule.cron = ""
     if schedule.kind != Kind.INTERVAL:
@@ -165,7 +165,7 @@ def _forget_the_rest(schedule: Schedule) -> None:
 
 
 def _value_problems(schedule: Schedule) -> Iterator[tuple[str, HeartbitError]]:
-    """Hold the row to the list of settings: each value by itself, but for the agent."""
+    """Validate the row against the settings, each value by itself, except the agent."""
     try:
         checked = CheckedSpec.model_validate(table_of(schedule))
     except ValidationError as error:
@@ -214,7 +214,7 @@ def _check_tool(schedule: Schedule) -> None:
     if not schedule.tool:
         raise ScheduleError("A scheduled tool call needs the tool's name: give it in `tool`.")
     if not schedule.agent_id:
-        return  # which is said of the agent
+        return  # reported for the agent
     if unknown := unknown_tool(schedule.tool, catalogue(schedule.agent.workspace_id)):
         raise ScheduleError(f"The schedule's {sentence_of(('tool',), unknown)}")
     given = schedule.agent.bindings.values_list("tool", flat=True)
@@ -226,7 +226,7 @@ def _check_tool(schedule: Schedule) -> None:
 
 
 def _check_secrets(schedule: Schedule) -> None:
-    """Refuse what is newly given: a schedule that is stored stays editable."""
+    """Reject new secrets in the arguments: a stored schedule stays editable."""
     for path, message in secrets(schedule.arguments, ("arguments",)):
         stored = Schedule.objects.filter(pk=schedule.pk, arguments=schedule.arguments)
         if not stored.exists():
@@ -249,14 +249,14 @@ def _check_rhythm(schedule: Schedule) -> None:
     if schedule.at is not None and schedule.at < schedule.begins_at:
         raise ScheduleError("That time is over: give one that is still to come.")
     if schedule.ends_at is not None and schedule.ends_at <= schedule.begins_at:
-        build_recurrence(schedule)  # that it has no slot is said of its end
+        build_recurrence(schedule)  # _check_end reports that no occurrence is left
         return
-    # Reads the whole rhythm, and finds what never comes true.
+    # Also finds a recurrence that never comes true.
     if not upcoming_occurrences(schedule, schedule.begins_at - timedelta(seconds=1), 1):
         raise ScheduleError("The schedule has no slot between its begin and its end.")
 
 
-#: What settings have to be together, each by the column that a problem of it is about.
+#: Checks of related settings, by the column that their problems concern.
 _PARTS: dict[str, Callable[[Schedule], None]] = {
     "tool": _check_tool,
     "arguments": _check_secrets,
@@ -264,13 +264,13 @@ _PARTS: dict[str, Callable[[Schedule], None]] = {
     "ends_at": _check_end,
     "kind": _check_rhythm,
 }
-#: What has to be looked up in the workspace.
+#: Checks that read the workspace.
 _PARTS_OF_WORKSPACE: dict[str, Callable[[Schedule, Workspace], None]] = {
     "agent": _check_agent,
     "deliver": _check_targets,
 }
 _RHYTHM_COLUMNS: dict[str, str] = {kind: name for name, kind in KINDS.items()}
-#: Without these no rhythm can be read.
+#: Columns that every recurrence needs.
 _ALWAYS_RHYTHM = frozenset({"time_zone", "begins_at"})
 
 
@@ -293,7 +293,7 @@ def _before(schedule: Schedule, workspace: Workspace) -> Schedule | None:
 
 
 def _aimed(schedule: Schedule, now: datetime, *, is_new: bool) -> datetime | None:
-    """The slot that is due next; what passed before is no slot of this rhythm."""
+    """Return the next occurrence from now on; earlier ones do not count."""
     if not schedule.enabled:
         return None
     slot = first_slot(schedule, now)
@@ -303,7 +303,7 @@ def _aimed(schedule: Schedule, now: datetime, *, is_new: bool) -> datetime | Non
 
 
 def _only_pauses(before: Schedule, after: Schedule) -> bool:
-    """Whatever has become of it, say its webhook is gone: it can be paused."""
+    """Return True if an edit only pauses the schedule, which is allowed for an invalid one."""
     return not after.enabled and _changes(before, after).keys() <= {"enabled"}
 
 

@@ -1,4 +1,4 @@
-"""Make a schedule of settings, or change some of them."""
+"""Creation and change of a schedule by its settings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def create_schedule(workspace: Workspace, given: Mapping[str, Any], *, by: Actor) -> Schedule:
-    """Make a schedule of settings of ``ScheduleSpec``; those that are left out have defaults.
+    """Create a schedule from settings of ``ScheduleSpec``; missing ones have defaults.
 
     Raises:
         AgentNotFoundError: The workspace has no such agent.
@@ -33,14 +33,14 @@ def create_schedule(workspace: Workspace, given: Mapping[str, Any], *, by: Actor
 
 @transaction.atomic
 def change_schedule(schedule: Schedule, given: Mapping[str, Any], *, by: Actor) -> Schedule:
-    """Change the settings that are given, and return the row as it is then.
+    """Change the given settings, and return the changed row.
 
     Raises:
-        ScheduleNotFoundError: It has been removed.
+        ScheduleNotFoundError: The schedule was removed.
         AgentNotFoundError: The workspace has no such agent.
         HeartbitError: As for ``save_schedule``.
     """
-    # As ``save_schedule`` does: whoever else changes it waits, and neither writes over the other.
+    # Locked as in ``save_schedule``, so that concurrent changes do not overwrite each other.
     Workspace.objects.select_for_update(no_key=True).get(pk=schedule.workspace_id)
     row = find_schedule(schedule.workspace, str(schedule.pk))
     put(row, given)

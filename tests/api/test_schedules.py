@@ -183,7 +183,7 @@ WRONG: tuple[tuple[dict[str, Any], str, str], ...] = (
     ({"cron": None}, "validation", "The body is not right: give one of cron, every_seconds and at"),
     ({"every_seconds": 60}, "validation", "The body is not right: give one of cron"),
     ({"cron": "0 9 * *"}, "schedule", "The cron expression '0 9 * *' has 4 fields"),
-    ({"cron": "0 25 * * *"}, "schedule", "The cron expression '0 25 * * *' is none: bad hour"),
+    ({"cron": "0 25 * * *"}, "schedule", "The cron expression '0 25 * * *' is not valid: bad hour"),
     ({"cron": "0 0 31 2 *"}, "schedule", "The cron expression '0 0 31 2 *'"),
     ({"time_zone": "Mars/Olympus"}, "schedule", "There is no time zone 'Mars/Olympus'"),
     ({"time_zone": "../etc/passwd"}, "schedule", "There is no time zone"),

@@ -76,7 +76,7 @@ def test_people_are_limited_by_the_api_alone(ada: Sender, settings: Settings) ->
 def test_two_agents_that_start_each_other_are_stopped(writes: Writes) -> None:
     sender, hops = writes("writer"), []
     with pytest.raises(
-        MessageLimitReachedError, match="9 messages in a row led to this one, and 8 may"
+        MessageLimitReachedError, match="9 messages in a row led to this one, and the limit is 8"
     ):
         for turn in range(20):
             sent = start_agent(sender, ("analyst", "writer")[turn % 2], "Your turn.")

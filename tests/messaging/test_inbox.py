@@ -107,7 +107,7 @@ def test_no_more_is_read_than_a_result_may_hold(
 def test_what_could_not_be_read_whole_is_not_sent(
     ada: Sender, writes: Writes, unserved: Workspace, text: str
 ) -> None:
-    with pytest.raises(RecipientError, match=r"bytes in an inbox, and 30,000 may be sent: shorten"):
+    with pytest.raises(RecipientError, match=r"bytes in an inbox, and the limit is 30,000"):
         send_message(ada, "writer", text)
     assert inbox(unserved, "writer") == []
 

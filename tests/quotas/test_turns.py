@@ -418,6 +418,6 @@ async def test_whoever_looks_at_a_run_that_waits_for_room_reads_why(
     assert await orm.run_in_thread(lambda: why(second)) == ""
     assert await nudge(pool, fleet, first) is not None
     assert await orm.run_in_thread(lambda: why(second)) == (
-        f"The workspace may have one run at work at once (tier {tier.name}): this one starts when "
-        "one of these ends or waits itself."
+        f"The workspace is limited to one run at once (tier {tier.name}): this one starts when "
+        "another one ends or waits."
     )

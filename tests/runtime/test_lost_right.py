@@ -133,7 +133,7 @@ async def reasons(run_id: UUID) -> list[str]:
 
 
 def sentence(user: User) -> str:
-    lost = "let the call run, but may not decide it any more"
+    lost = "let the call run, but lost the right to decide"
     return f"{user.username} {lost}: it is asked about again."
 
 

@@ -1,1 +1,1 @@
-"""Tools that every installation has."""
+"""Tools of every installation."""

@@ -1,8 +1,8 @@
-"""Arithmetic for models, which are bad at it: a closed set of Python's syntax, never ``eval``.
+"""Arithmetic for models: a closed set of Python's syntax, never ``eval``.
 
-Whatever the text, ``evaluate`` returns a number or raises ``CalculationError`` within milliseconds:
-the text is short, whole numbers stay below ``_MAX_BITS``, and every operation that could grow
-faster is refused before it is carried out.
+For any text ``evaluate`` returns a number or raises ``CalculationError`` within milliseconds: the
+text is short, whole numbers stay below ``_MAX_BITS``, and every operation that could grow faster is
+refused before it is carried out.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ _MAX_BITS = 4_096
 _MAX_FACTORIAL = 400
 _MAX_DIGITS = 100
 
-# A letter right after a number is refused here, because Python's tokenizer warns of some ("1if"),
-# and a warning may be an error or reach standard error.
+# A letter right after a number is refused, because Python's tokenizer warns of some ("1if"), and a
+# warning may be an error or reach standard error.
 _TOKEN = re.compile(
     r"\s+|[-+*/%^(),]|[A-Za-z_]\w*|(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?(?![\w.])", re.ASCII
 )
 
 
 class CalculationError(HeartbitError):
-    """The expression is not arithmetic that is carried out here, or has no result."""
+    """The expression is not supported arithmetic, or has no result."""
 
 
 @tool(effect=Effect.PURE, timeout_seconds=5, tags=("builtin",))
@@ -62,10 +62,11 @@ def calculate(
 
 
 def evaluate(text: str) -> Number:
-    """The value of an arithmetic expression.
+    """Return the value of an arithmetic expression.
 
     Raises:
-        CalculationError: Not arithmetic, too large, or undefined (such as a division by zero).
+        CalculationError: The text is not arithmetic, too large, or undefined (such as a division by
+            zero).
     """
     if len(text) > MAX_CHARACTERS:
         raise CalculationError(f"The expression has more than {MAX_CHARACTERS} characters.")
@@ -134,7 +135,7 @@ def _call(node: ast.Call, depth: int) -> Number:
 
 
 def _bounded(value: object) -> Number:
-    """The value, if it is a real number of a size worth showing."""
+    """Return the value if it is a real number of limited size."""
     if isinstance(value, int):
         if value.bit_length() > _MAX_BITS:
             raise CalculationError("A number in the expression is too large.")

@@ -1,4 +1,4 @@
-"""The time, for models that cannot know it."""
+"""Current time for models."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class UnknownTimeZoneError(HeartbitError):
     """No time zone has this name."""
 
 
-# Not repeatable, but harmless: a repeated reading is as good as the first.
+# Pure although results differ: a repeated reading is as good as the first.
 @tool(effect=Effect.PURE, timeout_seconds=5, tags=("builtin",))
 def current_time(
     time_zone: Annotated[
@@ -34,7 +34,7 @@ def current_time(
 
 
 def _zone(name: str) -> zoneinfo.ZoneInfo:
-    # Looked up in the list first: ``ZoneInfo`` opens a file by this name.
+    # Checked against the list first: ``ZoneInfo`` opens a file of this name.
     if name not in _names():
         near = difflib.get_close_matches(name[:60], _names(), n=3, cutoff=0.4)
         hint = f" The closest are: {', '.join(near)}." if near else ""

@@ -18,17 +18,17 @@ Headers = Annotated[
 
 _SHOWN_CHARACTERS = 200_000
 _TEXT_TYPES = ("json", "xml", "yaml", "csv", "javascript", "html", "x-www-form-urlencoded")
-# They steer the connection, not the request: a virtual host or a second message in the body.
+# They control the connection, not the request: a virtual host or a second message in the body.
 _REFUSED_HEADERS = frozenset(
     {"connection", "content-length", "host", "te", "trailer", "transfer-encoding", "upgrade"}
 )
 
 
 class UnusableRequestError(HeartbitError):
-    """The arguments do not make one HTTP request."""
+    """The arguments do not form one HTTP request."""
 
 
-# Reading is repeatable by definition (safe methods, RFC 9110 section 9.2.1): no intent, no key.
+# GET is a safe method (RFC 9110 section 9.2.1), so repeatable: no intent, no key.
 @tool(effect=Effect.PURE, timeout_seconds=40, tags=("builtin", "network"))
 async def http_get(context: ToolContext, url: Url, headers: Headers = None) -> str:
     """Fetch a URL with GET and read the answer: status, content type and the body as text.
@@ -56,7 +56,7 @@ async def http_request(
     """
     if json is not None and body is not None:
         raise UnusableRequestError("Give json or body, not both.")
-    # A service that honours the key recognises a repetition that a person decides on later.
+    # A service that honours the key recognises a later retry that a person decides on.
     sent = _checked(headers) | {"idempotency-key": context.idempotency_key}
     content: str | None = body
     if json is not None:
@@ -67,7 +67,7 @@ async def http_request(
 
 
 def _checked(headers: dict[str, str] | None) -> dict[str, str]:
-    """Headers a model may set, with names in lower case."""
+    """Return the headers with names in lower case; raise if a model must not set one."""
     checked = {name.lower().strip(): value for name, value in (headers or {}).items()}
     refused = sorted(_REFUSED_HEADERS & checked.keys())
     if refused:

@@ -1,4 +1,4 @@
-"""The Messages dialect of Anthropic."""
+"""Messages dialect of Anthropic."""
 
 from __future__ import annotations
 

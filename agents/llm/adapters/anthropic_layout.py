@@ -1,7 +1,7 @@
-"""The order of an answer's blocks, kept so that the answer goes back exactly as it came.
+"""Order of an answer's blocks, kept so that the answer is sent back exactly as received.
 
 The API checks that nothing around a thinking block has changed. ``AssistantMessage`` holds texts,
-calls and thinking apart, so when they alternated, one more ``Thinking`` value says how.
+calls and thinking apart, so if they alternated, one more ``Thinking`` value has their order.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LAYOUT = "heartbit_layout"
 
 
 def layout_thinking(provider: str, order: list[str]) -> tuple[Thinking, ...]:
-    """Return the layout as a ``Thinking`` value, or nothing when the order is the usual one.
+    """Return the layout as a ``Thinking`` value; empty if the order is the usual one.
 
     ``order`` holds ``thinking``, ``tool_use`` and ``text:<characters>``, one for each block.
     """
@@ -31,7 +31,7 @@ def layout_thinking(provider: str, order: list[str]) -> tuple[Thinking, ...]:
 
 
 def assistant_blocks(message: AssistantMessage, *, provider: str) -> list[dict[str, Any]]:
-    """Return the content blocks; thinking only for the ``provider`` that wrote it ("" for none)."""
+    """Return the content blocks; thinking only for the ``provider`` that wrote it ("": none)."""
     own = [item.block for item in message.thinking if provider and item.provider == provider]
     order: list[str] = next((b["order"] for b in own if b.get("type") == _LAYOUT), [])
     thinking = [block for block in own if block.get("type") != _LAYOUT]
@@ -54,7 +54,7 @@ def _arrange(
             case "text":
                 text = message.text[start : start + int(length)]
                 start += int(length)
-                if text.strip():  # the API refuses text of nothing but blanks
+                if text.strip():  # the API rejects blank text
                     yield {"type": "text", "text": text}
             case "tool_use":
                 yield from map(_tool_use, islice(calls, 1))

@@ -1,4 +1,4 @@
-"""A ``ChatRequest`` as the body of a Messages request."""
+"""Conversion of a ``ChatRequest`` to the body of a Messages request."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from agents.llm.profiles import Profile
 
 _CACHE = {"type": "ephemeral"}
-_LEAST_BUDGET = 1024  # the API takes no smaller one
+_LEAST_BUDGET = 1024  # the API's minimum
 _BUDGETS = {"low": 2048, "medium": 8192, "high": 16384}
-_NO_TEXT = "(no text)"  # the API takes no empty text
+_NO_TEXT = "(no text)"  # the API rejects empty text
 
 
 def request_body(request: ChatRequest, *, endpoint: Endpoint, profile: Profile) -> dict[str, Any]:
@@ -59,15 +59,15 @@ def request_body(request: ChatRequest, *, endpoint: Endpoint, profile: Profile) 
 def _thinking(
     request: ChatRequest, *, profile: Profile, forced: bool, max_tokens: int
 ) -> dict[str, Any] | None:
-    """Say how the model shall think in this call; None leaves it to the model.
+    """Return the thinking setting of this call; None leaves it to the model.
 
-    A forced call is refused while thinking is on, so it is switched off for that call.
+    A forced call is rejected while thinking is on, so thinking is switched off for that call.
     """
     effort = request.reasoning_effort
     if profile.thinking == "adaptive":
         if effort == "none" or (forced and profile.forced_tool_choice):
             return {"type": "disabled"}
-        # The first models that think adaptively do so only when asked to.
+        # The first models with adaptive thinking use it only on request.
         return {"type": "adaptive"} if effort else None
     budget = _budget(request, profile=profile, max_tokens=max_tokens)
     if profile.thinking != "budget" or forced or budget < _LEAST_BUDGET:
@@ -78,9 +78,9 @@ def _thinking(
 
 
 def _budget(request: ChatRequest, *, profile: Profile, max_tokens: int) -> int:
-    """Return the tokens to think with; they count towards ``max_tokens``.
+    """Return the tokens for thinking; they count towards ``max_tokens``.
 
-    The request's effort wins over the profile and leaves half of them for the answer.
+    The request's effort overrides the profile and leaves half of the tokens for the answer.
     """
     match request.reasoning_effort:
         case "":
@@ -92,10 +92,10 @@ def _budget(request: ChatRequest, *, profile: Profile, max_tokens: int) -> int:
 
 
 def _open_turn_without_thinking(messages: tuple[Message, ...]) -> bool:
-    """Whether results answer a call that was made without thinking.
+    """Return True if results answer a call that was made without thinking.
 
-    With thinking on, the API wants the thinking that led to such a call; a forced call, or one
-    that another model made, has none.
+    With thinking on, the API requires the thinking that led to such a call; a forced call, or
+    another model's call, has none.
     """
     if not messages or not isinstance(messages[-1], ToolMessage):
         return False
@@ -151,7 +151,7 @@ def _tool_result(message: ToolMessage) -> dict[str, Any]:
 
 
 def _add_user_blocks(messages: list[dict[str, Any]], blocks: list[dict[str, Any]]) -> None:
-    """Add to the last user message: all results of one turn must stand in one, before text."""
+    """Add to the last user message: all results of a turn must be in one message, before text."""
     if messages and messages[-1]["role"] == "user":
         messages[-1]["content"].extend(blocks)
     else:

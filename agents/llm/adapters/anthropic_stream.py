@@ -1,4 +1,4 @@
-"""Messages events as our events."""
+"""Decoder of Messages events."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ _FINISH: dict[str, FinishReason] = {
 class _Block:
     kind: str
     fields: dict[str, Any]
-    number: int  # of this kind, from 0: the index a live view knows a call by
+    number: int  # among its kind, from 0: the index of a call in live views
     parts: list[str] = field(default_factory=list)
     signature: list[str] = field(default_factory=list)
     cleaner: TextCleaner = field(default_factory=TextCleaner)
 
 
 class AnthropicDecoder:
-    """Collects one answer, block by block."""
+    """Decoder of one answer, block by block."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
@@ -65,11 +65,11 @@ class AnthropicDecoder:
 
     @property
     def done(self) -> bool:
-        """Whether ``message_stop`` has been seen."""
+        """True once ``message_stop`` was received."""
         return self._done
 
     def feed(self, event: SentEvent) -> Iterator[StreamEvent]:
-        """Take one event; see ``Decoder.feed``."""
+        """Decode one event; see ``Decoder.feed``."""
         if not event.data.strip():
             return
         data = parse_event(event.data, endpoint=self._endpoint)
@@ -94,14 +94,14 @@ class AnthropicDecoder:
             case "error":
                 raise event_error(self._endpoint, data.get("error") or data)
             case _:
-                pass  # ping, content_block_stop and whatever is invented next
+                pass  # ping, content_block_stop and future types
 
     def _start(self, index: int, content: object) -> Iterator[StreamEvent]:
         fields = as_dict(content)
         kind = as_str(fields.get("type"))
         block = self._blocks[index] = _Block(kind, fields, self._kinds[kind])
         self._kinds[kind] += 1
-        # The first words, the whole input of a call, or thinking may stand in the start event.
+        # The start event may already contain text, the whole input of a call, or thinking.
         yield from _add(block, as_str(fields.get(kind)))
 
     def finish(self) -> Completion:
@@ -169,14 +169,14 @@ def _text(block: _Block) -> str:
 def _tool_call(block: _Block) -> ToolCall:
     arguments = _text(block)
     if not arguments:
-        # No pieces: the input, often none, stood in the start event.
+        # Without pieces the start event has the input, which is often empty.
         arguments = json.dumps(clean_json(as_dict(block.fields.get("input"))), ensure_ascii=False)
     name = clean_text(as_str(block.fields.get("name")))
     return ToolCall(clean_text(as_str(block.fields.get("id"))), name, arguments)
 
 
 def _thinking_block(block: _Block) -> dict[str, Any]:
-    """Return the block as the API wants it back: its fields, with what grew put in."""
+    """Return the block as the API requires it back: its fields, with the streamed text added."""
     result: dict[str, Any] = clean_json(block.fields)
     if block.kind == "thinking":
         result["thinking"] = _text(block)
@@ -189,7 +189,7 @@ def _usage(raw: dict[str, Any], *, model: str) -> Usage:
     cached = as_count(raw.get("cache_read_input_tokens"))
     written = as_count(raw.get("cache_creation_input_tokens"))
     return Usage(
-        # The API counts tokens read from and written to the cache apart from the rest.
+        # The API counts tokens read from and written to the cache separately.
         input_tokens=as_count(raw.get("input_tokens")) + cached + written,
         output_tokens=as_count(raw.get("output_tokens")),
         cached_input_tokens=cached,

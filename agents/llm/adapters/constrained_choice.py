@@ -1,4 +1,4 @@
-"""Which tools a model without native tool calls is offered, and whether it may answer instead."""
+"""Choice of tools, or an answer, for a model without native tool calls."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What the model may do in one call: some tools, an answer in text, or either."""
+    """Options of the model in one call: some tools, an answer in text, or either."""
 
     tools: tuple[ToolDefinition, ...]
     answer: bool

@@ -1,8 +1,8 @@
-"""A conversation with tool calls, written for a model that knows only system, user and assistant.
+"""Conversation with tool calls for a model that knows only system, user and assistant.
 
-Where the model shall write JSON, calls are shown as the JSON it would have written and results as
-the user's words. Where it shall answer in text, calls are left out and results become notes: a
-small model that sees its own JSON repeats it instead of answering.
+If the model should write JSON, calls are shown as the JSON it would have written and results as the
+user's text. If it should answer in text, calls are left out and results become notes: a small model
+that sees its own JSON repeats it instead of answering.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _tool_line(tool: ToolDefinition, *, show_schema: bool) -> str:
 
 
 def _fitting_examples(request: ChatRequest, choice: Choice) -> tuple[Message, ...]:
-    """Return the worked examples, unless they call a tool that is not on offer now."""
+    """Return the example calls, unless they use a tool that is not offered now."""
     offered = {tool.name for tool in choice.tools}
     used = {
         call.name
@@ -94,7 +94,7 @@ def _fitting_examples(request: ChatRequest, choice: Choice) -> tuple[Message, ..
 
 
 class _Turns:
-    """Collects turns; templates of small models want user and assistant in turn."""
+    """Collector of turns; templates of small models require user and assistant to alternate."""
 
     def __init__(self) -> None:
         self._turns: list[tuple[type[UserMessage] | type[AssistantMessage], list[str]]] = []

@@ -1,7 +1,7 @@
-"""Tool calls for models that have none: the reply is JSON under a schema, and becomes the call.
+"""Tool calls for models without native ones: the reply is JSON under a schema and becomes a call.
 
 Servers such as llama.cpp, Ollama and vLLM turn ``response_format`` into a grammar, so even a tiny
-model's reply always has the right form; whether it is wise is another matter.
+model's reply always has the right form.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class JsonModel(Protocol):
-    """What is wrapped: a Chat Completions model that takes more fields in its body."""
+    """Interface of the wrapped model: Chat Completions with extra fields in the body."""
 
     @property
     def name(self) -> str:
@@ -49,10 +49,9 @@ class JsonModel(Protocol):
 class ConstrainedJsonModel:
     """A ``ChatModel`` with tools around one without.
 
-    Each reply holds one call; a tool that takes a list, as ``delegate_task`` does, fans out in
-    one. ``ChatRequest.examples`` are shown where the model shall write JSON: they belong to the
-    request because only its maker knows the tool and the team, and models with native tools, which
-    need none, never see them.
+    Each reply holds one call; a tool that takes a list, as ``delegate_task`` does, fans out in one.
+    ``ChatRequest.examples`` are shown if the model should write JSON. They are part of the request
+    because only its author knows the tool and the team; models with native tools do not get them.
     """
 
     model: JsonModel
@@ -101,7 +100,7 @@ def _response_format(schema: dict[str, Any]) -> dict[str, Any]:
 async def _translated(
     events: AsyncGenerator[StreamEvent, None], reply: _Reply
 ) -> AsyncIterator[StreamEvent]:
-    # Closed here and not by the garbage collector: cancelling must reach the connection at once.
+    # Closed here, not by the garbage collector: a cancel must reach the connection at once.
     async with aclosing(events):
         async for event in events:
             match event:
@@ -116,7 +115,7 @@ async def _translated(
 
 
 class _Reply:
-    """One JSON reply on its way to becoming a call or an answer."""
+    """Decoder of one JSON reply to a call or an answer."""
 
     def __init__(self, answer: str, *, call_id: str) -> None:
         self._answer = answer
@@ -147,7 +146,7 @@ class _Reply:
             case "answer":
                 yield replace(completion, message=replace(completion.message, text=partial.text))
             case "unknown":
-                # The server did not hold the model to the schema: take its words as an answer.
+                # The server did not enforce the schema: use the text as an answer.
                 if written:
                     yield TextDelta(written)
                 yield replace(completion, message=AssistantMessage(written))

@@ -1,4 +1,4 @@
-"""One JSON Schema for "call one of these tools, or answer", with a limit on everything."""
+"""JSON Schema for "call one of these tools, or answer", with a limit on everything."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SCHEMA_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
 
 
 def answer_name(tools: tuple[ToolDefinition, ...]) -> str:
-    """Return the name that stands for an answer in text: ``answer``, unless a tool is so called."""
+    """Return the name that stands for an answer in text: ``answer``, unless a tool has it."""
     name = "answer"
     while any(tool.name == name for tool in tools):
         name += "_"
@@ -28,13 +28,13 @@ def call_schema(
 ) -> dict[str, Any]:
     """Return the schema of ``{"tool": name, "args": {...}}``.
 
-    The caller's definitions are copied, never changed. A server turns the schema into a grammar,
-    which holds the model to it; order matters there, so the tool's name comes first.
+    The caller's definitions are copied, never changed. A server turns the schema into a grammar and
+    enforces it; the order matters there, so the tool's name comes first.
 
     Args:
-        tools: The tools to choose from.
-        answer: The name of the branch that answers in text; empty when there is none.
-        limits: How long strings and arrays may get where a tool's schema does not say.
+        tools: Tools to choose from.
+        answer: Name of the branch that answers in text; empty for none.
+        limits: Longest strings and arrays for tools whose schema sets no limit.
     """
     definitions: dict[str, Any] = {}
     branches = [_branch(tool, definitions, limits=limits) for tool in tools]
@@ -60,7 +60,7 @@ def _call(name: str, args: dict[str, Any]) -> dict[str, Any]:
 def _branch(
     tool: ToolDefinition, definitions: dict[str, Any], *, limits: Constrained
 ) -> dict[str, Any]:
-    """Return one tool's branch; its definitions move to the root, for references start there."""
+    """Return one tool's branch; its definitions move to the root, where references start."""
     bounds = _Bounds(limits, prefix=f"{tool.name}.")
     args = bounds.bounded({**tool.parameters, "type": "object"})
     for keyword in _DEFINITIONS:
@@ -70,7 +70,7 @@ def _branch(
 
 
 class _Bounds:
-    """Copies a schema with limits added and references moved."""
+    """Copier of a schema that adds limits and moves references."""
 
     def __init__(self, limits: Constrained, *, prefix: str) -> None:
         self._limits = limits
@@ -82,7 +82,7 @@ class _Bounds:
         result = {keyword: self._keyword(keyword, value) for keyword, value in schema.items()}
         kinds = schema.get("type", ())
         kinds = (kinds,) if isinstance(kinds, str) else kinds
-        # A pattern has its own length, and servers heed only one of the two.
+        # A pattern has its own length, and servers apply only one of the two.
         fixed = any(keyword in schema for keyword in ("enum", "const", "pattern"))
         if "string" in kinds and not fixed:
             least = schema.get("minLength", 0)

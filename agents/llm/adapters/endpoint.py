@@ -1,4 +1,4 @@
-"""Where an adapter sends its requests, with which key, and how long it waits."""
+"""Endpoint and time limits of an adapter's requests."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ class Endpoint:
     """One model behind one URL.
 
     Attributes:
-        provider: The provider's name in ``agents.llm.providers``.
-        model: The provider's name of the model.
-        url: Where requests are posted, complete.
-        key_env: The environment variable that holds the key, named in error sentences.
-        secret: The key itself, or an empty string; never shown, and cut out of error texts.
-        reuse: Whether connections are kept for the next request. llama.cpp's server closes each
-            after its stream without saying so, and a request sent in that moment would be lost.
+        provider: Name of the provider in ``agents.llm.providers``.
+        key_env: Environment variable of the key, named in error messages.
+        secret: Key, or an empty string; never shown, and removed from error messages.
+        reuse: True if connections are kept for the next request. llama.cpp's server closes each
+            after its stream without notice, and a request sent in that moment would be lost.
     """
 
     provider: str
@@ -34,18 +32,18 @@ class Endpoint:
 
     @property
     def label(self) -> str:
-        """How error sentences name this endpoint: model and host, never the key."""
+        """Name of the endpoint in error messages: model and host, never the key."""
         return f"{self.name} at {urlsplit(self.url).netloc.rpartition('@')[2]}"
 
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """How long a server may be silent, in seconds; silent means that not one byte arrives.
+    """Longest silence of a server in seconds, without a single byte.
 
     Attributes:
-        first_event: Until the first bytes of the answer. Hosted reasoning models say nothing at all
-            while they think, so this is long.
-        between_events: From then on, between two pieces of the answer.
+        first_event: Until the first bytes of the answer; long, because hosted reasoning models send
+            nothing while they think.
+        between_events: Between two later pieces of the answer.
     """
 
     first_event: float = 300.0

@@ -1,6 +1,6 @@
-"""One request and its streamed answer over the shared client: time limits, size limit, clean-up.
+"""Request with a streamed answer over the shared client: time limits, size limit, clean-up.
 
-Retries are not made here: a wrapper on the model decides about them, with the run's policy.
+Retries are not made here: a wrapper on the model makes them, by the run's policy.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _ERROR_BODY_BYTES = 64 * 1024
 _ERROR_BODY_SECONDS = 5.0
-# Asking for plain bytes keeps the size limit honest: a compressed stream could unfold without end.
+# Plain bytes, because a compressed stream could expand beyond the size limit.
 _HEADERS = {
     "accept": "text/event-stream",
     "accept-encoding": "identity",
@@ -42,18 +42,18 @@ _OK = 200
 
 
 class Decoder(Protocol):
-    """Turns the events of one stream into ours; made anew for every request."""
+    """Decoder of one stream's events; each request needs a new one."""
 
     @property
     def done(self) -> bool:
-        """Whether the stream's final event has been seen."""
+        """True once the stream's final event was received."""
         ...
 
     def feed(self, event: SentEvent) -> Iterable[StreamEvent]:
-        """Take one event and return the deltas it holds.
+        """Decode one event and return its deltas.
 
         Raises:
-            ModelError: The event is an error, or cannot be read.
+            ModelError: The event is an error, or malformed.
         """
         ...
 
@@ -68,7 +68,7 @@ class Decoder(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """What every request to one endpoint shares."""
+    """Shared settings of all requests to one endpoint."""
 
     client: httpx.AsyncClient
     endpoint: Endpoint
@@ -82,9 +82,9 @@ class Exchange:
         """Post ``body`` and yield the decoder's deltas and, last, its completion.
 
         Args:
-            body: The request as the endpoint wants it.
-            decoder: Reads the answer.
-            request: Says when it may go out, and how long the whole may take.
+            body: Request in the endpoint's format.
+            decoder: Decoder of the answer.
+            request: Request, for its ``ready`` and its time limit.
 
         Raises:
             ModelError: See ``ChatModel.stream``.
@@ -99,7 +99,7 @@ class Exchange:
             splitter, settled = EventSplitter(), False
             async for chunk in guard:
                 if settled:
-                    continue  # read to the end, so that the connection can be used again
+                    continue  # read to the end, so that the connection can be reused
                 for event in splitter.feed(chunk):
                     for delta in decoder.feed(event):
                         yield delta
@@ -109,14 +109,14 @@ class Exchange:
                         break
             completion = decoder.finish()
         finally:
-            # Also on cancellation: releasing an unfinished answer closes its connection at once.
+            # Also on cancellation: this closes the connection of an unfinished answer at once.
             await answer.aclose()
         yield completion
 
     async def _send(
         self, body: dict[str, Any], *, deadline: float, timeout_seconds: float
     ) -> Answer:
-        # A lone surrogate in a prompt would not encode; the server gets "?" instead.
+        # A lone surrogate in a prompt cannot be encoded and is sent as "?".
         content = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
         close = {} if self.endpoint.reuse else {"connection": "close"}
         first = asyncio.get_running_loop().time() + self.timeouts.first_event
@@ -186,10 +186,10 @@ class Exchange:
 
 
 async def _error_body(answer: Answer) -> bytes:
-    """Read the start of an error's body; a body that hangs or breaks is worth no second error."""
+    """Read the start of an error's body; ignore a body that hangs or breaks."""
     body = bytearray()
     if answer.headers.get("content-encoding", "identity").strip().lower() != "identity":
-        return b""  # nobody asked for that, and no sentence is to be found in it
+        return b""  # not requested, and not readable as text
     try:
         async with asyncio.timeout(_ERROR_BODY_SECONDS):
             async for chunk in answer.chunks():

@@ -1,4 +1,4 @@
-"""Turn a provider's refusal into one error of our tree, with one sentence a person can act on."""
+"""Conversion of a provider's refusal to one ``ModelError`` with a sentence that says what to do."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from agents.llm.adapters.endpoint import Endpoint
 
 _DETAIL_LENGTH = 300
-# Bounded, and looked for near the beginning only: a page of many "<title>" would take seconds.
+# Bounded, and searched only near the beginning: a page of many "<title>" would take seconds.
 _TITLE = re.compile(r"<title[^>]{0,200}>(.{0,200}?)</title>", re.IGNORECASE | re.DOTALL)
 _HEAD_CHARACTERS = 8_000
 _STATUS = re.compile("[45][0-9][0-9]")
 
-# The status an error inside a 200 stream would have had.
+# HTTP status that corresponds to an error inside a 200 stream.
 _STATUS_OF_KIND = {
     "invalid_request_error": 400,
     "authentication_error": 401,
@@ -70,12 +70,12 @@ def status_error(
     kinds, detail = _describe(payload.get("error", payload))
     wait = _retry_delay(error) if wait is None else wait
     if status == 429 and _STATUS_OF_KIND.get(kinds[0]) == 402:
-        status = 402  # no credit left: unlike a rate limit, waiting does not help
+        status = 402  # no credit left: waiting does not help
     return _error(endpoint, status, detail=detail, wait=wait)
 
 
 def body_error(endpoint: Endpoint, body: bytes) -> ModelError | None:
-    """Return the error that a 200 answer holds instead of a stream; None when it holds none."""
+    """Return the error in a 200 answer that is not a stream; None if there is none."""
     error = (read_object(body.decode("utf-8", "replace")) or {}).get("error")
     return event_error(endpoint, error) if error else None
 
@@ -91,9 +91,9 @@ def event_error(endpoint: Endpoint, error: object) -> ModelError:
 
 
 def retry_after(headers: Mapping[str, str], *, now: datetime | None = None) -> float | None:
-    """Read how long the server asks us to wait, in seconds; None when it does not say.
+    """Return the seconds that the server asks to wait, or None.
 
-    Takes ``retry-after-ms`` and both forms of ``Retry-After``: seconds and an HTTP date.
+    It reads ``retry-after-ms`` and both forms of ``Retry-After``: seconds and an HTTP date.
     """
     milliseconds = _number(headers.get("retry-after-ms", ""))
     if milliseconds is not None:
@@ -112,7 +112,7 @@ def retry_after(headers: Mapping[str, str], *, now: datetime | None = None) -> f
 
 
 def _retry_delay(error: Mapping[str, Any]) -> float | None:
-    """How long Gemini asks to wait: it says so in the body alone, such as ``"32.5s"``."""
+    """Return the seconds that Gemini asks to wait in the body, such as ``"32.5s"``, or None."""
     for detail in as_list(error.get("details")):
         seconds = _number(as_str(as_dict(detail).get("retryDelay")).removesuffix("s"))
         if seconds is not None:
@@ -129,20 +129,20 @@ def _number(value: str) -> float | None:
 
 
 def _describe(error: Any) -> tuple[tuple[str, str], str]:
-    """Return an error object's (code, type), the narrower first, and what it says."""
+    """Return an error object's (code, type), the narrower first, and its message."""
     if isinstance(error, str):
         return ("", ""), error
     fields = as_dict(error)
     code, kind = fields.get("code"), fields.get("type")
     detail = as_str(fields.get("message")) or as_str(fields.get("detail"))
-    raw = as_str(as_dict(fields.get("metadata")).get("raw"))  # OpenRouter: the upstream's own words
+    raw = as_str(as_dict(fields.get("metadata")).get("raw"))  # OpenRouter: the upstream's message
     if raw and raw not in detail:
         detail = f"{detail}: {raw}"
     return (str(code) if code is not None else "", as_str(kind)), detail
 
 
 def _page_detail(text: str) -> str:
-    """Say what a body that is not JSON is: the title of an HTML page, or its first words."""
+    """Describe a body that is not JSON: the title of an HTML page, or its text."""
     title = _TITLE.search(text[:_HEAD_CHARACTERS])
     if title:
         return f'an HTML page titled "{title[1].strip()}"'

@@ -1,4 +1,4 @@
-"""The byte stream of an answer with its limits: how long it may be silent and how large it gets."""
+"""Limits on an answer's byte stream: silence, total time and size."""
 
 from __future__ import annotations
 
@@ -12,20 +12,18 @@ from agents.llm.errors import AnswerTooLargeError, ModelTimeoutError, StreamTrun
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-# After the final event only the end of the transfer is awaited, so that the connection is clean;
-# a server that leaves it open costs this long once, and its connection.
+# Wait for the end of the transfer after the final event, so that the connection can be reused; if
+# the server does not end it, the connection is closed.
 _SETTLE_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of one answer.
+    """Limits of one answer.
 
     Attributes:
-        deadline: The end of the whole call, in the event loop's time.
-        whole_seconds: How long the whole call may take, for the error's sentence.
-        idle_seconds: The longest silence between two pieces.
-        max_bytes: The largest answer taken.
+        deadline: End of the whole call, in the event loop's time.
+        whole_seconds: Time limit of the whole call, for the error message.
     """
 
     deadline: float
@@ -35,7 +33,7 @@ class Limits:
 
 
 class GuardedStream:
-    """Wraps an answer's bytes; everything that goes wrong in them is a ``ModelError``."""
+    """Answer's bytes within limits; every failure is a ``ModelError``."""
 
     def __init__(self, chunks: AsyncIterator[bytes], *, label: str, limits: Limits) -> None:
         self._chunks = chunks
@@ -45,20 +43,20 @@ class GuardedStream:
         self._settle_by: float | None = None
 
     def settle(self) -> None:
-        """Say that the answer is complete: what follows is neither waited for nor an error."""
+        """Mark the answer as complete: a later delay or failure is not an error."""
         self._settle_by = asyncio.get_running_loop().time() + _SETTLE_SECONDS
 
     def __aiter__(self) -> Self:
-        """The chunks, once."""
+        """Return the iterator over the chunks, usable once."""
         return self
 
     async def __anext__(self) -> bytes:
         """Wait for the next chunk.
 
         Raises:
-            ModelTimeoutError: Silence, or the end of the whole call's time.
+            ModelTimeoutError: The server was silent too long, or the whole call's time is used up.
             StreamTruncatedError: The connection broke.
-            AnswerTooLargeError: More came than one answer may have.
+            AnswerTooLargeError: The answer exceeds ``max_bytes``.
         """
         chunk = await self._next()
         if chunk is None:

@@ -1,4 +1,4 @@
-"""The Chat Completions dialect: OpenAI, OpenRouter, Gemini, Ollama, vLLM, llama.cpp and others."""
+"""Chat Completions dialect: OpenAI, OpenRouter, Gemini, Ollama, vLLM, llama.cpp and others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def openai_headers(secret: str) -> dict[str, str]:
-    """Return the headers that carry the key, none for a server without keys."""
+    """Return the headers that carry the key; none for a server without keys."""
     return {"authorization": f"Bearer {secret}"} if secret else {}
 
 
@@ -40,10 +40,10 @@ class OpenAIModel:
     def stream_with(
         self, request: ChatRequest, extra: Mapping[str, Any]
     ) -> AsyncGenerator[StreamEvent, None]:
-        """Stream with more fields in the body, such as ``response_format``."""
+        """Stream with extra fields in the body, such as ``response_format``."""
         endpoint = self.exchange.endpoint
         body = request_body(request, endpoint=endpoint, profile=self.profile)
         body.update(extra)
-        # Unique in the conversation, and the same when the same request is made again.
+        # Unique in the conversation, and equal for a repeated request.
         decoder = OpenAIDecoder(endpoint, call_prefix=f"call_{len(request.messages)}")
         return self.exchange.stream(body, decoder, request)

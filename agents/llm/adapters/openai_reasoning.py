@@ -1,4 +1,4 @@
-"""Reasoning in the dialects of Chat Completions: no standard, three habits."""
+"""Reasoning in the dialects of Chat Completions, which have no common format."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Any
 from agents.llm.adapters.shapes import as_dict, as_list, as_str
 from agents.llm.text import clean_json, clean_text
 
-# vLLM, llama.cpp and DeepSeek say the first, OpenRouter and Ollama the second.
+# vLLM, llama.cpp and DeepSeek use the first, OpenRouter and Ollama the second.
 _TEXT_FIELDS = ("reasoning_content", "reasoning")
 _GROWING = ("text", "summary", "data")
 
 
 class Reasoning:
-    """Collects the reasoning of one answer, to be shown and to be sent back unchanged."""
+    """Collector of one answer's reasoning, to show it and to send it back unchanged."""
 
     def __init__(self) -> None:
         self._texts: dict[str, list[str]] = {}
         self._details: list[dict[str, Any]] = []
 
     def feed(self, delta: dict[str, Any]) -> str:
-        """Take the reasoning out of a delta and return what may be shown of it."""
+        """Collect the reasoning of a delta and return its visible text."""
         shown = ""
         for name in _TEXT_FIELDS:
             if text := as_str(delta.get(name)):
@@ -31,7 +31,7 @@ class Reasoning:
         return shown
 
     def _add_detail(self, detail: dict[str, Any]) -> None:
-        """Join the pieces of one OpenRouter detail; a signature in them replaces, text grows."""
+        """Join the pieces of one OpenRouter detail: append text, replace other values."""
         last = self._details[-1] if self._details else None
         if last is None or any(last.get(key) != detail.get(key) for key in ("type", "index")):
             self._details.append(dict(detail))
@@ -43,9 +43,9 @@ class Reasoning:
                 last[key] = value
 
     def blocks(self) -> list[dict[str, Any]]:
-        """Return what goes into the conversation's ``Thinking`` values.
+        """Return the blocks for the conversation's ``Thinking`` values.
 
-        OpenRouter sends the same reasoning twice; its details alone carry the signatures.
+        OpenRouter sends the same reasoning twice; only its details have the signatures.
         """
         if self._details:
             return [_field("reasoning_details", clean_json(self._details))]

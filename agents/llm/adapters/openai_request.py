@@ -1,4 +1,4 @@
-"""A ``ChatRequest`` as the body of a Chat Completions request."""
+"""Conversion of a ``ChatRequest`` to the body of a Chat Completions request."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _message(message: Message, *, provider: str) -> dict[str, Any]:
         case AssistantMessage():
             return _assistant(message, provider=provider)
         case ToolMessage(call_id, _, content, is_error):
-            # The dialect has no flag for a failed tool, so the text says it.
+            # The dialect has no flag for a failed tool, so the text is marked.
             if is_error and not content.lower().startswith("error"):
                 content = f"Error: {content}"
             return {"role": "tool", "tool_call_id": wire_id(call_id), "content": content}
@@ -105,7 +105,7 @@ def _assistant(message: AssistantMessage, *, provider: str) -> dict[str, Any]:
 
 
 def _add_thinking(result: dict[str, Any], message: AssistantMessage, *, provider: str) -> None:
-    """Put reasoning back where it came from; only calls need it, plain answers are without."""
+    """Add reasoning of this provider; only messages with calls need it."""
     for thinking in message.thinking:
         if thinking.provider != provider:
             continue

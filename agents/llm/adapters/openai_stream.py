@@ -1,4 +1,4 @@
-"""Chat Completions chunks as our events."""
+"""Decoder of Chat Completions chunks."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ class _Call:
 
 
 class OpenAIDecoder:
-    """Collects one answer; parallel calls may interleave and are told apart by their index."""
+    """Decoder of one answer; parallel calls may interleave and are distinguished by index."""
 
     def __init__(self, endpoint: Endpoint, *, call_prefix: str) -> None:
-        """``call_prefix`` makes ids for servers that give calls none."""
+        """Take the endpoint; ``call_prefix`` forms ids if the server sends none."""
         self._endpoint = endpoint
         self._call_prefix = call_prefix
         self._done = False
@@ -67,11 +67,11 @@ class OpenAIDecoder:
 
     @property
     def done(self) -> bool:
-        """Whether ``[DONE]`` has been seen."""
+        """True once ``[DONE]`` was received."""
         return self._done
 
     def feed(self, event: SentEvent) -> Iterator[StreamEvent]:
-        """Take one chunk; see ``Decoder.feed``."""
+        """Decode one chunk; see ``Decoder.feed``."""
         data = event.data.strip()
         if data == "[DONE]":
             self._done = True
@@ -110,7 +110,7 @@ class OpenAIDecoder:
         return ToolCallDelta(call.number, call.name, clean_text(arguments))
 
     def _slot(self, fragment: dict[str, Any]) -> _Call:
-        """Find the call a fragment belongs to, or begin one.
+        """Return the call that a fragment belongs to, or begin a new one.
 
         Some servers send every parallel call whole and all with index 0, or without any; there a
         new id means a new call.
@@ -126,7 +126,7 @@ class OpenAIDecoder:
 
     def finish(self) -> Completion:
         """Return the whole answer; see ``Decoder.finish``."""
-        # Without [DONE] the answer is whole only when the chunk after the last, usage, came too.
+        # Without [DONE] the answer is complete only if the final usage chunk was received.
         if not self._finish or not (self._done or self._usage is not None):
             raise StreamTruncatedError(
                 f"{self._endpoint.label} ended its stream in the middle of the answer; try again."
@@ -149,7 +149,7 @@ class OpenAIDecoder:
         if self._refused:
             return "refused"
         if self._calls and self._finish == "stop":
-            return "tool_calls"  # said by servers that do not know the word
+            return "tool_calls"  # some servers report "stop" here
         return _FINISH.get(self._finish, "other")
 
     def _thinking(self) -> tuple[Thinking, ...]:

@@ -1,4 +1,4 @@
-"""Read ``{"tool": ..., "args": ...}`` while it is being written."""
+"""Incremental parsing of ``{"tool": ..., "args": ...}``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from agents.llm.text import TextCleaner
 
 _HEAD = re.compile(r'\s*\{\s*"tool"\s*:\s*"((?:[^"\\]|\\.)*)"\s*,\s*"args"\s*:\s*')
 _TEXT_HEAD = re.compile(r'\{\s*"text"\s*:\s*"')
-_HEAD_CHARACTERS = 10_000  # what has no head by then has none: it is not looked for at each piece
+_HEAD_CHARACTERS = 10_000  # the search for a head stops after this
 _ESCAPES = {
     '"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t",
 }  # fmt: skip
@@ -17,7 +17,7 @@ _SPECIAL = re.compile(r'["\\]')
 
 
 class JsonString:
-    """Decodes the inside of a JSON string that arrives in pieces."""
+    """Decoder of the inside of a JSON string that arrives in pieces."""
 
     def __init__(self) -> None:
         self.closed = False
@@ -25,7 +25,7 @@ class JsonString:
         self._cleaner = TextCleaner()
 
     def feed(self, raw: str) -> str:
-        """Return the text decoded so far and not yet returned; nothing after the closing quote."""
+        """Decode a piece and return its text; nothing after the closing quote."""
         self._rest += raw
         decoded: list[str] = []
         while not self.closed and (special := _SPECIAL.search(self._rest)):
@@ -58,16 +58,15 @@ class JsonString:
 
 
 class PartialCall:
-    """One reply that is growing: first its head with the tool's name, then a call or an answer.
+    """Parser of a growing reply: first its head with the tool's name, then a call or an answer.
 
     Attributes:
         kind: ``unknown`` until the head is complete, then ``call`` or ``answer``.
-        name: The tool's name once known.
-        text: The answer decoded so far.
+        text: Answer decoded so far.
     """
 
     def __init__(self, answer: str) -> None:
-        """``answer`` is the name of the branch whose text is shown while it arrives."""
+        """Take the name of the branch whose text is shown while it arrives."""
         self.kind: Literal["unknown", "call", "answer"] = "unknown"
         self.name = ""
         self.text = ""
@@ -78,7 +77,7 @@ class PartialCall:
         self._string = JsonString()
 
     def feed(self, piece: str) -> str:
-        """Return what is new: decoded text of an answer, or raw arguments of a call."""
+        """Parse a piece; return new text of an answer, or new raw arguments of a call."""
         self._raw += piece
         if self.kind == "unknown" and len(self._raw) - len(piece) < _HEAD_CHARACTERS:
             piece = self._read_head()
@@ -89,7 +88,7 @@ class PartialCall:
         return self._new_arguments()
 
     def _read_head(self) -> str:
-        """Recognise the head; return what follows it."""
+        """Parse the head; return the text after it."""
         head = _HEAD.match(self._raw)
         if head is None:
             return ""
@@ -108,8 +107,8 @@ class PartialCall:
     def _new_arguments(self) -> str:
         if self.kind != "call":
             return ""
-        # Blanks and braces may turn out to be the end of the call around the arguments, which is
-        # not theirs. No regular expression: it would look to the end anew from each of them.
+        # Trailing blanks and braces may belong to the call around the arguments. No regular
+        # expression, because its time would be quadratic.
         end = len(self._raw)
         while end > self._shown and (self._raw[end - 1] == "}" or self._raw[end - 1].isspace()):
             end -= 1
@@ -117,7 +116,7 @@ class PartialCall:
         return new
 
     def arguments(self, *, complete: bool) -> str:
-        """Return a call's raw arguments; ``complete`` when the reply ended as JSON must."""
+        """Return a call's raw arguments; ``complete`` if the reply is complete JSON."""
         raw = self._raw[self._start :].rstrip()
         return raw.removesuffix("}").rstrip() if complete else raw
 

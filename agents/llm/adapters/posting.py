@@ -1,9 +1,9 @@
-"""Post a prompt and read the answer as it comes, over whichever client the endpoint was given.
+"""Posting of a prompt, with a streamed answer, over the endpoint's client.
 
-A process's own client is spoken to past httpx's client layer: its request and response objects,
-redirects, cookies and text decoding cost more processor time than all else of a call. Any other
-client, above all the guarded one for addresses that somebody typed, is used as it is: what it
-checks happens in that very layer.
+For the process's own client httpx's client layer is bypassed: its request and response objects,
+redirects, cookies and text decoding cost more processor time than the rest of a call. Any other
+client, above all the guarded one for addresses typed by users, is used as it is, because its checks
+are in that layer.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from heartbit_site.base.http import InvalidURLError
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
-#: What the two layers raise when an address, a connection or a transfer is no good.
+#: Errors of the two layers for addresses, connections and transfers.
 BROKEN = (httpx.HTTPError, aiohttp.ClientError, OSError)
 
 _NO_ADDRESS = (
@@ -31,42 +31,42 @@ _NO_ADDRESS = (
 
 
 class NoAddressError(Exception):
-    """The URL cannot be posted to, whoever tries."""
+    """The URL is not valid for any client."""
 
 
 class Answer(Protocol):
-    """The head of an answer, and its body to come."""
+    """Head of an answer, and its body to come."""
 
     @property
     def status(self) -> int:
-        """The HTTP status."""
+        """HTTP status."""
         ...
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """The headers; names in any case."""
+        """Headers; names in any case."""
         ...
 
     def chunks(self) -> AsyncIterator[bytes]:
-        """The body's bytes as they arrive; plain ones, if ``content-encoding`` says so."""
+        """Yield the body's bytes as they arrive, undecoded."""
         ...
 
     async def aclose(self) -> None:
-        """Release the connection, or close it when the body was not read to its end."""
+        """Release the connection, or close it if the body was not read to its end."""
         ...
 
 
 async def post(
     client: httpx.AsyncClient, url: str, content: bytes, headers: Mapping[str, str]
 ) -> Answer:
-    """Post ``content``; the answer's head is here, its body is not.
+    """Post ``content``; return when the answer's head has arrived.
 
-    No redirect is followed, whatever the client does elsewhere: a prompt goes where it was sent,
-    or nowhere.
+    No redirect is followed, whatever the client's settings, so that a prompt goes only to the given
+    URL.
 
     Raises:
-        NoAddressError: The URL is none.
-        Exception: One of ``BROKEN``: the server could not be reached or broke off.
+        NoAddressError: The URL is not valid.
+        Exception: One of ``BROKEN``: the server could not be reached or closed the connection.
     """
     try:
         if isinstance(client, ProviderClient):
@@ -80,7 +80,7 @@ async def post(
 
 
 class _Direct:
-    """An answer of aiohttp's."""
+    """Answer of aiohttp."""
 
     __slots__ = ("_response", "headers", "status")
 
@@ -98,7 +98,7 @@ class _Direct:
 
 
 class _Through:
-    """An answer of httpx's."""
+    """Answer of httpx."""
 
     __slots__ = ("_response", "headers", "status")
 

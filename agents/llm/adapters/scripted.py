@@ -1,4 +1,4 @@
-"""A model that says what a test tells it to: no server, no network, no waiting unless asked.
+"""Scripted model for tests: no server, no network, no delays unless requested.
 
 Usage::
 
@@ -37,15 +37,13 @@ class Reply:
     """One scripted answer.
 
     Attributes:
-        text: The answer's text.
-        tool_calls: The calls it makes; ``calls()`` writes them shorter.
-        thinking: Reasoning blocks.
-        deltas: How many pieces the text arrives in.
-        delay_seconds: How long the model is silent before it begins.
-        gap_seconds: How long it is silent between two pieces.
+        tool_calls: Calls of the answer; ``calls()`` is shorter.
+        deltas: Number of pieces of the text.
+        delay_seconds: Silence before the first piece.
+        gap_seconds: Silence between two pieces.
         error: Raised after the pieces, instead of the completion.
-        usage: The tokens reported; by default one for every four characters.
-        finish_reason: By default what the calls say.
+        usage: Tokens reported; by default one for every four characters.
+        finish_reason: Finish reason; by default it follows from the calls.
     """
 
     text: str = ""
@@ -91,7 +89,7 @@ class ScriptedModel:
 
         Args:
             script: One answer for each request, in order; or a function, which several runs may
-                share. A string stands for a reply with that text, an error is raised at once.
+                share. A string is a reply with that text, an error is raised at once.
             name: ``provider:model``.
         """
         self.requests: list[ChatRequest] = []

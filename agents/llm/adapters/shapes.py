@@ -1,4 +1,4 @@
-"""Read untrusted JSON: a value of the wrong type is an empty one, never an exception."""
+"""Type-safe reads of untrusted JSON: a value of the wrong type becomes an empty one."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from agents.llm.errors import StreamTruncatedError
 if TYPE_CHECKING:
     from agents.llm.adapters.endpoint import Endpoint
 
-#: The most that the usage ledger's columns hold; a larger int may not even convert to a float.
+#: Largest value of the usage ledger's columns; a larger int may not even convert to a float.
 MAX_COUNT = 2**31 - 1
 
 
 def as_dict(value: object) -> dict[str, Any]:
-    """Return ``value`` when it is an object, else an empty one."""
+    """Return ``value`` if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def as_list(value: object) -> list[Any]:
-    """Return ``value`` when it is an array, else an empty one."""
+    """Return ``value`` if it is an array, else an empty one."""
     return value if isinstance(value, list) else []
 
 
 def as_str(value: object) -> str:
-    """Return ``value`` when it is a string, else an empty one."""
+    """Return ``value`` if it is a string, else an empty one."""
     return value if isinstance(value, str) else ""
 
 
 def as_count(value: object) -> int:
-    """Return ``value`` when it is a number of something, else 0; what is absurd is cut."""
+    """Return ``value`` within 0 and ``MAX_COUNT`` if it is an integer, else 0."""
     if not isinstance(value, int) or isinstance(value, bool):
         return 0
     return min(max(value, 0), MAX_COUNT)
@@ -40,7 +40,7 @@ def parse_event(data: str, *, endpoint: Endpoint) -> dict[str, Any]:
     """Parse the data of one stream event, which must be a JSON object.
 
     Raises:
-        StreamTruncatedError: It is not; the stream broke its format.
+        StreamTruncatedError: The data is not a JSON object.
     """
     try:
         value = json.loads(data)

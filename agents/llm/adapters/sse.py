@@ -1,4 +1,4 @@
-"""Split an event stream into events, over bytes: only an event's data is ever decoded.
+"""Splitting of a byte stream into server-sent events; only an event's data is decoded.
 
 The format is that of https://html.spec.whatwg.org/multipage/server-sent-events.html; of its fields
 a model's stream uses ``data`` and ``event``.
@@ -18,8 +18,7 @@ class SentEvent:
     """One event.
 
     Attributes:
-        event: Its name; often empty.
-        data: Its lines of data, joined.
+        event: Name of the event; often empty.
     """
 
     event: str
@@ -27,34 +26,34 @@ class SentEvent:
 
 
 class EventSplitter:
-    """Takes a stream's bytes as they come, cut anywhere; gives the events that are complete.
+    """Splitter of a byte stream that arrives in pieces cut anywhere.
 
-    Each byte is looked at once, however small the pieces it arrives in are.
+    Each byte is scanned once, however small the pieces are.
     """
 
     def __init__(self) -> None:
-        self._line: list[bytes] = []  # pieces of a line whose end has not come
-        self._after_return = False  # the last byte was "\r": a "\n" now belongs to it
+        self._line: list[bytes] = []  # pieces of an unfinished line
+        self._after_return = False  # the last byte was "\r": a following "\n" belongs to it
         self._event = b""
         self._data: list[bytes] = []
 
     def feed(self, chunk: bytes) -> Iterator[SentEvent]:
-        """Take the next bytes."""
+        """Parse the next bytes and yield the complete events."""
         for line in self._lines(chunk):
             if line:
                 self._field(line)
             elif self._data:
                 yield self._dispatch()
             else:
-                self._event = b""  # an event without data is none
+                self._event = b""  # ignore an event without data
 
     def _lines(self, chunk: bytes) -> list[bytes]:
         if not chunk:
-            return []  # the byte before is still the last one
+            return []  # keep _after_return
         if self._after_return and chunk.startswith(b"\n"):
             chunk = chunk[1:]
         self._after_return = chunk.endswith(b"\r")
-        lines = chunk.splitlines()  # of bytes: at \n, \r and \r\n, and at nothing else
+        lines = chunk.splitlines()  # of bytes: only at \n, \r and \r\n
         if not lines:
             return []
         whole = chunk.endswith((b"\n", b"\r"))

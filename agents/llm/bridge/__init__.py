@@ -1,3 +1,3 @@
-"""Models of providers that have no adapter here, over pydantic-ai (the extra ``providers``)."""
+"""Models of providers without an adapter here, over pydantic-ai (the extra ``providers``)."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How one model of the bridge is reached: its key, its base URL and its provider's settings."""
+"""Account of a bridged model: key, base URL and provider settings."""
 
 from __future__ import annotations
 
@@ -16,15 +16,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """What is needed to reach one model; see ``known.Known``.
+    """Access to one model; see ``known.BridgedProvider``.
 
     Attributes:
-        provider: The provider's name in ``known.KNOWN``.
-        model: The provider's name of the model.
-        key_source: Where the key came from, named in error sentences.
-        secret: The key, or an empty string; never shown, and cut out of error texts.
-        base_url: Another base URL than the provider's own, or an empty string.
-        settings: Further arguments of the provider; they may hold secrets too.
+        provider: Name of the provider in ``known.KNOWN``.
+        key_source: Source of the key, named in error messages.
+        secret: Key, or an empty string; never shown, and removed from error messages.
+        base_url: Base URL other than the provider's own, or an empty string.
+        settings: Further arguments of the provider; may contain secrets too.
     """
 
     provider: str
@@ -38,7 +37,7 @@ class Account:
 def account_for(
     name: str, model: str, *, environ: Mapping[str, str], key: str | None, base_url: str
 ) -> Account:
-    """Return how a model of a provider in ``KNOWN`` is reached, without importing anything for it.
+    """Return the account for a model of a provider in ``KNOWN``, without importing its SDK.
 
     Raises:
         ConfigurationError: The extra is not installed, or a key or setting is missing or unusable.

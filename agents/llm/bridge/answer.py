@@ -1,4 +1,4 @@
-"""pydantic-ai's events and answers in ours."""
+"""Conversion of pydantic-ai's events and answers."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _COUNTS = (
 
 
 class AnswerReader:
-    """Turns the events of one answer into deltas, and the whole into a ``Completion``."""
+    """Converter of one answer's events to deltas, and of the whole to a ``Completion``."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
@@ -62,7 +62,7 @@ class AnswerReader:
         self._names: dict[int, str] = {}
 
     def feed(self, event: object) -> StreamEvent | None:
-        """Return the delta an event holds, None when there is nothing to show."""
+        """Return the delta of an event, or None if there is nothing to show."""
         match event:
             case PartStartEvent(index=index, part=part):
                 return self._started(index, part)
@@ -101,9 +101,9 @@ class AnswerReader:
         """Return the whole answer.
 
         Raises:
-            StreamTruncatedError: The stream ended without saying why.
+            StreamTruncatedError: The stream ended without a finish reason.
         """
-        # The provider's own word: pydantic-ai reads "stop" into a stream that just ends.
+        # The provider's own reason: pydantic-ai reports "stop" for a stream that just ends.
         said = (response.provider_details or {}).get("finish_reason")
         refused = response.finish_reason == "content_filter"
         if response.state != "complete" or not (said or refused):
@@ -125,11 +125,11 @@ class AnswerReader:
         )
         reason = _FINISH.get(response.finish_reason or "", "other")
         if calls and reason == "stop":
-            reason = "tool_calls"  # said by providers that do not know the word
+            reason = "tool_calls"  # some providers report "stop" here
         return Completion(message, _usage(response), reason, self._endpoint.name)
 
     def _thinking(self, response: ModelResponse, calls: list[ToolCallPart]) -> tuple[Thinking, ...]:
-        """Keep reasoning, and what a provider hangs on its calls, to be sent back unchanged."""
+        """Return reasoning, and provider details of calls, to be sent back unchanged."""
         blocks = [
             {
                 "type": "thinking",
@@ -158,7 +158,7 @@ def _origin(part: ThinkingPart | ToolCallPart) -> dict[str, Any]:
 
 
 def _arguments(call: ToolCallPart) -> str:
-    """Return the arguments as they were received: ``args_as_json_str`` would rewrite them."""
+    """Return the arguments as received; ``args_as_json_str`` would rewrite them."""
     return call.args if isinstance(call.args, str) else json.dumps(call.args or {})
 
 
@@ -167,7 +167,7 @@ def _without_nulls(block: dict[str, Any]) -> dict[str, Any]:
 
 
 def _usage(response: ModelResponse) -> Usage:
-    """Normalise; ``input_tokens`` includes cached ones for every provider of pydantic-ai."""
+    """Return the normalised usage; pydantic-ai's ``input_tokens`` always include cached ones."""
     usage = response.usage
     counts = {name: getattr(usage, name) for name in _COUNTS} | dict(usage.details)
     raw: dict[str, Any] = {name: count for name, count in counts.items() if count}

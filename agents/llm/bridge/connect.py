@@ -1,4 +1,4 @@
-"""Build pydantic-ai's model for an account; nothing in it retries."""
+"""Connection of pydantic-ai's model to an account; nothing in it retries."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def connect(account: Account, *, client: httpx.AsyncClient) -> Model[Any]:
     """Return the model; nothing is sent yet.
 
     Raises:
-        RequestRejectedError: The provider's SDK refuses its settings.
+        RequestRejectedError: The provider's SDK rejects its settings.
     """
     try:
         provider = _provider(account, client=client)
@@ -57,10 +57,10 @@ def _provider(account: Account, *, client: httpx.AsyncClient) -> Any:
 def _http_client(transport: Transport, *, client: httpx.AsyncClient) -> Any:
     """Return the client for an SDK.
 
-    Those that still take ``httpx`` get the process's. The others get one that keeps no connection
-    between requests: there is then nothing to close at the end, and it may be used on any event
-    loop; a handshake is little beside a model's answer. Like the process's client it does not read
-    proxies from the environment; each request brings its own timeout.
+    SDKs that still use ``httpx`` get the process's client. Others get one that keeps no connection
+    between requests: it needs no closing and works on any event loop, and a handshake is short
+    compared to a model's answer. Like the process's client it does not read proxies from the
+    environment; each request brings its own timeout.
     """
     if transport == "shared":
         return client
@@ -73,6 +73,6 @@ def _http_client(transport: Transport, *, client: httpx.AsyncClient) -> Any:
 
 
 def _stop_retries(boto_client: Any) -> None:
-    """Take AWS's retries out: they are the one kind that no request setting turns off."""
+    """Remove AWS's retries, which no request setting turns off."""
     name = boto_client.meta.service_model.service_id.hyphenize()
     boto_client.meta.events.unregister(f"needs-retry.{name}", unique_id=f"retry-config-{name}")

@@ -1,4 +1,4 @@
-"""Whatever pydantic-ai or an SDK under it raises, as one error of our tree."""
+"""Conversion of errors of pydantic-ai, or of an SDK under it, to one ``ModelError``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _DETAIL_LENGTH = 300
 _BROKEN = (httpx.HTTPError, httpx2.HTTPError, aiohttp.ClientError, OSError)
 
-# The status of an error that came without one, as from gRPC or inside a stream; order matters.
+# Status of an error without one, as from gRPC or inside a stream; the order matters.
 _STATUS_OF_CATEGORY: tuple[tuple[type[theirs.ModelAPIError], int], ...] = (
     (theirs.ModelQuotaExceededError, 402),
     (theirs.ModelRateLimitError, 429),
@@ -39,7 +39,7 @@ _STATUS_OF_CATEGORY: tuple[tuple[type[theirs.ModelAPIError], int], ...] = (
 
 
 def bridged_error(endpoint: Endpoint, error: Exception, *, begun: bool) -> ModelError:
-    """Return the error of our tree; ``begun`` says whether the answer had started."""
+    """Return the ``ModelError``; ``begun`` is True if the answer had started."""
     match error:
         case ModelError():
             return error
@@ -66,7 +66,7 @@ def bridged_error(endpoint: Endpoint, error: Exception, *, begun: bool) -> Model
 
 
 def _lost(error: BaseException | None) -> bool:
-    """Whether a lost connection is behind an error; httpx-aiohttp calls it a timeout."""
+    """Return True if a lost connection caused an error; httpx-aiohttp reports it as a timeout."""
     while error is not None:
         if isinstance(error, aiohttp.ClientConnectionError):
             return not isinstance(error, aiohttp.ServerTimeoutError)
@@ -86,7 +86,7 @@ def _broken(endpoint: Endpoint, error: Exception, *, begun: bool) -> ModelError:
 
 
 def _status(error: theirs.ModelAPIError) -> int:
-    """Return the HTTP status that says what the error is, 0 when there is none."""
+    """Return the HTTP status that corresponds to the error, or 0."""
     category = next((s for kind, s in _STATUS_OF_CATEGORY if isinstance(error, kind)), 0)
     if isinstance(error, theirs.ModelHTTPError) and category != 402:
         return error.status_code
@@ -108,7 +108,7 @@ def _refused(endpoint: Endpoint, error: theirs.ModelAPIError, *, status: int) ->
 
 
 def _said(endpoint: Endpoint, error: Exception) -> str:
-    """Return the first line of the error's own words in brackets, short and without the key."""
+    """Return the first line of the error's message in brackets, truncated and without the key."""
     text = next(iter(str(error).splitlines()), "") or type(error).__name__
     if endpoint.secret:
         text = text.replace(endpoint.secret, "***")

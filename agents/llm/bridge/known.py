@@ -1,4 +1,4 @@
-"""The providers the bridge reaches: data only, readable without the extra ``providers``."""
+"""Providers that the bridge reaches: data only, readable without the extra ``providers``."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ class BridgedProvider:
     """One provider of pydantic-ai.
 
     Attributes:
-        package: The distribution that must be installed beside pydantic-ai.
-        key_env: Environment variables of the key; the first is the one that sentences name.
-        key_required: Whether it answers only with a key; AWS and Google Cloud have other ways.
-        transport: What carries requests: the process's client, one of ``httpx2``, or the SDK's own.
-        base_url: The constructor's argument for another base URL; ``client`` where it is set on the
-            SDK's client instead, empty where there can be no other.
-        settings: Further constructor arguments and the environment variables they come from, the
-            first that is set.
-        required: Those of ``settings`` without which no model can be made.
+        package: Distribution that must be installed beside pydantic-ai.
+        key_env: Environment variables of the key; error messages name the first.
+        key_required: True if it answers only with a key; AWS and Google Cloud have other ways.
+        transport: Carrier of requests: the process's client, one of ``httpx2``, or the SDK's own.
+        base_url: Constructor argument for another base URL; ``client`` if it is set on the SDK's
+            client instead, empty if no other is possible.
+        settings: Further constructor arguments with their environment variables, of which the first
+            one that is set counts.
+        required: Names in ``settings`` without which no model can be created.
     """
 
     package: str
@@ -106,7 +106,7 @@ KNOWN: dict[str, BridgedProvider] = {
 
 
 def installed(known: BridgedProvider) -> bool:
-    """Whether pydantic-ai and the provider's package are here; imports neither."""
+    """Return True if pydantic-ai and the provider's package are installed; import neither."""
     if find_spec("pydantic_ai") is None:
         return False
     try:

@@ -1,7 +1,7 @@
-"""A ``ChatModel`` over pydantic-ai, which is imported with the first request and not before.
+"""``ChatModel`` over pydantic-ai, which is imported only with the first request.
 
-The import costs about a second of CPU and sixty megabytes, so nothing outside this package's
-other modules may import pydantic-ai, and this module reaches them only by name.
+The import costs about a second of CPU and sixty megabytes, so nothing outside this package's other
+modules may import pydantic-ai, and this module reaches them only by name.
 """
 
 from __future__ import annotations
@@ -25,22 +25,21 @@ if TYPE_CHECKING:
 
 
 class Session(Protocol):
-    """A connected model, see ``session``."""
+    """Interface of a connected model, see ``session``."""
 
     def stream(self, request: ChatRequest) -> AsyncGenerator[StreamEvent, None]:
-        """Yield what ``ChatModel.stream`` yields."""
+        """Yield as ``ChatModel.stream``."""
         ...
 
 
 @dataclass(slots=True, kw_only=True)
 class BridgedModel:
-    """A model of a provider without an adapter of ours.
+    """A model of a provider without an adapter of Heartbit's own.
 
     Attributes:
-        account: Which model, and how it is reached.
-        client: The process's client; providers whose SDK takes one send their requests over it.
-        profile: Its caps and refusals are honoured; tools are always native.
-        timeouts: How long the provider may be silent.
+        client: Client of the process; providers whose SDK accepts one send their requests over it.
+        profile: Profile, of which limits and refusals apply; tools are always native.
+        timeouts: Longest silence of the provider.
     """
 
     account: Account
@@ -60,8 +59,8 @@ class BridgedModel:
 
     async def _stream(self, request: ChatRequest) -> AsyncGenerator[StreamEvent, None]:
         if self._session is None:
-            # In a thread: the import would else hold up every other run of this process. Two first
-            # requests at once connect twice, which is harmless: a session holds no connection.
+            # In a thread, because the import would block every other run of this process. Two
+            # concurrent first requests connect twice: harmless, as a session has no connection.
             self._session = await asyncio.to_thread(self._open)
         async with aclosing(self._session.stream(request)) as events:
             async for event in events:

@@ -1,4 +1,4 @@
-"""A ``ChatRequest`` in pydantic-ai's terms."""
+"""Conversion of a ``ChatRequest`` for pydantic-ai."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def bridged_request(
             ModelRequest([UserPromptPart(ASK_FOR_A_CALL)], instructions=request.system or None)
         )
     tools = [
-        # strict=False: a schema goes out as it is, never rewritten to a provider's strict form.
+        # strict=False: the schema is sent unchanged, not rewritten to a provider's strict form.
         BridgedTool(
             name=tool.name,
             parameters_json_schema=tool.parameters,
@@ -70,7 +70,7 @@ def bridged_request(
 
 
 def _can_force(model: Model[Any]) -> bool:
-    """Whether ``tool_choice="required"`` may be sent; some models refuse it while they think."""
+    """Return True if ``tool_choice="required"`` may be sent; some thinking models reject it."""
     known = model.profile
     thinks = known.get("thinking_always_enabled") or known.get("thinking_enabled_by_default")
     with_thinking = known.get("supports_forced_tool_choice_with_thinking", True) or not thinks
@@ -93,14 +93,14 @@ def _settings(
         settings["parallel_tool_calls"] = True
         if request.tool_choice == "none" or (request.tool_choice == "required" and forced):
             settings["tool_choice"] = request.tool_choice
-    # What a provider does not know it would warn about and ignore.
+    # pydantic-ai would warn about settings that the provider ignores.
     for name in model.unsupported_settings & settings.keys():
         settings.pop(name)
     return settings
 
 
 def _messages(request: ChatRequest, *, provider: str) -> list[ModelMessage]:
-    """Translate the conversation; what follows an answer up to the next is one request."""
+    """Translate the conversation; messages between two answers become one request."""
     messages: list[ModelMessage] = []
     parts: list[ModelRequestPart] = []
     instructions = request.system or None
@@ -124,7 +124,7 @@ def _messages(request: ChatRequest, *, provider: str) -> list[ModelMessage]:
 
 
 def _response(message: AssistantMessage, *, provider: str) -> ModelResponse:
-    """Translate an answer; reasoning goes back only where it came from."""
+    """Translate an answer; reasoning is sent only to the provider that wrote it."""
     own = [
         as_dict(thinking.block) for thinking in message.thinking if thinking.provider == provider
     ]
@@ -151,5 +151,5 @@ def _response(message: AssistantMessage, *, provider: str) -> ModelResponse:
 
 
 def _origin(block: dict[str, Any]) -> dict[str, Any]:
-    """Return what pydantic-ai needs to recognise a part as the provider's own."""
+    """Return the fields by which pydantic-ai recognises a part as the provider's own."""
     return {name: block.get(name) for name in ("id", "provider_name", "provider_details")}

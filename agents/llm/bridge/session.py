@@ -1,4 +1,4 @@
-"""One connected model of pydantic-ai: its streams, their time limits and their clean-up."""
+"""Connected model of pydantic-ai: its streams, their time limits and their clean-up."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MAX_EVENTS_CHARACTERS = 8 * 1024 * 1024
 def open_session(
     account: Account, *, client: httpx.AsyncClient, profile: Profile, timeouts: Timeouts
 ) -> Session:
-    """Connect an account; see ``connect.connect`` for what can go wrong."""
+    """Connect an account; raises as ``connect.connect``."""
     model = connect(account, client=client)
     endpoint = Endpoint(
         provider=account.provider,
@@ -47,7 +47,7 @@ def open_session(
 
 @dataclass(frozen=True, slots=True)
 class _Clock:
-    """The limits of one call, in the event loop's time."""
+    """Time limits of one call, in the event loop's time."""
 
     endpoint: Endpoint
     timeouts: Timeouts

@@ -1,1 +1,1 @@
-"""What users' own tests and benchmarks need: a server that speaks both wire dialects."""
+"""Tools for users' own tests and benchmarks: a server that speaks both wire dialects."""

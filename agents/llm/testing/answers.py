@@ -1,4 +1,4 @@
-"""What the wire server says, before it is put into a dialect."""
+"""Answers of the wire server, independent of the dialect."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _WORDS = [
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One answer: pieces of text, or calls, and the tokens it is billed with."""
+    """One answer: pieces of text, or calls, and the tokens billed."""
 
     id: str
     model: str
@@ -66,7 +66,7 @@ def make_answer(conversation: Conversation, *, number: int, body_bytes: int, chu
 
 
 def tokens(characters: int) -> int:
-    """Return what a text of so many characters costs: a token for every four begun."""
+    """Return the tokens of a text: one for every four characters, rounded up."""
     return -(-characters // 4)
 
 

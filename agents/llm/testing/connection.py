@@ -1,7 +1,7 @@
-"""The smallest HTTP/1.1 server side that model clients need: POST with a length, keep-alive.
+"""Minimal HTTP/1.1 server side for model clients: POST with a length, keep-alive.
 
-No framework: a request costs the wire server a tenth of a millisecond, so what a benchmark
-measures is what it set out to measure.
+No framework: a request costs the wire server a tenth of a millisecond, so that it does not distort
+benchmarks.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _REASONS = {200: "OK", 400: "Bad Request", 404: "Not Found", 411: "Length Requir
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request received whole."""
+    """A complete request."""
 
     method: str
     path: str
@@ -35,7 +35,7 @@ class Connection(asyncio.Protocol):
     """One client; requests are answered one after the other."""
 
     def __init__(self, handler: Handler) -> None:
-        """``handler`` answers each request with one of the methods below, now or later."""
+        """Take the handler, which answers each request with the methods below, now or later."""
         self._handler = handler
         self._buffer = bytearray()
         self._busy = False
@@ -44,24 +44,24 @@ class Connection(asyncio.Protocol):
         self.on_lost: Callable[[], None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the transport."""
+        """Store the transport."""
         if isinstance(transport, asyncio.Transport):
             self._transport = transport
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Stop what is on its way; the client has gone."""
+        """Cancel the answer in flight; the client has gone."""
         self._transport = None
         self._cancel_timers()
         if self.on_lost:
             self.on_lost()
 
     def data_received(self, data: bytes) -> None:
-        """Collect requests."""
+        """Collect the bytes of requests."""
         self._buffer += data
         self._next_request()
 
     def later(self, seconds: float, do: Callable[[], None]) -> None:
-        """Call ``do`` after ``seconds``, at once when 0, never when the client has gone."""
+        """Call ``do`` after ``seconds``, at once if 0, never if the client has gone."""
         if self._transport is None:
             return
         if seconds <= 0:
@@ -88,7 +88,7 @@ class Connection(asyncio.Protocol):
     def send_events(
         self, events: Sequence[bytes], *, gap_seconds: float, then: Callable[[], None]
     ) -> None:
-        """Answer with a stream of events, evenly spaced, and call ``then`` when all are sent."""
+        """Answer with a stream of events, evenly spaced, and call ``then`` after the last."""
         self.write(STREAM_HEAD)
         if gap_seconds <= 0:
             self.write(as_chunk(b"".join(events)) + LAST_CHUNK)
@@ -110,17 +110,17 @@ class Connection(asyncio.Protocol):
         send_next()
 
     def write(self, data: bytes) -> None:
-        """Send bytes; nothing happens when the client has gone."""
+        """Send bytes; do nothing if the client has gone."""
         if self._transport is not None:
             self._transport.write(data)
 
     def close(self) -> None:
-        """Send what was written and close."""
+        """Send the pending bytes and close."""
         if self._transport is not None:
             self._transport.close()
 
     def finished(self) -> None:
-        """Say that the answer is complete."""
+        """Mark the answer as complete."""
         self._busy = False
         self._cancel_timers()
         self.on_lost = None

@@ -1,4 +1,4 @@
-"""What the wire server reads out of a request, the same for both dialects."""
+"""Parsing of the wire server's requests, for both dialects."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from agents.llm.testing.directives import Script, parse_script
 
-# How an adapter for models without tool calls writes a result (constrained JSON).
+# A result as the adapter for models without tool calls writes it (constrained JSON).
 _WRITTEN_RESULT = re.compile(r"(Result|Error) of [\w.-]+: ")
 
 
@@ -18,15 +18,13 @@ class Conversation:
     """One request.
 
     Attributes:
-        script: The directives of the last user text.
-        run: The key of the conversation: its ``run`` directive or a digest of its first user text.
-        turn: The number of assistant messages so far.
-        round: The number of assistant messages since the last user text.
-        results: The number of tool results since then.
-        native_tools: Whether tools are offered and may be called.
-        schema_answer: For a request with ``response_format``: the branch that answers in text, or
-            an empty string when only calls are allowed; None without ``response_format``.
-        stream: Whether events are asked for.
+        run: Key of the conversation: its ``run`` directive or a digest of its first user text.
+        turn: Number of assistant messages so far.
+        round: Number of assistant messages since the last user text.
+        results: Number of tool results since then.
+        native_tools: True if tools are offered and may be called.
+        schema_answer: For a request with ``response_format``: name of the branch that answers in
+            text, or an empty string if only calls are allowed; None without ``response_format``.
     """
 
     script: Script
@@ -75,7 +73,7 @@ def read_conversation(body: dict[str, Any]) -> Conversation:
 
 
 def _user_text(content: Any) -> tuple[str, int]:
-    """Return a user message's own words and the number of tool results it carries."""
+    """Return a user message's own text and its number of tool results."""
     if isinstance(content, str):
         return ("", 1) if _WRITTEN_RESULT.match(content) else (content, 0)
     blocks = [block for block in content or () if isinstance(block, dict)]

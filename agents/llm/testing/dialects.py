@@ -1,4 +1,4 @@
-"""An answer as the events of a dialect, and as the one object of a request without ``stream``."""
+"""Conversion of an answer to a dialect's events, or to one object without ``stream``."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def error_object(dialect: str, *, kind: str, message: str) -> dict[str, Any]:
 
 
 def error_event(dialect: str, *, kind: str) -> bytes:
-    """Return an error event, as it may come in the middle of a stream."""
+    """Return an error event, as it may occur in the middle of a stream."""
     data = _data(error_object(dialect, kind=kind, message="asked for by the script"))
     return b"event: error\n" + data if dialect == "anthropic" else data
 

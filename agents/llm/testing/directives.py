@@ -47,7 +47,7 @@ CLOCK = "@clock@"
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something that goes wrong: ``error``, ``event``, ``cut`` or ``hang``, with its options."""
+    """A fault: ``error``, ``event``, ``cut`` or ``hang``, with its options."""
 
     kind: str
     value: str
@@ -56,7 +56,7 @@ class Fault:
 
 @dataclass(slots=True)
 class Script:
-    """The directives of one text; None where it says nothing."""
+    """Directives of one text; None for those that are missing."""
 
     rounds: list[list[Call]] = field(default_factory=list)
     repeat: int = 1
@@ -71,7 +71,7 @@ class Script:
 
 
 def parse_script(text: str) -> Script:
-    """Read the directives in ``text``; unknown ones are ignored, for the text may be anyone's."""
+    """Parse the directives in ``text``; ignore unknown ones, since the text may be anyone's."""
     script = Script()
     position = 0
     while start := _START.search(text, position):
@@ -105,7 +105,7 @@ def _set(script: Script, name: str, value: str) -> None:
 
 
 def _calls(name: str, text: str, position: int) -> tuple[list[Call], int]:
-    """Read calls up to the closing brackets; JSON is decoded, so brackets inside do not count."""
+    """Parse calls up to the closing brackets; JSON is decoded, so brackets inside do not count."""
     calls: list[Call] = []
     tasks: list[dict[str, Any]] = []
     while position < len(text) and not text.startswith("]]", position):

@@ -1,4 +1,4 @@
-"""What the wire server remembers: counters, and a file that survives its death."""
+"""Records of the wire server: counters, and a file that survives its crash."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class RunStats:
-    """The counters of one conversation; ``turns`` says how often each turn was asked."""
+    """Counters of one conversation; ``turns`` counts the requests of each turn."""
 
     requests: int = 0
     completion_tokens: int = 0
@@ -26,10 +26,10 @@ class RunStats:
 
 @dataclass(slots=True)
 class Stats:
-    """The counters of a server.
+    """Counters of a server.
 
     ``requests`` = ``answered`` + ``failed`` + ``disconnected`` + ``in_flight``; tokens are counted
-    when an answer has been sent whole.
+    when an answer has been sent completely.
     """
 
     requests: int = 0
@@ -57,7 +57,7 @@ class Stats:
 
 
 class Ledger:
-    """Appends JSON lines and syncs them to disk in a thread, many waiting lines with one sync."""
+    """Writer of JSON lines, synced to disk in a thread; one sync covers all waiting lines."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("ab", buffering=0)
@@ -74,7 +74,7 @@ class Ledger:
         self._queue.put((line, then))
 
     def close(self) -> None:
-        """Write what waits and stop."""
+        """Write the waiting lines and stop."""
         self._queue.put(None)
         self._thread.join()
         self._file.close()

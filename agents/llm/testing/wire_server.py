@@ -1,4 +1,4 @@
-"""A server that speaks Chat Completions and Messages, for tests and benchmarks without a model.
+"""Server that speaks Chat Completions and Messages, for tests and benchmarks without a model.
 
 Run it as its own process; it prints one line of JSON with its URL::
 
@@ -9,7 +9,7 @@ or inside a test::
     async with running_server(Options(latency_ms=5)) as server:
         environ = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "test"}
 
-Requests say themselves what they want, see ``directives``. ``GET /stats`` returns the counters,
+Requests control their answers, see ``directives``. ``GET /stats`` returns the counters,
 ``POST /reset`` clears them, and ``GET /v1/models`` lists one model, for ``heartbit doctor``.
 ``POST /release/<run>`` sends the run's held events, and answers 404 if none is held.
 """
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from agents.llm.testing.directives import Fault
 
-# As both kinds of provider list them; any other name is answered just as well.
+# In the form of both kinds of provider; any other model name is answered too.
 _MODELS = {"object": "list", "data": [{"id": "wire", "object": "model"}], "has_more": False}
 _RELEASE = "/release/"
 _DIALECTS = {"/v1/chat/completions": "openai", "/v1/messages": "anthropic"}
@@ -48,14 +48,14 @@ _DIALECTS = {"/v1/chat/completions": "openai", "/v1/messages": "anthropic"}
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How the server behaves where a request does not say.
+    """Defaults of the server for requests without directives.
 
     Attributes:
-        port: The port on 127.0.0.1; 0 takes a free one.
+        port: Port on 127.0.0.1; 0 takes a free one.
         latency_ms: Silence before the first event.
-        stream_ms: The time over which the further events are spread.
-        chunks: Pieces of a text.
-        ledger: A file that gets one JSON line for each request, on disk before the answer begins.
+        stream_ms: Time over which the further events are spread.
+        chunks: Number of pieces of a text.
+        ledger: File for one JSON line per request, on disk before the answer begins.
     """
 
     port: int = 0
@@ -67,7 +67,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """One request on its way to an answer."""
+    """One request with its answer."""
 
     connection: Connection
     dialect: str
@@ -179,7 +179,7 @@ class WireServer:
             call.connection.later(latency / 1000, partial(self._answer, call))
 
     def _strikes(self, call: _Call, fault: Fault) -> bool:
-        """Whether a fault happens now: always, or the first ``times`` times for this turn."""
+        """Return True if a fault occurs now: always, or the first ``times`` times for this turn."""
         times = int(fault.options.get("times", "0"))
         key = (call.conversation.run, call.conversation.turn)
         self._faults[key] = self._faults.get(key, 0) + 1
@@ -232,10 +232,9 @@ class WireServer:
                 events = self._events(call)
                 connection.write(STREAM_HEAD + as_chunk(b"".join(events[: len(events) // 2])))
             case _:
-                pass  # not one byte: the client has to give up
+                pass  # send nothing: the client has to time out
 
     def _end(self, connection: Connection, event: bytes) -> None:
-        """Send the last event of a stream that has begun."""
         connection.write(as_chunk(event) + LAST_CHUNK)
         self._failed()
         connection.finished()
@@ -282,7 +281,7 @@ class _Tracked(Connection):
         self._all = connections
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Forget the connection."""
+        """Remove the connection."""
         self._all.discard(self)
         super().connection_lost(error)
 
@@ -310,7 +309,7 @@ async def _serve(options: Options) -> None:
 
 
 def main() -> None:
-    """Run the server until it is told to stop."""
+    """Run the server until it is stopped."""
     parser = argparse.ArgumentParser(prog="wire_server", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--port", type=int, default=0, help="port on 127.0.0.1; 0: a free one")
     parser.add_argument("--latency-ms", type=float, default=0.0, help="before the first event")

@@ -1,6 +1,6 @@
 """Cross-cutting behaviour of models, one wrapper a file; each is a ``ChatModel`` around another.
 
-They compose, here from the inside out::
+Usage, from the inside out::
 
     limited = LimitedModel(adapter, limiter, account="openai:main", limits=Limits(500, 200_000))
     guarded = BreakerModel(limited, breaker, account="openai:main")

@@ -1,4 +1,4 @@
-"""Leave a provider account alone while its provider is unwell, and let one call try it again.
+"""Circuit breaker: no calls to an account whose provider fails, until a probe succeeds.
 
 The state belongs to a ``Breaker``: ``LocalBreaker`` for one process, or the fleet's in
 ``agents.runtime.breaker``; ``agents.llm.wrappers.circuit`` has the rules.
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     from agents.llm.messages import ChatRequest, StreamEvent
     from agents.llm.protocol import ChatModel
 
-PATIENCE_SECONDS = 10.0  # a provider that is silent for less may only have had too little time
-_SPREAD = 1.1  # times the wait: those who were refused do not come back all at once
+PATIENCE_SECONDS = 10.0  # a shorter silence may only mean too short a time limit
+_SPREAD = 1.1  # factor of the wait, so that refused calls do not return all at once
 
 Health = Literal["well", "unwell", "unknown"]
 
-# Whoever says this is there, and answers.
+# Errors that prove that the provider answers.
 _ANSWERS = (
     RateLimitedError,
     AuthenticationError,
@@ -53,22 +53,22 @@ _UNWELL = (OverloadedError, ModelConnectionError, StreamTruncatedError)
 
 
 class Breaker(Protocol):
-    """Knows which accounts' providers are unwell; shared by all who use the account."""
+    """Circuits of provider accounts, shared by all users of an account."""
 
     async def admit(self, account: str) -> Admission:
-        """Whether a call may go now; a probe has to be reported by its name."""
+        """Return whether a call is allowed now; report the result of a probe by its name."""
         ...
 
     async def failed(self, account: str, probe: str) -> None:
-        """An attempt found the provider unwell."""
+        """Report a failed attempt."""
         ...
 
     async def succeeded(self, account: str, probe: str) -> None:
-        """An attempt found the provider well."""
+        """Report an attempt that the provider answered."""
         ...
 
     async def undecided(self, account: str, probe: str) -> None:
-        """A probe ended without finding out."""
+        """Report a probe that ended without a result."""
         ...
 
 
@@ -78,7 +78,7 @@ class LocalBreaker:
     def __init__(
         self, *, failures: int = FAILURES, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """``failures`` in a row open a circuit; ``clock`` tells the time in seconds."""
+        """Take the failures in a row that open a circuit, and a clock in seconds."""
         self._failures = failures
         self._clock = clock
         self._circuits: dict[str, Circuit] = {}
@@ -106,11 +106,10 @@ class LocalBreaker:
 
 @dataclass(frozen=True, slots=True)
 class BreakerModel:
-    """A ``ChatModel`` that is not asked while its account's circuit is open.
+    """A ``ChatModel`` that is not called while its account's circuit is open.
 
     Attributes:
-        account: Whose health this is, as for ``LimitedModel``.
-        uniform: Draws a number between two others.
+        account: Name of the account, as for ``LimitedModel``.
     """
 
     model: ChatModel
@@ -127,7 +126,7 @@ class BreakerModel:
         """See ``ChatModel.stream``.
 
         Raises:
-            CircuitOpenError: The provider is unwell.
+            CircuitOpenError: The account's circuit is open.
         """
         admission = await self.breaker.admit(self.account)
         if admission.wait > 0:
@@ -165,7 +164,7 @@ class BreakerModel:
 
 
 def new_probe() -> str:
-    """A name for a probe, unlike any other."""
+    """Return a unique name for a probe."""
     return secrets.token_hex(8)
 
 

@@ -1,4 +1,4 @@
-"""A rate as a token bucket whose whole state is one moment in time (GCRA)."""
+"""Token bucket whose whole state is one point in time (GCRA)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """It fills by ``per_second`` and holds ``size``."""
+    """Token bucket that fills by ``per_second`` and holds ``size``."""
 
     per_second: float
     size: float
@@ -15,15 +15,16 @@ class Bucket:
     def take(self, due: float, start: float, cost: float) -> tuple[float, float]:
         """Take ``cost``, at ``start`` or later.
 
-        What costs more than the bucket holds goes when it is full; who comes later pays the rest.
+        A cost above the bucket's size is allowed once the bucket is full; later callers wait for
+        the rest.
 
         Args:
-            due: When the bucket is full again, without this.
-            start: The earliest moment.
-            cost: How much is taken.
+            due: Time at which the bucket is full, before this cost.
+            start: Earliest time.
+            cost: Amount to take.
 
         Returns:
-            When the bucket is full again now, and the moment at which ``cost`` may be used.
+            Time at which the bucket is full after this, and the time at which ``cost`` may be used.
         """
         full = max(due, start)
         at = full + (min(cost, self.size) - self.size) / self.per_second

@@ -1,4 +1,4 @@
-"""Spend no more than a budget allows: reserve before a call, let go once its answer is settled.
+"""Budget limit: reserve before a call, release once its usage is journaled.
 
 The state belongs to an ``Allowance``, one a run; ``agents.runtime.budgets`` has the runtime's.
 """
@@ -25,58 +25,58 @@ USEFUL_TOKENS = 256  # an answer cut shorter than this is worth nothing
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """Tokens and money."""
+    """Tokens and US dollars."""
 
     tokens: int = 0
     usd: Decimal = Decimal(0)
 
     def covers(self, other: Amount) -> bool:
-        """Whether this is enough for that."""
+        """Return True if both figures are at least those of the other amount."""
         return self.tokens >= other.tokens and self.usd >= other.usd
 
     def at_most(self, other: Amount) -> Amount:
-        """The lesser of both, each for itself."""
+        """Return the lesser of each figure."""
         return Amount(min(self.tokens, other.tokens), min(self.usd, other.usd))
 
 
 class Allowance(Protocol):
-    """What one run may still spend; it makes one model call at a time."""
+    """Amount that one run may still spend; the run makes one model call at a time."""
 
     def is_known_unlimited(self) -> bool:
-        """Whether it is known, without asking anybody, that there is no budget."""
+        """Return True if it is known without a query that no budget applies."""
         ...
 
     async def has_budget(self) -> bool:
-        """Whether there is a budget at all; the answer may be some seconds old."""
+        """Return True if a budget applies; the answer may be some seconds old."""
         ...
 
     async def reserve(self, least: Amount, most: Amount) -> Amount:
-        """Reserve as much as there is between both amounts.
+        """Reserve as much as is left between both amounts.
 
         Raises:
-            BudgetSpentError: Less than the least is left.
-            ThrottledError: Others have reserved what is left; it may come back.
+            BudgetSpentError: Less than ``least`` is left.
+            ThrottledError: Others have reserved the amount left, which may become free.
         """
         ...
 
     async def keep(self) -> None:
-        """Hold the reservation until cancelled; without this it lapses after a while."""
+        """Renew the reservation until cancelled; without this it expires."""
         ...
 
     def release(self) -> None:
-        """Give back what is reserved: it was spent and counted, or will not be spent."""
+        """Drop the reservation: the amount was spent and booked, or will not be spent."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetedModel:
-    """A ``ChatModel`` that asks a allowance before each call.
+    """A ``ChatModel`` that reserves from an allowance before each call.
 
-    The answer may be kept shorter than asked for, if less is left, but not too short to be of use.
-    After an answer the reservation stays until whoever journals it says ``release``.
+    The answer's limit is lowered if less is left, but not below a useful length. After an answer
+    the reservation stays until the journal's writer calls ``release``.
 
     Attributes:
-        cost: The price of usage, as ``agents.llm.pricing`` has it; None: nobody knows.
+        cost: Price of usage, as from ``agents.llm.pricing``; None: unknown.
     """
 
     model: ChatModel
@@ -89,11 +89,11 @@ class BudgetedModel:
         return self.model.name
 
     def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
-        """See ``ChatModel.stream``; without budgets this is the model's own.
+        """See ``ChatModel.stream``; without budgets it is passed through.
 
         Raises:
             BudgetSpentError: A budget has too little left.
-            ThrottledError: The calls under way have reserved what is left of it.
+            ThrottledError: Calls in flight have reserved the amount left.
         """
         return (
             self.model.stream(request)
@@ -121,7 +121,7 @@ class BudgetedModel:
                 self.allowance.release()
 
     async def _reserve(self, request: ChatRequest) -> int:
-        """Reserve for a request; how long its answer may be, in tokens."""
+        """Reserve for a request; return the limit of its answer in tokens."""
         said, wanted = estimate_tokens(request) - request.max_tokens, request.max_tokens
         least = self._amount(said, min(USEFUL_TOKENS, wanted))
         most = self._amount(said, wanted)

@@ -1,9 +1,9 @@
-"""When a provider account counts as unwell, and when it is tried again: the rules, without a clock.
+"""Rules of a circuit breaker for a provider account, without a clock.
 
-Closed, calls go. After ``FAILURES`` failed attempts in a row within ``WINDOW_SECONDS`` it opens: no
-call goes for ``OPEN_SECONDS``. Then one call, the probe, goes alone; it closes the circuit, or
-opens it again for twice as long, at most ``LONGEST_SECONDS``. ``agents.runtime.breaker`` has the
-same rules as scripts in Valkey.
+While closed, all calls are allowed. After ``FAILURES`` failed attempts in a row within
+``WINDOW_SECONDS`` it opens: no call is allowed for ``OPEN_SECONDS``. Then a single call, the probe,
+is; it closes the circuit, or opens it again for twice as long, at most ``LONGEST_SECONDS``.
+``agents.runtime.breaker`` has the same rules as scripts in Valkey.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ FAILURES = 5
 WINDOW_SECONDS = 30.0
 OPEN_SECONDS = 10.0
 LONGEST_SECONDS = 120.0
-PROBE_SECONDS = 60.0  # a probe that says nothing for so long is given up; another one goes
-PROBED_SECONDS = 2.0  # how long the others wait while a probe is under way
+PROBE_SECONDS = 60.0  # after which a probe without a result is replaced
+PROBED_SECONDS = 2.0  # wait of other calls while a probe is in flight
 
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """Whether a call may go.
+    """Decision on a call.
 
     Attributes:
-        wait: Seconds until it is worth asking again; 0: go.
-        probe: The name of the probe that this call is; empty: a call like any other.
+        wait: Seconds until the next request for admission; 0: the call is allowed.
+        probe: Name of the probe that this call is; empty: an ordinary call.
     """
 
     wait: float = 0.0
@@ -33,15 +33,14 @@ class Admission:
 
 @dataclass(slots=True)
 class Circuit:
-    """The state of one account, as one process knows it.
+    """Circuit of one account, as one process knows it.
 
     Attributes:
-        threshold: Failures in a row that open it.
-        failures: When the last attempts failed, as long as none succeeded since.
-        openings: How often it opened since it was closed last.
-        open_until: When a probe may go, while it is open.
-        probe: The probe under way.
-        probe_until: When that one is given up.
+        threshold: Failures in a row that open the circuit.
+        failures: Times of the failures since the last success.
+        openings: Number of openings since the circuit was last closed.
+        open_until: Time of the next probe, while open.
+        probe_until: Time at which that probe is given up.
     """
 
     threshold: int = FAILURES
@@ -52,7 +51,7 @@ class Circuit:
     probe_until: float = 0.0
 
     def admit(self, now: float, probe: str) -> Admission:
-        """Whether a call may go; if only one may, it is the probe of that name."""
+        """Decide on a call; if only a probe is allowed, the call is the probe of that name."""
         if not self.openings:
             return Admission()
         if now < self.open_until:
@@ -63,7 +62,7 @@ class Circuit:
         return Admission(probe=probe)
 
     def failed(self, now: float, probe: str) -> None:
-        """An attempt found the provider unwell."""
+        """Record a failed attempt."""
         if probe and probe == self.probe:
             self._open(now)
         elif not self.openings:
@@ -73,20 +72,20 @@ class Circuit:
                 self._open(now)
 
     def succeeded(self, probe: str) -> None:
-        """An attempt found the provider well; one that began before it opened says nothing."""
+        """Record a success; ignore ordinary calls that began before the circuit opened."""
         if not self.openings or (probe and probe == self.probe):
             self.close()
 
     def undecided(self, probe: str) -> None:
-        """A probe ended without saying how the provider is: the next call may be one."""
+        """Record a probe without a result: the next call may be a probe."""
         if probe and probe == self.probe:
             self.probe = ""
 
     def close(self) -> None:
-        """Forget everything."""
+        """Reset the circuit."""
         self.failures, self.openings, self.open_until, self.probe = [], 0, 0.0, ""
 
     def _open(self, now: float) -> None:
         self.open_until = now + min(LONGEST_SECONDS, OPEN_SECONDS * 2**self.openings)
-        self.openings = min(self.openings + 1, 16)  # the doubling has ended long before
+        self.openings = min(self.openings + 1, 16)  # LONGEST_SECONDS is reached long before
         self.failures, self.probe = [], ""

@@ -1,4 +1,4 @@
-"""Read another model's stream so that it is closed when its reader stops, however it stops."""
+"""Closing of another model's stream when its reader stops for any reason."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def closing(events: AsyncIterator[StreamEvent]) -> AsyncIterator[AsyncIterator[StreamEvent]]:
-    """Give ``events`` and close them at the end.
+    """Yield ``events`` and close them at the end.
 
     Left to the garbage collector, a stream that was not read to its end would keep its connection.
     """

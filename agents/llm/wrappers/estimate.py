@@ -1,4 +1,4 @@
-"""How many tokens a request will cost, guessed before it is sent."""
+"""Estimate of a request's tokens before it is sent."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ _CHARACTERS_PER_TOKEN = 4
 
 
 def estimate_tokens(request: ChatRequest) -> int:
-    """Return a guess of what ``request`` and its answer count towards a limit of tokens.
+    """Return an estimate of the tokens of ``request`` and its answer.
 
-    A token for every four characters of prompt, tools and conversation, and ``max_tokens`` for the
-    answer. Four is right within a quarter or so for English prose; other scripts and code cost
-    more. It only has to be near: the real figure replaces it once the answer is there. Thinking is
-    not counted, for few providers take it back.
+    It counts a token for every four characters of prompt, tools and conversation, and
+    ``max_tokens`` for the answer. Four is right within a quarter or so for English prose; other
+    scripts and code cost more. The real figure replaces the estimate after the answer. Thinking is
+    not counted, because few providers accept it back.
     """
     return tokens_of(request) + request.max_tokens
 
 
 def tokens_of(said: ChatRequest | int) -> int:
-    """A guess of what a request without its answer, or so many characters, come to."""
+    """Return an estimate of the tokens of a request without its answer, or of characters."""
     characters = said if isinstance(said, int) else _characters(said)
     return -(-characters // _CHARACTERS_PER_TOKEN)
 

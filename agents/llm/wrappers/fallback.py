@@ -1,4 +1,4 @@
-"""Ask the next model of a list when one cannot answer."""
+"""Fallback to the next model of a list if one cannot answer."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FallbackModel:
-    """A ``ChatModel`` that is several, in order of preference.
+    """A ``ChatModel`` that tries several models, in order of preference.
 
-    Any error but ``RequestRejectedError`` may be another model's luck: no connection, silence, a
-    limit, a missing key. A request that one provider finds wrong is not shown to the next, who
-    might do something else with it. ``Completion.model`` says who answered;
-    ``ChatRequest.timeout_seconds`` counts over all of them.
+    Another model may succeed after any error but ``RequestRejectedError``: no connection, silence,
+    a limit, a missing key. A request that one provider rejects is not sent to the next, which might
+    treat it differently. ``Completion.model`` names the model that answered;
+    ``ChatRequest.timeout_seconds`` covers all of them.
     """
 
     models: tuple[ChatModel, ...]
@@ -38,14 +38,14 @@ class FallbackModel:
 
     @property
     def name(self) -> str:
-        """``provider:model`` of the first, the one that is meant to answer."""
+        """``provider:model`` of the preferred model, the first."""
         return self.models[0].name
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
         """See ``ChatModel.stream``; raises the last model's error.
 
-        If one of them was not asked, for Heartbit itself said wait, that error is raised instead:
-        the request may be answered there, once the wait is over.
+        If a model was not called because of Heartbit's own limits, that ``ThrottledError`` is
+        raised instead, because the model may answer after the wait.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + request.timeout_seconds

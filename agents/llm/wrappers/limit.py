@@ -1,4 +1,4 @@
-"""Keep within what a provider account allows: requests and tokens a minute, and its 429s.
+"""Rate limits of a provider account: requests and tokens a minute, and pauses after HTTP 429.
 
 The state belongs to a ``Limiter``: ``LocalLimiter`` for one process, or the fleet's in
 ``agents.runtime.limiter``.
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from agents.llm.messages import ChatRequest, StreamEvent
     from agents.llm.protocol import ChatModel
 
-LONGEST_PAUSE_SECONDS = 3600.0  # whatever a provider asks for, it is asked again after this
-_PAUSE_SECONDS = 1.0  # after a 429 that names no time
+LONGEST_PAUSE_SECONDS = 3600.0  # upper limit of a pause that a provider requests
+_PAUSE_SECONDS = 1.0  # after a 429 without a time
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What an account allows; None: as much as one likes."""
+    """Limits of an account; None: unlimited."""
 
     requests_per_minute: int | None = None
     tokens_per_minute: int | None = None
@@ -45,9 +45,9 @@ class Limits:
 
     @property
     def requests(self) -> Bucket | None:
-        """The bucket of requests: one second's worth, at least one, may go at once.
+        """Bucket of requests, with the size of one second's worth and at least one.
 
-        Providers say that they enforce 60 a minute as one a second.
+        Providers state that they enforce 60 a minute as one a second.
         """
         if self.requests_per_minute is None:
             return None
@@ -56,33 +56,33 @@ class Limits:
 
     @property
     def tokens(self) -> Bucket | None:
-        """The bucket of tokens: a minute's worth may go at once, as at the providers."""
+        """Bucket of tokens, with the size of a minute's worth, as at the providers."""
         if self.tokens_per_minute is None:
             return None
         return Bucket(self.tokens_per_minute / 60, self.tokens_per_minute)
 
 
 class Limiter(Protocol):
-    """Knows what each provider account has left; shared by all who use the account.
+    """Remaining limits of provider accounts, shared by all users of an account.
 
-    An account without limits is only looked at for a pause.
+    An account without limits is only checked for a pause.
     """
 
     async def reserve(self, account: str, limits: Limits, tokens: int, *, max_wait: float) -> float:
         """Reserve one request and ``tokens``.
 
         Returns:
-            Seconds until the caller may go. At most ``max_wait``: reserved, and the caller sleeps
-            that long. More: nothing is reserved, and the caller comes back after that.
+            Seconds until the call may be sent. Up to ``max_wait``: reserved, and the caller sleeps
+            that long. More: nothing is reserved, and the caller tries again after that time.
         """
         ...
 
     async def settle(self, account: str, limits: Limits, *, reserved: int, used: int) -> None:
-        """Replace a reservation's tokens by those really used."""
+        """Replace a reservation's tokens by those actually used."""
         ...
 
     async def pause(self, account: str, seconds: float) -> None:
-        """Let nobody go for so many seconds; a longer pause stays as it is."""
+        """Refuse all calls for ``seconds``; a longer pause is kept."""
         ...
 
 
@@ -97,7 +97,7 @@ class LocalLimiter:
     """A ``Limiter`` for one process and loop."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
-        """``clock`` tells the time in seconds, from any beginning."""
+        """Take a clock of seconds with any origin."""
         self._clock = clock
         self._accounts: dict[str, _Account] = {}
 
@@ -136,15 +136,14 @@ class LocalLimiter:
 
 @dataclass(frozen=True, slots=True)
 class LimitedModel:
-    """A ``ChatModel`` that asks a limiter before each call.
+    """A ``ChatModel`` that reserves from a limiter before each call.
 
     It waits at most ``hold_seconds``; beyond that it raises ``ThrottledError``, so that no slot is
-    held for long. A 429 pauses the account for everybody. A call that is cancelled or breaks off
-    in the middle keeps its reservation: what it used is not known.
+    held for long. A 429 pauses the account for all users. A call that is cancelled or breaks off in
+    the middle keeps its reservation, because its usage is unknown.
 
     Attributes:
-        account: Whose limits these are, for example ``openai:`` and the key's name.
-        sleep: Waits so many seconds.
+        account: Name of the account, for example ``openai:`` and the key's name.
     """
 
     model: ChatModel
@@ -175,7 +174,7 @@ class LimitedModel:
                     streamed = True
                     if isinstance(event, Completion):
                         used = event.usage.input_tokens + event.usage.output_tokens
-                        await self._settle(tokens, used=used or tokens)  # 0: it does not say
+                        await self._settle(tokens, used=used or tokens)  # 0: not reported
                     yield event
         except ModelError as error:
             if isinstance(error, RateLimitedError):
@@ -201,8 +200,8 @@ class LimitedModel:
         allowed = self.limits.tokens_per_minute
         if allowed is None:
             return
-        # No provider lets one call use more than a minute's worth: a figure beyond that is wrong,
-        # and believed it would stop the account for days.
+        # No provider lets one call use more than a minute's worth: a larger figure is wrong, and
+        # would block the account for days.
         used = min(used, max(reserved, allowed))
         if reserved != used:
             await self.limiter.settle(self.account, self.limits, reserved=reserved, used=used)

@@ -1,4 +1,4 @@
-"""Ask again when a model fails in a way that may pass: backoff with full jitter, Retry-After."""
+"""Retry of a model after transient errors: backoff with full jitter, Retry-After."""
 
 from __future__ import annotations
 
@@ -17,19 +17,18 @@ if TYPE_CHECKING:
     from agents.llm.messages import ChatRequest, StreamEvent
     from agents.llm.protocol import ChatModel
 
-_LATEST = 1.1  # times the wait a server named: no two clients come back at the same moment
+_LATEST = 1.1  # factor of a server's wait, so that clients do not return at the same time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
-    """How often a call is made again, and after how long.
+    """Number and delays of retries.
 
     Attributes:
         max_retries: Attempts after the first.
-        base_delay_ms: The longest wait before the first retry; it doubles with each.
-        max_delay_ms: Where the doubling ends.
-        hold_seconds: The longest wait made here. A server that names a longer one is not waited
-            for: the error is raised, and who holds the run can suspend it until then.
+        base_delay_ms: Longest wait before the first retry; doubled with each.
+        hold_seconds: Longest wait made here. For a longer one that a server requests the error is
+            raised, so that the run can be suspended until then.
     """
 
     max_retries: int = 3
@@ -40,15 +39,11 @@ class RetryPolicy:
 
 @dataclass(frozen=True, slots=True)
 class RetryingModel:
-    """A ``ChatModel`` that tries again after errors that are ``retryable``.
+    """A ``ChatModel`` that retries after ``retryable`` errors.
 
-    Every new attempt is announced with ``Restarted``, so it is safe also after tokens were
-    streamed. ``ChatRequest.timeout_seconds`` counts over all attempts and waits. An attempt that
-    Heartbit's own limiter refused was none: ``ThrottledError`` passes through.
-
-    Attributes:
-        sleep: Waits so many seconds.
-        uniform: Draws a number between two others.
+    Every new attempt is announced with ``Restarted``, so retries are safe even after text was
+    streamed. ``ChatRequest.timeout_seconds`` covers all attempts and waits. A refusal by Heartbit's
+    own limiter is no attempt: ``ThrottledError`` passes through.
     """
 
     model: ChatModel
@@ -83,7 +78,7 @@ class RetryingModel:
             await self.sleep(delay)
 
     def _delay(self, error: ModelError, *, retries: int) -> float | None:
-        """Return how long to wait before the next attempt; None when there is to be none."""
+        """Return the seconds to wait before the next attempt; None if there is none."""
         policy = self.policy
         throttled = isinstance(error, ThrottledError)
         if throttled or not error.retryable or retries >= policy.max_retries:
