@@ -16,9 +16,9 @@ from agents.loop.state import RunState
 _ADAPTER = TypeAdapter(RunState)
 
 
-def _format() -> int:
-    """Return a number that changes whenever the schema of the state changes."""
-    schema = json.dumps(_undocumented(_ADAPTER.json_schema()), sort_keys=True)
+def format_of(adapter: TypeAdapter[Any]) -> int:
+    """Return a number that changes whenever the schema of what is stored changes."""
+    schema = json.dumps(_undocumented(adapter.json_schema()), sort_keys=True)
     return int(hashlib.sha256(schema.encode()).hexdigest()[:7], 16)
 
 
@@ -35,7 +35,7 @@ def _undocumented(schema: Any) -> Any:
     }
 
 
-FORMAT = _format()
+FORMAT = format_of(_ADAPTER)
 
 
 def encode(state: RunState) -> dict[str, Any]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import make_dataclass
 from functools import partial
 from typing import TYPE_CHECKING
+
+from pydantic import TypeAdapter
 
 from agents.journal.events import ToolFinished
 from agents.llm.messages import ToolCall
@@ -29,6 +32,15 @@ def folded(claimed: ClaimedRun, *, whole: bool = False) -> RunState:
     for recorded in claimed.history():
         state.fold(recorded)
     return state
+
+
+def test_words_about_a_state_change_no_format_and_its_fields_do() -> None:
+    def made(words: str, **fields: type) -> int:
+        state = make_dataclass("State", fields.items(), namespace={"__doc__": words})
+        return checkpoint.format_of(TypeAdapter(state))
+
+    assert made("One.", turn=int) == made("Another.", turn=int)
+    assert made("One.", turn=int) != made("One.", turn=int, description=str)
 
 
 async def test_the_rest_of_the_journal_is_folded_onto_it(
