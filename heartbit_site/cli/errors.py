@@ -18,18 +18,21 @@ import importlib
 import logging
 import sys
 import traceback
-from typing import TYPE_CHECKING, Final
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, Final
 
 from heartbit_site.base import variables
 from heartbit_site.base.errors import ConfigurationError, HeartbitError
 from heartbit_site.base.log_output import log_to_stderr
 from heartbit_site.base.terminal_text import clean
 from heartbit_site.cli.output import one_line
-from heartbit_site.cli.remedies import for_terminal
 from heartbit_site.embedded.errors import EmbeddedError
 
 if TYPE_CHECKING:
     from types import TracebackType
+
+    from heartbit_site.base.errors import Remedy
+    from heartbit_site.contract.operation import Operation
 
 OK: Final = 0
 FAILED: Final = 1
@@ -52,8 +55,8 @@ _DATABASE_IS_AWAY: Final = frozenset(
 class CommandError(HeartbitError):
     """A command cannot do what it was asked; it knows its exit code."""
 
-    def __init__(self, message: str, code: int = FAILED) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, code: int = FAILED, *, remedy: Remedy | None = None) -> None:
+        super().__init__(message, remedy=remedy)
         self.code = code
 
 
@@ -61,11 +64,11 @@ def explain(error: BaseException) -> tuple[int, str] | None:
     """The exit code and the sentence for an error; None for a defect of ours."""
     match error:
         case CommandError():
-            return error.code, str(error)
+            return error.code, for_terminal(error)
         case ConfigurationError() | EmbeddedError():
-            return CANNOT_START, str(error)
+            return CANNOT_START, for_terminal(error)
         case HeartbitError():
-            return USAGE, str(error)
+            return USAGE, for_terminal(error)
         case KeyboardInterrupt():
             return CANCELLED, "Interrupted."
     if database_is_away(error):
@@ -77,6 +80,17 @@ def explain(error: BaseException) -> tuple[int, str] | None:
         fault = importlib.import_module("heartbit_site.extra_apps").describe_fault(error)
         return (CANNOT_START, fault) if fault else None
     return None
+
+
+def for_terminal(error: HeartbitError) -> str:
+    """Return the sentence of an error, with the command that helps if there is one."""
+    if error.remedy is None:
+        return str(error)
+    # pydantic is slow to import, and only some errors need it.
+    find = importlib.import_module("heartbit_site.contract.operation").find_operation
+    operation: Operation[Any] | None = find(error.remedy.operation)
+    values = defaultdict(str, error.remedy.values)  # a server may have left one out
+    return error.sentence(operation.command.format_map(values) if operation else "")
 
 
 def database_is_away(error: BaseException) -> bool:
@@ -99,7 +113,7 @@ def report(error: BaseException, *, debug: bool) -> int:
 
 def say(sentence: str) -> None:
     """The one line a failing command leaves on stderr."""
-    sys.stderr.write(f"heartbit: {one_line(for_terminal(sentence))}\n")
+    sys.stderr.write(f"heartbit: {one_line(sentence)}\n")
 
 
 def on_defect(kind: type[BaseException], error: BaseException, _: TracebackType | None) -> None:

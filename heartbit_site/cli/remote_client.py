@@ -7,10 +7,12 @@ import time
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Self
 
 import httpx
+from pydantic import ValidationError
 
-from heartbit_site.base.errors import ConflictError, NotFoundError
+from heartbit_site.base.errors import ConflictError, NotFoundError, Remedy
 from heartbit_site.cli.errors import CANNOT_START, USAGE, CommandError
 from heartbit_site.cli.output import one_line
+from heartbit_site.contract.problem import RemedyOut
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -127,6 +129,7 @@ def refuse(server: Server, response: httpx.Response) -> NoReturn:
         if status >= 500:
             raise CommandError(f"The server {server.url} failed ({status}).", CANNOT_START)
         raise CommandError(_stranger(server), CANNOT_START)
+    message, remedy = _without_request(message, found)  # a terminal names the command instead
     text = one_line(message, SHOWN)
     match status:
         case 401:
@@ -135,14 +138,25 @@ def refuse(server: Server, response: httpx.Response) -> NoReturn:
                 CANNOT_START,
             )
         case 404:
-            raise NotFoundError(text)
+            raise NotFoundError(text, remedy=remedy)
         case 409:
-            raise ConflictError(text)
+            raise ConflictError(text, remedy=remedy)
         case 429:
             raise CommandError(text, CANNOT_START)
     if status >= 500:
         raise CommandError(f"The server {server.url} failed ({status}): {text}", CANNOT_START)
-    raise CommandError(text, USAGE)
+    raise CommandError(text, USAGE, remedy=remedy)
+
+
+def _without_request(sentence: str, problem: Mapping[str, Any]) -> tuple[str, Remedy | None]:
+    """Return the sentence of problem details without the request at its end, and what it does."""
+    try:
+        found = RemedyOut.model_validate(problem.get("remedy"))
+    except ValidationError:
+        return sentence, None
+    message = sentence.removesuffix(f": {found.request} {found.effect}.")
+    remedy = Remedy(found.operation, found.effect, found.values)
+    return (f"{message}.", remedy) if message != sentence else (sentence, None)
 
 
 def _pause(response: httpx.Response) -> float:

@@ -108,15 +108,17 @@ class AgentChangeIn(AgentIn):
 
 
 LIST_AGENTS = Operation(
-    "agents.list_agents", "GET /agents", AgentsOut, "List agents", READ_AGENTS, rows="agents"
-)
+    "agents.list_agents", "GET /agents", AgentsOut, "List agents", READ_AGENTS, rows="agents",
+    command="`heartbit agents list`",
+)  # fmt: skip
 CREATE_AGENT = Operation(
     "agents.create_agent", "POST /agents", AgentDetailOut, "Create an agent", WRITE_AGENTS,
     body=AgentIn, status=201, other_status=200, errors=(409,),
 )  # fmt: skip
 SHOW_AGENT = Operation(
-    "agents.show_agent", "GET /agents/{name}", AgentDetailOut, "Get an agent", READ_AGENTS
-)
+    "agents.show_agent", "GET /agents/{name}", AgentDetailOut, "Get an agent", READ_AGENTS,
+    command="`heartbit agents show {name}`",
+)  # fmt: skip
 CHANGE_AGENT = Operation(
     "agents.change_agent", "PATCH /agents/{name}", AgentDetailOut, "Change an agent", WRITE_AGENTS,
     body=AgentChangeIn, errors=(409,),

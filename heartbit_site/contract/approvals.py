@@ -271,6 +271,7 @@ class OutcomeIn(Body):
 LIST_APPROVALS = Operation(
     "approvals.list_approvals", "GET /approvals", ApprovalsOut, "List pending approvals",
     READ_WAITING, rows="calls",
+    command="`heartbit approve`",
 )  # fmt: skip
 LIST_UNCERTAIN_CALLS = Operation(
     "approvals.list_uncertain_calls", "GET /uncertain-calls", UncertainCallsOut,

@@ -162,6 +162,7 @@ class ChannelChangeIn(Body):
 LIST_CHANNELS = Operation(
     "channels.list_channels", "GET /channels", ChannelsOut, "List channels", MANAGE,
     rows="channels",
+    command="`heartbit channels list`",
 )  # fmt: skip
 CREATE_CHANNEL = Operation(
     "channels.create_channel", "POST /channels", NewChannelOut, "Create a channel", MANAGE,

@@ -49,6 +49,7 @@ class ResultDeliveriesOut(View):
 LIST_DELIVERIES = Operation(
     "deliveries.list_deliveries", "GET /deliveries", ResultDeliveriesOut, "List deliveries",
     READ_RUNS, rows="deliveries",
+    command="`heartbit deliveries`",
 )  # fmt: skip
 REDELIVER_RESULT = Operation(
     "deliveries.redeliver_result", "POST /deliveries/{delivery}/redeliver", ResultDeliveryOut,

@@ -66,7 +66,10 @@ class KeyIn(Body):
     expires_at: Moment | None = Field(None, description="It ends then, whatever `days` says.")
 
 
-LIST_KEYS = Operation("keys.list_keys", "GET /keys", KeysOut, "List keys", MANAGE, rows="keys")
+LIST_KEYS = Operation(
+    "keys.list_keys", "GET /keys", KeysOut, "List keys", MANAGE, rows="keys",
+    command="`heartbit keys list`",
+)  # fmt: skip
 CREATE_KEY = Operation(
     "keys.create_key", "POST /keys", NewKeyOut, "Create a key", MANAGE, body=KeyIn, status=201
 )

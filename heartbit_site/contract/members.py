@@ -47,8 +47,9 @@ class RoleIn(Body):
 
 
 LIST_MEMBERS = Operation(
-    "members.list_members", "GET /members", MembersOut, "List members", MANAGE, rows="members"
-)
+    "members.list_members", "GET /members", MembersOut, "List members", MANAGE, rows="members",
+    command="`heartbit users list`",
+)  # fmt: skip
 ADD_MEMBER = Operation(
     "members.add_member", "POST /members", MemberOut, "Add a member", MANAGE,
     body=MemberIn, status=201, errors=(409,),

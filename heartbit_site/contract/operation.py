@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -66,6 +67,8 @@ class Operation(Generic[Out]):
         other_status: A further successful status, which the function may answer with.
         errors: Statuses of errors beside those that every operation has.
         rows: The field of ``output`` that comes in pages; empty: there is none.
+        command: The same at a terminal, as sentences of errors name it, with the path's
+            ``{parameters}``; empty: they do not.
     """
 
     handler: str
@@ -78,6 +81,7 @@ class Operation(Generic[Out]):
     other_status: int | None = None
     errors: tuple[int, ...] = ()
     rows: str = ""
+    command: str = ""
 
     @property
     def noun(self) -> str:
@@ -106,6 +110,18 @@ class Answered(Generic[Out]):
 
     status: int
     view: Out
+
+
+def find_operation(handler: str) -> Operation[Any] | None:
+    """Return the operation of a name such as ``agents.list_agents``; None: there is none."""
+    noun = handler.partition(".")[0]
+    if not noun.isidentifier():  # a server has named it
+        return None
+    try:
+        module = importlib.import_module(f"heartbit_site.contract.{noun}")
+    except ModuleNotFoundError:
+        return None
+    return next((found for found in operations_of(module) if found.handler == handler), None)
 
 
 def operations_of(module: Any) -> list[Operation[Any]]:

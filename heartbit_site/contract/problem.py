@@ -7,6 +7,15 @@ from pydantic import Field
 from heartbit_site.contract.model import View
 
 
+class RemedyOut(View):
+    """The operation that `detail` names as the remedy."""
+
+    operation: str = Field(description="Its tag and operationId, such as agents.list_agents.")
+    request: str = Field(description="Method and path, such as GET /agents.")
+    effect: str = Field(description="The predicate that follows the request in `detail`.")
+    values: dict[str, str] = Field(description="The parameters of the path.")
+
+
 class ProblemOut(View):
     """Something went wrong (RFC 9457)."""
 
@@ -18,3 +27,4 @@ class ProblemOut(View):
     scope: str | None = Field(
         default=None, description="With forbidden: the scope that is missing, if it is one."
     )
+    remedy: RemedyOut | None = Field(default=None, description="Left out if `detail` names none.")

@@ -27,5 +27,6 @@ class ToolsOut(View):
 
 
 LIST_TOOLS = Operation(
-    "tools.list_tools", "GET /tools", ToolsOut, "List tools", READ_AGENTS, rows="tools"
-)
+    "tools.list_tools", "GET /tools", ToolsOut, "List tools", READ_AGENTS, rows="tools",
+    command="`heartbit tools`",
+)  # fmt: skip

@@ -125,6 +125,7 @@ class WebhookChangeIn(Body):
 LIST_WEBHOOKS = Operation(
     "webhooks.list_webhooks", "GET /webhooks", WebhooksOut, "List webhooks", MANAGE,
     rows="webhooks",
+    command="the page Webhooks of the admin",
 )  # fmt: skip
 CREATE_WEBHOOK = Operation(
     "webhooks.create_webhook", "POST /webhooks", NewWebhookOut, "Create a webhook", MANAGE,

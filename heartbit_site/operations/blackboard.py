@@ -9,7 +9,7 @@ from pydantic import Field
 
 from agents.querysets import blackboard, find_run
 from heartbit_site.base.access import Access
-from heartbit_site.base.errors import NotFoundError
+from heartbit_site.base.errors import NotFoundError, Remedy
 from heartbit_site.base.preview import PREVIEW_CHARACTERS, preview
 from heartbit_site.contract.blackboard import BlackboardEntryOut, BlackboardOut, BlackboardRowOut
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
@@ -45,8 +45,8 @@ def show_blackboard_entry(access: Access, run_id: Word, *, key: Key) -> Blackboa
     found = blackboard(run.root_id).filter(key=key).first()
     if found is None:
         raise BlackboardEntryNotFoundError(
-            f"The tree of run {run.pk} shares nothing under the key {key!r}: "
-            f"GET /runs/{run.pk}/blackboard lists the keys."
+            f"The tree of run {run.pk} shares nothing under the key {key!r}.",
+            remedy=Remedy("blackboard.list_blackboard", "lists the keys", {"run_id": str(run.pk)}),
         )
     return BlackboardEntryOut.of(found, value_characters=len(_text(found.value)))
 

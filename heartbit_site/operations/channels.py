@@ -11,6 +11,7 @@ from agents.errors import ChannelNotFoundError
 from agents.models import Channel, InboundMessage
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
+from heartbit_site.base.errors import Remedy
 from heartbit_site.base.models import Workspace
 from heartbit_site.contract.channels import (
     ChannelChangeIn,
@@ -74,7 +75,9 @@ def _find(workspace: Workspace, channel_id: str) -> Channel:
     rows = Channel.objects.filter(workspace=workspace, pk=row_id(channel_id))
     row = rows.select_related("made_by", "workspace").first()
     if row is None:
-        raise ChannelNotFoundError("There is no such channel here: GET /channels lists them.")
+        raise ChannelNotFoundError(
+            "There is no such channel here.", remedy=Remedy("channels.list_channels")
+        )
     return row
 
 

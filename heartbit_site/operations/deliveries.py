@@ -13,6 +13,7 @@ from agents.models import Delivery
 from agents.querysets import id_range
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
+from heartbit_site.base.errors import Remedy
 from heartbit_site.contract.deliveries import ResultDeliveriesOut, ResultDeliveryOut, Status
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
 from heartbit_site.operations.paging import page, row_id
@@ -51,7 +52,9 @@ def redeliver_result(access: Access, delivery: Word) -> ResultDeliveryOut:
     rows = Delivery.objects.filter(workspace=access.workspace, pk=row_id(delivery))
     row = rows.select_related("workspace").first()
     if row is None:
-        raise DeliveryNotFoundError("There is no such delivery here: GET /deliveries lists them.")
+        raise DeliveryNotFoundError(
+            "There is no such delivery here.", remedy=Remedy("deliveries.list_deliveries")
+        )
     redeliver(row, by=actor_of(access))
     return _view(row)
 
@@ -64,6 +67,7 @@ def _span(run: str) -> tuple[UUID, UUID]:
     span = id_range(run)
     if span is None:
         raise RunNotFoundError(
-            "No run's id begins so: it has at least 8 hexadecimal digits, as GET /runs shows them."
+            "No run's id begins so; it has at least 8 hexadecimal digits.",
+            remedy=Remedy("runs.list_runs", "shows them"),
         )
     return span

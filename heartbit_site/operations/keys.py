@@ -11,7 +11,7 @@ from heartbit_site.base.access import Access
 from heartbit_site.base.actions.create_api_key import create_api_key
 from heartbit_site.base.actions.revoke_api_key import revoke_api_keys
 from heartbit_site.base.audit import actor_of
-from heartbit_site.base.errors import ConfigurationError, ForbiddenError, NotFoundError
+from heartbit_site.base.errors import ConfigurationError, ForbiddenError, NotFoundError, Remedy
 from heartbit_site.base.models import ApiKey
 from heartbit_site.contract.keys import KeyIn, KeyOut, KeysOut, NewKeyOut
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
@@ -57,7 +57,7 @@ def revoke_key(access: Access, prefix: Word) -> KeyOut:
     rows = ApiKey.objects.select_related("user")
     row = rows.filter(workspace=access.workspace, prefix=public).first()
     if row is None:
-        raise KeyNotFoundError("No key begins like this: GET /keys lists them.")
+        raise KeyNotFoundError("No key begins like this.", remedy=Remedy("keys.list_keys"))
     revoke_api_keys([row.pk], by=actor_of(access))
     row.refresh_from_db(fields=["revoked_at"])
     return KeyOut.of(row)

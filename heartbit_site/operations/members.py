@@ -8,7 +8,7 @@ from heartbit_site.base.access import Access
 from heartbit_site.base.actions import remove_member as removing
 from heartbit_site.base.actions.save_member import save_member
 from heartbit_site.base.audit import actor_of
-from heartbit_site.base.errors import ConflictError, NotFoundError
+from heartbit_site.base.errors import ConflictError, NotFoundError, Remedy
 from heartbit_site.base.models import Membership, Workspace
 from heartbit_site.contract.members import MemberIn, MemberOut, MembersOut, RoleIn, Username
 from heartbit_site.contract.model import USUAL, Cursor, Limit
@@ -65,6 +65,7 @@ def _find(workspace: Workspace, username: str) -> Membership:
     row = rows.filter(workspace=workspace, user__username=username).first()
     if row is None:
         raise removing.MemberNotFoundError(
-            f"{username[:60]!r} is no member of {workspace.slug}: GET /members lists them."
+            f"{username[:60]!r} is no member of {workspace.slug}.",
+            remedy=Remedy("members.list_members"),
         )
     return row

@@ -11,7 +11,7 @@ from django.db.models.functions import Coalesce, Left
 
 from agents.models import Conversation, Run
 from agents.querysets import find_run
-from heartbit_site.base.errors import NotFoundError
+from heartbit_site.base.errors import NotFoundError, Remedy
 
 if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
@@ -52,8 +52,8 @@ def find_conversation(
         found = (rows.select_for_update(no_key=True) if lock else rows).first()
     if found is None:
         raise ConversationNotFoundError(
-            f"In {workspace.slug} there is no conversation {conversation_id[:60]}: "
-            "POST /conversations begins one."
+            f"In {workspace.slug} there is no conversation {conversation_id[:60]}.",
+            remedy=Remedy("conversations.create_conversation", "begins one"),
         )
     found.workspace = workspace
     return found

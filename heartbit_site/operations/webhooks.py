@@ -11,6 +11,7 @@ from agents.errors import WebhookNotFoundError
 from agents.models import WebhookDelivery, WebhookEndpoint
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
+from heartbit_site.base.errors import Remedy
 from heartbit_site.base.models import Workspace
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
 from heartbit_site.contract.webhooks import (
@@ -97,7 +98,9 @@ def _find(workspace: Workspace, webhook_id: str) -> WebhookEndpoint:
     rows = WebhookEndpoint.objects.filter(workspace=workspace, pk=row_id(webhook_id))
     row = rows.select_related("made_by", "workspace").first()
     if row is None:
-        raise WebhookNotFoundError("There is no such webhook here: GET /webhooks lists them.")
+        raise WebhookNotFoundError(
+            "There is no such webhook here.", remedy=Remedy("webhooks.list_webhooks")
+        )
     return row
 
 
@@ -106,6 +109,9 @@ def _find_delivery(endpoint: WebhookEndpoint, delivery_id: str) -> WebhookDelive
     row = rows.select_related("endpoint__workspace").first()
     if row is None:
         raise WebhookNotFoundError(
-            f"The webhook has no such delivery: GET /webhooks/{endpoint.pk}/deliveries lists them."
+            "The webhook has no such delivery.",
+            remedy=Remedy(
+                "webhooks.list_webhook_deliveries", values={"webhook_id": str(endpoint.pk)}
+            ),
         )
     return row
