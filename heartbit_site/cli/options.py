@@ -36,4 +36,5 @@ MODEL: Final[Any] = typer.Option(
 )
 JSON: Final[Any] = typer.Option(OFF, "--json", help="Print JSON for machines.")
 PLAIN: Final[Any] = typer.Option(OFF, "--plain", help="Plain lines instead of a live tree.")
+YES: Final[Any] = typer.Option(OFF, "--yes", "-y", help="Do not ask for confirmation.")
 WATCH: Final[Any] = typer.Option(OFF, "--watch", "-w", help="Follow it until it has ended.")

@@ -22,7 +22,7 @@ from heartbit_site.cli.keyboard import is_interactive
 from heartbit_site.cli.kinds import APPROVAL, OUTCOME
 from heartbit_site.cli.output import note, one_line, seconds, write, write_json
 from heartbit_site.cli.prompter import CallPrompter
-from heartbit_site.cli.table import print_table
+from heartbit_site.cli.table import Lines
 from heartbit_site.contract.approvals import LIST_DECISIONS
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def show(
     elif is_interactive():
         asyncio.run(_ask_all(calls, desk))
     else:
-        print_table(COLUMNS, [_cells(call) for call in calls])
+        Lines(COLUMNS, [_cells(call) for call in calls]).print()
 
 
 def settle(

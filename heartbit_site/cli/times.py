@@ -85,6 +85,11 @@ def format_time(time: datetime, zone: str) -> str:
     return f"{at:%a %-d %b %Y}, {at:{clock}}{'' if found else ' UTC'}"
 
 
+def local_minute(time: datetime | None) -> str:
+    """Return a time in this machine's zone, to the minute; None is "never"."""
+    return "never" if time is None else f"{time.astimezone():%Y-%m-%d %H:%M}"
+
+
 def format_relative(time: datetime) -> str:
     """Return how far from now a time is: in 3 h 05 min, or 4 days ago."""
     away = (time - datetime.now(UTC)).total_seconds()

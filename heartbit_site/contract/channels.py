@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AliasPath, Field, JsonValue
+from pydantic import Field, JsonValue
 
+from heartbit_site.contract.endpoint import SECRET, EndpointOut
 from heartbit_site.contract.model import Body, Id, Name, Next, Targets, Time, View, Word
 from heartbit_site.contract.operation import MANAGE, Operation
 
@@ -45,14 +46,12 @@ class MailboxOut(View):
     )
 
 
-class ChannelOut(View):
+class ChannelOut(EndpointOut):
     """A way in, without its secret."""
 
-    id: int = Field(validation_alias="pk")
-    name: str
+    url: str = Field(description="Address that signed messages are posted to.")
     kind: Kind
     agent: str
-    enabled: bool
     require_approval: bool = Field(validation_alias="approve")
     hourly_limit: int
     deliver: list[dict[str, JsonValue]]
@@ -60,22 +59,12 @@ class ChannelOut(View):
     senders: list[str]
     reply: bool
     mailbox: MailboxOut | None
-    url: str = Field(description="Where signed messages are posted to.")
-    created_by: str | None = Field(
-        None,
-        validation_alias=AliasPath("made_by", "username"),
-        description="Null: a key that a command made.",
-    )
-    created_at: Time
-    previous_secret_expires_at: Time | None = Field(
-        validation_alias="former_until", description="Until then both secrets are good."
-    )
 
 
 class NewChannelOut(ChannelOut):
     """A channel whose secret was made just now."""
 
-    secret: str = Field(description="whsec_...; shown only this once.")
+    secret: str = SECRET
 
 
 class ChannelsOut(View):

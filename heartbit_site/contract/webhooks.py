@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, AliasPath, Field, JsonValue
+from pydantic import AfterValidator, Field, JsonValue
 
+from heartbit_site.contract.endpoint import SECRET, EndpointOut
 from heartbit_site.contract.model import Body, Id, Next, Time, View, Word
 from heartbit_site.contract.operation import MANAGE, Operation
 
@@ -35,33 +36,20 @@ Address = Annotated[
 Events = Annotated[list[EventName], Field(min_length=1, max_length=20)]
 
 
-class WebhookOut(View):
+class WebhookOut(EndpointOut):
     """An address that is told of events, without its secret."""
 
-    id: int = Field(validation_alias="pk")
-    name: str
-    url: str
     events: list[str]
-    enabled: bool
     disabled_reason: str = Field(
         validation_alias="disabled_because",
         description="Why Heartbit disabled it; empty: it did not.",
-    )
-    created_by: str | None = Field(
-        None,
-        validation_alias=AliasPath("made_by", "username"),
-        description="Null: a key that a command made.",
-    )
-    created_at: Time
-    previous_secret_expires_at: Time | None = Field(
-        validation_alias="former_until", description="Until then both secrets sign."
     )
 
 
 class NewWebhookOut(WebhookOut):
     """A webhook whose secret was made just now."""
 
-    secret: str = Field(description="whsec_...; shown only this once.")
+    secret: str = SECRET
 
 
 class WebhooksOut(View):

@@ -57,7 +57,7 @@ def revoke_key(access: Access, prefix: Word) -> KeyOut:
     rows = ApiKey.objects.select_related("user")
     row = rows.filter(workspace=access.workspace, prefix=public).first()
     if row is None:
-        raise KeyNotFoundError("No key begins like this.", remedy=Remedy("keys.list_keys"))
+        raise KeyNotFoundError("No API key begins like this.", remedy=Remedy("keys.list_keys"))
     revoke_api_keys([row.pk], by=actor_of(access))
     row.refresh_from_db(fields=["revoked_at"])
     return KeyOut.of(row)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from heartbit_site.cli import options, remote_options
-from heartbit_site.cli.startup import ensure_ready
+from heartbit_site.cli.default_command import FirstByDefault
 
 NAME = typer.Argument(metavar="NAME", help="The agent's name.")
 ANY = typer.Argument(None, metavar="[NAME]", help="The agent's name; none: all.")
@@ -21,37 +21,29 @@ FORCE = typer.Option(
 )
 
 agents = typer.Typer(
-    name="agents", rich_markup_mode=None, help="Show the agents; start, stop and restart them."
+    name="agents",
+    cls=FirstByDefault,
+    rich_markup_mode=None,
+    help="Show the agents; start, stop and restart them.",
 )
 
 
-def _list(*, as_json: bool) -> None:
-    ensure_ready("heartbit_site.cli.agents_report")
+@agents.command(name="list")
+def list_(*, url: str | None = remote_options.URL, as_json: bool = options.JSON) -> None:
+    """List the agents with their state and figures."""
     from heartbit_site.cli import agents_report as report
 
-    raise typer.Exit(report.list_agents(as_json=as_json))
-
-
-@agents.callback(invoke_without_command=True)
-def of_agents(context: typer.Context, *, as_json: bool = options.JSON) -> None:
-    """List them when nothing else is asked for."""
-    if context.invoked_subcommand is None:
-        _list(as_json=as_json)
-
-
-@agents.command(name="list")
-def list_(*, as_json: bool = options.JSON) -> None:
-    """List the agents with their state and figures."""
-    _list(as_json=as_json)
+    raise typer.Exit(report.list_agents(url, as_json=as_json))
 
 
 @agents.command()
-def show(name: str = NAME, *, as_json: bool = options.JSON) -> None:
+def show(
+    name: str = NAME, *, url: str | None = remote_options.URL, as_json: bool = options.JSON
+) -> None:
     """Show an agent: its definition, versions and figures."""
-    ensure_ready("heartbit_site.cli.agents_report")
     from heartbit_site.cli import agents_report as report
 
-    raise typer.Exit(report.show_agent(name, as_json=as_json))
+    raise typer.Exit(report.show_agent(url, name, as_json=as_json))
 
 
 @agents.command()
@@ -102,7 +94,7 @@ def status(
     as_json: bool = options.JSON,
 ) -> None:
     """Show what an agent is doing: its runs, queue, uptime and tools."""
-    from heartbit_site.cli import agent_report as report
+    from heartbit_site.cli import agents_report as report
 
     raise typer.Exit(report.status(url, name, as_json=as_json))
 
@@ -112,7 +104,7 @@ def start(
     name: str = NAME, *, url: str | None = remote_options.URL, as_json: bool = options.JSON
 ) -> None:
     """Let a stopped agent take runs again; what it had goes on."""
-    from heartbit_site.cli import agent_report as report
+    from heartbit_site.cli import agents_report as report
 
     raise typer.Exit(report.start(url, name, as_json=as_json))
 
@@ -125,7 +117,7 @@ def stop(
 
     Nothing is lost: queued and waiting runs stay, and go on when it is started.
     """
-    from heartbit_site.cli import agent_report as report
+    from heartbit_site.cli import agents_report as report
 
     raise typer.Exit(report.stop(url, name, as_json=as_json))
 
@@ -135,6 +127,6 @@ def restart(
     name: str = NAME, *, url: str | None = remote_options.URL, as_json: bool = options.JSON
 ) -> None:
     """Hand over what an agent has at work, to be taken up anew; a stopped one is started."""
-    from heartbit_site.cli import agent_report as report
+    from heartbit_site.cli import agents_report as report
 
     raise typer.Exit(report.restart(url, name, as_json=as_json))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from heartbit_site.cli import options, remote_options
+from heartbit_site.cli.default_command import FirstByDefault
 
 WORKER = typer.Argument(
     None, metavar="[WORKER]", help="Its id, host:pid or pid, as `heartbit fleet` shows; none: all."
@@ -26,29 +27,19 @@ REASON = typer.Option(
 )
 
 fleet = typer.Typer(
-    name="fleet", rich_markup_mode=None, help="Show and steer the workers and queues."
+    name="fleet",
+    cls=FirstByDefault,
+    rich_markup_mode=None,
+    help="Show and steer the workers and queues.",
 )
-
-
-@fleet.callback(invoke_without_command=True)
-def of_fleet(
-    context: typer.Context, *, url: str | None = remote_options.URL, as_json: bool = options.JSON
-) -> None:
-    """Show them when nothing else is asked for."""
-    if context.invoked_subcommand is None:
-        _show(url, as_json=as_json)
-
-
-def _show(url: str | None, *, as_json: bool) -> None:
-    from heartbit_site.cli import fleet_report as report
-
-    raise typer.Exit(report.show(url, as_json=as_json))
 
 
 @fleet.command()
 def status(*, url: str | None = remote_options.URL, as_json: bool = options.JSON) -> None:
     """Show the workers, the queues, and what is wrong with them."""
-    _show(url, as_json=as_json)
+    from heartbit_site.cli import fleet_report as report
+
+    raise typer.Exit(report.show(url, as_json=as_json))
 
 
 @fleet.command()
