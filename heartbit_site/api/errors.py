@@ -62,7 +62,7 @@ class UnauthorizedError(HeartbitError):
 
 
 class TooManyRequestsError(HeartbitError):
-    """Whoever asks has asked too often.
+    """Too many requests of one caller.
 
     Attributes:
         seconds: After these one request more is let in.

@@ -87,7 +87,7 @@ def _secret(generate: bool, check: Callable[[str], None]) -> str:  # noqa: FBT00
     """Generate a password, or ask for it twice.
 
     Raises:
-        CommandError: Nobody can be asked, the two differ, or the password is too weak.
+        CommandError: There is no terminal to ask at, the two differ, or the password is too weak.
     """
     if generate:
         return secrets.token_urlsafe(PASSWORD_BYTES)

@@ -1,4 +1,4 @@
-"""Whether the audit's chains hold, and how they end. No Django."""
+"""Results of `heartbit audit verify`. No Django."""
 
 from __future__ import annotations
 

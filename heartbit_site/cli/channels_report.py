@@ -205,7 +205,7 @@ def _password(order: ChannelOptions) -> str:
     """Return the mailbox's password, from standard input or from the person at the terminal.
 
     Raises:
-        CommandError: There is none, or nobody can be asked.
+        CommandError: There is none, or no terminal to ask at.
     """
     if order.from_stdin:
         password = sys.stdin.readline(LONGEST_PASSWORD).rstrip("\r\n")

@@ -33,7 +33,7 @@ KEY_FILES: Final = ("secret_key", "encryption_keys")
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What one look found.
+    """Result of one check.
 
     Attributes:
         name: What was looked at.
@@ -99,7 +99,7 @@ def _state(environment: Environment) -> Check:
 
 
 def _keys(environment: Environment) -> Check:
-    """Whether only the installation's user can read its keys."""
+    """Check that only the installation's user can read its keys."""
     found, wrong = [], []
     for name in KEY_FILES:
         path = environment.state.path / name

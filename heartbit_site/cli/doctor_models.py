@@ -57,7 +57,7 @@ def _models() -> list[Check]:
 
 
 def _providers() -> list[Check]:
-    """Those of the environment: with a key, with an address, or asked for by name."""
+    """Check the providers of the environment: with a key, with an address, or named."""
     subjects = [
         HealthTarget(name, _environ(provider.key_env), _environ(f"{name.upper()}_BASE_URL"))
         for name, provider in PROVIDERS.items()
@@ -89,7 +89,7 @@ def _environ(name: str) -> str:
 
 
 def _accounts() -> list[Check]:
-    """The workspaces' own: first whether their keys can be read, then whether they are taken."""
+    """Check the workspaces' accounts: that their keys can be read, and are accepted."""
     try:
         rows = list(ProviderAccount.objects.filter(enabled=True).select_related("workspace"))
     except DatabaseError:
@@ -126,7 +126,7 @@ def _said(title: str, health: Health, fix: str) -> Check:
 
 
 async def _ask(subjects: list[HealthTarget], *, guard: bool) -> list[Health]:
-    """Somebody typed an account's own address, so it may not lead into the private network."""
+    """Check an account; its address was typed, so it may not lead into the private network."""
     async with _client(guard=guard) as client:
         asked = [
             check(subject, client=client, timeout_seconds=PATIENCE_SECONDS) for subject in subjects

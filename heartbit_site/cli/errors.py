@@ -1,13 +1,13 @@
-"""How a command ends: the exit codes, and one sentence for everything a person can mend.
+"""Exit codes of commands, and one sentence for each error that a person can fix.
 
 ====  ==========================================================
 0     done
 1     the run failed, or `doctor` found a problem
 2     the command was not understood, or names what does not exist
 3     cannot start: configuration, database, port, state directory
-4     the run waits for a person, and nobody can be asked here
+4     the run waits for a person, and there is no terminal to ask at
 129   left on SIGHUP: the run can be resumed
-130   cancelled (Ctrl-C, or somebody cancelled the run)
+130   cancelled (Ctrl-C, or the run was cancelled elsewhere)
 143   left on SIGTERM: the run can be resumed
 ====  ==========================================================
 """
@@ -61,7 +61,7 @@ class CommandError(HeartbitError):
 
 
 def explain(error: BaseException) -> tuple[int, str] | None:
-    """The exit code and the sentence for an error; None for a defect of ours."""
+    """Return the exit code and the sentence for an error; None for a defect of ours."""
     match error:
         case CommandError():
             return error.code, for_terminal(error)
@@ -94,7 +94,7 @@ def for_terminal(error: HeartbitError) -> str:
 
 
 def database_is_away(error: BaseException) -> bool:
-    """Whether the connection to PostgreSQL was lost or refused."""
+    """Return True if the connection to PostgreSQL was lost or refused."""
     names = (f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__)
     return not _DATABASE_IS_AWAY.isdisjoint(names)
 
@@ -112,7 +112,7 @@ def report(error: BaseException, *, debug: bool) -> int:
 
 
 def say(sentence: str) -> None:
-    """The one line a failing command leaves on stderr."""
+    """Write the one line that a failing command leaves on stderr."""
     sys.stderr.write(f"heartbit: {one_line(sentence)}\n")
 
 

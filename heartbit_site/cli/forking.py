@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForkOptions:
-    """What `heartbit runs fork` was asked; what is None was not said."""
+    """Options of `heartbit runs fork`; None: not given."""
 
     run: str
     turn: int | None
@@ -84,7 +84,7 @@ def confirm(backend: Backend, order: ForkOptions, turn: int) -> None:
     """Ask before effects happen a second time.
 
     Raises:
-        CommandError: The answer is no, or nobody can be asked and --yes was not given.
+        CommandError: The answer is no, or there is no terminal and --yes was not given.
     """
     if order.arguments is None or order.yes:
         return

@@ -1,4 +1,4 @@
-"""Operations done in this installation, by whoever runs the command."""
+"""Operations done in this installation, by the user of the terminal."""
 
 from __future__ import annotations
 

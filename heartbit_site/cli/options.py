@@ -10,7 +10,7 @@ from agents.errors import EmptyTaskError
 
 
 def not_empty(task: str) -> str:
-    """A task that says something.
+    """Return a task that is not blank.
 
     Raises:
         EmptyTaskError: It is blank.
@@ -21,10 +21,10 @@ def not_empty(task: str) -> str:
 
 
 OFF: Final = False  # what a flag is that nobody named
-TASK: Final[Any] = typer.Argument(help="What the agent should do.", callback=not_empty)
+TASK: Final[Any] = typer.Argument(help="Task of the agent.", callback=not_empty)
 RUN: Final[Any] = typer.Argument(help="The run's id, or how it begins.")
 AGENT: Final[Any] = typer.Option(
-    "orchestrator", "--agent", "-a", metavar="NAME", help="Who does it."
+    "orchestrator", "--agent", "-a", metavar="NAME", help="Let this agent do it."
 )
 MODEL: Final[Any] = typer.Option(
     "",

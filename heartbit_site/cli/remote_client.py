@@ -47,7 +47,7 @@ class Client:
         self._client.close()
 
     def get(self, path: str, query: Mapping[str, str | int | float] | None = None) -> Any:
-        """The JSON of an address.
+        """Return the JSON of an address.
 
         Raises:
             NotFoundError: It does not exist.
@@ -64,7 +64,7 @@ class Client:
         body: Mapping[str, Any] | None = None,
         key: str | None = None,
     ) -> Any:
-        """The JSON that the server answers to a request.
+        """Return the JSON that the server answers to a request.
 
         Args:
             method: Such as GET.
@@ -106,12 +106,12 @@ class Client:
 
 
 def headers(server: Server) -> dict[str, str]:
-    """What every request carries."""
+    """Return the headers of every request."""
     return {"Authorization": f"Bearer {server.key}"}
 
 
 def unreachable(server: Server, error: Exception) -> CommandError:
-    """What to raise for a connection that failed."""
+    """Return the error for a connection that failed."""
     reason = one_line(str(error), 120) or type(error).__name__
     return CommandError(
         f"The server {server.url} cannot be reached ({reason}): is the address right, and does "
@@ -160,7 +160,7 @@ def _without_request(sentence: str, problem: Mapping[str, Any]) -> tuple[str, Re
 
 
 def _pause(response: httpx.Response) -> float:
-    """For how many seconds a server that has had too many requests wants none."""
+    """Return the seconds to wait after a server refused a request too many."""
     wanted = response.headers.get("Retry-After", "")
     is_number = wanted.isascii() and wanted.isdecimal()
     return float(wanted) if is_number else 1.0

@@ -49,7 +49,7 @@ NAME_WIDTH: Final = 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleOptions:
-    """What `heartbit schedules add` was asked; what is empty was not said."""
+    """Options of `heartbit schedules add`; empty: not given."""
 
     name: str
     agent: str
@@ -71,7 +71,7 @@ class ScheduleOptions:
     require_approval: bool
 
     def given(self) -> dict[str, Any]:
-        """As the REST API takes it.
+        """Return the options as the REST API takes them.
 
         Raises:
             CommandError: Something of it is not understood, or does not go together.

@@ -1,4 +1,4 @@
-"""Where results are delivered, as options name it and as it is shown. No Django."""
+"""Targets of deliveries, as options name them and as people read them. No Django."""
 
 from __future__ import annotations
 

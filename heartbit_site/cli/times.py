@@ -25,7 +25,7 @@ _LONG: Final = 172_800  # seconds; from then on days are counted
 
 
 def span(text: str, option: str) -> int:
-    """A span in seconds.
+    """Return a span in seconds.
 
     Raises:
         CommandError: It is none.
@@ -41,10 +41,10 @@ def span(text: str, option: str) -> int:
 
 
 def moment(text: str, zone: ZoneInfo, option: str) -> datetime:
-    """A point in time; what says no offset from UTC is meant in the zone.
+    """Return a point in time; without an offset from UTC it is meant in the zone.
 
     Raises:
-        CommandError: It is none, is too far away, or the zone's clocks leap over it.
+        CommandError: It is none, is out of range, or the zone's clocks leap over it.
     """
     try:
         found = datetime.fromisoformat(text)
@@ -63,7 +63,7 @@ def moment(text: str, zone: ZoneInfo, option: str) -> datetime:
 
 
 def time_zone(name: str) -> ZoneInfo:
-    """The time zone of that name.
+    """Return the time zone of that name.
 
     Raises:
         CommandError: There is none here.

@@ -16,8 +16,8 @@ ChannelName = Annotated[Word, Field(min_length=1, max_length=100)]
 MappingOf = Annotated[
     dict[str, JsonValue],
     Field(
-        description="Of a webhook: the texts task, title, conversation and sender, with fields of "
-        "the body such as {ticket.id}, and `only`: fields and the values they must have."
+        description="Templates of a webhook: the texts task, title, conversation and sender, with "
+        "fields of the body such as {ticket.id}, and `only`: fields and the values they must have."
     ),
 ]
 Senders = Annotated[
@@ -39,10 +39,10 @@ class MailboxOut(View):
     user: str = Field(validation_alias="imap_user")
     folder: str = Field(validation_alias="imap_folder")
     last_polled_at: Time | None = Field(
-        validation_alias="looked_at", description="When it was last read; null: never."
+        validation_alias="looked_at", description="Time of the last poll; null: never."
     )
     last_error: str = Field(
-        validation_alias="trouble", description="Why it could not be read then; empty: it could."
+        validation_alias="trouble", description="Error of the last poll; empty: it succeeded."
     )
 
 
@@ -83,26 +83,29 @@ class InboundOut(View):
     sender: str
     title: str
     status: Literal["accepted", "refused"]
-    reason: str = Field(description="Why it was refused.")
-    run_id: Id | None = Field(description="What answers it; it may be archived by now.")
+    reason: str = Field(description="Reason for the refusal.")
+    run_id: Id | None = Field(
+        description="Run that answers the message; it may be archived by now."
+    )
     conversation_id: Id | None
     received_at: Time
 
 
 class InboundsOut(View):
-    """What came in within 90 days, the newest first."""
+    """Messages received within 90 days, the newest first."""
 
     messages: list[InboundOut]
     next_cursor: Next
 
 
 class InboundReceiptOut(View):
-    """What became of a message."""
+    """Receipt for a message."""
 
-    run_id: Id | None = Field(description="What answers it; null: nobody does.")
+    run_id: Id | None = Field(description="Run that answers the message; null: none does.")
     conversation_id: Id | None
     duplicate: bool = Field(
-        validation_alias="repeated", description="It came before, and nothing was done now."
+        validation_alias="repeated",
+        description="True if the message had been received before: nothing was done now.",
     )
 
 
@@ -120,7 +123,7 @@ class MailboxIn(Body):
 class ChannelIn(Body):
     """A way in: what arrives is a task for an agent."""
 
-    name: ChannelName = Field(description="What comes in there, such as support mailbox.")
+    name: ChannelName = Field(description="Purpose of the channel, such as support mailbox.")
     kind: Kind
     agent: Name
     enabled: bool = True
@@ -134,7 +137,7 @@ class ChannelIn(Body):
 
 
 class ChannelChangeIn(Body):
-    """What is to be different; what is left out stays."""
+    """Settings to change; a setting that is left out stays."""
 
     name: ChannelName | None = None
     agent: Name | None = None

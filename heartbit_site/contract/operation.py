@@ -22,7 +22,7 @@ Out = TypeVar("Out")
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What somebody needs for an operation.
+    """Rights that an operation needs.
 
     Attributes:
         scopes: The scopes; none: membership of the workspace is enough.
@@ -52,16 +52,16 @@ OPERATE = Needs(("fleet:manage",), operator=True)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Operation(Generic[Out]):
-    """Something that can be asked or done.
+    """A query or a change that Heartbit offers.
 
     Attributes:
-        handler: What does it: a module of ``heartbit_site.operations`` and a function there. The
+        handler: Implementation: a module of ``heartbit_site.operations`` and a function there. The
             module's name is also the operation's tag in OpenAPI, the function's its operationId.
         route: Method and path of its request; the path is one below ``/api/v1``, with
             ``{parameters}``.
         output: The model of the answer; None: the answer is empty.
         summary: A few words for a list of operations.
-        needs: What somebody needs for it.
+        needs: Rights that it takes.
         body: The model of the request's body; None: it takes none.
         status: Of a successful response.
         other_status: A further successful status, which the function may answer with.

@@ -1,4 +1,4 @@
-"""What every operation answers when something went wrong."""
+"""Problem details: the answer of every operation when something went wrong."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from heartbit_site.contract.model import View
 class RemedyOut(View):
     """The operation that `detail` names as the remedy."""
 
-    operation: str = Field(description="Its tag and operationId, such as agents.list_agents.")
+    operation: str = Field(description="Tag and operationId, such as agents.list_agents.")
     request: str = Field(description="Method and path, such as GET /agents.")
     effect: str = Field(description="The predicate that follows the request in `detail`.")
     values: dict[str, str] = Field(description="The parameters of the path.")

@@ -1,4 +1,4 @@
-"""Webhooks: addresses that are told of events, and what they were told."""
+"""Webhooks: subscriptions of other programs to events, and their deliveries."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ Events = Annotated[list[EventName], Field(min_length=1, max_length=20)]
 
 
 class WebhookOut(EndpointOut):
-    """An address that is told of events, without its secret."""
+    """A webhook, without its secret."""
 
     events: list[str]
     disabled_reason: str = Field(
         validation_alias="disabled_because",
-        description="Why Heartbit disabled it; empty: it did not.",
+        description="Reason why Heartbit disabled it; empty: it did not.",
     )
 
 
@@ -70,10 +70,12 @@ class DeliverySummaryOut(View):
     run_id: Id | None = Field(description="Null: it is about no run: a ping, or a quota.")
     status: Literal["pending", "delivered", "failed"]
     attempts: int
-    response_code: int | None = Field(description="Of the last attempt; null: no answer.")
-    error: str = Field(description="Why the last attempt failed.")
+    response_code: int | None = Field(
+        description="Status of the last attempt's response; null: no response."
+    )
+    error: str = Field(description="Error of the last attempt.")
     next_at: Time | None = Field(
-        validation_alias="due_at", description="When it is tried next; null: never."
+        validation_alias="due_at", description="Time of the next attempt; null: never."
     )
     created_at: Time
     delivered_at: Time | None
@@ -82,27 +84,27 @@ class DeliverySummaryOut(View):
 class DeliveryOut(DeliverySummaryOut):
     """One message, and how far it has got."""
 
-    payload: dict[str, JsonValue] = Field(description="What is posted.")
+    payload: dict[str, JsonValue] = Field(description="Body of the message.")
 
 
 class DeliveriesOut(View):
-    """What a webhook was told in the last 30 days, the newest first."""
+    """Deliveries of a webhook in the last 30 days, the newest first."""
 
     deliveries: list[DeliverySummaryOut]
     next_cursor: Next
 
 
 class WebhookIn(Body):
-    """An address that is to be told of events."""
+    """A webhook to create."""
 
-    name: WebhookName = Field(description="What it is for, such as ticket system.")
+    name: WebhookName = Field(description="Purpose of the webhook, such as ticket system.")
     url: Address
     events: Events
     enabled: bool = True
 
 
 class WebhookChangeIn(Body):
-    """What is to be different; what is left out stays."""
+    """Settings to change; a setting that is left out stays."""
 
     name: WebhookName | None = None
     url: Address | None = None

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from agents.models import BlackboardEntry
 
-Key = Annotated[Word, Field(description="Its key.")]
+Key = Annotated[Word, Field(description="Key of the entry.")]
 
 
 class BlackboardEntryNotFoundError(NotFoundError):
@@ -30,7 +30,7 @@ class BlackboardEntryNotFoundError(NotFoundError):
 def list_blackboard(
     access: Access, run_id: Word, *, cursor: Cursor = None, limit: Limit = USUAL
 ) -> BlackboardOut:
-    """What the tree of a run shares now, by key: any run of the tree gives the same.
+    """Return the entries that the tree of a run shares, by key; any run names its tree.
 
     Of a long value a row has the beginning: `GET /runs/{run_id}/blackboard/entry` has all of it.
     """

@@ -35,7 +35,7 @@ class CallNotFoundError(NotFoundError):
 def list_calls(
     access: Access, run_id: Word, *, cursor: Cursor = None, limit: Limit = USUAL
 ) -> CallsOut:
-    """Every call of a run, the oldest first; with those of its sub-agents if it has no parent."""
+    """Return every call of a run, the oldest first; with its sub-agents' if it has no parent."""
     run = find_run(access.workspace, run_id)
     rows: QuerySet[Any] = (
         ToolCall.objects.filter(run__root_id=run.pk)

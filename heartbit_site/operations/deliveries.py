@@ -1,4 +1,4 @@
-"""Deliveries: results on their way to somebody."""
+"""Deliveries of results."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def list_deliveries(
     run: OfRun = None,
     status: Status | None = None,
 ) -> ResultDeliveriesOut:
-    """Where results went and go, the newest first; those of archived runs for 30 days."""
+    """Return deliveries of results, the newest first; those of archived runs for 30 days."""
     rows = Delivery.objects.filter(workspace=access.workspace)
     if run is not None:
         rows = rows.filter(run_id__range=_span(run))
@@ -45,7 +45,7 @@ def list_deliveries(
 
 
 def redeliver_result(access: Access, delivery: Word) -> ResultDeliveryOut:
-    """Under the same id; 409 while it is on its way, or its webhook is disabled.
+    """Deliver a result again under its id; 409 while it is on its way, or its webhook is disabled.
 
     A mail that some addresses got already goes to the others; one that arrived goes to all.
     """

@@ -23,14 +23,14 @@ class KeyNotFoundError(NotFoundError):
 
 
 def list_keys(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL) -> KeysOut:
-    """The workspace's keys, the newest first, revoked ones too; what is secret is kept nowhere."""
+    """Return the workspace's keys, the newest first, revoked ones too; secrets are not stored."""
     rows = ApiKey.objects.filter(workspace=access.workspace).select_related("user")
     found, following = page(rows, "-pk", cursor, limit)
     return KeysOut(keys=[KeyOut.of(row) for row in found], next_cursor=following)
 
 
 def create_key(access: Access, body: KeyIn) -> NewKeyOut:
-    """The key is in this answer and nowhere else. It ends after 90 days unless `days` differs."""
+    """Make a key. It is in this answer only, and ends after 90 days unless `days` differs."""
     more = sorted(set(body.scopes) - access.scopes)
     if more:
         raise ForbiddenError(f"You cannot give what you do not have: {', '.join(more)}.")
@@ -51,7 +51,7 @@ def create_key(access: Access, body: KeyIn) -> NewKeyOut:
 
 
 def revoke_key(access: Access, prefix: Word) -> KeyOut:
-    """It is refused from its next request on; a revoked one stays so."""
+    """Revoke a key: it is refused from its next request on."""
     # Of a whole key only the public part is looked at, and nothing of it is repeated.
     public = prefix.strip().removeprefix("hb_").partition("_")[0]
     rows = ApiKey.objects.select_related("user")

@@ -32,7 +32,7 @@ class MessageNotFoundError(NotFoundError):
 def find_conversation(
     workspace: Workspace, conversation_id: str, *, lock: bool = False
 ) -> Conversation:
-    """The workspace's conversation with that id.
+    """Return the workspace's conversation with that id.
 
     Args:
         workspace: Where.
@@ -60,7 +60,7 @@ def find_conversation(
 
 
 def find_message(conversation: Conversation, run_id: str) -> UUID:
-    """The id of a message: of the run that answers it.
+    """Return the id of a message: of the run that answers it.
 
     Raises:
         RunNotFoundError: The workspace has no such run.
@@ -89,7 +89,7 @@ def with_activity(conversations: QuerySet[Conversation]) -> QuerySet[Any]:
 
 
 def heading_of(title: str, first_task: str | None) -> str:
-    """What a conversation is called: its title, or the beginning of what was said first."""
+    """Return a conversation's title, or the beginning of its first message."""
     if title:
         return title
     text = first_task or ""

@@ -17,7 +17,7 @@ TO = typer.Argument(None, metavar="[TO]", min=1, help="Another; none: the curren
 FORCE = typer.Option(
     options.OFF,
     "--force",
-    help="Also when its tools or team have changed: with today's, as a new version.",
+    help="Roll back even if tools or team have changed: with today's, as a new version.",
 )
 
 agents = typer.Typer(
@@ -103,7 +103,7 @@ def status(
 def start(
     name: str = NAME, *, url: str | None = remote_options.URL, as_json: bool = options.JSON
 ) -> None:
-    """Let a stopped agent take runs again; what it had goes on."""
+    """Let a stopped agent take runs again; its runs resume."""
     from heartbit_site.cli import agents_report as report
 
     raise typer.Exit(report.start(url, name, as_json=as_json))
@@ -113,7 +113,7 @@ def start(
 def stop(
     name: str = NAME, *, url: str | None = remote_options.URL, as_json: bool = options.JSON
 ) -> None:
-    """Stop an agent: it takes no runs, and what is at work is handed back.
+    """Stop an agent: it takes no runs, and running ones are requeued.
 
     Nothing is lost: queued and waiting runs stay, and go on when it is started.
     """
@@ -126,7 +126,7 @@ def stop(
 def restart(
     name: str = NAME, *, url: str | None = remote_options.URL, as_json: bool = options.JSON
 ) -> None:
-    """Hand over what an agent has at work, to be taken up anew; a stopped one is started."""
+    """Requeue an agent's running runs, so that they are claimed again; start a stopped one."""
     from heartbit_site.cli import agents_report as report
 
     raise typer.Exit(report.restart(url, name, as_json=as_json))

@@ -12,21 +12,21 @@ from heartbit_site.cli.default_command import FirstByDefault
 
 
 class Kind(StrEnum):
-    """What comes in by a channel."""
+    """Kind of message that a channel accepts."""
 
     EMAIL = "email"
     WEBHOOK = "webhook"
 
 
 class Security(StrEnum):
-    """How the way to a mailbox is kept private."""
+    """Encryption of the connection to a mailbox."""
 
     TLS = "tls"
     STARTTLS = "starttls"
     NONE = "none"
 
 
-NEW = typer.Argument(metavar="NAME", help="What comes in there, such as 'support mailbox'.")
+NEW = typer.Argument(metavar="NAME", help="Purpose of the channel, such as 'support mailbox'.")
 NAME = typer.Argument(metavar="NAME", help="The channel's name, or its number.")
 KIND = typer.Option(..., "--kind", help="Signed posts, or mails.")
 RENAME = typer.Option(None, "--name", metavar="NAME", help="Give it this name.")
@@ -38,7 +38,7 @@ APPROVE = typer.Option(
     help="Require approval of every tool call of its runs.",
 )
 LIMIT = typer.Option(
-    None, "--hourly-limit", metavar="N", help="Take so many messages an hour; 60 unless said."
+    None, "--hourly-limit", metavar="N", help="Accept N messages an hour; 60 unless set."
 )
 MAPPING = typer.Option(
     None,

@@ -8,13 +8,17 @@ from heartbit_site.cli import options, remote_options
 from heartbit_site.cli.default_command import FirstByDefault
 
 WORKER = typer.Argument(
-    None, metavar="[WORKER]", help="Its id, host:pid or pid, as `heartbit fleet` shows; none: all."
+    None,
+    metavar="[WORKER]",
+    help="The worker's id, host:pid or pid, as `heartbit fleet` shows; none: all.",
 )
 PATIENCE = typer.Option(
-    120.0, "--timeout", metavar="SECONDS", min=1, help="How long to wait for each."
+    120.0, "--timeout", metavar="SECONDS", min=1, help="Wait this long for each worker."
 )
 QUEUE = typer.Argument(metavar="QUEUE", help="As `heartbit fleet` shows it.")
-WORKSPACE = typer.Argument(None, metavar="[WORKSPACE]", help="Its short name; none: everything.")
+WORKSPACE = typer.Argument(
+    None, metavar="[WORKSPACE]", help="The workspace's short name; none: everything."
+)
 TOOL = typer.Argument(metavar="TOOL", help="As `heartbit tools` lists it.")
 PLACE = typer.Option(
     None, "--workspace", metavar="WORKSPACE", help="Only in this one (its short name), not in all."
@@ -71,7 +75,7 @@ def restart(
 ) -> None:
     """Restart one worker, or all one after the other, as after an upgrade.
 
-    Each hands its runs back and starts itself anew, with the code that is installed then.
+    Each requeues its runs and starts itself again, with the code that is installed then.
     """
     from heartbit_site.cli import fleet_report as report
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Status(StrEnum):
-    """Where a run is."""
+    """Status of a run."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -34,7 +34,7 @@ OLDER = typer.Option(
     None, "--older-than", metavar="DAYS", min=0, help="None: as the workspace's policy says."
 )
 DRY = typer.Option(options.OFF, "--dry-run", help="Only say what would go.")
-LAST = typer.Option(20, "--last", "-n", min=1, max=1000, help="How many.")
+LAST = typer.Option(20, "--last", "-n", min=1, max=1000, help="List at most N.")
 TURN = typer.Option(
     None, "--turn", "-t", metavar="N", min=1, help="One model call: what was sent and answered."
 )

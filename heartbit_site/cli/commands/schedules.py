@@ -19,16 +19,16 @@ class CatchUp(StrEnum):
 
 
 class Overlap(StrEnum):
-    """What becomes of a slot while the last run is still at work."""
+    """Policy for an occurrence while the last run is still running."""
 
     SKIP = "skip"
     QUEUE = "queue"
     PARALLEL = "parallel"
 
 
-NEW = typer.Argument(metavar="NAME", help="What it is for, such as 'Monday sales report'.")
+NEW = typer.Argument(metavar="NAME", help="Purpose of the schedule, such as 'Monday sales report'.")
 NAME = typer.Argument(metavar="NAME", help="The schedule's name, or its number.")
-TASK = typer.Option("", "--task", "-t", metavar="TEXT", help="What the agent is asked each time.")
+TASK = typer.Option("", "--task", "-t", metavar="TEXT", help="Give the agent this task each time.")
 CRON = typer.Option(
     "", "--cron", metavar="EXPRESSION", help="Minute hour day month weekday: '0 9 * * MON'."
 )
@@ -41,13 +41,19 @@ TIME_ZONE = typer.Option(
 CATCH_UP = typer.Option(
     CatchUp.LATEST, "--catch-up", help="Run missed occurrences: none, only the latest, or all."
 )
-OVERLAP = typer.Option(Overlap.SKIP, "--overlap", help="When the last run is still at work.")
+OVERLAP = typer.Option(
+    Overlap.SKIP,
+    "--overlap",
+    help="Skip, queue or start an occurrence while the last run is still running.",
+)
 JITTER = typer.Option("", "--jitter", metavar="SPAN", help="Fire up to so late, such as 5m.")
 CONVERSATION = typer.Option(
     options.OFF, "--conversation", help="Post each task to one conversation, with its history."
 )
 TOOL = typer.Option("", "--tool", metavar="TOOL", help="Call this tool of the agent, unasked.")
-ARGUMENTS = typer.Option("", "--arguments", metavar="JSON", help="What --tool is called with.")
+ARGUMENTS = typer.Option(
+    "", "--arguments", metavar="JSON", help="Call --tool with these arguments."
+)
 REQUIRE_APPROVAL = typer.Option(
     options.OFF, "--require-approval", help="Require approval of every tool call."
 )
