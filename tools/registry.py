@@ -17,7 +17,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.jsonschema import check_schema
@@ -27,6 +27,7 @@ from heartbit_site.base.untrusted import clean_text
 if TYPE_CHECKING:
     from types import ModuleType
 
+Tool = TypeVar("Tool")
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _NAMESPACE = re.compile(r"[.:/]")
 _WORD = re.compile(r"[a-z0-9]+")
@@ -106,8 +107,8 @@ def definition_hash(spec: ToolSpec) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def resolve(specs: Mapping[str, ToolSpec], name: str) -> ToolSpec | None:
-    """Return the tool that a model means by a name, or ``None``.
+def resolve(specs: Mapping[str, Tool], name: str) -> Tool | None:
+    """Return the tool that a name means, or ``None``.
 
     Letter case, punctuation and a leading namespace do not matter (``functions.Current-Time`` is
     ``current_time``), as long as only one tool fits.

@@ -24,7 +24,7 @@ from agents.definitions.validation_messages import InvalidSettingError
 from agents.models import Agent
 from agents.reads.versions import find_editable
 from heartbit_site.base import audit
-from heartbit_site.base.errors import ConflictError
+from heartbit_site.base.errors import ConflictError, Remedy
 from heartbit_site.base.models import AuditEntry, Workspace
 from tools.catalogue import catalogue
 
@@ -158,8 +158,8 @@ def _check_version(row: Agent, wanted: int | None) -> None:
     if wanted is not None and number != wanted:
         now = f"at version {number}" if number is not None else "not published"
         raise VersionConflictError(
-            f"The agent {row.name} is {now}, not at version {wanted}: it was changed "
-            f"meanwhile. GET /agents/{row.name} shows it."
+            f"The agent {row.name} is {now}, not at version {wanted}: it was changed meanwhile.",
+            remedy=Remedy("agents.show_agent", "shows it", {"name": row.name}),
         )
 
 

@@ -26,6 +26,7 @@ from pydantic import (
 
 from agents.errors import InvalidTargetsError
 from agents.models import WebhookEndpoint
+from heartbit_site.base.errors import Remedy
 from heartbit_site.base.untrusted import UntrustedJSONError, clean_json
 
 if TYPE_CHECKING:
@@ -216,7 +217,8 @@ def _check_webhooks(workspace: Workspace, targets: Sequence[Target]) -> None:
     missing = sorted(wanted - set(rows.values_list("pk", flat=True)))
     if missing:
         raise InvalidTargetsError(
-            f"The workspace has no webhook {missing[0]} to deliver to: GET /webhooks lists them."
+            f"The workspace has no webhook {missing[0]} to deliver to.",
+            remedy=Remedy("webhooks.list_webhooks"),
         )
 
 

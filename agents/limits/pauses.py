@@ -12,6 +12,7 @@ from agents.errors import HaltedError, UnknownToolError
 from agents.limits.quotas import quota_blocked_reason
 from agents.loop import delegation
 from agents.models.pause import Pause, PauseKind
+from heartbit_site.base.errors import Remedy
 from tools.catalogue import catalogue
 from tools.registry import closest
 
@@ -81,8 +82,9 @@ def of_tool(name: str, workspace: Workspace | None = None) -> PauseTarget:
         stopped = Pause.objects.filter(kind=PauseKind.TOOL, tool=name, workspace=workspace)
         if not stopped.exists():
             near = closest(name, (*known, delegation.NAME))
-            hint = f": did you mean {near[0]}?" if near else "; GET /tools lists them."
-            raise UnknownToolError(f"There is no tool named {name[:64]!r}{hint}")
+            hint = f": did you mean {near[0]}?" if near else "."
+            remedy = None if near else Remedy("tools.list_tools")
+            raise UnknownToolError(f"There is no tool named {name[:64]!r}{hint}", remedy=remedy)
     return PauseTarget(PauseKind.TOOL, workspace=workspace, tool=name)
 
 
@@ -125,12 +127,14 @@ def refuse_if_halted(workspace: Workspace) -> None:
     everything = halted.kind == PauseKind.ALL
     what = "Everything" if everything else f"The workspace {workspace.slug}"
     again = "heartbit fleet resume" + ("" if everything else f" {workspace.slug}")
-    ends = "an operator ends that"
+    ends, remedy = "an operator ends that", None
     if not halted.by_operator:
-        ends = "whoever manages it ends that by POST /workspace/resume, or an operator"
+        ends = "a manager ends that, or an operator"
+        remedy = Remedy("pauses.resume_workspace", "resumes it for a manager")
     raise HaltedError(
-        f"{what} was stopped by {_who(halted)}, so no run starts: {ends} on the page Fleet, or by "
-        f"`{again}`."
+        f"{what} was stopped by {_who(halted)}, so no run starts; {ends} on the page Fleet, or by "
+        f"`{again}`.",
+        remedy=remedy,
     )
 
 

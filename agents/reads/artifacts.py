@@ -18,6 +18,7 @@ from agents.errors import ArtifactNotFoundError, RunStateError
 from agents.models import Run
 from agents.output.results import artifacts_in
 from agents.reads.artifact_names import kept_names
+from heartbit_site.base.errors import Remedy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,7 +104,8 @@ def find_artifact(run: Run, name: str) -> Artifact:
         if artifact.name == name:
             return artifact
     raise ArtifactNotFoundError(
-        f"The run has no artifact {name!r}: GET /runs/{run.pk}/artifacts lists them."
+        f"The run has no artifact {name!r}.",
+        remedy=Remedy("artifacts.list_artifacts", values={"run_id": str(run.pk)}),
     )
 
 

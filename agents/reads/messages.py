@@ -11,6 +11,7 @@ from django.db.models.functions import Coalesce
 from agents.errors import UnknownMessageError
 from agents.messaging.addresses import AGENT, normalize_address
 from agents.models import InboxEntry, Message
+from heartbit_site.base.errors import Remedy
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -51,8 +52,8 @@ def load_message(workspace: Workspace, message_id: str) -> Message:
     found = with_inboxes(rows).first()
     if found is None:
         raise UnknownMessageError(
-            f"In {workspace.slug} there is no message {message_id[:40]!r}: GET /messages "
-            "lists the ids."
+            f"In {workspace.slug} there is no message {message_id[:40]!r}.",
+            remedy=Remedy("messages.list_messages", "lists the ids"),
         )
     return found
 

@@ -1,4 +1,4 @@
-"""Who asks: a program with an API key, or a person's session; and whether they may.
+"""Authentication and authorization of requests, by an API key or a person's session.
 
 A page's scripts come with the session's cookie. They name the workspace in ``Heartbit-Workspace``
 (or ``?workspace=``, where no header can be set) and, for whatever changes something, send the CSRF
@@ -46,7 +46,7 @@ class ScopeAuth(AuthBase):
         self.scopes = tuple(filter(None, scopes))
 
     async def __call__(self, request: HttpRequest) -> Access:
-        """Who asks, with their workspace and scopes.
+        """Return the caller with their workspace and scopes.
 
         Raises:
             UnauthorizedError: There is no key and no session, or the key opens nothing (any more).
@@ -61,26 +61,26 @@ class ScopeAuth(AuthBase):
         return access
 
     def missing(self, access: Access) -> str | None:
-        """A scope that somebody would need and does not have; None: they may."""
+        """Return a scope that the caller needs and does not have; None: they have all."""
         return next((scope for scope in self.scopes if not access.allows(scope)), None)
 
 
 class EitherAuth(ScopeAuth):
-    """The same with at least one of several scopes."""
+    """Authorization by at least one of several scopes."""
 
     def missing(self, access: Access) -> str | None:
-        """The first of the scopes, if they have none of them."""
+        """Return the first of the scopes if the caller has none of them."""
         return None if any(map(access.allows, self.scopes)) else self.scopes[0]
 
 
 class MemberAuth(ScopeAuth):
-    """The same without a scope: whatever their role or key."""
+    """Authorization by membership, with any role or key."""
 
     def __init__(self) -> None:
         super().__init__("")
 
     async def __call__(self, request: HttpRequest) -> Access:
-        """Who asks.
+        """Return the caller.
 
         Raises:
             UnauthorizedError: As for ``ScopeAuth``.
@@ -92,10 +92,10 @@ class MemberAuth(ScopeAuth):
 
 
 class PersonAuth(MemberAuth):
-    """Somebody, in no workspace yet: whose they are is what they ask."""
+    """Authentication before a workspace is known: the caller asks for their workspaces."""
 
     async def __call__(self, request: HttpRequest) -> Any:
-        """The ``Access`` of a key, or the user of a session.
+        """Return the ``Access`` of a key, or the user of a session.
 
         Raises:
             UnauthorizedError: There is no key and no session, or the key opens nothing (any more).
@@ -105,15 +105,14 @@ class PersonAuth(MemberAuth):
 
 
 class OperatorAuth(ScopeAuth):
-    """The same, for what concerns the installation and not one workspace."""
+    """Authorization for the installation as a whole."""
 
     async def __call__(self, request: HttpRequest) -> Access:
-        """Who asks.
+        """Return the caller.
 
         Raises:
             UnauthorizedError: As for ``ScopeAuth``.
-            ForbiddenError: They do not have the scope, or the key is of somebody who is no
-                superuser.
+            ForbiddenError: They do not have the scope, or the key's person is no superuser.
             TooManyRequestsError: As for ``ScopeAuth``.
         """
         access = await super().__call__(request)
@@ -126,17 +125,17 @@ class OperatorAuth(ScopeAuth):
 
 
 def key_in(header: str) -> str | None:
-    """The API key that an ``Authorization`` header carries; None: it carries none."""
+    """Return the API key of an ``Authorization`` header; None: the header has none."""
     scheme, _, text = header.partition(" ")
     return text if scheme.lower() == SCHEME and text.strip() else None
 
 
 def opened_by(key: str, *, address: str) -> Access:
-    """What an API key opens; asking counts as a request.
+    """Return the access that an API key gives; count a request.
 
     Args:
         key: As it was sent.
-        address: Of whoever sent it: those who guess are counted by it.
+        address: The sender's: those who guess are counted by it.
 
     Raises:
         UnauthorizedError: It opens nothing (any more).
@@ -156,7 +155,7 @@ def opened_by(key: str, *, address: str) -> Access:
 
 
 def _key(request: HttpRequest) -> Access | None:
-    """What the key opens; None: there is none."""
+    """Return the access of a key; None: there is no such key."""
     key = key_in(request.headers.get("Authorization", ""))
     return None if key is None else opened_by(key, address=_address(request))
 
@@ -174,7 +173,7 @@ def _address(request: HttpRequest) -> str:
 
 
 def refuse_unknown(request: HttpRequest, error: HeartbitError) -> HeartbitError:
-    """Count somebody whom a route refuses by itself, as those are who guess keys; the refusal.
+    """Count a caller that a route refuses by itself, as for a guessed key; raise the refusal.
 
     Raises:
         TooManyRequestsError: They ask too often.
@@ -184,7 +183,7 @@ def refuse_unknown(request: HttpRequest, error: HeartbitError) -> HeartbitError:
 
 
 def known_by(name: str) -> None:
-    """Count a request of somebody whom a route knows by itself.
+    """Count a request of a caller that a route authenticates by itself.
 
     Raises:
         TooManyRequestsError: They ask too often.
@@ -200,7 +199,7 @@ def _forbidden(access: Access, scope: str) -> ForbiddenError:
 
 
 def _unknown(address: str, why: str) -> UnauthorizedError:
-    """What somebody unknown is refused with; they are counted by their address's network.
+    """Return the refusal of an unknown caller, who is counted by the address's network.
 
     Raises:
         TooManyRequestsError: They ask too often.
@@ -223,7 +222,7 @@ def _access(request: HttpRequest) -> Access:
 
 
 def auth_for(needs: Needs) -> ScopeAuth:
-    """Return what lets in whoever has what an operation needs."""
+    """Return the authorization for the rights that an operation needs."""
     if needs.operator:
         return OperatorAuth(*needs.scopes)
     if not needs.scopes:
@@ -236,10 +235,10 @@ PERSON = PersonAuth()
 
 
 def access_of(request: HttpRequest) -> Access:
-    """Whoever a request was let in as."""
+    """Return the caller of a request."""
     return cast("Access", cast("Any", request).auth)
 
 
 def workspace_of(request: HttpRequest) -> Workspace:
-    """Their workspace: everything a route reads or writes is scoped to it."""
+    """Return the caller's workspace: everything a route reads or writes is scoped to it."""
     return access_of(request).workspace

@@ -61,7 +61,7 @@ def add_route(router: Router, operation: Operation[Any]) -> None:
 def _view(
     operation: Operation[Any], function: Callable[..., Any]
 ) -> Callable[..., Awaitable[HttpResponse]]:
-    """Return a view with the function's parameters but the first, which is whoever asks."""
+    """Return a view with the function's parameters but the first, which is the caller."""
     is_async = inspect.iscoroutinefunction(function)
 
     async def view(request: HttpRequest, **given: Any) -> HttpResponse:

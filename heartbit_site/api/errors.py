@@ -4,13 +4,15 @@
      "detail": "There is no agent named 'x': GET /agents lists them.", "code": "agent_not_found"}
 
 The status follows the exception tree; ``code`` is the exception's name, for programs, and
-``detail`` one sentence for a person. What a missing scope forbids has it in ``scope``.
+``detail`` one sentence for a person. What a missing scope forbids has it in ``scope``; ``remedy``
+has the operation that ``detail`` names, for a client that calls it something else.
 """
 
 from __future__ import annotations
 
 import logging
 import re
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -22,11 +24,14 @@ from pydantic import ValidationError as PydanticError
 
 from agents.errors import InvalidSignatureError, QuotaExceededError, StoppedByOperatorError
 from heartbit_site.base.errors import ConflictError, ForbiddenError, HeartbitError, NotFoundError
+from heartbit_site.contract.operation import find_operation
 from heartbit_site.contract.validation import sentence
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
     from ninja import NinjaAPI
+
+    from heartbit_site.base.errors import Remedy
 
 logger = logging.getLogger("django.request")
 
@@ -57,7 +62,7 @@ class UnauthorizedError(HeartbitError):
 
 
 class TooManyRequestsError(HeartbitError):
-    """Whoever asks has asked too often.
+    """Too many requests of one caller.
 
     Attributes:
         seconds: After these one request more is let in.
@@ -98,22 +103,21 @@ def install(api: NinjaAPI) -> None:
     api.add_exception_handler(Exception, _of_defect)
 
 
-def problem(status: int, code: str, detail: str, scope: str | None = None) -> dict[str, Any]:
-    """The JSON of the one form."""
-    title = code.replace("_", " ").capitalize()
-    found: dict[str, Any] = {
+def problem(status: int, code: str, detail: str, **more: Any) -> dict[str, Any]:
+    """Return problem details as JSON, with further members where they are not None."""
+    return {
         "type": f"{_URN}{code}",
-        "title": title,
+        "title": code.replace("_", " ").capitalize(),
         "status": status,
         "detail": detail,
         "code": code,
+        **{name: value for name, value in more.items() if value is not None},
     }
-    return found if scope is None else {**found, "scope": scope}
 
 
-def answer(status: int, code: str, detail: str, scope: str | None = None) -> JsonResponse:
-    """A response in the one form."""
-    body = problem(status, code, detail, scope)
+def answer(status: int, code: str, detail: str, **more: Any) -> JsonResponse:
+    """Return a response with problem details; see ``problem``."""
+    body = problem(status, code, detail, **more)
     response = JsonResponse(body, status=status, content_type=PROBLEM)
     if status == 401:
         response["WWW-Authenticate"] = 'Bearer realm="heartbit"'
@@ -121,13 +125,22 @@ def answer(status: int, code: str, detail: str, scope: str | None = None) -> Jso
 
 
 def heartbit_error(request: HttpRequest, error: Any) -> HttpResponse:
-    """The answer to one of our own errors."""
-    status = status_of(error)
+    """Return the response to one of our own errors."""
     scope = error.scope if isinstance(error, ForbiddenError) else None
-    response = answer(status, problem_code(type(error)), str(error), scope)
+    remedy = _remedy(error.remedy)
+    detail = error.sentence(remedy["request"] if remedy else "")
+    code = problem_code(type(error))
+    response = answer(status_of(error), code, detail, scope=scope, remedy=remedy)
     if isinstance(error, TooManyRequestsError | QuotaExceededError):
         response["Retry-After"] = str(error.seconds)
     return response
+
+
+def _remedy(remedy: Remedy | None) -> dict[str, Any] | None:
+    operation = find_operation(remedy.operation) if remedy else None
+    if remedy is None or operation is None:
+        return None
+    return {**asdict(remedy), "request": operation.route.format(**remedy.values)}
 
 
 def status_of(error: HeartbitError) -> int:

@@ -1,4 +1,4 @@
-"""Read a request's body as JSON that nobody vouches for."""
+"""Read a request's body as untrusted JSON."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class UntrustedParser(Parser):
     """Refuses what cannot be kept as it was sent, instead of keeping something else."""
 
     def parse_body(self, request: HttpRequest) -> dict[str, Any]:
-        """The body's value, whatever its type: the schema decides.
+        """Return the body's value, of any type: the schema decides.
 
         Raises:
             TooLargeError: It is larger than 1 MB.

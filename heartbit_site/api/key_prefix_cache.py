@@ -1,4 +1,4 @@
-"""Keys that nobody has, told from others without a look into the database for each."""
+"""Cache of known key prefixes: rejects most unknown keys without a query."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class KeyPrefixCache:
         self._until = 0.0
 
     def may_open(self, key: str) -> bool:
-        """Whether there is a key that begins like this one."""
+        """Return True if a key begins like this one."""
         prefix = prefix_of(key)
         if prefix is None or prefix in self._known:
             return prefix is not None
@@ -37,5 +37,5 @@ class KeyPrefixCache:
 
 @functools.cache
 def prefixes() -> KeyPrefixCache:
-    """The process's."""
+    """Return the process's cache."""
     return KeyPrefixCache()

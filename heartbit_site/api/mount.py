@@ -97,14 +97,14 @@ for router in ROUTERS:
 
 
 async def nothing_here(request: HttpRequest) -> HttpResponseBase:
-    """What every other address below ``/api/`` says."""
+    """Answer requests of every other address below ``/api/``."""
     return errors.answer(
         404, "not_found", "There is nothing here: /api/v1/docs shows what there is."
     )
 
 
 def in_one_form(view: Callable[..., Any]) -> Callable[..., Any]:
-    """The view, with a wrong method refused as everything else is."""
+    """Return the view, with problem details for a wrong method."""
 
     @wraps(view)
     async def answered(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:

@@ -1,4 +1,4 @@
-"""What every route's description says of the answers that all routes can give."""
+"""Responses that every route can give, for the description."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _OF_BODIES = (400, 408, 413)
 
 
 def answers(form: Any, *others: int, status: int = 200, body: bool = False) -> dict[int, Any]:
-    """The responses of a route, for its ``response=``.
+    """Return the responses of a route, for its ``response=``.
 
     Args:
         form: The schema of success.

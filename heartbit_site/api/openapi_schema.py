@@ -1,6 +1,6 @@
-"""The API's description of itself (OpenAPI), with what ninja does not know of it.
+"""OpenAPI document of the API, with facts that ninja does not know.
 
-Errors come as problem details, whoever asks comes with a key or a session, and each route takes one
+Errors come as problem details, a caller has a key or a session, and each route takes one
 scope.
 """
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 KEY, SESSION = "key", "session"
 RETRY_AFTER = {
-    "description": "After so many seconds one request is let in.",
+    "description": "Seconds until one request is let in.",
     "schema": {"type": "integer", "minimum": 1},
 }
 
 
 def schemes() -> dict[str, Any]:
-    """The two ways to be let in."""
+    """Return the two ways to authenticate."""
     return {
         KEY: {
             "type": "http",
@@ -53,7 +53,7 @@ class DescribedAPI(NinjaAPI):
         self._described: dict[str, OpenAPISchema] = {}
 
     def get_openapi_schema(self, **places: Any) -> OpenAPISchema:
-        """The whole description."""
+        """Return the whole document."""
         prefix = places.get("path_prefix")
         if prefix is None:
             prefix = self.get_root_path(places.get("path_params") or {})
@@ -64,7 +64,7 @@ class DescribedAPI(NinjaAPI):
 
 class _Description(OpenAPISchema):
     def operation_details(self, operation: Operation) -> dict[str, Any]:
-        """One route: with the scopes that it takes, in words and for programs."""
+        """Return one route, with its scopes as text and for programs."""
         found: dict[str, Any] = super().operation_details(operation)
         for auth in operation.auth_callbacks:
             if isinstance(auth, ScopeAuth) and auth.scopes:
@@ -78,7 +78,7 @@ class _Description(OpenAPISchema):
         return found
 
     def responses(self, operation: Operation) -> dict[int, Any]:
-        """What it answers: whatever went wrong as problem details."""
+        """Return a route's responses: errors are problem details."""
         found: dict[int, Any] = super().responses(operation)
         for status, answer in found.items():
             if status == 429:
@@ -90,7 +90,7 @@ class _Description(OpenAPISchema):
         return found
 
     def operation_security(self, operation: Operation) -> list[dict[str, Any]] | None:
-        """Who is let in: a key or a session."""
+        """Return the ways to authenticate for a route: a key or a session."""
         if not any(isinstance(auth, ScopeAuth) for auth in operation.auth_callbacks):
             return None
         self.securitySchemes = schemes()

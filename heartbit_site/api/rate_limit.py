@@ -1,7 +1,7 @@
-"""How often somebody may ask the API: each has a bucket of requests, for all web processes.
+"""Rate limit of callers: each has a token bucket, shared by all web processes.
 
 The bucket fills by ``HEARTBIT_API_RATE_LIMIT`` a second and holds four seconds' worth. It costs
-one round trip to Valkey; while Valkey is away, whoever asks is let in.
+one round trip to Valkey; while Valkey is down, every caller is let in.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class RateLimiter:
             raise self._refusal(wait)
 
     def check(self, who: str) -> None:
-        """Refuse again whom ``take`` has refused a moment ago; it costs and takes nothing.
+        """Refuse a caller again that ``take`` refused a moment ago, without a round trip.
 
         Raises:
             TooManyRequestsError: The bucket is still empty.
@@ -90,7 +90,7 @@ class RateLimiter:
 
 
 def bucket_key(address: str) -> str:
-    """The bucket of all who come from an address, or from the network that is one customer's."""
+    """Return the bucket of an address, or of a customer's network."""
     found = customer(address)
     return f"address:{address if found is None else found}"
 
@@ -110,5 +110,5 @@ def customer(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Network | No
 
 @functools.cache
 def rate_limiter() -> RateLimiter:
-    """The process's."""
+    """Return the process's rate limiter."""
     return RateLimiter(settings.REDIS_URL, settings.HEARTBIT_API_RATE_LIMIT)

@@ -1,4 +1,4 @@
-"""Who is let into the sockets: a page with its session, or a program with an API key.
+"""Authentication of sockets: a page with its session, or a program with an API key.
 
 A key comes as it comes to the API, in ``Authorization: Bearer hb_...`` of the handshake, and is
 looked up and counted by the same lines. It is never read from the address: addresses are logged.
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 
 class Handshake:
-    """Before the consumers: finds out who asks.
+    """Authentication before the consumers.
 
     With a key no cookie counts, also when the key opens nothing, and no ``Origin`` is asked for:
-    that one guards against a page of another site in the browser of somebody who is logged in, and
+    that one guards against a page of another site in a logged-in person's browser, and
     no page can set this header. Without a key the session's cookie counts, from our own pages alone
     (``origin.OwnPagesOnly``).
 
     Args:
-        consumers: Serve the sockets (``agents.live.member_consumer``). Of a key they are told in
-            ``scope["opened"]`` what it opens, or the code to close with.
+        consumers: Serve the sockets (``agents.live.member_consumer``). Their
+            ``scope["opened"]`` has the access of a key, or the code to close with.
     """
 
     def __init__(self, consumers: Any) -> None:
@@ -51,7 +51,7 @@ class Handshake:
 
 
 def _authorization(scope: Mapping[str, Any]) -> str:
-    """The header, as Django reads it for the API; of several it is no key that opens anything."""
+    """Return the header as Django reads it for the API; several of them authenticate no one."""
     found = [value for name, value in scope["headers"] if name == b"authorization"]
     return b",".join(found).decode("latin-1")
 

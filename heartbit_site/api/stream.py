@@ -39,7 +39,7 @@ BEAT = b": \n\n"
 
 
 class Selection:
-    """Which updates of a tree are for a reader; it knows when the last one was seen.
+    """The updates of a tree that a reader wants, with the time of the last one.
 
     Args:
         run: The run that is read.
@@ -55,7 +55,7 @@ class Selection:
         self.over = False
 
     def wants(self, update: Update) -> bool:
-        """Whether the reader gets it."""
+        """Return True if the reader wants an update."""
         match update:
             case RunUpdate():
                 return self._whole_tree
@@ -78,7 +78,7 @@ class Selection:
 async def events_of(
     run: Run, selection: Selection, still_allowed: Callable[[], Awaitable[bool]]
 ) -> AsyncIterator[bytes]:
-    """The stream of a run, with a sign of life every 15 seconds.
+    """Yield the stream of a run, with a sign of life every 15 seconds.
 
     Args:
         run: The run.
@@ -110,7 +110,7 @@ async def _updates(root_id: UUID) -> AsyncGenerator[Shown, None]:
 
 
 def message(one: Shown, run_id: UUID) -> bytes:
-    """One server-sent event; only the events of the run that is read have an id."""
+    """Return one server-sent event; only events of the run that is read have an id."""
     update, data = one.update, to_json_line(one.update, one.run)
     if not isinstance(update, EventUpdate):
         return _encode(data["type"], data)
@@ -119,7 +119,7 @@ def message(one: Shown, run_id: UUID) -> bytes:
 
 
 def recorded(run: Run, selection: Selection) -> list[bytes]:
-    """The stream of a run as far as its journal goes by now."""
+    """Yield the stream of a run up to the present end of its journal."""
     view = TreeView()
     taken = [take(view, update) for update in journal.recorded(run.root_id)]
     return [message(one, run.pk) for one in taken if selection.wants(one.update)]
@@ -134,7 +134,7 @@ def _encode(event: str, data: dict[str, Any], seq: int | None = None) -> bytes:
 async def with_silences(
     source: AsyncGenerator[_T, None], seconds: float
 ) -> AsyncGenerator[_T | None, None]:
-    """What the source yields, and None whenever it has been silent for so long."""
+    """Yield updates of the source, and None after each time without one."""
     asking: asyncio.Task[_T] | None = None
     try:
         while True:

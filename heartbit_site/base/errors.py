@@ -3,23 +3,51 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """An operation that helps a person out of an error.
+
+    Attributes:
+        operation: Its name in ``heartbit_site.contract``, such as ``agents.list_agents``.
+        effect: A predicate that follows the operation in a sentence.
+        values: The parameters of the operation's path, as texts.
+    """
+
+    operation: str
+    effect: str = "lists them"
+    values: Mapping[str, str] = field(default_factory=dict)
 
 
 class HeartbitError(Exception):
-    """Something a person can mend; ``str(error)`` says what was wrong, where, and how to mend it.
+    """An error that a person can fix; ``str(error)`` says what was wrong, where, and the fix.
 
     Surfaces (CLI, API, admin) show the sentence and nothing else; a traceback appears only with
     ``--debug``. Anything that is not a ``HeartbitError`` is a defect of ours.
 
     Attributes:
         field: The column that is wrong, for forms; empty: it is no single one.
+        remedy: The operation that helps. The API adds its request to the sentence, the command
+            line its command.
     """
 
     field: str = ""
+
+    def __init__(self, message: str = "", *, remedy: Remedy | None = None) -> None:
+        super().__init__(message)
+        self.remedy = remedy
+
+    def sentence(self, remedy: str) -> str:
+        """Return the sentence, ended by a remedy in the words of a surface; empty: without one."""
+        if self.remedy is None or not remedy:
+            return str(self)
+        return f"{str(self).removesuffix('.')}: {remedy} {self.remedy.effect}."
 
 
 @contextmanager

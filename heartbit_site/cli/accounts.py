@@ -21,14 +21,15 @@ from heartbit_site.base.os_user import terminal_user
 from heartbit_site.cli.errors import OK, USAGE, CommandError
 from heartbit_site.cli.keyboard import is_interactive
 from heartbit_site.cli.output import note, one_line, write, write_json
-from heartbit_site.cli.table import print_table
+from heartbit_site.cli.table import Table
+from heartbit_site.cli.times import local_minute
 from heartbit_site.first_start import default_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 PASSWORD_BYTES = 12
-STYLES = {"active": "green", "closed": "dim"}
+NAME_WIDTH = 40
 
 
 def list_all(*, as_json: bool) -> int:
@@ -37,8 +38,7 @@ def list_all(*, as_json: bool) -> int:
     if as_json:
         write_json({"users": [_described(row) for row in rows]})
     else:
-        head = ("USER", "STATE", "RIGHTS", "LAST LOGIN")
-        print_table(head, [_cells(row) for row in rows], styles=STYLES)
+        USERS.of(rows).print()
     return OK
 
 
@@ -87,7 +87,7 @@ def _secret(generate: bool, check: Callable[[str], None]) -> str:  # noqa: FBT00
     """Generate a password, or ask for it twice.
 
     Raises:
-        CommandError: Nobody can be asked, the two differ, or the password is too weak.
+        CommandError: There is no terminal to ask at, the two differ, or the password is too weak.
     """
     if generate:
         return secrets.token_urlsafe(PASSWORD_BYTES)
@@ -117,11 +117,6 @@ def _done(user: User, secret: str, text: str, *, generate: bool, as_json: bool) 
     return OK
 
 
-def _cells(user: User) -> tuple[str, ...]:
-    seen = user.last_login.astimezone().strftime("%Y-%m-%d %H:%M") if user.last_login else "never"
-    return one_line(user.username, 40), _state(user), ", ".join(_rights(user)) or "none", seen
-
-
 def _state(user: User) -> str:
     return "active" if user.is_active else "closed"
 
@@ -140,3 +135,14 @@ def _described(user: User) -> dict[str, Any]:
         "rights": _rights(user),
         "last_login": user.last_login.astimezone(UTC).isoformat() if user.last_login else None,
     }
+
+
+USERS = Table[User](
+    {
+        "USER": lambda user: one_line(user.username, NAME_WIDTH),
+        "STATE": _state,
+        "RIGHTS": lambda user: ", ".join(_rights(user)) or "none",
+        "LAST LOGIN": lambda user: local_minute(user.last_login),
+    },
+    {"active": "green", "closed": "dim"},
+)

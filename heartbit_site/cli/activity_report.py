@@ -6,23 +6,19 @@ from typing import TYPE_CHECKING, Final
 
 from heartbit_site.cli.backend import backend_for
 from heartbit_site.cli.errors import OK
-from heartbit_site.cli.output import one_line, write, write_json, write_view
-from heartbit_site.cli.table import print_table
-from heartbit_site.contract.deliveries import LIST_DELIVERIES
-from heartbit_site.contract.messages import LIST_MESSAGES, SHOW_MESSAGE
-from heartbit_site.contract.usage import SHOW_USAGE
+from heartbit_site.cli.output import one_line, write, write_view
+from heartbit_site.cli.run_names import SHORT_ID
+from heartbit_site.cli.table import Lines, Table, print_done, print_list
+from heartbit_site.contract.deliveries import LIST_DELIVERIES, ResultDeliveryOut
+from heartbit_site.contract.messages import LIST_MESSAGES, SHOW_MESSAGE, AgentMessageSummaryOut
+from heartbit_site.contract.usage import SHOW_USAGE, AgentUseOut
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from heartbit_site.contract.deliveries import ResultDeliveryOut
-    from heartbit_site.contract.messages import AgentMessageSummaryOut
-    from heartbit_site.contract.usage import AgentUseOut, CountGaugeOut, MoneyGaugeOut
+    from heartbit_site.contract.usage import CountGaugeOut, MoneyGaugeOut
 
 GAUGES: Final = ("WHAT", "USED", "LIMIT", "STATE")
-AGENTS: Final = ("AGENT", "RUNS", "TOKENS", "COST")
-DELIVERIES: Final = ("DELIVERY", "RUN", "STATUS", "ATTEMPTS", "WHERE", "PROBLEM")
-MESSAGES: Final = ("TIME", "FROM", "KIND", "THREAD", "TEXT")
 STYLES: Final = {
     "warning": "yellow",
     "exceeded": "red",
@@ -32,7 +28,6 @@ STYLES: Final = {
 }
 AGENT_WIDTH: Final = 40
 TEXT_WIDTH: Final = 300
-SHORT_ID: Final = 18  # of a run's: its milliseconds and what tells their runs apart
 
 
 def usage(url: str | None, *, as_json: bool) -> int:
@@ -55,10 +50,10 @@ def usage(url: str | None, *, as_json: bool) -> int:
             gauges.append(_gauge(f"budget: {whose}tokens a {budget.period}", budget.tokens))
         if budget.usd is not None:
             gauges.append(_gauge(f"budget: {whose}cost a {budget.period}", budget.usd, "$"))
-    print_table(GAUGES, gauges, styles=STYLES)
+    Lines(GAUGES, gauges, STYLES).print()
     if found.agents:
         write("")
-        print_table(AGENTS, [_agent(row) for row in found.agents])
+        AGENTS.of(found.agents).print()
     if found.unpriced_calls:
         write(f"\nOf {found.unpriced_calls} model calls of this month the price is not known.")
     return OK
@@ -67,40 +62,27 @@ def usage(url: str | None, *, as_json: bool) -> int:
 def deliveries(url: str | None, run: str, status: str | None, count: int, *, as_json: bool) -> int:
     """Print where results went, the newest first."""
     page = backend_for(url).call(LIST_DELIVERIES, run=run or None, status=status, limit=count)
-    if as_json:
-        _write_rows(page)
-    elif not page.deliveries:
-        write("No such deliveries." if run or status else "No result was ordered for anybody yet.")
-    else:
-        print_table(DELIVERIES, [_delivery(row) for row in page.deliveries], styles=STYLES)
-    return OK
+    none = "No such deliveries." if run or status else "No run delivers its result yet."
+    lines = DELIVERIES.of(page.deliveries)
+    return print_list(_without_cursor(page), lines, none=none, as_json=as_json)
 
 
 def inbox(url: str | None, agent: str, count: int, *, as_json: bool) -> int:
     """Print what an agent was written, the newest first."""
     page = backend_for(url).call(LIST_MESSAGES, to=agent, limit=count)
-    if as_json:
-        _write_rows(page)
-    elif not page.messages:
-        write(f"Nobody has written to {one_line(agent, AGENT_WIDTH)} yet.")
-    else:
-        print_table(MESSAGES, [_message(row) for row in page.messages])
-    return OK
+    none = f"Nobody has written to {one_line(agent, AGENT_WIDTH)} yet."
+    lines = MESSAGES.of(page.messages)
+    return print_list(_without_cursor(page), lines, none=none, as_json=as_json)
 
 
 def message(url: str | None, message_id: str, *, as_json: bool) -> int:
     """Write one message with the whole of its text."""
     found = backend_for(url).call(SHOW_MESSAGE, message_id=message_id)
-    if as_json:
-        write_view(found)
-    else:
-        write(found.text)
-    return OK
+    return print_done(found, found.text, as_json=as_json)
 
 
-def _write_rows(page: BaseModel) -> None:
-    """Write the rows of a page as JSON, without the cursor: so many were asked for."""
-    write_json(page.model_dump(mode="json", exclude={"next_cursor"}))
+def _without_cursor(page: BaseModel) -> BaseModel:
+    return page.model_copy(update={"next_cursor": None})
 
 
 def _gauge(name: str, gauge: CountGaugeOut | MoneyGaugeOut, unit: str = "") -> tuple[str, ...]:
@@ -113,27 +95,31 @@ def _amount(value: int | str, unit: str) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{unit}{value}"
 
 
-def _agent(row: AgentUseOut) -> tuple[str, ...]:
-    name = one_line(row.agent or "(deleted runs)", AGENT_WIDTH)
-    return (name, f"{row.runs:,}", f"{row.tokens:,}", f"${row.cost_usd}")
-
-
-def _delivery(row: ResultDeliveryOut) -> tuple[str, ...]:
-    return (
-        str(row.id),
-        row.run_id[:SHORT_ID],
-        row.status,
-        str(row.attempts),
-        one_line(row.recipient, TEXT_WIDTH),
-        one_line(row.error, TEXT_WIDTH),
-    )
-
-
-def _message(row: AgentMessageSummaryOut) -> tuple[str, ...]:
-    return (
-        f"{row.created_at:%Y-%m-%d %H:%M:%S}",
-        one_line(row.sender.removeprefix("agent:"), AGENT_WIDTH),
-        row.kind,
-        one_line(row.thread, AGENT_WIDTH),
-        one_line(row.text, TEXT_WIDTH),
-    )
+AGENTS: Final = Table[AgentUseOut](
+    {
+        "AGENT": lambda row: one_line(row.agent or "(deleted runs)", AGENT_WIDTH),
+        "RUNS": lambda row: f"{row.runs:,}",
+        "TOKENS": lambda row: f"{row.tokens:,}",
+        "COST": lambda row: f"${row.cost_usd}",
+    }
+)
+DELIVERIES: Final = Table[ResultDeliveryOut](
+    {
+        "DELIVERY": lambda row: row.id,
+        "RUN": lambda row: row.run_id[:SHORT_ID],
+        "STATUS": lambda row: row.status,
+        "ATTEMPTS": lambda row: row.attempts,
+        "WHERE": lambda row: one_line(row.recipient, TEXT_WIDTH),
+        "PROBLEM": lambda row: one_line(row.error, TEXT_WIDTH),
+    },
+    STYLES,
+)
+MESSAGES: Final = Table[AgentMessageSummaryOut](
+    {
+        "TIME": lambda row: f"{row.created_at:%Y-%m-%d %H:%M:%S}",
+        "FROM": lambda row: one_line(row.sender.removeprefix("agent:"), AGENT_WIDTH),
+        "KIND": lambda row: row.kind,
+        "THREAD": lambda row: one_line(row.thread, AGENT_WIDTH),
+        "TEXT": lambda row: one_line(row.text, TEXT_WIDTH),
+    }
+)

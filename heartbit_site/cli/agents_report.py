@@ -1,136 +1,184 @@
-"""What is said about agents: the list, and one of them."""
+"""Results of `heartbit agents`. No Django."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from agents.reads.agents import find_agent
-from agents.reads.metrics import AgentOverview, agents_with_metrics
-from agents.reads.versions import versions_of
 from heartbit_site.base.visible_text import readable_json
+from heartbit_site.cli.backend import backend_for
 from heartbit_site.cli.errors import OK
-from heartbit_site.cli.output import one_line, seconds, write, write_json
-from heartbit_site.cli.short_id import short_id
-from heartbit_site.cli.table import print_table
-from heartbit_site.contract.agents import AgentMetricsOut
-from heartbit_site.contract.versions import VersionOut
-from heartbit_site.first_start import default_workspace
+from heartbit_site.cli.output import note, one_line, seconds, write, write_view
+from heartbit_site.cli.run_names import SHORT_ID
+from heartbit_site.cli.table import Table, print_done, print_facts, print_list
+from heartbit_site.cli.times import format_relative
+from heartbit_site.contract import agent_status as contract
+from heartbit_site.contract.agent_status import AgentStatusOut
+from heartbit_site.contract.agents import LIST_AGENTS, SHOW_AGENT, AgentOut
+from heartbit_site.contract.versions import LIST_VERSIONS
 
 if TYPE_CHECKING:
-    from decimal import Decimal
+    from collections.abc import Iterator
+    from datetime import datetime
 
-    from agents.models import Agent
+    from heartbit_site.contract.agents import AgentMetricsOut
 
 STYLES: Final = {"idle": "green", "busy": "cyan", "error": "red", "stopped": "dim"}
-COLUMNS: Final = ("AGENT", "STATE", "RUNS", "SUCCESS", "AVERAGE", "TOKENS", "ACTIVE", "MODEL", "")
+MODEL_WIDTH: Final = 40
+TITLES: Final = 13  # characters of the longest title of a fact
 
 
-def list_agents(*, as_json: bool) -> int:
-    """Every agent that people edit, one a line."""
-    found = agents_with_metrics(default_workspace())
+def list_agents(url: str | None, *, as_json: bool) -> int:
+    """Print the published agents with their state and figures."""
+    found = backend_for(url).every(LIST_AGENTS)
+    return print_list(found, AGENTS.of(found.agents), as_json=as_json)
+
+
+def show_agent(url: str | None, name: str, *, as_json: bool) -> int:
+    """Print an agent: its state, its definition, its versions and its figures."""
+    backend = backend_for(url)
+    agent = backend.call(SHOW_AGENT, name=name)
+    versions = backend.every(LIST_VERSIONS, name=name).versions
     if as_json:
-        write_json({"agents": [_row(overview) for overview in found]})
+        write_view(agent, versions=[one.model_dump(mode="json") for one in versions])
         return OK
-    print_table(COLUMNS, [_cells(overview) for overview in found], styles=STYLES)
-    return OK
-
-
-def show_agent(name: str, *, as_json: bool) -> int:
-    """One agent: what it does, what it is, what it has done."""
-    workspace = default_workspace()
-    found = agents_with_metrics(workspace, names=[name])
-    if not found:
-        find_agent(workspace, name)  # raises, and names those there are
-        return OK
-    [overview] = found
-    shown = {**_row(overview), "definition": _definition(overview.agent)}
-    current = overview.agent.current_version_id
-    shown["versions"] = [
-        VersionOut.of(version, current=version.pk == current, runs=runs).model_dump(mode="json")
-        for version, runs in versions_of(overview.agent)
-    ]
-    if as_json:
-        write_json(shown)
-        return OK
-    _print(overview, shown)
-    return OK
-
-
-def _print(overview: AgentOverview, shown: dict[str, Any]) -> None:
-    agent, metrics = overview.agent, overview.metrics
-    busy = f" with run {overview.current_run}" if overview.current_run else ""
-    ended = f"{metrics.succeeded} succeeded, {metrics.failed} failed"
-    average = seconds(metrics.average_seconds) if metrics.average_seconds is not None else "-"
+    busy = f" with run {agent.current_run_id}" if agent.current_run_id else ""
+    numbers = (f"{one.number}{' (current)' if one.current else ''}" for one in versions)
     facts = (
-        ("state", f"{overview.state}{busy}"),
+        ("state", f"{agent.state}{busy}"),
         ("model", agent.model or "the default one"),
-        ("tools", ", ".join(shown["tools"]) or "none"),
-        ("team", ", ".join(shown["definition"]["team"]) or "none"),
-        ("runs", f"{metrics.runs}: {ended}"),
-        ("average time", average),
-        ("tokens", f"{metrics.input_tokens:,} in, {metrics.output_tokens:,} out"),
-        ("cost", _cost(metrics.cost_usd)),
-        ("uptime", seconds(metrics.uptime_seconds) if agent.enabled else "-"),
-        ("last active", _ago(metrics.last_activity)),
-        ("versions", ", ".join(_version(version) for version in shown["versions"]) or "none"),
+        ("tools", ", ".join(agent.tools) or "none"),
+        ("team", ", ".join(agent.team) or "none"),
+        *_figures(agent.metrics),
+        ("uptime", "-" if agent.state == "stopped" else seconds(agent.metrics.uptime_seconds)),
+        ("last active", _ago(agent.metrics.last_activity)),
+        ("versions", ", ".join(numbers)),
     )
-    write(f"{agent.name}: {one_line(agent.description) or 'no description'}")
-    for title, text in facts:
-        write(f"  {title:<13} {one_line(text)}")
-    write(f"  definition\n{readable_json(shown['definition'])}")
+    print_facts(f"{agent.name}: {agent.description or 'no description'}", facts, width=TITLES)
+    write(f"  definition\n{readable_json(agent.definition)}")
+    return OK
 
 
-def _version(version: dict[str, Any]) -> str:
-    return f"{version['number']}{' (current)' if version['current'] else ''}"
+def status(url: str | None, name: str | None, *, as_json: bool) -> int:
+    """Print the activity of one agent, or of all."""
+    backend = backend_for(url)
+    if name is None:
+        everything = backend.every(contract.LIST_AGENT_STATUSES)
+        return print_list(everything, STATUSES.of(everything.agents), as_json=as_json)
+    found = backend.call(contract.SHOW_AGENT_STATUS, name=name)
+    if as_json:
+        write_view(found)
+    else:
+        print_facts(found.name, _facts(found), width=TITLES)
+    return OK
 
 
-def _row(overview: AgentOverview) -> dict[str, Any]:
-    agent = overview.agent
-    return {
-        "agent": agent.name,
-        "description": agent.description,
-        "state": overview.state,
-        "current_run_id": str(overview.current_run) if overview.current_run else None,
-        "model": agent.model,
-        "tools": _tools(agent),
-        "metrics": AgentMetricsOut.of(overview.metrics).model_dump(mode="json"),
-    }
+def start(url: str | None, name: str, *, as_json: bool) -> int:
+    """Start an agent."""
+    found = backend_for(url).call(contract.START_AGENT, name=name)
+    return _done(found, "started", as_json=as_json)
 
 
-def _tools(agent: Agent) -> list[str]:
-    """Of the published version: what its runs are offered."""
-    return agent.current_version.tool_names if agent.current_version is not None else []
+def stop(url: str | None, name: str, *, as_json: bool) -> int:
+    """Stop an agent and print how many of its runs wait until it is started."""
+    found = backend_for(url).call(contract.STOP_AGENT, name=name)
+    _done(found, "stopped", as_json=as_json)
+    queue = found.queue
+    if not as_json and (queue.running or queue.queued):
+        note(
+            f"{queue.running} of its runs are requeued at the end of their turn; {queue.queued} "
+            "are queued. All of them resume when it is started."
+        )
+    return OK
 
 
-def _definition(agent: Agent) -> dict[str, Any]:
-    version = agent.current_version
-    return {"team": []} if version is None else {**version.snapshot, "team": version.member_names}
+def restart(url: str | None, name: str, *, as_json: bool) -> int:
+    """Restart an agent."""
+    found = backend_for(url).call(contract.RESTART_AGENT, name=name)
+    return _done(found, "restarted", as_json=as_json)
 
 
-def _cells(overview: AgentOverview) -> tuple[str, ...]:
-    agent, metrics = overview.agent, overview.metrics
-    rate, average = metrics.success_rate, metrics.average_seconds
-    tools = ", ".join(_tools(agent))
-    now = f"run {short_id(overview.current_run)}  " if overview.current_run else ""
-    return (
-        agent.name,
-        overview.state,
-        str(metrics.runs),
-        "-" if rate is None else f"{rate:.0%}",
-        "-" if average is None else seconds(average),
-        f"{metrics.input_tokens + metrics.output_tokens:,}",
-        _ago(metrics.last_activity),
-        one_line(agent.model, 40) or "default",
-        f"{now}{tools}",
-    )
+def _done(found: AgentStatusOut, change: str, *, as_json: bool) -> int:
+    return print_done(found, f"The agent {one_line(found.name)} is {change}.", as_json=as_json)
+
+
+def _facts(found: AgentStatusOut) -> Iterator[tuple[str, str]]:
+    queue, tools = found.queue, found.tools
+    oldest = queue.oldest_seconds
+    yield "state", found.state
+    yield from (("", f"run {run.id} on {run.worker}") for run in found.runs)
+    yield "problem", found.problem
+    yield "uptime", _uptime(found)
+    yield "last active", _ago(found.last_activity)
+    yield "tools loaded", ", ".join(tools.loaded) or "none"
+    yield "changed", ", ".join(tools.changed)
+    yield "unknown", ", ".join(tools.unknown)
+    yield "stopped", ", ".join(tools.stopped)
+    waiting = f", the oldest for {seconds(oldest)}" if oldest is not None else ""
+    yield "queue", f"{queue.name}: {queue.queued} queued{waiting}"
+    yield "", f"{queue.running} running, {queue.waiting} waiting"
+    yield from _figures(found.metrics)
+
+
+def _figures(metrics: AgentMetricsOut) -> Iterator[tuple[str, str]]:
+    yield "runs", f"{metrics.runs}: {metrics.succeeded} succeeded, {metrics.failed} failed"
+    yield "success", _rate(metrics)
+    yield "average time", _average(metrics)
+    yield "tokens", f"{metrics.input_tokens:,} in, {metrics.output_tokens:,} out"
+    cost = metrics.cost_usd
+    yield "cost", "unknown: a model has no known price" if cost is None else f"${cost}"
+
+
+def _rate(metrics: AgentMetricsOut) -> str:
+    return "-" if metrics.success_rate is None else f"{metrics.success_rate:.0%}"
+
+
+def _average(metrics: AgentMetricsOut) -> str:
+    return "-" if metrics.average_seconds is None else seconds(metrics.average_seconds)
+
+
+def _uptime(found: AgentStatusOut) -> str:
+    return seconds(found.uptime_seconds) if found.enabled else "-"
 
 
 def _ago(moment: datetime | None) -> str:
-    if moment is None:
-        return "never"
-    return f"{seconds((datetime.now(UTC) - moment).total_seconds())} ago"
+    return "never" if moment is None else format_relative(moment)
 
 
-def _cost(cost: Decimal | None) -> str:
-    return "unknown: a model has no known price" if cost is None else f"${cost:.4f}"
+def _now(agent: AgentOut) -> str:
+    busy = f"run {agent.current_run_id[:SHORT_ID]}  " if agent.current_run_id else ""
+    return busy + ", ".join(agent.tools)
+
+
+def _loaded(found: AgentStatusOut) -> str:
+    tools = found.tools
+    bad = len(tools.changed) + len(tools.unknown)
+    return f"{len(tools.loaded)} loaded{f', {bad} not' if bad else ''}"
+
+
+AGENTS: Final = Table[AgentOut](
+    {
+        "AGENT": lambda agent: agent.name,
+        "STATE": lambda agent: agent.state,
+        "RUNS": lambda agent: agent.metrics.runs,
+        "SUCCESS": lambda agent: _rate(agent.metrics),
+        "AVERAGE": lambda agent: _average(agent.metrics),
+        "TOKENS": lambda agent: f"{agent.metrics.input_tokens + agent.metrics.output_tokens:,}",
+        "ACTIVE": lambda agent: _ago(agent.metrics.last_activity),
+        "MODEL": lambda agent: one_line(agent.model, MODEL_WIDTH) or "default",
+        "": _now,
+    },
+    STYLES,
+)
+STATUSES: Final = Table[AgentStatusOut](
+    {
+        "AGENT": lambda found: found.name,
+        "STATE": lambda found: found.state,
+        "UPTIME": _uptime,
+        "QUEUED": lambda found: found.queue.queued,
+        "RUNNING": lambda found: found.queue.running,
+        "WAITING": lambda found: found.queue.waiting,
+        "ACTIVE": lambda found: _ago(found.last_activity),
+        "TOOLS": _loaded,
+    },
+    STYLES,
+)

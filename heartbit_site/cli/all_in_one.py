@@ -46,7 +46,7 @@ def up(*, port: int, bind: str, concurrency: int, admin: Admin | None = None) ->
 
 
 def parts(*, port: int, bind: str, concurrency: int) -> list[Part]:
-    """What is started, in the order in which it is ended."""
+    """Return the parts to start, in the order in which they are ended."""
     web = ["web", "--bind", bind, "--port", str(port), "--grace", str(GRACEFUL_SECONDS)]
     quiet = ["--loglevel", "warning"]
     return [
@@ -115,7 +115,7 @@ async def _welcome(console: Console, bind: str, port: int, hint: str) -> None:
 
 
 def _let_go(environment: Environment, console: Console) -> None:
-    """Stop the embedded services, unless somebody else needs them."""
+    """Stop the embedded services, unless another process needs them."""
     if not environment.embedded:
         return
     client.release()

@@ -1,4 +1,4 @@
-"""What the person at this terminal says to a question of an agent."""
+"""Prompt for the answer to a question of an agent."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _STRUCTURED: Final = ("object", "array")
 async def chosen(
     call: WaitingCall, draft: str, edited: Edited, *, again: bool
 ) -> Answer | Deny | Skip | None:
-    """An answer or none, or None when the question has to be put again.
+    """Return an answer or none, or None when the question has to be put again.
 
     Args:
         call: A question.
@@ -48,7 +48,7 @@ async def chosen(
 
 
 def is_structured(form: Mapping[str, Any]) -> bool:
-    """Whether the answer is written as JSON, best in an editor."""
+    """Return True if the answer is written as JSON, best in an editor."""
     return form.get("type") in _STRUCTURED
 
 
@@ -78,7 +78,7 @@ async def _json(draft: str, edited: Edited) -> str | None:
 
 
 def _named(form: Mapping[str, Any], text: str) -> str:
-    """The choice that a number names; else the text as it is."""
+    """Return the choice that a number names; else the text as it is."""
     found = choices(form)
     if not (text.isascii() and text.isdecimal() and are_numbered(form)):
         return text

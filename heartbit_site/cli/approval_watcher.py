@@ -40,12 +40,12 @@ class Pausable(Protocol):
 
 
 class ApprovalWatcher:
-    """Looks at what waits whenever a call begins to wait; each call is put to the person once.
+    """Watcher of a followed run: puts each call that needs a person to the person once.
 
     Args:
         display: Paused while the person is asked.
         backend: Where the run is.
-        name: Returns the name of a run that a person is told; may ask the backend's database.
+        name: Returns the name of a run for people; may ask the backend's database.
         only_people: Without a terminal, end `attend` once this returns True of a tree: it can
             only wait for a person. None: stay.
 
@@ -74,7 +74,7 @@ class ApprovalWatcher:
 
     @property
     def is_deaf(self) -> bool:
-        """Whether Ctrl-C belongs to the person's editor."""
+        """True while Ctrl-C belongs to the person's editor."""
         return self._asking is not None and self._asking.in_editor
 
     def hear(self, event_type: str) -> None:
@@ -85,7 +85,7 @@ class ApprovalWatcher:
             self._asking.look.set()
 
     async def finish(self) -> None:
-        """The tree has ended: let the person know what became of the question they see."""
+        """Tell the person the outcome of the question on their terminal: the tree has ended."""
         if self._asking is not None:
             self._asking.look.set()
         with contextlib.suppress(TimeoutError):
@@ -115,7 +115,7 @@ class ApprovalWatcher:
                 self._news.set()
 
     async def _next_look(self) -> None:
-        """Wait for news; whoever leaves also looks at what else of the tree has come to rest."""
+        """Wait for news; after a run has left, look at all waiting calls of the tree."""
         seconds = LOOK_SECONDS if self._only_people is not None and self._known else None
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
@@ -172,5 +172,5 @@ def _is_away(error: Exception) -> bool:
 
 
 def _asked(call: WaitingCall) -> tuple[UUID, str, str]:
-    """A call may be asked about more than once: whether it may run, and what became of it."""
+    """Return the key of a question: a call may need an approval and later an outcome."""
     return call.run_id, call.call_id, call.question

@@ -1,4 +1,4 @@
-"""What `heartbit approve` and `heartbit resolve` know of the runs of this installation alone."""
+"""Calls of this installation, for `heartbit approve` and `heartbit resolve`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def unasked_calls(text: str | None = None) -> list[WaitingCall]:
 
 
 def warn(decided: Iterable[WaitingCall]) -> None:
-    """Say so when nobody is there to go on with a run whose call was decided; once a tree."""
+    """Warn, once a tree, when no process would resume a run whose call was decided."""
     until = time.monotonic() + CLAIM_SECONDS
     for call in {call.root_id: call for call in decided}.values():
         run = Run.objects.get(pk=call.run_id)
@@ -54,7 +54,7 @@ def warn(decided: Iterable[WaitingCall]) -> None:
 
 
 def _goes_on(root_id: UUID, until: float) -> bool:
-    """Whether a process has the tree, or it is over: who waited for the word needs a moment."""
+    """Return True if a process has the tree, or it has ended, within a moment."""
     while executor_of(root_id) is None:
         # In this order: a process ends in good order once its tree has.
         if not Run.objects.filter(pk=root_id, finished_at__isnull=True).exists():

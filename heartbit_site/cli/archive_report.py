@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def archive(*, days: int | None, dry_run: bool, as_json: bool) -> int:
-    """Archive what is older than so many days, or than the workspace's policy says."""
+    """Archive runs older than some days, or than the workspace's policy says."""
     workspace = default_workspace()
     if dry_run:
         found = count_archivable(workspace, days=days)

@@ -1,4 +1,4 @@
-"""Where a command's operations are done: in this installation, or at a server. No Django by itself.
+"""Backend of a command's operations: this installation, or a server. No Django by itself.
 
 ::
 

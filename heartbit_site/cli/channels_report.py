@@ -8,26 +8,24 @@ from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
-from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 from heartbit_site.base.visible_text import readable_json
 from heartbit_site.cli.backend import backend_for, checked
+from heartbit_site.cli.confirmation import confirm_removal
 from heartbit_site.cli.errors import OK, USAGE, CommandError
+from heartbit_site.cli.json_option import json_object
 from heartbit_site.cli.keyboard import is_interactive
 from heartbit_site.cli.output import one_line, write, write_json, write_view
-from heartbit_site.cli.table import print_table
-from heartbit_site.cli.targets import target_text
-from heartbit_site.cli.webhook_option import find_webhook
+from heartbit_site.cli.table import Table, print_facts, print_list
+from heartbit_site.cli.targets import named_targets, no_such, target_text, with_numbers
 from heartbit_site.contract import channels as contract
-from heartbit_site.contract.channels import ChannelChangeIn, ChannelIn
+from heartbit_site.contract.channels import ChannelChangeIn, ChannelIn, ChannelOut, InboundOut
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from heartbit_site.cli.backend import Backend
-    from heartbit_site.contract.channels import ChannelOut, InboundOut, MailboxOut
+    from heartbit_site.contract.channels import MailboxOut
 
-COLUMNS: Final = ("CHANNEL", "KIND", "AGENT", "STATE", "WHERE")
-MESSAGES: Final = ("TIME", "STATUS", "SENDER", "RUN", "TITLE")
 STYLES: Final = {
     "active": "green",
     "disabled": "yellow",
@@ -35,7 +33,8 @@ STYLES: Final = {
     "accepted": "green",
     "refused": "red",
 }
-SHOWN: Final = 10  # messages, and names of channels
+SHOWN: Final = 10  # messages
+EXAMPLE: Final = '{"task": "Answer {ticket.body}"}'
 NAME_WIDTH: Final = 40
 TEXT_WIDTH: Final = 300
 LONGEST_PASSWORD: Final = 1000
@@ -70,11 +69,13 @@ class ChannelOptions:
     ask_password: bool = False
 
     def given(self, backend: Backend) -> dict[str, Any]:
-        """Return what was said as the REST API takes it, but for the mailbox.
+        """Return the settings that were named as the REST API takes them, but for the mailbox.
 
         Raises:
-            CommandError: Something of it is not understood.
+            CommandError: A value is not understood.
         """
+        targets = named_targets(self.emails, self.webhooks, self.artifacts)
+        mapping = self.mapping
         found: dict[str, Any] = {
             "name": self.name,
             "agent": self.agent,
@@ -82,40 +83,22 @@ class ChannelOptions:
             "require_approval": self.approve,
             "hourly_limit": self.hourly_limit,
             "reply": self.reply,
-            "mapping": None if self.mapping is None else _json_object(self.mapping),
+            "mapping": None if mapping is None else json_object(mapping, "--mapping", EXAMPLE),
             "senders": list(self.senders) or None,
-            "deliver": self._targets(backend) or None,
+            "deliver": with_numbers(backend, targets) or None,
         }
         return {name: value for name, value in found.items() if value is not None}
 
-    def _targets(self, backend: Backend) -> list[dict[str, Any]]:
-        emails = [{"kind": "email", "to": list(self.emails)}] if self.emails else []
-        return [
-            *emails,
-            *(
-                {"kind": "webhook", "endpoint": find_webhook(backend, name)}
-                for name in self.webhooks
-            ),
-            *({"kind": "artifact", "name": name} for name in self.artifacts),
-        ]
-
-    def said_of_mailbox(self) -> dict[str, str | int]:
+    def mailbox_parts(self) -> dict[str, str | int]:
         """Return the parts of the mailbox that were named."""
         return {name: value for name, value in self.mailbox.items() if value is not None}
 
 
 def list_all(url: str | None, *, as_json: bool) -> int:
     """Print every channel, one a line."""
-    backend = backend_for(url)
-    everything = backend.every(contract.LIST_CHANNELS)
-    found = everything.channels
-    if as_json:
-        write_view(everything)
-    elif not found:
-        write("No channels yet: `heartbit channels add NAME --kind webhook` makes one.")
-    else:
-        print_table(COLUMNS, [_cells(one) for one in found], styles=STYLES)
-    return OK
+    found = backend_for(url).every(contract.LIST_CHANNELS)
+    none = "No channels yet: `heartbit channels add NAME --kind webhook` makes one."
+    return print_list(found, CHANNELS.of(found.channels), none=none, as_json=as_json)
 
 
 def show(url: str | None, name: str, *, as_json: bool) -> int:
@@ -130,7 +113,7 @@ def show(url: str | None, name: str, *, as_json: bool) -> int:
     _print(found)
     if messages:
         write("")
-        print_table(MESSAGES, [_message(one) for one in messages], styles=STYLES)
+        MESSAGES.of(messages).print()
     return OK
 
 
@@ -138,7 +121,7 @@ def add(url: str | None, kind: str, order: ChannelOptions, *, as_json: bool) -> 
     """Make a channel and print it with its secret."""
     backend = backend_for(url)
     given = {"kind": kind, **order.given(backend)}
-    mailbox = order.said_of_mailbox()
+    mailbox = order.mailbox_parts()
     if mailbox.get("host"):
         given["mailbox"] = {**mailbox, "password": _password(order)}
     elif mailbox or order.from_stdin or order.ask_password:
@@ -174,16 +157,12 @@ def remove(url: str | None, name: str, *, yes: bool, as_json: bool) -> int:
     """Remove a channel, after a yes.
 
     Raises:
-        CommandError: The answer is no, or nobody can be asked and --yes was not given.
+        CommandError: The removal is not confirmed.
     """
     backend = backend_for(url)
     found = _find(backend, name)
     title = one_line(found.name)
-    if not yes:
-        if not is_interactive():
-            raise CommandError(f"Say --yes if {title} and the log of what came in may go.", USAGE)
-        if not typer.confirm(f"Remove {title} and the log of what came in?", err=True):
-            raise CommandError("Nothing was removed.")
+    confirm_removal(f"{title} and its log of messages", yes=yes)
     backend.call(contract.REMOVE_CHANNEL, channel_id=found.id)
     if as_json:
         write_json({"id": found.id, "name": found.name})
@@ -203,14 +182,11 @@ def _find(backend: Backend, name: str) -> ChannelOut:
         for one in found:
             if str(getattr(one, key)) == name:
                 return one
-    names = ", ".join(one_line(one.name, NAME_WIDTH) for one in found[:SHOWN]) or "none yet"
-    raise CommandError(
-        f"There is no channel {one_line(name, NAME_WIDTH)!r}: there are {names}.", USAGE
-    )
+    raise no_such("channel", name, (one.name for one in found))
 
 
 def _new_mailbox(present: MailboxOut | None, order: ChannelOptions) -> dict[str, Any]:
-    said = order.said_of_mailbox()
+    said = order.mailbox_parts()
     if said.get("host") == "":
         return {"mailbox": None}
     if not said and not order.from_stdin and not order.ask_password:
@@ -229,7 +205,7 @@ def _password(order: ChannelOptions) -> str:
     """Return the mailbox's password, from standard input or from the person at the terminal.
 
     Raises:
-        CommandError: There is none, or nobody can be asked.
+        CommandError: There is none, or no terminal to ask at.
     """
     if order.from_stdin:
         password = sys.stdin.readline(LONGEST_PASSWORD).rstrip("\r\n")
@@ -246,17 +222,6 @@ def _password(order: ChannelOptions) -> str:
     return password
 
 
-def _json_object(text: str) -> dict[str, Any]:
-    try:
-        value = parse_untrusted_json(text)
-    except UntrustedJSONError as error:
-        raise CommandError(f"--mapping cannot be read: {error}", USAGE) from None
-    if not isinstance(value, dict):
-        example = '{"task": "Answer {ticket.body}"}'
-        raise CommandError(f"--mapping takes a JSON object, such as '{example}'.", USAGE)
-    return value
-
-
 def _state(one: ChannelOut) -> str:
     if not one.enabled:
         return "disabled"
@@ -267,20 +232,9 @@ def _where(one: ChannelOut) -> str:
     return f"{one.mailbox.user} at {one.mailbox.host}" if one.mailbox else one.url
 
 
-def _cells(one: ChannelOut) -> tuple[str, ...]:
-    return (
-        one_line(one.name, NAME_WIDTH),
-        one.kind,
-        one_line(one.agent),
-        _state(one),
-        one_line(_where(one)),
-    )
-
-
 def _print(one: ChannelOut) -> None:
-    write(one_line(one.name))
     facts = [
-        ("number", str(one.id)),
+        ("number", one.id),
         ("kind", one.kind),
         ("agent", one.agent),
         ("state", _state(one)),
@@ -295,9 +249,7 @@ def _print(one: ChannelOut) -> None:
         ("answers to", "; ".join(target_text(target) for target in one.deliver)),
         ("made by", one.created_by or "-"),
     ]
-    for title, text in facts:
-        if text:
-            write(f"  {title:<12} {one_line(text)}")
+    print_facts(one.name, facts)
 
 
 def _box(mailbox: MailboxOut) -> str:
@@ -305,12 +257,28 @@ def _box(mailbox: MailboxOut) -> str:
     return f"{mailbox.user} at {place}, folder {mailbox.folder}"
 
 
-def _message(one: InboundOut) -> tuple[str, ...]:
-    title = one.title if one.status == "accepted" else one.reason or one.title
-    return (
-        f"{one.received_at:%Y-%m-%d %H:%M:%S}",
-        one.status,
-        one_line(one.sender or "-", NAME_WIDTH),
-        one.run_id or "-",
-        one_line(title, TEXT_WIDTH),
-    )
+def _title(one: InboundOut) -> str:
+    text = one.title if one.status == "accepted" else one.reason or one.title
+    return one_line(text, TEXT_WIDTH)
+
+
+CHANNELS: Final = Table[ChannelOut](
+    {
+        "CHANNEL": lambda one: one_line(one.name, NAME_WIDTH),
+        "KIND": lambda one: one.kind,
+        "AGENT": lambda one: one.agent,
+        "STATE": _state,
+        "WHERE": _where,
+    },
+    STYLES,
+)
+MESSAGES: Final = Table[InboundOut](
+    {
+        "TIME": lambda one: f"{one.received_at:%Y-%m-%d %H:%M:%S}",
+        "STATUS": lambda one: one.status,
+        "SENDER": lambda one: one_line(one.sender or "-", NAME_WIDTH),
+        "RUN": lambda one: one.run_id or "-",
+        "TITLE": _title,
+    },
+    STYLES,
+)

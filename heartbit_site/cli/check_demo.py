@@ -1,4 +1,4 @@
-"""What the demo's journal has to show, and whether it does."""
+"""Checks of the demo's journal."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _CALLS: Final = (ModelAnswered.type, ModelCut.type, RunRequeued.type)
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """When one sub-agent worked, and as which Celery tasks."""
+    """Span of a sub-agent's run, and its Celery tasks."""
 
     began: datetime
     ended: datetime
@@ -85,7 +85,7 @@ def _work(run: Run) -> Work | None:
 
 
 def overlap(work: list[Work]) -> tuple[bool, str]:
-    """Whether three sub-agents were at work at one moment, which is when the last of them began."""
+    """Return whether three sub-agents ran at one moment, which is when the last of them began."""
     for last in sorted(work, key=lambda one: one.began):
         others = [one for one in work if one.began <= last.began < one.ended]
         if len(others) >= SUB_AGENTS:
@@ -95,7 +95,7 @@ def overlap(work: list[Work]) -> tuple[bool, str]:
 
 
 def tasks(work: list[Work]) -> tuple[bool, str]:
-    """Whether no two sub-agents shared a Celery task."""
+    """Return whether no two sub-agents shared a Celery task."""
     distinct = frozenset().union(*(one.tasks for one in work))
     apart = len(distinct) == sum(len(one.tasks) for one in work) >= SUB_AGENTS
     return apart, f"{len(distinct)} different Celery tasks executed them"

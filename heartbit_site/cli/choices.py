@@ -1,4 +1,4 @@
-"""What a person may say about a call that waits. Pure."""
+"""Choices of a person about a call that waits. Pure."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Approve:
 
     @property
     def scope(self) -> str:
-        """What to add to a sentence about it."""
+        """Scope of the choice, for a sentence."""
         if self.always is None:
             return ""
         until = f" until {self.until.astimezone():%Y-%m-%d %H:%M}" if self.until else ""
@@ -65,7 +65,7 @@ class Deny:
 
 @dataclass(frozen=True, slots=True)
 class Settle:
-    """What became of a call of unknown outcome, or what is to become of it.
+    """Outcome of an uncertain call, or how to resolve it.
 
     Attributes:
         outcome: `retried`: it is made again; `done`: it took effect; `skipped`: it is left.
@@ -80,11 +80,11 @@ Choice = Approve | Edit | Answer | Deny | Settle
 
 
 class Skip:
-    """Somebody else may decide."""
+    """Leave the call to another person."""
 
 
 def value_of(call: WaitingCall, answer: Answer) -> Any:
-    """The JSON value that an answer means.
+    """Return the JSON value that an answer means.
 
     Raises:
         InvalidEditError: It is to be JSON, and is none.
@@ -96,7 +96,7 @@ def value_of(call: WaitingCall, answer: Answer) -> Any:
 
 
 def unfit(call: WaitingCall, choice: Choice) -> str | None:
-    """Why a call cannot be decided so, as a sentence; None: it can."""
+    """Return why a choice does not fit a call, as a sentence; None: it fits."""
     if call.kind is QUESTION and isinstance(choice, Approve | Edit):
         return f"Call {call.call_id} is a question: say --answer TEXT, or --deny REASON."
     if call.kind is not QUESTION and isinstance(choice, Answer):
@@ -135,7 +135,7 @@ def done(call: WaitingCall, choice: Choice, missing: int = 0) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApproveOptions:
-    """What `heartbit approve` was told about a run's calls; nothing: ask.
+    """Options of `heartbit approve` about a run's calls; none: ask.
 
     Attributes:
         edit: The arguments to use instead, as JSON; None: not edited.
@@ -153,7 +153,7 @@ class ApproveOptions:
     digest: str = ""
 
     def choice(self) -> Choice | None:
-        """What it says about a call; None: the person is asked.
+        """Return the choice about a call; None: the person is asked.
 
         Raises:
             CommandError: Its parts contradict each other.
@@ -179,7 +179,7 @@ class ApproveOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolveOptions:
-    """What `heartbit resolve` was told about a call; nothing: ask.
+    """Options of `heartbit resolve` about a call; none: ask.
 
     Attributes:
         result: With `confirm`: what the model reads; None: nothing was said.
@@ -192,7 +192,7 @@ class ResolveOptions:
     result: str | None = None
 
     def choice(self) -> Settle | None:
-        """What it says; None: the person is asked.
+        """Return the choice; None: the person is asked.
 
         Raises:
             CommandError: Its parts contradict each other.

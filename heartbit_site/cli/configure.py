@@ -1,4 +1,4 @@
-"""What `heartbit config` does."""
+"""Actions of `heartbit config`."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _notes(configuration: Configuration) -> list[str]:
 
 
 def configuration_of(file: Path | None) -> Configuration | None:
-    """What the file says; None when it cannot be used, and `check` says why."""
+    """Return the content of the file; None if it cannot be used, for `check` to say why."""
     try:
         return load(_found(file))
     except ConfigurationError:
@@ -176,7 +176,7 @@ def _create(file: Path, content: bytes) -> None:
 
 
 def _replace(file: Path, content: bytes) -> None:
-    """A reader sees the old file or the new one, never half of it."""
+    """Replace a file at once: a reader sees the old file or the new one, never half of it."""
     descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
     try:
         with os.fdopen(descriptor, "wb") as target:

@@ -1,4 +1,4 @@
-"""Where a person's decisions are made: this installation, or a server. No Django by itself."""
+"""Backend of a person's decisions: this installation, or a server. No Django by itself."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class DecisionBackend:
 
         Raises:
             InvalidEditError: The choice is refused; nothing was decided.
-            ConflictError: Somebody was quicker, or the run has ended.
+            ConflictError: Another person was quicker, or the run has ended.
         """
         missing = await self._backend.in_thread(lambda: self._decide(call, choice))
         return done(call, choice, missing)

@@ -1,4 +1,4 @@
-"""How a run tree is shown while it works: a live tree, plain lines, JSON lines, or not at all.
+"""Displays of a run tree: a live tree, plain lines, JSON lines, or none.
 
 Progress goes to stderr, so that stdout holds the answer and nothing else.
 """
@@ -154,5 +154,5 @@ class Screen(Display):
 
 
 def progress(*, plain_lines: bool) -> Display:
-    """The live tree where there is a terminal for it, else plain lines."""
+    """Return the live tree where there is a terminal for it, else plain lines."""
     return Lines() if plain_lines or not is_terminal() else Screen()

@@ -1,7 +1,7 @@
 """The installation's check-up: each check is one function; none of them changes anything.
 
 With --json: `{"ok": true, "checks": [{"name": "postgres", "status": "ok" | "warn" | "fail",
-"detail": "...", "mend": "..."}]}`.
+"detail": "...", "fix": "..."}]}`.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ KEY_FILES: Final = ("secret_key", "encryption_keys")
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What one look found.
+    """Result of one check.
 
     Attributes:
         name: What was looked at.
-        status: `warn` is worth knowing, `fail` has to be mended.
+        status: `warn` is worth knowing, `fail` has to be fixed.
         detail: What was found.
-        mend: What to do about it; empty when nothing is to be done.
+        fix: A step that corrects it; empty if nothing is wrong.
     """
 
     name: str
     status: Literal["ok", "warn", "fail"]
     detail: str
-    mend: str = ""
+    fix: str = ""
 
 
 def doctor(*, as_json: bool) -> int:
-    """Check everything; 1 when something has to be mended."""
+    """Check everything; 1 when something has to be fixed."""
     checks = examine()
     healthy = all(check.status != "fail" for check in checks)
     if as_json:
@@ -99,7 +99,7 @@ def _state(environment: Environment) -> Check:
 
 
 def _keys(environment: Environment) -> Check:
-    """Whether only the installation's user can read its keys."""
+    """Check that only the installation's user can read its keys."""
     found, wrong = [], []
     for name in KEY_FILES:
         path = environment.state.path / name
@@ -114,8 +114,8 @@ def _keys(environment: Environment) -> Check:
             wrong.append(f"{path} has mode {mode:04o}")
     if wrong:
         files = " ".join(str(environment.state.path / name) for name in found)
-        mend = f"Run `chmod 600 {files}`, and change the keys if others could read them."
-        return Check("key files", "fail", ", ".join(wrong), mend)
+        fix = f"Run `chmod 600 {files}`, and change the keys if others could read them."
+        return Check("key files", "fail", ", ".join(wrong), fix)
     return Check("key files", "ok", ", ".join(found) or "none kept here yet")
 
 
@@ -137,5 +137,5 @@ def _print(checks: list[Check]) -> None:
         line.append(f"{check.name:<{WIDTH}} ", style="bold")
         line.append(clean(check.detail), style="")
         console.print(line, soft_wrap=True)
-        if check.mend:
-            console.print(Text(f"{'':<6}{'':<{WIDTH}} {clean(check.mend)}"), soft_wrap=True)
+        if check.fix:
+            console.print(Text(f"{'':<6}{'':<{WIDTH}} {clean(check.fix)}"), soft_wrap=True)

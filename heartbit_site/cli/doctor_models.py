@@ -41,23 +41,23 @@ def _models() -> list[Check]:
     checks = [Check("keys", "ok", ", ".join(keys))] if keys else []
     if not keys:
         detail = "no provider's key is set, so the local model answers"
-        mend = "Set OPENAI_API_KEY, ANTHROPIC_API_KEY, ... or HEARTBIT_PROVIDER=ollama."
-        checks.append(Check("keys", "warn", detail, mend))
+        fix = "Set OPENAI_API_KEY, ANTHROPIC_API_KEY, ... or HEARTBIT_PROVIDER=ollama."
+        checks.append(Check("keys", "warn", detail, fix))
     if all(binaries.module_directory(name) for name in MODULES):
         checks.append(Check("local model", "ok", "installed"))
     else:
-        mend = installation.local_model_command()
-        checks.append(Check("local model", "warn" if keys else "fail", "not installed", mend))
+        fix = installation.local_model_command()
+        checks.append(Check("local model", "warn" if keys else "fail", "not installed", fix))
     try:
         check_environment(os.environ)
         checks.append(Check("default model", "ok", factory.default_model(os.environ)))
     except ConfigurationError as error:
-        checks.append(Check("default model", "fail", str(error), "Mend it in the environment."))
+        checks.append(Check("default model", "fail", str(error), "Fix it in the environment."))
     return checks
 
 
 def _providers() -> list[Check]:
-    """Those of the environment: with a key, with an address, or asked for by name."""
+    """Check the providers of the environment: with a key, with an address, or named."""
     subjects = [
         HealthTarget(name, _environ(provider.key_env), _environ(f"{name.upper()}_BASE_URL"))
         for name, provider in PROVIDERS.items()
@@ -67,12 +67,12 @@ def _providers() -> list[Check]:
         return []
     found = asyncio.run(_ask(subjects, guard=False))
     return [
-        _said(f"provider {subject.provider}", health, _mend(subject))
+        _said(f"provider {subject.provider}", health, _fix(subject))
         for subject, health in zip(subjects, found, strict=True)
     ]
 
 
-def _mend(subject: HealthTarget) -> str:
+def _fix(subject: HealthTarget) -> str:
     name = subject.provider.upper()
     return f"Check {PROVIDERS[subject.provider].key_env} and {name}_BASE_URL."
 
@@ -89,7 +89,7 @@ def _environ(name: str) -> str:
 
 
 def _accounts() -> list[Check]:
-    """The workspaces' own: first whether their keys can be read, then whether they are taken."""
+    """Check the workspaces' accounts: that their keys can be read, and are accepted."""
     try:
         rows = list(ProviderAccount.objects.filter(enabled=True).select_related("workspace"))
     except DatabaseError:
@@ -120,13 +120,13 @@ def _page(row: ProviderAccount) -> str:
     return f"admin, provider accounts, {row} of {row.workspace.slug}"
 
 
-def _said(title: str, health: Health, mend: str) -> Check:
+def _said(title: str, health: Health, fix: str) -> Check:
     detail = one_line(health.message, 300)
-    return Check(title, "ok", detail) if health.ok else Check(title, "fail", detail, mend)
+    return Check(title, "ok", detail) if health.ok else Check(title, "fail", detail, fix)
 
 
 async def _ask(subjects: list[HealthTarget], *, guard: bool) -> list[Health]:
-    """Somebody typed an account's own address, so it may not lead into the private network."""
+    """Check an account; its address was typed, so it may not lead into the private network."""
     async with _client(guard=guard) as client:
         asked = [
             check(subject, client=client, timeout_seconds=PATIENCE_SECONDS) for subject in subjects

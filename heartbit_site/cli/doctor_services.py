@@ -105,7 +105,7 @@ def _workers() -> list[Check]:
 
 
 def _direct() -> list[Check]:
-    """Whether notifications arrive, which a transaction pooler would swallow."""
+    """Check that notifications arrive, which a transaction pooler would swallow."""
     began = time.monotonic()
     try:
         with (

@@ -32,8 +32,8 @@ def _workspace() -> list[Check]:
     try:
         return [Check("workspace", "ok", default_workspace().slug)]
     except NoWorkspaceError as error:
-        mend = "Correct HEARTBIT_WORKSPACE, or unset it to work in the default one."
-        return [Check("workspace", "fail", str(error), mend)]
+        fix = "Correct HEARTBIT_WORKSPACE, or unset it to work in the default one."
+        return [Check("workspace", "fail", str(error), fix)]
     except DatabaseError:
         return []  # no tables yet, or no database: said above
 
@@ -45,8 +45,8 @@ def _configuration() -> list[Check]:
             return []
         agents = load(file).agents
     except ConfigurationError as error:
-        mend = "`heartbit config check` lists every problem."
-        return [Check("configuration", "fail", str(error), mend)]
+        fix = "`heartbit config check` lists every problem."
+        return [Check("configuration", "fail", str(error), fix)]
     count = f"{len(agents)} agents" if agents else "the default team"
     return [Check("configuration", "ok", f"{file}: {count}")]
 
@@ -75,8 +75,8 @@ def _tools() -> list[Check]:
     if not stale:
         return [Check("agents", "ok", f"{len(rows)}, with the tools they were published with")]
     detail = f"tools changed since these were published: {'; '.join(stale)}"
-    mend = "Save the agent in the admin to publish it again, or take the tool from it."
-    return [Check("agents", "warn", detail, mend)]
+    fix = "Save the agent in the admin to publish it again, or take the tool from it."
+    return [Check("agents", "warn", detail, fix)]
 
 
 def _approvals() -> list[Check]:

@@ -35,7 +35,7 @@ def command() -> list[str]:
 
 
 async def edited(words: list[str], text: str, file: str = FILE) -> str:
-    """The text as the person leaves it in the editor, which sees it as a file of that name.
+    """Return a text as the person leaves it in the editor, which sees it as a file of that name.
 
     Raises:
         EditorError: The editor cannot be started, or ends with an error.

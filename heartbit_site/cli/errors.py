@@ -1,13 +1,13 @@
-"""How a command ends: the exit codes, and one sentence for everything a person can mend.
+"""Exit codes of commands, and one sentence for each error that a person can fix.
 
 ====  ==========================================================
 0     done
 1     the run failed, or `doctor` found a problem
 2     the command was not understood, or names what does not exist
 3     cannot start: configuration, database, port, state directory
-4     the run waits for a person, and nobody can be asked here
+4     the run waits for a person, and there is no terminal to ask at
 129   left on SIGHUP: the run can be resumed
-130   cancelled (Ctrl-C, or somebody cancelled the run)
+130   cancelled (Ctrl-C, or the run was cancelled elsewhere)
 143   left on SIGTERM: the run can be resumed
 ====  ==========================================================
 """
@@ -18,18 +18,21 @@ import importlib
 import logging
 import sys
 import traceback
-from typing import TYPE_CHECKING, Final
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, Final
 
 from heartbit_site.base import variables
 from heartbit_site.base.errors import ConfigurationError, HeartbitError
 from heartbit_site.base.log_output import log_to_stderr
 from heartbit_site.base.terminal_text import clean
 from heartbit_site.cli.output import one_line
-from heartbit_site.cli.remedies import for_terminal
 from heartbit_site.embedded.errors import EmbeddedError
 
 if TYPE_CHECKING:
     from types import TracebackType
+
+    from heartbit_site.base.errors import Remedy
+    from heartbit_site.contract.operation import Operation
 
 OK: Final = 0
 FAILED: Final = 1
@@ -52,20 +55,20 @@ _DATABASE_IS_AWAY: Final = frozenset(
 class CommandError(HeartbitError):
     """A command cannot do what it was asked; it knows its exit code."""
 
-    def __init__(self, message: str, code: int = FAILED) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, code: int = FAILED, *, remedy: Remedy | None = None) -> None:
+        super().__init__(message, remedy=remedy)
         self.code = code
 
 
 def explain(error: BaseException) -> tuple[int, str] | None:
-    """The exit code and the sentence for an error; None for a defect of ours."""
+    """Return the exit code and the sentence for an error; None for a defect of ours."""
     match error:
         case CommandError():
-            return error.code, str(error)
+            return error.code, for_terminal(error)
         case ConfigurationError() | EmbeddedError():
-            return CANNOT_START, str(error)
+            return CANNOT_START, for_terminal(error)
         case HeartbitError():
-            return USAGE, str(error)
+            return USAGE, for_terminal(error)
         case KeyboardInterrupt():
             return CANCELLED, "Interrupted."
     if database_is_away(error):
@@ -79,8 +82,19 @@ def explain(error: BaseException) -> tuple[int, str] | None:
     return None
 
 
+def for_terminal(error: HeartbitError) -> str:
+    """Return the sentence of an error, with the command that helps if there is one."""
+    if error.remedy is None:
+        return str(error)
+    # pydantic is slow to import, and only some errors need it.
+    find = importlib.import_module("heartbit_site.contract.operation").find_operation
+    operation: Operation[Any] | None = find(error.remedy.operation)
+    values = defaultdict(str, error.remedy.values)  # a server may have left one out
+    return error.sentence(operation.command.format_map(values) if operation else "")
+
+
 def database_is_away(error: BaseException) -> bool:
-    """Whether the connection to PostgreSQL was lost or refused."""
+    """Return True if the connection to PostgreSQL was lost or refused."""
     names = (f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__)
     return not _DATABASE_IS_AWAY.isdisjoint(names)
 
@@ -98,8 +112,8 @@ def report(error: BaseException, *, debug: bool) -> int:
 
 
 def say(sentence: str) -> None:
-    """The one line a failing command leaves on stderr."""
-    sys.stderr.write(f"heartbit: {one_line(for_terminal(sentence))}\n")
+    """Write the one line that a failing command leaves on stderr."""
+    sys.stderr.write(f"heartbit: {one_line(sentence)}\n")
 
 
 def on_defect(kind: type[BaseException], error: BaseException, _: TracebackType | None) -> None:

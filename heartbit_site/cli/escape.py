@@ -15,5 +15,5 @@ _LINE: Final = str.maketrans({"\\": "\\\\", "\n": "\\n", "\t": visible_text.json
 
 
 def visible(text: str) -> str:
-    r"""The text on one line; what has no shape of its own as `\n`, `\u202e`, ..., a `\` as `\\`."""
+    r"""Return text on one line; characters without a shape as `\n`, `\u202e`; a `\` as `\\`."""
     return visible_text.visible(text.translate(_LINE))

@@ -11,13 +11,12 @@ from heartbit_site.cli.backend import backend_for, checked
 from heartbit_site.cli.errors import OK, USAGE, CommandError
 from heartbit_site.cli.output import one_line, seconds, write, write_json, write_view
 from heartbit_site.cli.rolling_restart import Asked, chosen, restart, stop
-from heartbit_site.cli.table import print_table
+from heartbit_site.cli.table import Table, print_done
 from heartbit_site.contract import pauses
-from heartbit_site.contract.fleet import SHOW_FLEET
+from heartbit_site.contract.fleet import SHOW_FLEET, QueueOut, WorkerOut
 from heartbit_site.contract.pauses import PauseIn
 
 if TYPE_CHECKING:
-    from heartbit_site.contract.fleet import QueueOut, WorkerOut
     from heartbit_site.contract.pauses import Holdable, PauseStateOut
 
     #: What is meant, and the parameters of its path.
@@ -30,8 +29,6 @@ STYLES: Final = {
     "paused": "yellow",
     "nobody": "red",
 }
-WORKERS: Final = ("ID", "WORKER", "STATE", "UPTIME", "HOLDS", "LAST BEAT", "QUEUES")
-QUEUES: Final = ("QUEUE", "QUEUED", "RUNNING", "OLDEST", "HELD BACK", "SERVED BY")
 
 
 def show(url: str | None, *, as_json: bool) -> int:
@@ -47,10 +44,10 @@ def show(url: str | None, *, as_json: bool) -> int:
     )
     if fleet.workers:
         write("")
-        print_table(WORKERS, [_worker(row) for row in fleet.workers], styles=STYLES)
+        WORKERS.of(fleet.workers).print()
     if fleet.queues:
         write("")
-        print_table(QUEUES, [_queue(row) for row in fleet.queues], styles=STYLES)
+        QUEUES.of(fleet.queues).print()
     console = Console(highlight=False)
     for sentence in fleet.problems:
         console.print(Text(f"\n{one_line(sentence)}", style="red"), soft_wrap=True)
@@ -107,23 +104,17 @@ def hold(url: str | None, named: Named, *, reason: str, as_json: bool) -> int:
     what, names = named
     body = checked(PauseIn, {"reason": reason})
     done = backend_for(url).call(what.hold, body, **names)
-    if as_json:
-        write_view(done)
-    else:
-        write(f"{_subject(done)} {'is' if done.changed else 'was already'} {_state(done)}.")
-    return OK
+    sentence = f"{_subject(done)} {'is' if done.changed else 'was already'} {_state(done)}."
+    return print_done(done, sentence, as_json=as_json)
 
 
 def free(url: str | None, named: Named, *, as_json: bool) -> int:
     """Let it go on."""
     what, names = named
     done = backend_for(url).call(what.free, **names)
-    if as_json:
-        write_view(done)
-        return OK
-    again = "may be called again" if done.kind == "tool" else "goes on"
-    write(f"{_subject(done)} {again if done.changed else f'was not {_state(done)}'}.")
-    return OK
+    again = "may be called again" if done.kind == "tool" else "is resumed"
+    sentence = f"{_subject(done)} {again if done.changed else f'was not {_state(done)}'}."
+    return print_done(done, sentence, as_json=as_json)
 
 
 def _subject(done: PauseStateOut) -> str:
@@ -135,28 +126,36 @@ def _state(done: PauseStateOut) -> str:
     return "paused" if done.kind == "queue" else "stopped"
 
 
-def _worker(row: WorkerOut) -> tuple[str, ...]:
-    return (
-        str(row.id),
-        one_line(row.name),
-        row.state,
-        seconds(row.uptime_seconds),
-        f"{row.slots_used} of {row.slots}",
-        f"{seconds(row.heartbeat_age_seconds)} ago",
-        one_line(", ".join(row.queues)) or "one suspicious run, alone",
-    )
-
-
-def _queue(row: QueueOut) -> tuple[str, ...]:
-    return (
-        one_line(row.name),
-        str(row.depth),
-        str(row.running),
-        seconds(row.oldest_seconds) if row.depth else "-",
-        str(row.blocked or "-"),
-        "paused" if row.paused else _counted(row.workers, "worker") if row.workers else "nobody",
-    )
-
-
 def _counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _served(queue: QueueOut) -> str:
+    if queue.paused:
+        return "paused"
+    return _counted(queue.workers, "worker") if queue.workers else "nobody"
+
+
+WORKERS: Final = Table[WorkerOut](
+    {
+        "ID": lambda worker: worker.id,
+        "WORKER": lambda worker: worker.name,
+        "STATE": lambda worker: worker.state,
+        "UPTIME": lambda worker: seconds(worker.uptime_seconds),
+        "HOLDS": lambda worker: f"{worker.slots_used} of {worker.slots}",
+        "LAST BEAT": lambda worker: f"{seconds(worker.heartbeat_age_seconds)} ago",
+        "QUEUES": lambda worker: ", ".join(worker.queues) or "one suspicious run, alone",
+    },
+    STYLES,
+)
+QUEUES: Final = Table[QueueOut](
+    {
+        "QUEUE": lambda queue: queue.name,
+        "QUEUED": lambda queue: queue.depth,
+        "RUNNING": lambda queue: queue.running,
+        "OLDEST": lambda queue: seconds(queue.oldest_seconds) if queue.depth else "-",
+        "HELD BACK": lambda queue: queue.blocked or "-",
+        "SERVED BY": _served,
+    },
+    STYLES,
+)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 from heartbit_site.cli.backend import backend_for, checked
 from heartbit_site.cli.errors import USAGE, CommandError
+from heartbit_site.cli.json_option import json_object
 from heartbit_site.cli.keyboard import is_interactive
 from heartbit_site.cli.output import note
 from heartbit_site.cli.run_names import run_id_of
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForkOptions:
-    """What `heartbit runs fork` was asked; what is None was not said."""
+    """Options of `heartbit runs fork`; None: not given."""
 
     run: str
     turn: int | None
@@ -84,7 +84,7 @@ def confirm(backend: Backend, order: ForkOptions, turn: int) -> None:
     """Ask before effects happen a second time.
 
     Raises:
-        CommandError: The answer is no, or nobody can be asked and --yes was not given.
+        CommandError: The answer is no, or there is no terminal and --yes was not given.
     """
     if order.arguments is None or order.yes:
         return
@@ -108,12 +108,4 @@ def confirm(backend: Backend, order: ForkOptions, turn: int) -> None:
 
 
 def _json_object(text: str | None) -> dict[str, Any] | None:
-    if text is None:
-        return None
-    try:
-        value = parse_untrusted_json(text)
-    except UntrustedJSONError as error:
-        raise CommandError(f"--arguments cannot be read: {error}", USAGE) from None
-    if not isinstance(value, dict):
-        raise CommandError('--arguments takes a JSON object, such as \'{"url": "..."}\'.', USAGE)
-    return value
+    return None if text is None else json_object(text, "--arguments", '{"url": "..."}')

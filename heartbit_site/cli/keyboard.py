@@ -17,7 +17,7 @@ LONGEST_READ: Final = 65_536
 
 
 def is_interactive() -> bool:
-    """Whether a person can be asked: terminals on both ends, and this process in the foreground."""
+    """Return True if a person can be asked: terminals on both ends, this process in front."""
     if not (is_terminal() and sys.stdin is not None and sys.stdin.isatty()):
         return False
     try:
@@ -27,9 +27,9 @@ def is_interactive() -> bool:
 
 
 async def line(prompt: str) -> str | None:
-    """What the person answers; None at the end of input (Ctrl-D).
+    """Return the person's answer; None at the end of input (Ctrl-D).
 
-    What was typed before the prompt stood there is thrown away: it answered something else.
+    Input from before the prompt is dropped: it answered something else.
     """
     descriptor = sys.stdin.fileno()
     termios.tcflush(descriptor, termios.TCIFLUSH)

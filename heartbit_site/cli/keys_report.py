@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from heartbit_site.base.errors import NotFoundError
 from heartbit_site.base.moments import TooFarError, to_utc
 from heartbit_site.base.scopes import SCOPES, USUAL_DAYS
 from heartbit_site.base.untrusted import clean_text
 from heartbit_site.cli.backend import backend_for, checked
 from heartbit_site.cli.errors import OK, USAGE, CommandError
 from heartbit_site.cli.output import note, one_line, write, write_view
-from heartbit_site.cli.table import print_table
+from heartbit_site.cli.table import Table, print_done, print_list
+from heartbit_site.cli.times import local_minute
 from heartbit_site.contract import keys as contract
-from heartbit_site.contract.keys import KeyIn
+from heartbit_site.contract.keys import KeyIn, KeyOut
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from heartbit_site.contract.keys import KeyOut
-
-COLUMNS: Final = ("KEY", "STATE", "NAME", "LAST USED", "SCOPES")
-STYLES: Final = {"active": "green", "revoked": "dim", "expired": "dim"}
 NAME_CHARACTERS: Final = 100
 NAME_WIDTH: Final = 40
 #: The option --url of no server: the command line of a server makes its keys.
@@ -49,14 +45,9 @@ def create(
 
 def list_all(*, as_json: bool) -> int:
     """Print all keys, the newest first."""
-    everything = backend_for(HERE).every(contract.LIST_KEYS)
-    if as_json:
-        write_view(everything)
-    elif not everything.keys:
-        write("No API keys yet: `heartbit keys create NAME` makes one.")
-    else:
-        print_table(COLUMNS, [_cells(key) for key in everything.keys], styles=STYLES)
-    return OK
+    found = backend_for(HERE).every(contract.LIST_KEYS)
+    none = "No API keys yet: `heartbit keys create NAME` makes one."
+    return print_list(found, KEYS.of(found.keys), none=none, as_json=as_json)
 
 
 def revoke(prefix: str, *, as_json: bool) -> int:
@@ -65,17 +56,9 @@ def revoke(prefix: str, *, as_json: bool) -> int:
     Raises:
         NotFoundError: No key begins like this.
     """
-    try:
-        ended = backend_for(HERE).call(contract.REVOKE_KEY, prefix=clean_text(prefix))
-    except NotFoundError:
-        raise NotFoundError(
-            "No API key begins like this: `heartbit keys list` shows them."
-        ) from None
-    if as_json:
-        write_view(ended)
-    else:
-        write(f"The key {ended.prefix} ({one_line(ended.name)}) is revoked.")
-    return OK
+    ended = backend_for(HERE).call(contract.REVOKE_KEY, prefix=clean_text(prefix))
+    sentence = f"The key {ended.prefix} ({one_line(ended.name)}) is revoked."
+    return print_done(ended, sentence, as_json=as_json)
 
 
 def _given(name: str, scopes: Sequence[str], expires: datetime | None, *, forever: bool) -> KeyIn:
@@ -107,7 +90,13 @@ def _aware(expires: datetime) -> datetime:
         raise CommandError(f"--expires: {said}", USAGE) from None
 
 
-def _cells(key: KeyOut) -> tuple[str, ...]:
-    used = key.last_used_at
-    seen = used.astimezone().strftime("%Y-%m-%d %H:%M") if used is not None else "never"
-    return key.prefix, key.state, one_line(key.name, NAME_WIDTH), seen, ", ".join(key.scopes)
+KEYS: Final = Table[KeyOut](
+    {
+        "KEY": lambda key: key.prefix,
+        "STATE": lambda key: key.state,
+        "NAME": lambda key: one_line(key.name, NAME_WIDTH),
+        "LAST USED": lambda key: local_minute(key.last_used_at),
+        "SCOPES": lambda key: ", ".join(key.scopes),
+    },
+    {"active": "green", "revoked": "dim", "expired": "dim"},
+)

@@ -1,4 +1,4 @@
-"""What a person is asked about a call: to allow it, to answer it, what became of it. Pure."""
+"""Kinds of questions about a call: to allow it, to answer it, to resolve it. Pure."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Kind:
 
     @property
     def subject(self) -> str:
-        """What a call waits for."""
+        """Kind of decision that a call waits for."""
         return self.wait.waits_for
 
 

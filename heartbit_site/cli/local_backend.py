@@ -1,4 +1,4 @@
-"""Operations done in this installation, by whoever runs the command."""
+"""Operations done in this installation, by the user of the terminal."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class LocalBackend(Backend):
             raise
         except HeartbitError as error:
             code = CANNOT_START if status_of(error) >= LATER else USAGE
-            raise CommandError(str(error), code) from error
+            raise CommandError(str(error), code, remedy=error.remedy) from error
         view: Out = found.view if isinstance(found, Answered) else found
         return view
 

@@ -29,7 +29,7 @@ class LocalStream:
         return recorded(UUID(root))
 
     def watch(self, root: str, *, as_json: bool, plain: bool, leaves: bool) -> Ending:
-        """Show a tree until all of its runs have ended, or somebody leaves it."""
+        """Show a tree until all of its runs have ended, or the person leaves it."""
         display: Display = JsonLines() if as_json else progress(plain_lines=plain)
         attendant = attendant_of(display, leaves=leaves)
         connections.close_all()  # the next one is new, whatever becomes of the database meanwhile

@@ -150,7 +150,7 @@ def _run(arguments: list[str], *, debug: bool) -> int:
 
 
 def _with_command(arguments: list[str]) -> list[str]:
-    """The arguments with `run` before a bare task.
+    """Return the arguments with `run` before a bare task.
 
     Raises:
         CommandError: One word that is nearly a command is more likely that than a task.

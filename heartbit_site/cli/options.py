@@ -10,7 +10,7 @@ from agents.errors import EmptyTaskError
 
 
 def not_empty(task: str) -> str:
-    """A task that says something.
+    """Return a task that is not blank.
 
     Raises:
         EmptyTaskError: It is blank.
@@ -21,10 +21,10 @@ def not_empty(task: str) -> str:
 
 
 OFF: Final = False  # what a flag is that nobody named
-TASK: Final[Any] = typer.Argument(help="What the agent should do.", callback=not_empty)
+TASK: Final[Any] = typer.Argument(help="Task of the agent.", callback=not_empty)
 RUN: Final[Any] = typer.Argument(help="The run's id, or how it begins.")
 AGENT: Final[Any] = typer.Option(
-    "orchestrator", "--agent", "-a", metavar="NAME", help="Who does it."
+    "orchestrator", "--agent", "-a", metavar="NAME", help="Let this agent do it."
 )
 MODEL: Final[Any] = typer.Option(
     "",
@@ -36,4 +36,5 @@ MODEL: Final[Any] = typer.Option(
 )
 JSON: Final[Any] = typer.Option(OFF, "--json", help="Print JSON for machines.")
 PLAIN: Final[Any] = typer.Option(OFF, "--plain", help="Plain lines instead of a live tree.")
+YES: Final[Any] = typer.Option(OFF, "--yes", "-y", help="Do not ask for confirmation.")
 WATCH: Final[Any] = typer.Option(OFF, "--watch", "-w", help="Follow it until it has ended.")

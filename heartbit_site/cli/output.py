@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def one_line(text: str, limit: int = 0) -> str:
-    """The clean text on one line, white space collapsed, cut to `limit` characters if given."""
+    """Return clean text on one line, white space collapsed, cut to `limit` characters if given."""
     line = " ".join(clean(text.replace("\r", "\n")).split())
     if limit and len(line) > limit:
         return line[: max(0, limit - 1)].rstrip() + "…"
@@ -24,7 +24,7 @@ def one_line(text: str, limit: int = 0) -> str:
 
 
 def seconds(value: float) -> str:
-    """A duration for people: `740 ms`, `4.1 s`, `2 min 05 s`, `1 h 12 min`."""
+    """Return a duration for people: `740 ms`, `4.1 s`, `2 min 05 s`, `1 h 12 min`."""
     if value < 1:
         return f"{max(0, round(value * 1000))} ms"
     if value < 59.95:
@@ -93,5 +93,5 @@ def survive_hangup() -> None:
 
 
 def is_terminal() -> bool:
-    """Whether stderr, where progress goes, is a terminal that can move its cursor."""
+    """Return True if stderr, where progress goes, is a terminal that can move its cursor."""
     return sys.stderr.isatty() and os.environ.get("TERM", "") not in ("", "dumb")

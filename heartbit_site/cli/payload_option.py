@@ -10,7 +10,7 @@ from heartbit_site.base.untrusted import MAX_JSON_BYTES, UntrustedJSONError, par
 
 
 def payload_of(text: str) -> TaskPayload | None:
-    """The payload; None for no text.
+    """Return the payload; None for no text.
 
     Args:
         text: A JSON object, or the name of a file that holds one.

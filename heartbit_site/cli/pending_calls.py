@@ -22,7 +22,7 @@ from heartbit_site.cli.keyboard import is_interactive
 from heartbit_site.cli.kinds import APPROVAL, OUTCOME
 from heartbit_site.cli.output import note, one_line, seconds, write, write_json
 from heartbit_site.cli.prompter import CallPrompter
-from heartbit_site.cli.table import print_table
+from heartbit_site.cli.table import Lines
 from heartbit_site.contract.approvals import LIST_DECISIONS
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def of_run(
     """Decide what waits in a run and its sub-agents.
 
     Raises:
-        CommandError: Nothing waits there; the sentence says who was quicker, if somebody was.
+        CommandError: Nothing waits there; the sentence names a person who was quicker.
     """
     choice = order.choice()
     calls = pick(waiting_calls(backend, kind, text), call_id, order.digest)
@@ -93,7 +93,7 @@ def of_run(
 
 
 def _unasked(backend: Backend, kind: Kind, run: str | None = None) -> list[WaitingCall]:
-    """Return the calls about which somebody is asked once their run is resumed: here alone."""
+    """Return uncertain calls whose run has to be resumed first; a server has none."""
     if kind is not OUTCOME or isinstance(backend, ServerBackend):
         return []
     from heartbit_site.cli.approvals import unasked_calls  # noqa: PLC0415  needs Django set up
@@ -110,7 +110,7 @@ def _warn(backend: Backend, calls: Sequence[WaitingCall]) -> None:
 
 
 def _why_not(backend: Backend, text: str, call_id: str | None, kind: Kind) -> str:
-    """Say why nothing is left to decide: who was quicker, if somebody was."""
+    """Return why nothing is left to decide, with the person who was quicker."""
     name = one_line(text.strip())[:36]
     for decision in backend.every(LIST_DECISIONS, run_id=text).decisions:
         if call_id in (None, decision.call_id) and decision.verdict in kind.verdicts:
@@ -137,7 +137,7 @@ def show(
         desk: Where it is decided.
         kind: What is said when nothing waits.
         as_json: Print one object and ask nothing.
-        unasked: The calls about which somebody is asked once their run is resumed.
+        unasked: Uncertain calls whose run has to be resumed first.
     """
     if as_json:
         more = {"unasked": [described(call) for call in unasked]} if kind is OUTCOME else {}
@@ -152,7 +152,7 @@ def show(
     elif is_interactive():
         asyncio.run(_ask_all(calls, desk))
     else:
-        print_table(COLUMNS, [_cells(call) for call in calls])
+        Lines(COLUMNS, [_cells(call) for call in calls]).print()
 
 
 def settle(
@@ -161,7 +161,7 @@ def settle(
     """Decide the calls that were named, or ask about them; the exit code.
 
     Raises:
-        CommandError: There are several for one answer, nobody to ask, somebody was quicker, or the
+        CommandError: There are several for one answer, no terminal, a quicker person, or the
             answer is none to such a call.
     """
     if choice is None:
@@ -190,7 +190,7 @@ def unasked_sentence(call: WaitingCall) -> str:
 
 
 def pick(calls: Sequence[WaitingCall], call_id: str | None, digest: str) -> list[WaitingCall]:
-    """Those of a run's waiting calls that are meant; empty when it does not wait (any more).
+    """Return the named calls of a run's waiting ones; empty: the call no longer waits.
 
     Raises:
         CommandError: It is not the one that was shown, or the name fits several.
@@ -206,7 +206,7 @@ def pick(calls: Sequence[WaitingCall], call_id: str | None, digest: str) -> list
 
 
 def described(call: WaitingCall) -> dict[str, Any]:
-    """Its machine form."""
+    """Return a call as JSON."""
     named: dict[str, Any] = {"question": call.question}
     if call.kind is not OUTCOME:
         named = {
@@ -230,7 +230,7 @@ def described(call: WaitingCall) -> dict[str, Any]:
 async def _decide_all(
     calls: Sequence[WaitingCall], choice: Choice, desk: DecisionBackend, *, as_json: bool
 ) -> int:
-    """One by one; each is decided as it was read here."""
+    """Decide calls one by one, each as it was read here."""
     if len(calls) > 1 and not as_json:
         note(f"{len(calls)} calls wait; they are approved one by one.")
     decided: list[WaitingCall] = []
@@ -260,7 +260,7 @@ async def _decide_all(
 
 
 def _running(call: WaitingCall, choice: Choice) -> object:
-    """The arguments that were decided about: with an edit, the new ones; of a question: the answer.
+    """Return the decided arguments: with an edit, the new ones; of a question, the answer.
 
     Denied, it is shown as it was asked.
     """

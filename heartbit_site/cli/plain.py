@@ -30,7 +30,7 @@ _ENDINGS: Final = (events.RunSucceeded, events.RunFailed)
 
 
 def lines(tree: Tree, update: Update) -> list[str]:
-    """What to write about an update that the tree has just taken in."""
+    """Return the lines about an update that the tree has just taken in."""
     if not isinstance(update, EventUpdate):
         return []
     run = tree.runs[update.run_id]
@@ -39,7 +39,7 @@ def lines(tree: Tree, update: Update) -> list[str]:
 
 
 def progress_lines(tree: Tree) -> list[str]:
-    """What the runs at work are doing, for when nothing has happened for a while."""
+    """Return the progress of the running runs, for a time without updates."""
     at_work = [run for _, run in tree.walk() if not run.over]
     return [_line(run, f"{tree.activity(run)} ...") for run in at_work]
 

@@ -1,4 +1,4 @@
-"""What can be known to go wrong is said before a row is written."""
+"""Checks before a row is written."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def check_reference(model: str) -> None:
 
 
 def models_of(agent: Agent, override: str) -> set[str]:
-    """The models that a run of the agent and its team would use in this process."""
+    """Return the models that a run of the agent and its team would use in this process."""
     if override:
         return {override}
     version = agent.current_version
@@ -79,7 +79,7 @@ def models_of(agent: Agent, override: str) -> set[str]:
 
 
 def _default(agent: Agent) -> str:
-    """What the first claim settles on: the environment's word, the workspace's, the environment."""
+    """Return the default of the first claim: the environment's word, else the workspace's."""
     chosen = variables.PROVIDER.read() or variables.MODEL.read()
     workspace = "" if chosen else agent.workspace.default_model
     return workspace or factory.default_model(os.environ)
@@ -99,7 +99,7 @@ def _check(name: str, environ: Mapping[str, str], *, key: str | None) -> None:
 
 
 def _check_reachable(name: str, environ: Mapping[str, str]) -> None:
-    """Say at once, not after the model call's retries, that nobody listens."""
+    """Fail at once, not after the model call's retries, if no server listens."""
     provider = PROVIDERS.get(_provider(name))
     url = environ_url(_provider(name), environ) or (provider.base_url if provider else "")
     parts = urlsplit(url)

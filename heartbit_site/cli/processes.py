@@ -49,7 +49,7 @@ class Part:
 
 
 class Child:
-    """Keeps one part running until it is told to end."""
+    """Keeper of one running part, until it is asked to end."""
 
     def __init__(self, part: Part, console: Console) -> None:
         self.part = part
@@ -59,7 +59,7 @@ class Child:
         self._keeper: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Start it, and again whenever it fails: one that was asked to end (code 0) stays away."""
+        """Start the part, and again whenever it fails; code 0 is the end."""
         self._keeper = asyncio.create_task(self._keep(), name=self.part.name)
 
     async def end(self) -> None:

@@ -110,7 +110,7 @@ class CallPrompter:
         return await (self._edit(draft) if again else self._choose(draft))
 
     async def _choose(self, draft: str) -> Choice | Skip | None:
-        """A choice, or None when the question has to be put again."""
+        """Return a choice, or None when the question has to be put again."""
         answer = await keyboard.line(APPROVAL.keys)
         word = "s" if answer is None else answer.strip()
         if word in _APPROVALS:
@@ -149,14 +149,14 @@ class CallPrompter:
 
 
 def _draft(call: WaitingCall) -> str:
-    """What the person's own words about a call begin with."""
+    """Return the text that the editor begins with."""
     if call.form is not None:
         return answer_form.draft(call.form)
     return readable_json(dict(call.arguments))
 
 
 def _written(choice: Choice) -> str:
-    """The person's own words about a call; empty: none that could be mended."""
+    """Return the person's own text about a call; empty: there is none to correct."""
     match choice:
         case Edit(text) | Answer(text):
             return text
@@ -168,7 +168,7 @@ def _opens_editor(call: WaitingCall) -> bool:
 
 
 async def _settled() -> Settle | Skip | None:
-    """What became of a call, or None when the question has to be put again."""
+    """Return an outcome, or None when the question has to be put again."""
     answer = await keyboard.line(OUTCOME.keys)
     match "l" if answer is None else answer.strip().lower():
         case "r" | "retry":

@@ -1,4 +1,4 @@
-"""What a person is shown of a call before they decide. Pure.
+"""Text of a call for the person who decides. Pure.
 
 No text of a model begins a line: it stands right of a margin, wrapped here and not by the terminal,
 so that it cannot pretend to be Heartbit's own words.
@@ -61,7 +61,7 @@ class WaitingCall:
 
 
 def question(call: WaitingCall, width: int) -> list[str]:
-    """The lines above the prompt: who asks for what, why, and all of the arguments.
+    """Return the lines above the prompt: asker, request, reason and all arguments.
 
     Of a question: its text, the other arguments if there are any, and what the answer has to be.
     """
@@ -86,7 +86,7 @@ def question(call: WaitingCall, width: int) -> list[str]:
 
 
 def _texts(call: WaitingCall) -> list[tuple[str, str]]:
-    """What stands beside the margin, below its title."""
+    """Return the texts beside the margin, each below its title."""
     if call.form is None:
         return [("arguments", readable_json(dict(call.arguments)))]
     rest = without_form(call.arguments)
@@ -100,18 +100,18 @@ def _texts(call: WaitingCall) -> list[tuple[str, str]]:
 
 
 def _plain(text: str) -> str:
-    """A text of several lines without anything hidden in it, or wider than it counts."""
+    """Return a text of several lines with everything hidden in it shown, at its real width."""
     return visible_text.visible(text.expandtabs(4))
 
 
 def margined(text: str, width: int) -> list[str]:
-    """The text's lines beside the margin, none wider than the terminal."""
+    """Return the text's lines beside the margin, none wider than the terminal."""
     room = width - len(MARGIN) - 1
     return [MARGIN + piece for line in text.split("\n") for piece in wrap(line, room) or [""]]
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """The text in pieces of at most `width` cells; white space is kept, for it is shown."""
+    """Return the text in pieces of at most `width` cells; white space is kept, for it is shown."""
     width = max(NARROWEST, width)
     pieces: list[str] = []
     piece, used = "", 0

@@ -1,10 +1,10 @@
-"""Which server the run commands talk to: --url, HEARTBIT_URL, or `[server] url` of a named file.
+"""The server that a command talks to: --url, HEARTBIT_URL, or `[server] url` of a named file.
 
 Usage::
 
     server = remote.server(option)       # None: there is none, the database is meant
 
-A file that nobody named, ./heartbit.toml, may have come with a repository: it never says where the
+A file found by itself, ./heartbit.toml, may have come with a repository: it never says where the
 key is sent.
 
 Nothing here, or in what it loads, knows Django: a remote command needs no database and starts fast.
@@ -51,7 +51,7 @@ def server(
     *,
     environ: Mapping[str, str] | None = None,
 ) -> Server | None:
-    """The server to talk to; None: the database of this installation is meant.
+    """Return the server to talk to; None: the database of this installation is meant.
 
     Args:
         option: What ``--url`` says; it wins. Empty: this installation. None: it was not given.
@@ -61,7 +61,7 @@ def server(
 
     Raises:
         ConfigurationError: The address cannot be used, there is no key, the address is that of
-            a file which nobody named, or --workspace names a workspace.
+            a file found by itself, or --workspace names a workspace.
     """
     environ = os.environ if environ is None else environ
     url, source = _configured(option, file, environ)
@@ -96,7 +96,7 @@ def server(
 def _configured(
     option: str | None, file: Path | None, environ: Mapping[str, str]
 ) -> tuple[str, str]:
-    """The first address there is, and who says so."""
+    """Return the first address, and its source."""
     if option is not None:
         return option.strip(), "--url"
     variable = variables.URL.read(environ)
@@ -110,7 +110,7 @@ def _configured(
 
 
 def _checked(url: str, source: str) -> str:
-    """The address with its scheme, https unless another one is written.
+    """Return the address with its scheme, https unless another one is written.
 
     Raises:
         ConfigurationError: It cannot be one of a server.

@@ -7,10 +7,12 @@ import time
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Self
 
 import httpx
+from pydantic import ValidationError
 
-from heartbit_site.base.errors import ConflictError, NotFoundError
+from heartbit_site.base.errors import ConflictError, NotFoundError, Remedy
 from heartbit_site.cli.errors import CANNOT_START, USAGE, CommandError
 from heartbit_site.cli.output import one_line
+from heartbit_site.contract.problem import RemedyOut
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,7 +47,7 @@ class Client:
         self._client.close()
 
     def get(self, path: str, query: Mapping[str, str | int | float] | None = None) -> Any:
-        """The JSON of an address.
+        """Return the JSON of an address.
 
         Raises:
             NotFoundError: It does not exist.
@@ -62,7 +64,7 @@ class Client:
         body: Mapping[str, Any] | None = None,
         key: str | None = None,
     ) -> Any:
-        """The JSON that the server answers to a request.
+        """Return the JSON that the server answers to a request.
 
         Args:
             method: Such as GET.
@@ -104,12 +106,12 @@ class Client:
 
 
 def headers(server: Server) -> dict[str, str]:
-    """What every request carries."""
+    """Return the headers of every request."""
     return {"Authorization": f"Bearer {server.key}"}
 
 
 def unreachable(server: Server, error: Exception) -> CommandError:
-    """What to raise for a connection that failed."""
+    """Return the error for a connection that failed."""
     reason = one_line(str(error), 120) or type(error).__name__
     return CommandError(
         f"The server {server.url} cannot be reached ({reason}): is the address right, and does "
@@ -127,6 +129,7 @@ def refuse(server: Server, response: httpx.Response) -> NoReturn:
         if status >= 500:
             raise CommandError(f"The server {server.url} failed ({status}).", CANNOT_START)
         raise CommandError(_stranger(server), CANNOT_START)
+    message, remedy = _without_request(message, found)  # a terminal names the command instead
     text = one_line(message, SHOWN)
     match status:
         case 401:
@@ -135,18 +138,29 @@ def refuse(server: Server, response: httpx.Response) -> NoReturn:
                 CANNOT_START,
             )
         case 404:
-            raise NotFoundError(text)
+            raise NotFoundError(text, remedy=remedy)
         case 409:
-            raise ConflictError(text)
+            raise ConflictError(text, remedy=remedy)
         case 429:
             raise CommandError(text, CANNOT_START)
     if status >= 500:
         raise CommandError(f"The server {server.url} failed ({status}): {text}", CANNOT_START)
-    raise CommandError(text, USAGE)
+    raise CommandError(text, USAGE, remedy=remedy)
+
+
+def _without_request(sentence: str, problem: Mapping[str, Any]) -> tuple[str, Remedy | None]:
+    """Return the sentence of problem details without the request at its end, and what it does."""
+    try:
+        found = RemedyOut.model_validate(problem.get("remedy"))
+    except ValidationError:
+        return sentence, None
+    message = sentence.removesuffix(f": {found.request} {found.effect}.")
+    remedy = Remedy(found.operation, found.effect, found.values)
+    return (f"{message}.", remedy) if message != sentence else (sentence, None)
 
 
 def _pause(response: httpx.Response) -> float:
-    """For how many seconds a server that has had too many requests wants none."""
+    """Return the seconds to wait after a server refused a request too many."""
     wanted = response.headers.get("Retry-After", "")
     is_number = wanted.isascii() and wanted.isdecimal()
     return float(wanted) if is_number else 1.0

@@ -1,4 +1,4 @@
-"""How a remote run is shown: its server's updates, as the displays of local runs want them."""
+"""Display of a remote run: its server's updates, as the displays of local runs take them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Shown(Protocol):
-    """What shows updates as they come."""
+    """Display of updates as they come."""
 
     def __enter__(self) -> Self: ...
 
@@ -102,7 +102,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class RunNamed:
-    """What a display needs to know of a run when it is first seen."""
+    """Summary of a run for a display that first sees it."""
 
     pk: UUID
     parent_id: UUID | None
@@ -111,13 +111,13 @@ class RunNamed:
 
 
 def progress(*, plain_lines: bool) -> Progress:
-    """The live tree where there is a terminal for it, else plain lines."""
+    """Return the live tree where there is a terminal for it, else plain lines."""
     module = importlib.import_module("heartbit_site.cli.display")
     return Progress(module.progress(plain_lines=plain_lines))
 
 
 def decoded(update: dict[str, Any]) -> Update:
-    """An update of a server as one of ours."""
+    """Return an update of a server as one of ours."""
     from agents.journal import events  # noqa: PLC0415  only a watched run needs these
     from agents.live import readable, updates  # noqa: PLC0415
     from agents.runs import live_entries  # noqa: PLC0415

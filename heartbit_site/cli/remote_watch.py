@@ -151,7 +151,7 @@ async def _follow(
 
 
 async def _stream(server: Server, root: str, *, follow: bool) -> AsyncIterator[dict[str, Any]]:
-    """What the server says of a tree.
+    """Yield a server's messages about a tree.
 
     Raises:
         LostError: The connection broke, or the server is restarting.

@@ -81,10 +81,10 @@ STYLES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """How much of each run is shown; less of it makes a large tree fit.
+    """Detail of each run; less of it makes a large tree fit.
 
     Attributes:
-        calls: Tool calls of a run at work, the last ones.
+        calls: Tool calls of a running run, the last ones.
         past: Tool calls of a run that has ended.
         text: Lines of the text being written.
         ended: Whether ended sub-agents are shown one by one.
@@ -108,7 +108,7 @@ LEVELS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Canvas:
-    """Where and when it is drawn; `height` 0 means as long as it gets."""
+    """Time and size of a drawing; `height` 0 means as long as it gets."""
 
     width: int
     now: datetime
@@ -117,7 +117,7 @@ class Canvas:
 
 
 def render(tree: Tree, canvas: Canvas) -> list[Text]:
-    """The tree's lines, none wider than the canvas and, if it has a height, no more than that."""
+    """Return the tree's lines, within the canvas's width and height."""
     if not canvas.height:
         return _lines(tree, canvas, EVERYTHING)
     lines: list[Text] = []
@@ -142,7 +142,7 @@ def _lines(tree: Tree, canvas: Canvas, detail: Detail) -> list[Text]:
 
 
 def _rest(tree: Tree, shown: int) -> Text:
-    """The sub-agents for whom there is no room, one line each, as a count."""
+    """Return the count of the sub-agents without room."""
     at_work = [run for place, run in tree.walk() if not (place and run.over)]
     ended = [run for place, run in tree.walk() if place and run.over]
     hidden = [*at_work[shown:], *ended]
@@ -240,7 +240,7 @@ def _call(call: CallView, glyphs: Glyphs) -> Text:
 
 
 def _beside(line: Text, right: str, width: int) -> Text:
-    """The line with something at its right edge; the line is cut if it must be."""
+    """Return the line with a text at its right edge; the line is cut if it must be."""
     room = width - cell_len(right) - (2 if right else 1)
     if cell_len(line.plain) > room:
         line.truncate(max(8, room), overflow="ellipsis")
@@ -252,7 +252,7 @@ def _beside(line: Text, right: str, width: int) -> Text:
 
 
 def tail(text: str, width: int, count: int) -> list[str]:
-    """The last lines of a text that is being written, wrapped; control characters removed."""
+    """Return the last lines of an unfinished text, wrapped; control characters removed."""
     wrapped = textwrap.wrap(one_line(text[-TAIL_CHARACTERS:]), max(10, width))
     return [_fit(line, width) for line in wrapped[-count:]]
 

@@ -1,4 +1,4 @@
-"""`heartbit resume`: go on with a run, here if nobody else does, and show it to its end."""
+"""`heartbit resume`: resume a run, here if no other process does, and show it to its end."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def resume(text: str, *, as_json: bool, plain: bool) -> int:
-    """Show a live run to its end; a local one whose process has ended goes on in this process.
+    """Show a live run to its end; resume a local one whose process has ended in this process.
 
     A quarantined one is live again with this. Without a terminal it is left once it can only wait
     for a person: the commands that decide and go on are said.

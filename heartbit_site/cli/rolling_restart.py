@@ -22,7 +22,7 @@ Asked = Literal["stop", "restart"]
 
 
 def chosen(fleet: FleetOut, text: str | None) -> list[WorkerOut]:
-    """The workers that are meant: one by id, host:pid or pid; None: all that answer.
+    """Return the named workers: one by id, host:pid or pid; None: all that answer.
 
     Raises:
         CommandError: There is none, or several are meant.
@@ -67,7 +67,7 @@ def stop(backend: Backend, workers: Sequence[WorkerOut], *, patience: float) -> 
 
 
 def restart(backend: Backend, workers: Sequence[WorkerOut], *, patience: float) -> None:
-    """One after the other: the next is asked when the one before is back.
+    """Restart workers one after the other: the next is asked when the one before is back.
 
     Raises:
         CommandError: One is not back; those after it were not asked.
@@ -86,7 +86,7 @@ def restart(backend: Backend, workers: Sequence[WorkerOut], *, patience: float) 
 
 
 def _missing(backend: Backend, row: WorkerOut) -> str:
-    """What a restart still waits for; empty: the worker is back."""
+    """Return the condition that a restart still waits for; empty: the worker is back."""
     there = backend.call(SHOW_FLEET).workers
     for other in there:
         if other.id == row.id:
@@ -98,7 +98,7 @@ def _missing(backend: Backend, row: WorkerOut) -> str:
 
 
 def _wait(waits_for: Callable[[], str], patience: float) -> str:
-    """What it still waits for when patience is at its end; empty: for nothing."""
+    """Return the unmet condition after a time; empty: none."""
     began = said = time.monotonic()
     while True:
         found = waits_for()

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from string import hexdigits
+from typing import Final
 
 from heartbit_site.base.errors import NotFoundError
 from heartbit_site.cli.output import one_line
+
+SHORT_ID: Final = 18  # characters of an id: its milliseconds and what tells their runs apart
 
 
 def run_id_of(text: str) -> str:

@@ -13,7 +13,7 @@ from heartbit_site.cli.output import one_line, seconds, write, write_json
 from heartbit_site.cli.question import margined
 from heartbit_site.cli.run_names import run_id_of
 from heartbit_site.cli.run_streams import print_tree
-from heartbit_site.cli.table import print_table
+from heartbit_site.cli.table import Lines
 from heartbit_site.contract.calls import LIST_CALLS, SHOW_CALL
 from heartbit_site.contract.runs import SHOW_RUN
 
@@ -44,7 +44,7 @@ def show_run(url: str | None, name: str, *, as_json: bool) -> int:
     print_tree(backend, run)
     if listed:
         write("")
-        print_table(COLUMNS, [_cells(call) for call in listed])
+        Lines(COLUMNS, [_cells(call) for call in listed]).print()
     for call in listed:
         if any(decision.arguments is not None for decision in call.decisions):
             _print_edits(_whole(backend, call))

@@ -32,13 +32,13 @@ class Stream(Protocol):
         ...
 
     def watch(self, root: str, *, as_json: bool, plain: bool, leaves: bool) -> Ending:
-        """Show a tree until all of its runs have ended, or somebody leaves it.
+        """Show a tree until all of its runs have ended, or the person leaves it.
 
         Args:
             root: The run at the top.
             as_json: Print its updates.
             plain: Write progress as lines.
-            leaves: Leave when the tree can only wait for a person, and nobody can be asked here.
+            leaves: Leave when the tree can only wait for a person, and there is no terminal.
         """
         ...
 
@@ -57,14 +57,14 @@ def stream_of(backend: Backend) -> Stream:
 def stay(
     backend: Backend, run: RunDetailOut, *, as_json: bool, plain: bool, leaves: bool = False
 ) -> int:
-    """Show a run's tree until it has ended, then how it ended. Ctrl-C leaves; the run goes on.
+    """Show a run's tree until it has ended, then its end. Ctrl-C leaves; the run continues.
 
     Args:
         backend: Where it is.
         run: Which.
         as_json: Print its events and its machine form.
         plain: Write progress as lines.
-        leaves: Leave when the tree can only wait for a person, and nobody can be asked here.
+        leaves: Leave when the tree can only wait for a person, and there is no terminal.
     """
     match stream_of(backend).watch(run.root_id, as_json=as_json, plain=plain, leaves=leaves):
         case "waits":

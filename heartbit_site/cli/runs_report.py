@@ -1,4 +1,4 @@
-"""What commands say about runs: list, show, result, cancel, settle. No Django by itself."""
+"""Results of commands about runs: list, show, result, cancel, settle. No Django by itself."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def settle(url: str | None, name: str, how: Settling, *, as_json: bool) -> int:
 
 
 def _wait(backend: Backend, run_id: str) -> None:
-    """Wait for a run's end; a server or a database that is away for a moment is asked again."""
+    """Wait for a run's end; ask again after a moment while a server or a database is down."""
     lost_at: float | None = None
     while True:
         try:

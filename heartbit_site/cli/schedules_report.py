@@ -6,32 +6,33 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-import typer
-
 from agents.delivery.words import DELIVERIES
 from heartbit_site.base.moments import TooFarError, to_utc
-from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 from heartbit_site.base.visible_text import readable_json
 from heartbit_site.cli.backend import backend_for, checked
+from heartbit_site.cli.confirmation import confirm_removal
 from heartbit_site.cli.errors import OK, USAGE, CommandError
-from heartbit_site.cli.keyboard import is_interactive
+from heartbit_site.cli.json_option import json_object
 from heartbit_site.cli.outcome import LIVE, warn_without_worker
 from heartbit_site.cli.output import one_line, write, write_json, write_view
-from heartbit_site.cli.table import print_table
-from heartbit_site.cli.targets import target_text
+from heartbit_site.cli.table import Lines, Table, print_done, print_facts, print_list
+from heartbit_site.cli.targets import named_targets, target_text, with_numbers
 from heartbit_site.cli.times import format_relative, format_time, moment, span, time_zone
-from heartbit_site.cli.webhook_option import find_webhook
 from heartbit_site.contract import schedules as contract
 from heartbit_site.contract.runs import SHOW_RUN
-from heartbit_site.contract.schedules import BackfillIn, ScheduleChangeIn, ScheduleIn
+from heartbit_site.contract.schedules import (
+    BackfillIn,
+    ScheduleChangeIn,
+    ScheduleIn,
+    ScheduleSummaryOut,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from heartbit_site.cli.backend import Backend
-    from heartbit_site.contract.schedules import FiringOut, ScheduleOut, ScheduleSummaryOut
+    from heartbit_site.contract.schedules import FiringOut, ScheduleOut
 
-COLUMNS: Final = ("SCHEDULE", "AGENT", "NEXT", "LAST", "STATE", "WHEN")
 FIRINGS: Final = ("SLOT", "CAUSE", "STATUS", "RUN", "NOTE")
 STYLES: Final = {
     "active": "green",
@@ -48,7 +49,7 @@ NAME_WIDTH: Final = 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleOptions:
-    """What `heartbit schedules add` was asked; what is empty was not said."""
+    """Options of `heartbit schedules add`; empty: not given."""
 
     name: str
     agent: str
@@ -70,7 +71,7 @@ class ScheduleOptions:
     require_approval: bool
 
     def given(self) -> dict[str, Any]:
-        """As the REST API takes it.
+        """Return the options as the REST API takes them.
 
         Raises:
             CommandError: Something of it is not understood, or does not go together.
@@ -93,19 +94,17 @@ class ScheduleOptions:
         }
         if self.jitter:
             found["jitter_seconds"] = span(self.jitter, "--jitter")
-        deliver: list[dict[str, Any]] = []
-        if self.emails:
-            deliver.append({"kind": "email", "to": list(self.emails)})
-        # A webhook's name becomes its number once it is known where it is to be looked for.
-        deliver += [{"kind": "webhook", "endpoint": name} for name in self.webhooks]
-        deliver += [{"kind": "artifact", "name": name} for name in self.artifacts]
-        if deliver:
+        if deliver := named_targets(self.emails, self.webhooks, self.artifacts):
             found["deliver"] = deliver
         if self.conversation:
             found["task_type"] = "message"
         if self.tool:
             found |= {"task_type": "tool_call", "tool": self.tool}
-            found["arguments"] = _json_object(self.arguments) if self.arguments else {}
+            found["arguments"] = (
+                json_object(self.arguments, "--arguments", '{"url": "..."}')
+                if self.arguments
+                else {}
+            )
         return found
 
     def _when(self) -> dict[str, Any]:
@@ -139,14 +138,9 @@ def _in(seconds: int) -> datetime:
 
 def list_all(url: str | None, *, as_json: bool) -> int:
     """Print every schedule, one a line."""
-    everything = backend_for(url).every(contract.LIST_SCHEDULES)
-    if as_json:
-        write_view(everything)
-    elif not everything.schedules:
-        write("No schedules yet: `heartbit schedules add NAME --task ... --in 3d` makes one.")
-    else:
-        print_table(COLUMNS, [_cells(one) for one in everything.schedules], styles=STYLES)
-    return OK
+    found = backend_for(url).every(contract.LIST_SCHEDULES)
+    none = "No schedules yet: `heartbit schedules add NAME --task ... --in 3d` makes one."
+    return print_list(found, SCHEDULES.of(found.schedules), none=none, as_json=as_json)
 
 
 def show(url: str | None, name: str, *, as_json: bool) -> int:
@@ -157,16 +151,10 @@ def show(url: str | None, name: str, *, as_json: bool) -> int:
     if as_json:
         write_view(found, firings=[one.model_dump(mode="json") for one in firings])
         return OK
-    write(one_line(found.name))
-    for title, text in _facts(found):
-        if text:
-            write(f"  {title:<12} {one_line(text)}")
-    for number, slot in enumerate(found.upcoming):
-        write(f"  {'' if number else 'next':<12} {slot.text}, {format_relative(slot.at)}")
+    print_facts(found.name, _facts(found))
     if firings:
         write("")
-        rows = [_firing(one, found.time_zone) for one in firings]
-        print_table(FIRINGS, rows, styles=STYLES)
+        Lines(FIRINGS, [_firing(one, found.time_zone) for one in firings], STYLES).print()
     return OK
 
 
@@ -174,15 +162,11 @@ def add(url: str | None, order: ScheduleOptions, *, as_json: bool) -> int:
     """Make a schedule and print when it comes due."""
     given = order.given()  # what is not understood is said before anything is started
     backend = backend_for(url)
-    for target in given.get("deliver", ()):
-        if target["kind"] == "webhook":
-            target["endpoint"] = find_webhook(backend, target["endpoint"])
+    if "deliver" in given:
+        given["deliver"] = with_numbers(backend, given["deliver"])
     made = backend.call(contract.CREATE_SCHEDULE, checked(ScheduleIn, given))
-    if as_json:
-        write_view(made)
-    else:
-        write(f"{one_line(made.name)}: {made.description}. {_coming(made)}")
-    return OK
+    sentence = f"{one_line(made.name)}: {made.description}. {_coming(made)}"
+    return print_done(made, sentence, as_json=as_json)
 
 
 def switch(url: str | None, name: str, *, enabled: bool, as_json: bool) -> int:
@@ -191,13 +175,8 @@ def switch(url: str | None, name: str, *, enabled: bool, as_json: bool) -> int:
     found = backend.call(
         contract.CHANGE_SCHEDULE, ScheduleChangeIn(enabled=enabled), schedule=_key(backend, name)
     )
-    if as_json:
-        write_view(found)
-    elif enabled:
-        write(f"{one_line(found.name)} goes on. {_coming(found)}")
-    else:
-        write(f"{one_line(found.name)} is paused: it lets its slots pass.")
-    return OK
+    state = f"resumed. {_coming(found)}" if enabled else "paused: its occurrences are skipped."
+    return print_done(found, f"{one_line(found.name)} is {state}", as_json=as_json)
 
 
 def run(url: str | None, name: str, *, as_json: bool) -> int:
@@ -205,11 +184,7 @@ def run(url: str | None, name: str, *, as_json: bool) -> int:
     backend = backend_for(url)
     started = backend.call(contract.RUN_SCHEDULE, schedule=_key(backend, name))
     warn_without_worker(backend.call(SHOW_RUN, run_id=started.run_id))
-    if as_json:
-        write_view(started)
-    else:
-        write(started.run_id)
-    return OK
+    return print_done(started, started.run_id, as_json=as_json)
 
 
 def backfill(url: str | None, name: str, begin: str, end: str, *, as_json: bool) -> int:
@@ -222,32 +197,23 @@ def backfill(url: str | None, name: str, begin: str, end: str, *, as_json: bool)
     done = backend.call(
         contract.BACKFILL_SCHEDULE, checked(BackfillIn, span_of), schedule=str(found.id)
     )
-    if as_json:
-        write_view(done)
-    else:
-        order = "at once" if found.overlap == "parallel" else "one after the other"
-        when = "" if found.enabled else ", when it is resumed"
-        write(
-            f"{done.firings_created} {'slot runs' if done.firings_created == 1 else 'slots run'}, "
-            f"{order}{when}."
-        )
-    return OK
+    count = done.firings_created
+    order = "at once" if found.overlap == "parallel" else "one after the other"
+    when = "" if found.enabled else ", when it is resumed"
+    sentence = f"{count} {'occurrence runs' if count == 1 else 'occurrences run'}, {order}{when}."
+    return print_done(done, sentence, as_json=as_json)
 
 
 def remove(url: str | None, name: str, *, yes: bool, as_json: bool) -> int:
     """Remove a schedule, after a yes.
 
     Raises:
-        CommandError: The answer is no, or nobody can be asked and --yes was not given.
+        CommandError: The removal is not confirmed.
     """
     backend = backend_for(url)
     found = _find(backend, name)
     title = one_line(found.name)
-    if not yes:
-        if not is_interactive():
-            raise CommandError(f"Say --yes if {title} and the log of its slots may go.", USAGE)
-        if not typer.confirm(f"Remove {title} and the log of its slots?", err=True):
-            raise CommandError("Nothing was removed.")
+    confirm_removal(f"{title} and its log of firings", yes=yes)
     backend.call(contract.REMOVE_SCHEDULE, schedule=str(found.id))
     if as_json:
         write_json({"id": found.id, "name": found.name})
@@ -269,25 +235,13 @@ def _key(backend: Backend, name: str) -> str:
     return next(numbers, name.replace("/", " "))
 
 
-def _cells(one: ScheduleSummaryOut) -> tuple[str, ...]:
-    return (
-        one_line(one.name, NAME_WIDTH),
-        one_line(one.agent),
-        f"{format_time(one.next_at, one.time_zone)}, {format_relative(one.next_at)}"
-        if one.next_at
-        else "-",
-        _standing(one.last) if one.last else "-",
-        _state(one),
-        one_line(one.description),
-    )
-
-
-def _facts(one: ScheduleOut) -> list[tuple[str, str]]:
+def _facts(one: ScheduleOut) -> list[tuple[str, object]]:
     zone = one.time_zone
     made = f"{one.created_by or '-'}, {format_time(one.created_at, zone)}"
     is_call = one.task_type == "tool_call"
+    slots = [f"{slot.text}, {format_relative(slot.at)}" for slot in one.upcoming]
     return [
-        ("number", str(one.id)),
+        ("number", one.id),
         ("agent", one.agent),
         ("state", _state(one)),
         ("when", one.description),
@@ -303,6 +257,7 @@ def _facts(one: ScheduleOut) -> list[tuple[str, str]]:
         ("overlap", one.overlap),
         ("jitter", f"up to {one.jitter_seconds} s" if one.jitter_seconds else ""),
         ("made by", f"{made} in run {one.created_by_run_id}" if one.created_by_run_id else made),
+        *zip(("next", *[""] * len(slots)), slots, strict=False),
     ]
 
 
@@ -312,7 +267,7 @@ def _firing(one: FiringOut, zone: str) -> tuple[str, ...]:
         one.trigger,
         _standing(one),
         one.run_id or "-",
-        one_line(one.note),
+        one.note,
     )
 
 
@@ -333,7 +288,7 @@ def _state(one: ScheduleSummaryOut) -> str:
 
 def _coming(one: ScheduleOut) -> str:
     if not one.upcoming:
-        return "No slot is to come any more."
+        return "No occurrence follows."
     return f"Next: {one.upcoming[0].text}, {format_relative(one.upcoming[0].at)}."
 
 
@@ -341,11 +296,20 @@ def _listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-def _json_object(text: str) -> dict[str, Any]:
-    try:
-        value = parse_untrusted_json(text)
-    except UntrustedJSONError as error:
-        raise CommandError(f"--arguments cannot be read: {error}", USAGE) from None
-    if not isinstance(value, dict):
-        raise CommandError('--arguments takes a JSON object, such as \'{"url": "..."}\'.', USAGE)
-    return value
+def _next(one: ScheduleSummaryOut) -> str:
+    if one.next_at is None:
+        return "-"
+    return f"{format_time(one.next_at, one.time_zone)}, {format_relative(one.next_at)}"
+
+
+SCHEDULES: Final = Table[ScheduleSummaryOut](
+    {
+        "SCHEDULE": lambda one: one_line(one.name, NAME_WIDTH),
+        "AGENT": lambda one: one.agent,
+        "NEXT": _next,
+        "LAST": lambda one: _standing(one.last) if one.last else "-",
+        "STATE": _state,
+        "WHEN": lambda one: one.description,
+    },
+    STYLES,
+)

@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 
 def wanted(environment: Environment) -> list[ServiceName]:
-    """The services that Heartbit has to run itself, because no URL names others."""
+    """Return the services that Heartbit has to run itself, because no URL names others."""
     return [name for name in SERVICES if name in environment.embedded]
 
 
@@ -35,7 +35,7 @@ def kept(environment: Environment) -> Iterator[None]:
 
     Their supervisor revives a server that died; this revives the supervisor. It has ended when
     this returns, so that nothing is started again that the caller then stops; but for a server
-    that does not answer nobody waits longer than a moment.
+    that does not answer, the wait is a moment at most.
     """
     if not environment.embedded:
         yield
@@ -59,12 +59,12 @@ def _keep(environment: Environment, over: threading.Event) -> None:
 
 
 def running(state: StateDirectory) -> list[str]:
-    """The embedded services that run now."""
+    """Return the embedded services that run now."""
     return [name for name, status in client.status(state).services.items() if status.pid]
 
 
 def in_use(state: StateDirectory) -> bool:
-    """Whether a process uses the services; the caller counts until it called `release`."""
+    """Return True if a process uses the services; the caller counts until it called `release`."""
     try:
         lock = locks.acquire(state.users_lock)
     except OSError:

@@ -13,7 +13,7 @@ PREFIXES: Final = (13, 18)  # characters of an id that people are told, if they 
 
 
 def short_id(run_id: UUID) -> str:
-    """The beginning of a run's id that names it alone."""
+    """Return the beginning of a run's id that names it alone."""
     text = str(run_id)
     for length in PREFIXES:
         digits = text[:length].replace("-", "")

@@ -47,10 +47,10 @@ STOP_SECONDS: Final = 5.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What `heartbit run` was asked.
+    """Options of `heartbit run`.
 
     Attributes:
-        agent: Empty: the orchestrator, or whom the configuration file asks first.
+        agent: Empty: the orchestrator, or the configuration file's first agent.
         file: The configuration file whose team is meant; None: the admin's agents.
         approve: Every tool call waits for a person.
     """
@@ -92,12 +92,12 @@ def run(request: Request, *, as_json: bool, plain: bool) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Stay:
-    """How the execution of a local run in this process ended.
+    """End of the execution of a local run in this process.
 
     Attributes:
         run_id: The run.
         signal: What made the process leave before the run's end; None: nothing.
-        waits: True when it left because only a person can go on, and nobody can be asked here.
+        waits: True if it left because the run waits for a person, without a terminal.
     """
 
     run_id: UUID
@@ -113,14 +113,14 @@ def stay_here(
     plain: bool,
     leaves: bool = False,
 ) -> int:
-    """Execute the local run that `start` gives, show it to its end and print how it ended.
+    """Execute the local run that `start` gives, show it to its end and print its end.
 
     Args:
         workspace: Where.
         start: Makes the run, or names it.
         as_json: Print the machine form of the run, and no progress.
         plain: Write progress as lines.
-        leaves: Leave when the run can only wait for a person, and nobody can be asked here.
+        leaves: Leave when the run can only wait for a person, and there is no terminal.
     """
     display = Display() if as_json else progress(plain_lines=plain)
 

@@ -1,4 +1,4 @@
-"""What every command that needs the installation does first, with a word to the person waiting."""
+"""First steps of every command that needs the installation, with a note to the person waiting."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def ensure_ready(*modules: str, model: str | None = None) -> Admin | None:
 
 
 def is_local(model: str) -> bool:
-    """Whether the built-in model would be asked.
+    """Return True if the built-in model would be asked.
 
     Raises:
         ConfigurationError: The environment names a provider that does not exist.

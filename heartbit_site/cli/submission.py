@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubmitOptions:
-    """What `heartbit submit` was asked.
+    """Options of `heartbit submit`.
 
     Attributes:
-        agent: Empty: the orchestrator, or whom the configuration file asks first.
+        agent: Empty: the orchestrator, or the configuration file's first agent.
         payload: The task's long form, or the name of a file that holds it.
         file: The configuration file whose team is meant; None: the installation's agents.
         approve: Every tool call waits for a person.

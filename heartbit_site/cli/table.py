@@ -1,39 +1,110 @@
-"""Rows of text as a table. Pure but for the console it is printed on."""
+"""Results of commands: a view as JSON, as a sentence, as a table, or as a list of facts.
+
+Usage::
+
+    KEYS = Table[KeyOut]({"KEY": lambda key: key.prefix, "STATE": lambda key: key.state}, STYLES)
+    print_list(everything, KEYS.of(everything.keys), none="No keys yet.", as_json=as_json)
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from heartbit_site.base.terminal_text import clean
+from heartbit_site.cli.errors import OK
+from heartbit_site.cli.output import one_line, write, write_view
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from pydantic import BaseModel
+
+Row = TypeVar("Row")
 
 
-def print_table(
-    head: Sequence[str], rows: Sequence[Sequence[str]], *, styles: Mapping[str, str] | None = None
-) -> None:
-    """Print aligned columns; the last one is as long as it gets, or as the terminal is wide.
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Rows of text below their titles.
 
-    Args:
+    Attributes:
         head: The columns' titles.
-        rows: One text a column; what steers a terminal is removed.
+        rows: One text for each column.
         styles: How a cell with exactly this text is drawn.
     """
-    rows = [[clean(cell).replace("\n", " ") for cell in row] for row in rows]
-    console = Console(highlight=False)
-    widths = [max(cell_len(row[column]) for row in (head, *rows)) for column in range(len(head))]
-    for row in (head, *rows):
-        line = Text(style="dim" if row is head else "")
-        for column, (cell, width) in enumerate(zip(row, widths, strict=True)):
-            last = column == len(head) - 1
-            line.append(cell, style=(styles or {}).get(cell, "") if row is not head else "")
-            line.append("" if last else " " * (width - cell_len(cell) + 2))
-        line.rstrip()
-        if console.is_terminal:
-            line.truncate(console.width, overflow="ellipsis")
-        console.print(line, soft_wrap=True)
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    styles: Mapping[str, str] = field(default_factory=dict)
+
+    def print(self) -> None:
+        """Print aligned columns; the last one is as long as it gets, or as the terminal is wide."""
+        rows = [[one_line(cell) for cell in row] for row in self.rows]
+        console = Console(highlight=False)
+        lines = (self.head, *rows)
+        widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+        for row in lines:
+            line = Text(style="dim" if row is self.head else "")
+            for cell, width in zip(row, widths, strict=True):
+                line.append(cell, style=self.styles.get(cell, "") if row is not self.head else "")
+                line.append(" " * (width - cell_len(cell) + 2))
+            line.rstrip()
+            if console.is_terminal:
+                line.truncate(console.width, overflow="ellipsis")
+            console.print(line, soft_wrap=True)
+
+
+@dataclass(frozen=True)
+class Table(Generic[Row]):
+    """The columns of a kind of row, and the styles of texts in them.
+
+    Attributes:
+        columns: The value that a row has below each title.
+        styles: How a cell with exactly this text is drawn.
+    """
+
+    columns: Mapping[str, Callable[[Row], object]]
+    styles: Mapping[str, str] = field(default_factory=dict)
+
+    def of(self, rows: Iterable[Row]) -> Lines:
+        """Return rows as lines of text."""
+        cells = [[str(cell(row)) for cell in self.columns.values()] for row in rows]
+        return Lines(tuple(self.columns), cells, self.styles)
+
+
+def print_list(view: BaseModel, lines: Lines, *, none: str = "", as_json: bool) -> int:
+    """Print a list as JSON or as a table; return the exit code.
+
+    Args:
+        view: The list as an operation answers it.
+        lines: Its rows.
+        none: The sentence for a list without rows; empty: the titles alone.
+        as_json: Print the view.
+    """
+    if as_json:
+        write_view(view)
+    elif none and not lines.rows:
+        write(none)
+    else:
+        lines.print()
+    return OK
+
+
+def print_done(view: BaseModel, sentence: str, *, as_json: bool) -> int:
+    """Print what a command has done as JSON or as a sentence; return the exit code."""
+    if as_json:
+        write_view(view)
+    else:
+        write(sentence)
+    return OK
+
+
+def print_facts(title: str, facts: Iterable[tuple[str, object]], *, width: int = 12) -> None:
+    """Print a title and, below it, each fact that is not empty, on a line with its name."""
+    write(one_line(title))
+    for name, fact in facts:
+        if fact:
+            write(f"  {name:<{width}} {one_line(str(fact))}")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def team_of(workspace: Workspace, file: Path, agent: str) -> Agent:
-    """The agent to ask: the one named, else the file's first.
+    """Return the agent to ask: the named one, else the file's first.
 
     Where the file says that a provider is, this process looks for it, unless the environment says
     otherwise.

@@ -25,7 +25,7 @@ _LONG: Final = 172_800  # seconds; from then on days are counted
 
 
 def span(text: str, option: str) -> int:
-    """A span in seconds.
+    """Return a span in seconds.
 
     Raises:
         CommandError: It is none.
@@ -41,10 +41,10 @@ def span(text: str, option: str) -> int:
 
 
 def moment(text: str, zone: ZoneInfo, option: str) -> datetime:
-    """A point in time; what says no offset from UTC is meant in the zone.
+    """Return a point in time; without an offset from UTC it is meant in the zone.
 
     Raises:
-        CommandError: It is none, is too far away, or the zone's clocks leap over it.
+        CommandError: It is none, is out of range, or the zone's clocks leap over it.
     """
     try:
         found = datetime.fromisoformat(text)
@@ -63,7 +63,7 @@ def moment(text: str, zone: ZoneInfo, option: str) -> datetime:
 
 
 def time_zone(name: str) -> ZoneInfo:
-    """The time zone of that name.
+    """Return the time zone of that name.
 
     Raises:
         CommandError: There is none here.
@@ -83,6 +83,11 @@ def format_time(time: datetime, zone: str) -> str:
     at = time.astimezone(found or UTC)
     clock = "%H:%M:%S" if at.second else "%H:%M"
     return f"{at:%a %-d %b %Y}, {at:{clock}}{'' if found else ' UTC'}"
+
+
+def local_minute(time: datetime | None) -> str:
+    """Return a time in this machine's zone, to the minute; None is "never"."""
+    return "never" if time is None else f"{time.astimezone():%Y-%m-%d %H:%M}"
 
 
 def format_relative(time: datetime) -> str:

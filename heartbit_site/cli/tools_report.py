@@ -1,112 +1,102 @@
-"""What is said about tools: the list, and one of them. The registry knows; no service is asked."""
+"""Results of `heartbit tools`. This installation's come from the code: no service is needed."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 from heartbit_site.base.effect_text import EFFECT_TEXT
-from heartbit_site.base.errors import NotFoundError
-from heartbit_site.base.toolspec import Effect
+from heartbit_site.base.errors import NotFoundError, Remedy
 from heartbit_site.base.visible_text import readable_json
+from heartbit_site.cli import remote
+from heartbit_site.cli.backend import ServerBackend
 from heartbit_site.cli.errors import OK
 from heartbit_site.cli.escape import visible
-from heartbit_site.cli.output import one_line, seconds, write, write_json
-from heartbit_site.cli.table import print_table
-from tools.registry import closest, definition_hash, registry, resolve
+from heartbit_site.cli.output import one_line, seconds, write, write_view
+from heartbit_site.cli.startup import set_up_django
+from heartbit_site.cli.table import Table, print_list
+from heartbit_site.contract.tools import LIST_TOOLS, ToolOut, ToolsOut
+from heartbit_site.environment import read
+from tools.registry import closest, resolve
 
-if TYPE_CHECKING:
-    from heartbit_site.base.toolspec import ToolSpec
-
-COLUMNS: Final = ("TOOL", "EFFECT", "APPROVAL", "FROM", "NEEDS", "TAGS", "")
+DESCRIPTION_WIDTH: Final = 200
 
 
 class ToolNotFoundError(NotFoundError):
     """No tool has that name."""
 
 
-def list_tools(*, as_json: bool) -> int:
-    """Every tool that agents can be given, one a line."""
-    specs = [registry[name] for name in sorted(registry)]
-    if as_json:
-        write_json({"tools": [_row(spec) for spec in specs]})
-        return OK
-    print_table(COLUMNS, [_cells(spec) for spec in specs])
-    return OK
+def list_tools(url: str | None, *, as_json: bool) -> int:
+    """Print the tools that agents can be given."""
+    found = _tools(url)
+    return print_list(found, TOOLS.of(found.tools), as_json=as_json)
 
 
-def show_tool(name: str, *, as_json: bool) -> int:
-    """One tool with its schema.
+def show_tool(url: str | None, name: str, *, as_json: bool) -> int:
+    """Print one tool with its schema.
 
     Raises:
-        ToolNotFoundError: There is none of that name.
+        ToolNotFoundError: There is no tool of that name.
     """
-    spec = resolve(registry, name)
-    if spec is None:
-        near = closest(name, registry)
-        hint = f"did you mean {near[0]}?" if near else "`heartbit tools` lists them."
-        raise ToolNotFoundError(f"There is no tool named {name!r}: {hint}")
-    shown = {**_row(spec), "parameters": dict(spec.parameters)}
+    by_name = {tool.name: tool for tool in _tools(url).tools}
+    tool = resolve(by_name, name)
+    if tool is None:
+        near = closest(name, by_name)
+        hint = f": did you mean {near[0]}?" if near else "."
+        remedy = None if near else Remedy("tools.list_tools")
+        raise ToolNotFoundError(f"There is no tool named {name!r}{hint}", remedy=remedy)
     if as_json:
-        write_json(shown)
+        write_view(tool)
         return OK
     facts = (
-        ("effect", f"{spec.effect}: {EFFECT_TEXT[spec.effect]}"),
-        ("approval", _asked_by(spec)),
-        ("limit", seconds(spec.timeout_seconds)),
-        ("from", visible(shown["from"])),
-        ("needs", ", ".join(map(visible, spec.credentials)) or "no credentials"),
-        ("tags", ", ".join(map(visible, spec.tags)) or "none"),
+        ("effect", f"{tool.effect}: {EFFECT_TEXT.get(tool.effect, '')}"),
+        ("approval", _asked_by(tool)),
+        ("limit", "unknown" if tool.timeout_seconds is None else seconds(tool.timeout_seconds)),
+        ("from", visible(tool.source)),
+        ("needs", ", ".join(map(visible, tool.credentials)) or "no credentials"),
+        ("tags", ", ".join(map(visible, tool.tags)) or "none"),
     )
-    write(spec.name)
+    write(visible(tool.name))
     for title, text in facts:
         write(f"  {title:<9} {text}")
-    write(f"\n{visible_lines(spec.description)}\n\n{readable_json(shown['parameters'])}")
+    write(f"\n{visible_lines(tool.description)}\n\n{readable_json(tool.parameters)}")
     return OK
 
 
 def visible_lines(text: str) -> str:
-    """A text of several lines without anything hidden in it."""
+    """Return a text of several lines with everything hidden in it made visible."""
     return "\n".join(visible(line) for line in text.splitlines())
 
 
-def _row(spec: ToolSpec) -> dict[str, Any]:
-    return {
-        "tool": spec.name,
-        "description": spec.description,
-        "effect": spec.effect.value,
-        "asked_for_effects": spec.effect is not Effect.PURE,
-        "timeout_seconds": spec.timeout_seconds,
-        "tags": list(spec.tags),
-        "credentials": list(spec.credentials),
-        "from": _source(spec),
-        "hash": definition_hash(spec),
-    }
+def _tools(url: str | None) -> ToolsOut:
+    server = remote.server(url)
+    if server is not None:
+        return ServerBackend(server).every(LIST_TOOLS)
+    set_up_django(read())
+    from heartbit_site.operations.tools import installed_tools  # noqa: PLC0415  needs Django
+
+    return installed_tools()
 
 
-def _source(spec: ToolSpec) -> str:
-    """Where it comes from: its module, or the package that brought it."""
-    return spec.source or str(getattr(spec.function, "__module__", ""))
-
-
-def _approval(spec: ToolSpec) -> str:
-    if spec.answer_parameter is not None:
+def _approval(tool: ToolOut) -> str:
+    if tool.answered_by_person:
         return "answered"
-    return "not asked" if spec.effect is Effect.PURE else "asked"
+    return "not asked" if tool.effect == "pure" else "asked"
 
 
-def _asked_by(spec: ToolSpec) -> str:
-    if spec.answer_parameter is not None:
+def _asked_by(tool: ToolOut) -> str:
+    if tool.answered_by_person:
         return "a person answers each call"
-    return f"{_approval(spec)} by agents that ask for effects"
+    return f"{_approval(tool)} by agents that ask for effects"
 
 
-def _cells(spec: ToolSpec) -> tuple[str, ...]:
-    return (
-        spec.name,
-        spec.effect.value,
-        _approval(spec),
-        visible(_source(spec)),
-        visible(",".join(spec.credentials)),
-        ",".join(spec.tags),
-        one_line(spec.description.partition("\n")[0], 200),
-    )
+TOOLS: Final = Table[ToolOut](
+    {
+        "TOOL": lambda tool: tool.name,
+        "EFFECT": lambda tool: tool.effect,
+        "APPROVAL": _approval,
+        "FROM": lambda tool: visible(tool.source),
+        "NEEDS": lambda tool: visible(",".join(tool.credentials)),
+        "TAGS": lambda tool: ",".join(tool.tags),
+        "": lambda tool: one_line(tool.description.partition("\n")[0], DESCRIPTION_WIDTH),
+    }
+)

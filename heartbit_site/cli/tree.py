@@ -24,11 +24,11 @@ class Tree(tree_view.TreeView):
         return next(iter(self.runs.values()), None)
 
     def children(self, run_id: UUID) -> list[RunView]:
-        """The runs that a run has delegated to, oldest first."""
+        """Return the runs that a run has delegated to, oldest first."""
         return [run for run in self.runs.values() if run.parent_id == run_id]
 
     def walk(self) -> Iterator[tuple[tuple[bool, ...], RunView]]:
-        """Every run below its parent. With it, for each level, whether it is the last there."""
+        """Yield every run below its parent, with True for each level where it is the last."""
         if self.root is not None:
             yield from self._walk(self.root, ())
 

@@ -10,33 +10,35 @@ from heartbit_site.cli.backend import backend_for
 from heartbit_site.cli.errors import OK
 from heartbit_site.cli.output import note, one_line, write, write_view
 from heartbit_site.cli.question import margined
-from heartbit_site.cli.table import print_table
+from heartbit_site.cli.table import Table, print_list
+from heartbit_site.cli.times import local_minute
 from heartbit_site.contract import versions as contract
+from heartbit_site.contract.versions import VersionOut
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from heartbit_site.contract.versions import (
-        DiffOut,
-        FieldChangeOut,
-        PartChangeOut,
-        VersionOut,
-        VersionsOut,
-    )
+    from heartbit_site.contract.versions import DiffOut, FieldChangeOut, PartChangeOut
 
-COLUMNS: Final = ("VERSION", "PUBLISHED", "RUNS", "HASH", "")
 WIDEST: Final = 110
-HASH: Final = 12
+HASH: Final = 12  # characters of a hash
+VERSIONS: Final = Table[VersionOut](
+    {
+        "VERSION": lambda version: version.number,
+        "PUBLISHED": lambda version: local_minute(version.created_at),
+        "RUNS": lambda version: version.runs,
+        "HASH": lambda version: version.hash[:HASH],
+        "": lambda version: "current" if version.current else "",
+    },
+    {"current": "green"},
+)
 
 
 def list_all(url: str | None, agent: str, *, as_json: bool) -> int:
     """Print an agent's versions, one a line, the newest first."""
     found = backend_for(url).every(contract.LIST_VERSIONS, name=agent)
-    if as_json:
-        write_view(found)
-    else:
-        _print_versions(found)
-    return OK
+    none = f"The agent {one_line(found.agent)} was never published."
+    return print_list(found, VERSIONS.of(found.versions), none=none, as_json=as_json)
 
 
 def compare(
@@ -62,24 +64,6 @@ def roll_back(url: str | None, agent: str, number: int, *, force: bool, as_json:
     if done.differs:
         note(f"Not as in v{done.requested_version}: {done.differs}.")
     return OK
-
-
-def _print_versions(found: VersionsOut) -> None:
-    if found.versions:
-        rows = [_cells(version) for version in found.versions]
-        print_table(COLUMNS, rows, styles={"current": "green"})
-    else:
-        write(f"The agent {one_line(found.agent)} was never published.")
-
-
-def _cells(version: VersionOut) -> tuple[str, ...]:
-    return (
-        str(version.number),
-        f"{version.created_at.astimezone():%Y-%m-%d %H:%M}",
-        str(version.runs),
-        version.hash[:HASH],
-        "current" if version.current else "",
-    )
 
 
 def _print_diff(diff: DiffOut) -> None:

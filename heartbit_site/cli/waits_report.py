@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 from heartbit_site.cli.backend import backend_for, checked
-from heartbit_site.cli.errors import OK, USAGE, CommandError
-from heartbit_site.cli.output import one_line, write, write_view
-from heartbit_site.cli.table import print_table
-from heartbit_site.contract.waits import ANSWER_WAIT, LIST_WAITS, AnswerIn
+from heartbit_site.cli.errors import USAGE, CommandError
+from heartbit_site.cli.output import one_line
+from heartbit_site.cli.run_names import SHORT_ID
+from heartbit_site.cli.table import Table, print_done, print_list
+from heartbit_site.contract.waits import ANSWER_WAIT, LIST_WAITS, AnswerIn, WaitOut
 
-if TYPE_CHECKING:
-    from heartbit_site.contract.waits import WaitOut
-
-COLUMNS: Final = ("RUN", "WAIT", "FOR", "AGENT", "TOOL")
-SHORT_ID: Final = 18  # of a run's: its milliseconds and what tells their runs apart
+WAITS: Final = Table[WaitOut](
+    {
+        "RUN": lambda wait: wait.run_id[:SHORT_ID],
+        "WAIT": lambda wait: wait.key,
+        "FOR": lambda wait: wait.label,
+        "AGENT": lambda wait: wait.agent,
+        "TOOL": lambda wait: wait.tool,
+    }
+)
 
 
 def list_all(url: str | None, run: str | None, *, as_json: bool) -> int:
     """List what waits for an answer, of one run or of all."""
     found = backend_for(url).every(LIST_WAITS, run=run)
-    if as_json:
-        write_view(found)
-    elif not found.waits:
-        write("Nothing waits for an answer.")
-    else:
-        print_table(COLUMNS, [_cells(wait) for wait in found.waits])
-    return OK
+    none = "Nothing waits for an answer."
+    return print_list(found, WAITS.of(found.waits), none=none, as_json=as_json)
 
 
 def answer(url: str | None, run: str, text: str, key: str, *, as_json: bool) -> int:
@@ -50,13 +50,5 @@ def answer(url: str | None, run: str, text: str, key: str, *, as_json: bool) -> 
     wait = found[0]
     body = checked(AnswerIn, {"answer": value})
     answered = backend.call(ANSWER_WAIT, body, run_id=wait.run_id, key=wait.key)
-    if as_json:
-        write_view(answered)
-    else:
-        write(f"Answered: {one_line(wait.label)} of {one_line(wait.agent)}.")
-    return OK
-
-
-def _cells(wait: WaitOut) -> tuple[str, ...]:
-    tool = one_line(wait.tool)
-    return (wait.run_id[:SHORT_ID], one_line(wait.key), one_line(wait.label), wait.agent, tool)
+    sentence = f"Answered: {one_line(wait.label)} of {one_line(wait.agent)}."
+    return print_done(answered, sentence, as_json=as_json)

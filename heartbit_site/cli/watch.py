@@ -56,7 +56,7 @@ async def watch(
 async def _follow(
     root_id: UUID, source: LiveSubscriber, display: Display, attendant: ApprovalWatcher | None
 ) -> None:
-    """The display's fold takes an event once, so after a lost connection it begins again."""
+    """Follow a run; after a lost connection from the start, since the fold takes an event once."""
     lost_at: float | None = None
     while True:
         try:

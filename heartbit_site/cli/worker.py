@@ -25,7 +25,7 @@ QUEUE_NAME: Final = re.compile(r"[a-z][a-z0-9_.-]*")
 
 
 def serve(*, concurrency: int, queues: str, loglevel: str, health: tuple[str, int] | None) -> int:
-    """Work until told to stop; `health`: where health checks are answered meanwhile."""
+    """Work until asked to stop; `health`: address that answers health checks meanwhile."""
     names = [name.strip() for name in queues.split(",") if name.strip()]
     wrong = [name for name in names if not QUEUE_NAME.fullmatch(name)]
     if wrong or not names:

@@ -1,4 +1,4 @@
-"""What can be asked of Heartbit or done with it: each operation, what it takes and answers.
+"""Operations of Heartbit: the name, input and answer of each.
 
 A noun has a module here with its operations and their pydantic models, and one in
 ``heartbit_site.operations`` with a function for each, of the same name. The REST API, its OpenAPI

@@ -1,4 +1,4 @@
-"""Agents at work: what they are doing, and start, stop and restart of them."""
+"""Activity of agents; start, stop and restart."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class AgentToolsOut(View):
     loaded: list[str]
     changed: list[str] = Field(description="Defined otherwise now: refused until published again.")
     unknown: list[str] = Field(description="No app of the installation has them.")
-    stopped: list[str] = Field(description="Of those loaded: no call of them is run now.")
+    stopped: list[str] = Field(description="Loaded tools that are disabled: no call of them runs.")
 
 
 class AgentQueueOut(View):
@@ -27,18 +27,20 @@ class AgentQueueOut(View):
     queued: int
     running: int
     waiting: int
-    oldest_seconds: Seconds | None = Field(description="Of the queued; null: none could start.")
+    oldest_seconds: Seconds | None = Field(
+        description="Age of the oldest queued run; null: none is queued."
+    )
 
 
 class WorkingRunOut(View):
-    """A run at work."""
+    """A running run."""
 
     id: Id
     worker: str
 
 
 class AgentStatusOut(View):
-    """What an agent is doing."""
+    """An agent's activity."""
 
     name: str = Field(validation_alias=AliasPath("overview", "agent", "name"))
     state: Literal["idle", "busy", "error", "stopped"] = Field(
@@ -59,11 +61,13 @@ class AgentStatusOut(View):
     tools: AgentToolsOut
     queue: AgentQueueOut
     metrics: AgentMetricsOut = Field(validation_alias=AliasPath("overview", "metrics"))
-    problem: str = Field(description="Why its last run failed, when its state is error.")
+    problem: str = Field(
+        description="Reason for the failure of its last run, when its state is error."
+    )
 
 
 class AgentStatusesOut(View):
-    """What the workspace's agents are doing."""
+    """Activity of the workspace's agents."""
 
     agents: list[AgentStatusOut]
     next_cursor: Next

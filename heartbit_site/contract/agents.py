@@ -18,12 +18,14 @@ _AMOUNT = re.compile(r"\d{1,8}(\.\d{1,4})?", re.ASCII)
 
 
 class AgentMetricsOut(View):
-    """What an agent has done so far, as orchestrator and as sub-agent."""
+    """Figures of an agent's runs, as orchestrator and as sub-agent."""
 
     runs: int
     succeeded: int
     failed: int
-    success_rate: float | None = Field(description="Of the runs that ended by themselves.")
+    success_rate: float | None = Field(
+        description="Share of successes among runs that succeeded or failed."
+    )
     average_seconds: float | None
     input_tokens: int
     output_tokens: int
@@ -91,14 +93,14 @@ class AgentIn(AgentSpec):
 
 
 class AgentChangeIn(AgentIn):
-    """What is to be different of an agent; what is left out stays.
+    """Settings of an agent to change; a setting that is left out stays.
 
     `tools` and `team` are given whole: what they do not name goes.
     """
 
     model_config = ConfigDict(json_schema_extra=without_defaults)
 
-    name: Name = Field("", description="Its own: an agent keeps its name.")
+    name: Name = Field("", description="Must be the agent's name: it cannot be changed.")
     description: Description = ""
     system_prompt: FullText = ""
     version: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = Field(
@@ -108,15 +110,17 @@ class AgentChangeIn(AgentIn):
 
 
 LIST_AGENTS = Operation(
-    "agents.list_agents", "GET /agents", AgentsOut, "List agents", READ_AGENTS, rows="agents"
-)
+    "agents.list_agents", "GET /agents", AgentsOut, "List agents", READ_AGENTS, rows="agents",
+    command="`heartbit agents list`",
+)  # fmt: skip
 CREATE_AGENT = Operation(
     "agents.create_agent", "POST /agents", AgentDetailOut, "Create an agent", WRITE_AGENTS,
     body=AgentIn, status=201, other_status=200, errors=(409,),
 )  # fmt: skip
 SHOW_AGENT = Operation(
-    "agents.show_agent", "GET /agents/{name}", AgentDetailOut, "Get an agent", READ_AGENTS
-)
+    "agents.show_agent", "GET /agents/{name}", AgentDetailOut, "Get an agent", READ_AGENTS,
+    command="`heartbit agents show {name}`",
+)  # fmt: skip
 CHANGE_AGENT = Operation(
     "agents.change_agent", "PATCH /agents/{name}", AgentDetailOut, "Change an agent", WRITE_AGENTS,
     body=AgentChangeIn, errors=(409,),

@@ -19,9 +19,9 @@ OfRun = Annotated[
     Word | None,
     Field(description="Only of this run and its sub-agents: its id, or how it begins."),
 ]
-Digest = Annotated[Word | None, Field(description="Of the call, as GET /approvals showed it.")]
+Digest = Annotated[Word | None, Field(description="Digest of the call, from GET /approvals.")]
 Question = Annotated[
-    Word | None, Field(description="Of the call, as GET /uncertain-calls showed it.")
+    Word | None, Field(description="Digest of the call, from GET /uncertain-calls.")
 ]
 
 
@@ -34,13 +34,16 @@ def _later(moment: datetime) -> datetime:
 State = Annotated[
     QuestionStateName,
     Field(
-        description="open: it waits; expired: nobody decided in time; cancelled: its run was; "
+        description="open: it waits; expired: no decision came in time; cancelled: its run was; "
         "closed: it is not asked any more; else what a person decided."
     ),
 ]
 ShownDigest = Annotated[
     str,
-    Field(pattern=r"^[0-9a-f]{64}$", description="Of what was shown: from GET /approvals."),
+    Field(
+        pattern=r"^[0-9a-f]{64}$",
+        description="Digest of the call that was shown, from GET /approvals.",
+    ),
 ]
 
 
@@ -60,7 +63,7 @@ class ShownArgumentOut(View):
 
 
 class HostOut(View):
-    """Where an address among the arguments leads, as the network spells it (punycode)."""
+    """Destination of an address among the arguments, as the network spells it (punycode)."""
 
     argument: str
     host: str
@@ -70,19 +73,19 @@ class CallDisplayOut(View):
     """A call as a person should see it, with nothing hidden."""
 
     tool: list[PieceOut]
-    requested_name: list[PieceOut] = Field(description="What the model called it, if that differs.")
+    requested_name: list[PieceOut] = Field(description="Name that the model used, if it differs.")
     reason: list[PieceOut]
     effect: str
     arguments: list[ShownArgumentOut]
     hosts: list[HostOut]
     hidden_character_count: int = Field(
-        description="How many characters of the arguments are shown as escapes."
+        description="Count of characters of the arguments that are shown as escapes."
     )
     arguments_json: str = Field(
         description="The arguments as JSON that means exactly what is shown."
     )
     is_javascript_safe: bool = Field(
-        description="Whether JavaScript's numbers can hold its numbers."
+        description="True if JavaScript's numbers can hold the numbers."
     )
 
 
@@ -96,8 +99,8 @@ class PendingCallOut(View):
     tool: str
     effect: str
     arguments: dict[str, JsonValue]
-    waiting_since: Time | None = Field(description="When it began to wait.")
-    task: str = Field(description="Of its run: the first 500 characters; the run has all.")
+    waiting_since: Time | None = Field(description="Time at which the call began to wait.")
+    task: str = Field(description="Task of the run: the first 500 characters; the run has all.")
     task_characters: int = Field(description="Length of the whole task.")
     placement: str = Field(validation_alias=AliasPath("run", "home"))
     queue: str = Field(validation_alias=AliasPath("run", "queue"))
@@ -105,9 +108,11 @@ class PendingCallOut(View):
 
 
 class EscalatedOut(View):
-    """That nobody had decided about a call in time."""
+    """Escalation of a call that no one decided in time."""
 
-    group: str = Field(description="Its members may decide as well; empty: whoever may at all.")
+    group: str = Field(
+        description="Group whose members may decide as well; empty: everyone with the right."
+    )
     since: Time
 
 
@@ -117,23 +122,25 @@ class ApprovalOut(PendingCallOut):
     reason: str
     wait_key: str = Field(description="Another one when the call is asked about again.")
     digest: str = Field(description="A decision names it: what runs is what was shown.")
-    expires_at: Time | None = Field(description="When it is refused unless somebody decides.")
-    required_approvals: int = Field(description="How many people have to approve it.")
-    approved_by: list[str] = Field(description="Who has, so far.")
+    expires_at: Time | None = Field(
+        description="Time at which the call is refused without a decision."
+    )
+    required_approvals: int = Field(description="Number of people who must approve the call.")
+    approved_by: list[str] = Field(description="People who have approved the call so far.")
     approver_group: str = Field(
-        description="Only its members may decide; empty: whoever may at all."
+        description="Group whose members alone may decide; empty: everyone with the right."
     )
     escalated: EscalatedOut | None = Field(description="More people may decide by now; null: no.")
     parameters: dict[str, JsonValue] | None = Field(
         description="The JSON Schema of the tool's arguments; null: the tool has changed."
     )
     answer_schema: dict[str, JsonValue] | None = Field(
-        description="It is a question: the JSON Schema of its answer; null: it is none."
+        description="JSON Schema of the answer to a question; null: the call is none."
     )
 
 
 class ApprovalsOut(View):
-    """What waits, the oldest first."""
+    """Calls that wait for a decision, the oldest first."""
 
     calls: list[ApprovalOut]
     next_cursor: Next
@@ -146,7 +153,7 @@ class UncertainCallOut(PendingCallOut):
 
 
 class UncertainCallsOut(View):
-    """What is in doubt, the oldest first."""
+    """Calls of unknown outcome, the oldest first."""
 
     calls: list[UncertainCallOut]
     next_cursor: Next
@@ -169,7 +176,7 @@ class DecidedOut(View):
     verdict: Literal["approved", "edited", "answered", "denied"]
     decided_by: str
     remaining_approvals: int = Field(
-        description="How many people more have to approve it; 0: it is decided."
+        description="Number of people who still must approve; 0: the call is decided."
     )
 
 
@@ -179,23 +186,25 @@ class QuestionStateOut(View):
     run_id: Id
     call_id: str
     state: State
-    by: str = Field(description="Who decided or cancelled; empty: nobody is named.")
-    at: Time | None = Field(description="When; null: it is open, or not known.")
-    reason: str = Field(description="What the decider wrote for the model.")
-    via: str = Field(description="By which way; empty: nobody is named.")
+    by: str = Field(description="Name of the decider or canceller; empty: not recorded.")
+    at: Time | None = Field(
+        description="Time of the decision; null: the call is open, or not recorded."
+    )
+    reason: str = Field(description="The decider's text for the model.")
+    via: str = Field(description="Surface that was used; empty: not recorded.")
 
 
 class DecisionOut(View):
-    """A decision about a call, or an outcome that somebody said."""
+    """A decision about a call, or an outcome that a person gave."""
 
     run_id: Id
     call_id: str
-    wait_key: str = Field(description="Of the question that it ended.")
+    wait_key: str = Field(description="Key of the question that the decision ended.")
     verdict: str
     by: str = Field(validation_alias="decided_by")
     via: str = Field(description="By which way.")
     at: Time
-    reason: str = Field(description="What the decider wrote for the model.")
+    reason: str = Field(description="The decider's text for the model.")
 
 
 class DecisionsOut(View):
@@ -212,12 +221,12 @@ class AlwaysIn(Body):
         description="run: this run and its sub-agents; agent: every run of the agent."
     )
     until: Annotated[Moment, AfterValidator(_later)] | None = Field(
-        None, description="When it ends; null: with the run, or when it is revoked."
+        None, description="End of the permission; null: with the run, or when it is revoked."
     )
 
 
 class DecisionIn(Body):
-    """What a person decided about a call, as it was shown."""
+    """A person's decision about a call, as it was shown."""
 
     digest: ShownDigest
     verdict: Literal["approve", "edit", "answer", "deny"]
@@ -245,7 +254,7 @@ class DecisionIn(Body):
 
 
 class DryRunIn(Body):
-    """Which call to try, as it was shown."""
+    """The call to try, as it was shown."""
 
     digest: ShownDigest
     arguments: dict[str, JsonValue] | None = Field(
@@ -254,7 +263,7 @@ class DryRunIn(Body):
 
 
 class OutcomeIn(Body):
-    """What became of a call of unknown outcome, or is to become of it."""
+    """Outcome of an uncertain call, or how to resolve it."""
 
     outcome: Resolution = Field(
         description="retry: it is made again; confirm: it took effect; skip: it is left."
@@ -271,6 +280,7 @@ class OutcomeIn(Body):
 LIST_APPROVALS = Operation(
     "approvals.list_approvals", "GET /approvals", ApprovalsOut, "List pending approvals",
     READ_WAITING, rows="calls",
+    command="`heartbit approve`",
 )  # fmt: skip
 LIST_UNCERTAIN_CALLS = Operation(
     "approvals.list_uncertain_calls", "GET /uncertain-calls", UncertainCallsOut,

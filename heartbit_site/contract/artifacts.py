@@ -26,12 +26,12 @@ class ArtifactRowOut(View):
         validation_alias=AliasPath("artifact", "language"),
         description="As its author called it; it may be empty.",
     )
-    file: str = Field(description="What it is called when it is fetched.")
+    file: str = Field(description="Name of the file when it is fetched.")
     size: int = Field(description="Bytes, as it is fetched.")
 
 
 class ArtifactsOut(View):
-    """Those of a run and of its sub-agents that have ended, the oldest run's first."""
+    """Artifacts of a run and its ended sub-agents, the oldest run's first."""
 
     artifacts: list[ArtifactRowOut]
     next_cursor: Next

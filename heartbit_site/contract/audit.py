@@ -32,7 +32,7 @@ class EntriesOut(View):
 
 
 class VerifiedOut(View):
-    """Whether the workspace's audit is as it was written."""
+    """Result of a check of the workspace's audit chain."""
 
     valid: bool
     last_number: int = Field(description="Keep it elsewhere: a cut end shows only there.")
@@ -42,10 +42,10 @@ class VerifiedOut(View):
 
 
 class ChainOut(View):
-    """How the audit of a workspace, or of the installation, ends and whether it holds."""
+    """Head of one audit chain, and the result of its check."""
 
     workspace: str | None = Field(
-        description="Its short name; null: the installation's own, or of a deleted workspace."
+        description="Slug of the workspace; null: the installation's, or a deleted one's."
     )
     chain: int = Field(description="The workspace's number; 0: the installation.")
     last_number: int

@@ -19,7 +19,7 @@ class BlackboardRowOut(View):
     )
     value_characters: int = Field(description="Length of the whole: of a text, else of its JSON.")
     updated_at: Time
-    expires_at: Time | None = Field(description="When it is forgotten; null: never.")
+    expires_at: Time | None = Field(description="Time at which it is deleted; null: never.")
 
 
 class BlackboardEntryOut(BlackboardRowOut):
@@ -29,7 +29,7 @@ class BlackboardEntryOut(BlackboardRowOut):
 
 
 class BlackboardOut(View):
-    """What a tree shares now, by key."""
+    """Entries that a tree of runs shares, by key."""
 
     entries: list[BlackboardRowOut]
     next_cursor: Next

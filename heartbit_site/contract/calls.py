@@ -9,19 +9,19 @@ from heartbit_site.contract.operation import READ_RUNS, Operation
 
 
 class CallDecisionOut(View):
-    """What was decided about a call, by whom, and for exactly what."""
+    """A decision about a call: decider, verdict and arguments."""
 
     verdict: str = Field(
         description="approved, edited, answered or denied; retried, done or skipped."
     )
     by: str = Field(validation_alias="decided_by")
-    via: str = Field(
-        description="Where, such as terminal or web; grant: a standing permission did."
-    )
+    via: str = Field(description="Surface, such as terminal or web; grant: a standing permission.")
     reason: str
-    arguments: str | None = Field(description="What somebody wrote and runs instead, as JSON.")
-    digest: str = Field(description="Of what was shown.")
-    runs_digest: str = Field(description="Of what runs; empty: nothing does.")
+    arguments: str | None = Field(
+        description="Arguments that a person wrote and that run instead, as JSON."
+    )
+    digest: str = Field(description="Digest of the shown call.")
+    runs_digest: str = Field(description="Digest of the executed call; empty: none runs.")
     at: Time
     text: str = Field(description="In words, such as `Approved by alice`.")
     grant_id: int | None = Field(
@@ -32,7 +32,7 @@ class CallDecisionOut(View):
 class CallOut(View):
     """A tool call."""
 
-    run_id: Id = Field(description="Its run, maybe of a sub-agent.")
+    run_id: Id = Field(description="The call's run, maybe a sub-agent's.")
     call_id: str
     agent: str = Field(validation_alias=AliasPath("run", "agent"))
     tool: str

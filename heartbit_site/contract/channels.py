@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AliasPath, Field, JsonValue
+from pydantic import Field, JsonValue
 
+from heartbit_site.contract.endpoint import SECRET, EndpointOut
 from heartbit_site.contract.model import Body, Id, Name, Next, Targets, Time, View, Word
 from heartbit_site.contract.operation import MANAGE, Operation
 
@@ -15,8 +16,8 @@ ChannelName = Annotated[Word, Field(min_length=1, max_length=100)]
 MappingOf = Annotated[
     dict[str, JsonValue],
     Field(
-        description="Of a webhook: the texts task, title, conversation and sender, with fields of "
-        "the body such as {ticket.id}, and `only`: fields and the values they must have."
+        description="Templates of a webhook: the texts task, title, conversation and sender, with "
+        "fields of the body such as {ticket.id}, and `only`: fields and the values they must have."
     ),
 ]
 Senders = Annotated[
@@ -38,21 +39,19 @@ class MailboxOut(View):
     user: str = Field(validation_alias="imap_user")
     folder: str = Field(validation_alias="imap_folder")
     last_polled_at: Time | None = Field(
-        validation_alias="looked_at", description="When it was last read; null: never."
+        validation_alias="looked_at", description="Time of the last poll; null: never."
     )
     last_error: str = Field(
-        validation_alias="trouble", description="Why it could not be read then; empty: it could."
+        validation_alias="trouble", description="Error of the last poll; empty: it succeeded."
     )
 
 
-class ChannelOut(View):
+class ChannelOut(EndpointOut):
     """A way in, without its secret."""
 
-    id: int = Field(validation_alias="pk")
-    name: str
+    url: str = Field(description="Address that signed messages are posted to.")
     kind: Kind
     agent: str
-    enabled: bool
     require_approval: bool = Field(validation_alias="approve")
     hourly_limit: int
     deliver: list[dict[str, JsonValue]]
@@ -60,22 +59,12 @@ class ChannelOut(View):
     senders: list[str]
     reply: bool
     mailbox: MailboxOut | None
-    url: str = Field(description="Where signed messages are posted to.")
-    created_by: str | None = Field(
-        None,
-        validation_alias=AliasPath("made_by", "username"),
-        description="Null: a key that a command made.",
-    )
-    created_at: Time
-    previous_secret_expires_at: Time | None = Field(
-        validation_alias="former_until", description="Until then both secrets are good."
-    )
 
 
 class NewChannelOut(ChannelOut):
     """A channel whose secret was made just now."""
 
-    secret: str = Field(description="whsec_...; shown only this once.")
+    secret: str = SECRET
 
 
 class ChannelsOut(View):
@@ -94,26 +83,29 @@ class InboundOut(View):
     sender: str
     title: str
     status: Literal["accepted", "refused"]
-    reason: str = Field(description="Why it was refused.")
-    run_id: Id | None = Field(description="What answers it; it may be archived by now.")
+    reason: str = Field(description="Reason for the refusal.")
+    run_id: Id | None = Field(
+        description="Run that answers the message; it may be archived by now."
+    )
     conversation_id: Id | None
     received_at: Time
 
 
 class InboundsOut(View):
-    """What came in within 90 days, the newest first."""
+    """Messages received within 90 days, the newest first."""
 
     messages: list[InboundOut]
     next_cursor: Next
 
 
 class InboundReceiptOut(View):
-    """What became of a message."""
+    """Receipt for a message."""
 
-    run_id: Id | None = Field(description="What answers it; null: nobody does.")
+    run_id: Id | None = Field(description="Run that answers the message; null: none does.")
     conversation_id: Id | None
     duplicate: bool = Field(
-        validation_alias="is_duplicate", description="It came before, and nothing was done now."
+        validation_alias="is_duplicate",
+        description="True if the message had been received before: nothing was done now.",
     )
 
 
@@ -131,7 +123,7 @@ class MailboxIn(Body):
 class ChannelIn(Body):
     """A way in: what arrives is a task for an agent."""
 
-    name: ChannelName = Field(description="What comes in there, such as support mailbox.")
+    name: ChannelName = Field(description="Purpose of the channel, such as support mailbox.")
     kind: Kind
     agent: Name
     enabled: bool = True
@@ -145,7 +137,7 @@ class ChannelIn(Body):
 
 
 class ChannelChangeIn(Body):
-    """What is to be different; what is left out stays."""
+    """Settings to change; a setting that is left out stays."""
 
     name: ChannelName | None = None
     agent: Name | None = None
@@ -162,6 +154,7 @@ class ChannelChangeIn(Body):
 LIST_CHANNELS = Operation(
     "channels.list_channels", "GET /channels", ChannelsOut, "List channels", MANAGE,
     rows="channels",
+    command="`heartbit channels list`",
 )  # fmt: skip
 CREATE_CHANNEL = Operation(
     "channels.create_channel", "POST /channels", NewChannelOut, "Create a channel", MANAGE,

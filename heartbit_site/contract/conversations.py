@@ -38,11 +38,13 @@ class ConversationOut(View):
 class ConversationRowOut(ConversationOut):
     """A conversation in a list."""
 
-    heading: str = Field(description="Its title, or else the beginning of its first message.")
-    active_at: Time = Field(description="When something was last said; when it began, if nothing.")
+    heading: str = Field(description="Title, or else the beginning of the first message.")
+    active_at: Time = Field(
+        description="Time of the last message; of the creation, if there is none."
+    )
     status: Status | None = Field(
         validation_alias="last_status",
-        description="Of the last message's run; null: nothing was said.",
+        description="Status of the last message's run; null: no message yet.",
     )
 
 
@@ -58,16 +60,16 @@ class ChildRunOut(View):
 
     id: Id = Field(validation_alias="pk")
     agent: str
-    task: str = Field(description="Its beginning.")
+    task: str = Field(description="Beginning of the task.")
     status: Status
 
 
 class TextStepOut(View):
-    """What the agent said on the way to its answer."""
+    """Text of the agent on the way to its answer."""
 
     kind: Literal["text"]
     text: str
-    html: str = Field(description="The same Markdown as sanitised HTML.")
+    html: str = Field(description="The Markdown as sanitised HTML.")
 
 
 class CallStepOut(View):
@@ -84,7 +86,7 @@ class CallStepOut(View):
 
 
 class SteerStepOut(View):
-    """What a person said while the agent worked."""
+    """A person's message to the running agent."""
 
     kind: Literal["steer"]
     text: str
@@ -101,13 +103,13 @@ class MessageOut(View):
     run_id: Id = Field(validation_alias="pk")
     status: Status
     waits_for_previous: bool = Field(
-        validation_alias="held", description="It starts when the run before it has ended."
+        validation_alias="held", description="True until the run before it has ended."
     )
-    text: str = Field(validation_alias="task", description="What was said.")
-    started_by: str = Field(description="Who said it; empty: nobody is named.")
+    text: str = Field(validation_alias="task", description="Text of the message.")
+    started_by: str = Field(description="Name of the author; empty: not recorded.")
     created_at: Time
     finished_at: Time | None
-    steps: list[StepOut] = Field(description="What happened before the answer, in its order.")
+    steps: list[StepOut] = Field(description="Steps before the answer, in order.")
     answer: str | None = Field(
         validation_alias="output",
         description="Null: none yet; of a run that failed what there was.",
@@ -130,32 +132,32 @@ class ThreadOut(ConversationRowOut):
 
 
 class PostedOut(View):
-    """What became of a message."""
+    """Outcome of a posted message."""
 
     run_id: Id
     outcome: Literal["started", "queued", "steered"] = Field(
-        description="started: now; queued: after the run before it; steered: that run was told."
+        description="started: now; queued: after the run before it; steered: sent to that run."
     )
 
 
 class ConversationIn(Body):
     """A thread with an agent."""
 
-    agent: Name = Field("orchestrator", description="Who answers.")
+    agent: Name = Field("orchestrator", description="Agent that answers.")
     title: Word = ""
     busy_policy: BusyPolicy = Field(
-        "queue", description="What becomes of a message while the last one is still worked on."
+        "queue", description="Handling of a message while the last one is still running."
     )
 
 
 class ConversationChangeIn(Body):
-    """What is to be different; what is left out stays."""
+    """Settings to change; a setting that is left out stays."""
 
     title: Word | None = Field(
         None, description="Empty: it is called by the beginning of its first message."
     )
     busy_policy: BusyPolicy | None = Field(
-        None, description="What becomes of a message while the last one is still worked on."
+        None, description="Handling of a message while the last one is still running."
     )
 
     @model_validator(mode="after")

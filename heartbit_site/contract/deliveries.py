@@ -1,4 +1,4 @@
-"""Deliveries: results on their way to somebody."""
+"""Deliveries of results."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Status = Literal["pending", "delivered", "failed"]
 
 
 class ResultDeliveryOut(View):
-    """A result on its way to somebody, and how far it has got."""
+    """A result on its way to its recipients, with its progress."""
 
     id: int = Field(validation_alias="pk")
-    run_id: Id = Field(description="It may be archived by now.")
+    run_id: Id = Field(description="Run of the result; it may be archived by now.")
     kind: Literal["email", "webhook", "artifact"]
     target: dict[str, JsonValue] = Field(description="As it was ordered.")
     recipient: str = Field(description="The target in words, such as `ann@example.org`.")
@@ -24,16 +24,16 @@ class ResultDeliveryOut(View):
     attempts: int
     addresses: dict[str, str] = Field(
         validation_alias="settled",
-        description="Of a mail, those that are done with: empty, the mail server took it; else why "
+        description="Finished addresses of a mail: empty, the mail server took it; else why "
         "it never will.",
     )
     message_id: str = Field(
         description="A mail's Message-ID, or the webhook-id; the same at each attempt.",
     )
-    error: str = Field(description="Why it has not arrived.")
+    error: str = Field(description="Reason why it has not arrived.")
     next_at: Time | None = Field(
         validation_alias="due_at",
-        description="When it is tried next, once the run has ended; null: never.",
+        description="Time of the next attempt, once the run has ended; null: never.",
     )
     created_at: Time
     delivered_at: Time | None
@@ -49,6 +49,7 @@ class ResultDeliveriesOut(View):
 LIST_DELIVERIES = Operation(
     "deliveries.list_deliveries", "GET /deliveries", ResultDeliveriesOut, "List deliveries",
     READ_RUNS, rows="deliveries",
+    command="`heartbit deliveries`",
 )  # fmt: skip
 REDELIVER_RESULT = Operation(
     "deliveries.redeliver_result", "POST /deliveries/{delivery}/redeliver", ResultDeliveryOut,

@@ -1,4 +1,4 @@
-"""What a dry run answers; the fields are those of ``agents.dry_runs.changes``."""
+"""Result of a dry run; the fields are those of ``agents.dry_runs.changes``."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from heartbit_site.contract.model import View
 class CellOut(View):
     """A column's value."""
 
-    text: str | None = Field(description="Its beginning; null: it is NULL, or hidden.")
-    more: int = Field(description="How many characters are left out.")
+    text: str | None = Field(description="Beginning of the value; null: it is NULL, or hidden.")
+    more: int = Field(description="Count of characters left out.")
     hidden: bool = Field(description="The column is called like a secret.")
 
 
@@ -25,7 +25,7 @@ class KeyPartOut(View):
 
 
 class ColumnChangeOut(View):
-    """What becomes of a column; null: there is no such row before, or after."""
+    """Change of a column; null: there is no such row before, or after."""
 
     column: str
     old: CellOut | None
@@ -33,7 +33,7 @@ class ColumnChangeOut(View):
 
 
 class RowChangeOut(View):
-    """What becomes of a row."""
+    """Change of a row."""
 
     kind: Literal["inserted", "updated", "deleted"]
     key: list[KeyPartOut]
@@ -41,21 +41,25 @@ class RowChangeOut(View):
 
 
 class TableChangeOut(View):
-    """What becomes of a table."""
+    """Changes of a table."""
 
     table: str
     rows: list[RowChangeOut] = Field(description="At most 50.")
-    more: int = Field(description="How many changed rows are not shown.")
-    note: str = Field(description="Why no rows are shown, as a sentence; empty: they are.")
+    more: int = Field(description="Count of changed rows that are not shown.")
+    note: str = Field(
+        description="Reason for showing no rows, as a sentence; empty: they are shown."
+    )
 
 
 class DryRunOut(View):
-    """What a call did in a transaction that was undone."""
+    """Changes made by a call in a transaction that was rolled back."""
 
     tool: str
-    arguments: dict[str, JsonValue] = Field(description="What it ran with.")
+    arguments: dict[str, JsonValue] = Field(description="Arguments of the call.")
     status: str = Field(description="ok; error: the tool failed, and would change nothing.")
-    result: str = Field(description="What the model would be told, or its beginning.")
-    refused: str = Field(description="Why the database would not keep it; empty: it would.")
+    result: str = Field(description="Result for the model, or its beginning.")
+    refused: str = Field(
+        description="Reason why the database would reject it; empty: it would not."
+    )
     tables: list[TableChangeOut] = Field(description="At most 20.")
-    more_tables: int = Field(description="How many changed tables are not shown.")
+    more_tables: int = Field(description="Count of changed tables that are not shown.")

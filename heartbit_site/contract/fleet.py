@@ -16,7 +16,7 @@ class FleetRunOut(View):
 
     id: Id
     agent: str
-    workspace: str = Field(description="Its slug.")
+    workspace: str = Field(description="Slug of the workspace.")
 
 
 class WorkerOut(View):
@@ -28,7 +28,7 @@ class WorkerOut(View):
         description="stale: silent for longer than its lease; leaving: it was asked to."
     )
     requested_action: str = Field(
-        validation_alias="wanted", description="What it was asked: stop, restart or nothing."
+        validation_alias="wanted", description="Requested action: stop, restart or none."
     )
     uptime_seconds: Seconds
     heartbeat_age_seconds: Seconds = Field(
@@ -37,7 +37,7 @@ class WorkerOut(View):
     slots: int = Field(description="Runs it holds at most.")
     slots_used: int = Field(validation_alias="used", description="Runs it holds.")
     queues: list[str] = Field(
-        description="What it serves; none: it tries one suspicious run alone, and leaves."
+        description="Queues that it consumes; none: it tries one suspicious run alone, and leaves."
     )
     runs: list[FleetRunOut] = Field(description="The first twenty of those it holds.")
 
@@ -51,16 +51,16 @@ class QueueOut(View):
         validation_alias="parked", description="Runs held back: a stop, or the pause."
     )
     running: int
-    oldest_seconds: Seconds = Field(description="How long the first of them has waited.")
+    oldest_seconds: Seconds = Field(description="Age of the oldest queued run.")
     has_workers: bool = Field(
-        validation_alias="served", description="Whether a living worker serves it."
+        validation_alias="served", description="True if a living worker consumes it."
     )
-    workers: int = Field(description="How many living workers serve it.")
+    workers: int = Field(description="Count of living workers that consume it.")
     paused: bool = Field(description="Nothing is claimed from it.")
 
 
 class FleetTotalsOut(View):
-    """Of the workers that live."""
+    """Totals of the living workers."""
 
     workers: int = Field(validation_alias="alive")
     slots: int
@@ -74,12 +74,12 @@ class FleetOut(View):
     workers: list[WorkerOut]
     queues: list[QueueOut]
     totals: FleetTotalsOut
-    pauses: list[PauseOut] = Field(description="What is held back, the first first.")
+    pauses: list[PauseOut] = Field(description="Pauses and stops, the first first.")
     problems: list[str] = Field(description="One sentence for each thing to look at.")
 
 
 class WorkerActionOut(View):
-    """What a worker was asked."""
+    """The action requested of a worker."""
 
     id: int
     requested_action: Literal["stop", "restart"]

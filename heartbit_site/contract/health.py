@@ -1,4 +1,4 @@
-"""Whether the server can work."""
+"""Health of the server."""
 
 from __future__ import annotations
 

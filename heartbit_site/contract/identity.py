@@ -1,4 +1,4 @@
-"""Who asks, and the workspaces that they belong to."""
+"""The caller and their workspaces."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from heartbit_site.contract.operation import MEMBER, Operation
 
 
 class WorkspaceOut(View):
-    """A workspace, and what whoever asks may do there."""
+    """A workspace, and the caller's rights there."""
 
     slug: str
     name: str
@@ -19,14 +19,14 @@ class WorkspaceOut(View):
 
 
 class WorkspacesOut(View):
-    """Those that whoever asks belongs to, by short name."""
+    """The caller's workspaces, by slug."""
 
     workspaces: list[WorkspaceOut]
     next_cursor: Next
 
 
 class MeOut(View):
-    """Whoever asks, in their workspace."""
+    """The caller, in their workspace."""
 
     name: str = Field(description="As decisions, journals and the audit name them.")
     username: str | None = Field(description="Null: a key that a command made.")

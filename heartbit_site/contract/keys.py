@@ -54,19 +54,24 @@ class KeysOut(View):
 
 
 class KeyIn(Body):
-    """A key for a program; it may never do more than whoever makes it."""
+    """A key for a program; it never has more rights than its maker."""
 
-    name: KeyName = Field(description="What it is for, such as nightly import.")
+    name: KeyName = Field(description="Purpose of the key, such as nightly import.")
     scopes: Annotated[list[ScopeName], Field(min_length=1, max_length=20)] = Field(
-        [*USUAL_SCOPES], description="What it may do; by default start runs and see them."
+        [*USUAL_SCOPES], description="Scopes of the key; by default start runs and see them."
     )
     days: Annotated[int, Field(ge=1, le=MOST_DAYS)] | None = Field(
-        USUAL_DAYS, description="It ends after so many; null: never."
+        USUAL_DAYS, description="Days until the key expires; null: never."
     )
-    expires_at: Moment | None = Field(None, description="It ends then, whatever `days` says.")
+    expires_at: Moment | None = Field(
+        None, description="Time at which the key expires, whatever `days` says."
+    )
 
 
-LIST_KEYS = Operation("keys.list_keys", "GET /keys", KeysOut, "List keys", MANAGE, rows="keys")
+LIST_KEYS = Operation(
+    "keys.list_keys", "GET /keys", KeysOut, "List keys", MANAGE, rows="keys",
+    command="`heartbit keys list`",
+)  # fmt: skip
 CREATE_KEY = Operation(
     "keys.create_key", "POST /keys", NewKeyOut, "Create a key", MANAGE, body=KeyIn, status=201
 )

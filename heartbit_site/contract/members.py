@@ -21,7 +21,7 @@ class MemberOut(View):
     name: str = Field(description="The person's full name, if they gave one.")
     role: RoleName
     active: bool = Field(
-        validation_alias=AliasPath("user", "is_active"), description="Whether the account is open."
+        validation_alias=AliasPath("user", "is_active"), description="True if the account is open."
     )
     since: Time = Field(validation_alias="created_at")
 
@@ -34,21 +34,22 @@ class MembersOut(View):
 
 
 class MemberIn(Body):
-    """Somebody who is to belong to the workspace."""
+    """A person to add to the workspace."""
 
     username: Annotated[Word, Field(min_length=1, max_length=150)]
     role: RoleName = "viewer"
 
 
 class RoleIn(Body):
-    """What a member may do from now on."""
+    """New role of a member."""
 
     role: RoleName
 
 
 LIST_MEMBERS = Operation(
-    "members.list_members", "GET /members", MembersOut, "List members", MANAGE, rows="members"
-)
+    "members.list_members", "GET /members", MembersOut, "List members", MANAGE, rows="members",
+    command="`heartbit users list`",
+)  # fmt: skip
 ADD_MEMBER = Operation(
     "members.add_member", "POST /members", MemberOut, "Add a member", MANAGE,
     body=MemberIn, status=201, errors=(409,),

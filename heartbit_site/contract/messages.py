@@ -24,10 +24,10 @@ class AgentMessageSummaryOut(View):
     )
     kind: Kind
     thread: str
-    number: int = Field(validation_alias="seq", description="Its place on the thread, from 1.")
+    number: int = Field(validation_alias="seq", description="Position on the thread, from 1.")
     text: str = Field(
         validation_alias="body",
-        description="Its first 500 characters, the last of them … if it is longer.",
+        description="First 500 characters, the last of them … if the text is longer.",
     )
     text_characters: int = Field(
         validation_alias="body_characters", description="Length of the whole text."
@@ -39,8 +39,8 @@ class AgentMessageSummaryOut(View):
     run_id: Id | None = Field(
         description="The run that it started: its result is the answer.",
     )
-    hops: int = Field(description="How many messages in a row led to it.")
-    expires_at: Time | None = Field(description="When whoever asked waits no more.")
+    hops: int = Field(description="Count of messages in a row that led to it.")
+    expires_at: Time | None = Field(description="Time at which the asker stops waiting.")
     inboxes: int = Field(description="In how many agents' inboxes it was put.")
     unread: int = Field(description="In how many of these it is unread.")
     created_at: Time
@@ -76,7 +76,7 @@ class SendIn(Body):
         "notification", description="task: a run of the agent begins with it."
     )
     thread: Annotated[Word, Field(max_length=MOST_OF_A_THREAD)] = Field(
-        "", description="What it is about: messages of one thread are in an order."
+        "", description="Subject: messages of one thread are in an order."
     )
     reply_to: Word = Field("", description="A message to answer, instead of `to`.")
 
@@ -94,6 +94,7 @@ class SendIn(Body):
 LIST_MESSAGES = Operation(
     "messages.list_messages", "GET /messages", AgentMessagesOut, "List messages", READ_RUNS,
     rows="messages",
+    command="`heartbit inbox AGENT --json`",
 )  # fmt: skip
 SHOW_MESSAGE = Operation(
     "messages.show_message",

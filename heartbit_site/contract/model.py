@@ -147,13 +147,13 @@ Targets = Annotated[
     Field(
         max_length=20,
         description=(
-            "Where each result goes: "
+            "Recipients of each result: "
             '{"kind": "email", "to": ["ann@example.org"]}, {"kind": "webhook", "endpoint": 3} or '
             '{"kind": "artifact", "name": "report"}.'
         ),
     ),
 ]
-Limit = Annotated[int, Field(ge=1, le=MOST_ROWS, description="How many at most.")]
+Limit = Annotated[int, Field(ge=1, le=MOST_ROWS, description="Maximum number of rows.")]
 Cursor = Annotated[
     Word | None, Field(description="`next_cursor` of the page before; none: the first.")
 ]

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -21,7 +22,7 @@ Out = TypeVar("Out")
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What somebody needs for an operation.
+    """Rights that an operation needs.
 
     Attributes:
         scopes: The scopes; none: membership of the workspace is enough.
@@ -51,21 +52,23 @@ OPERATE = Needs(("fleet:manage",), operator=True)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Operation(Generic[Out]):
-    """Something that can be asked or done.
+    """A query or a change that Heartbit offers.
 
     Attributes:
-        handler: What does it: a module of ``heartbit_site.operations`` and a function there. The
+        handler: Implementation: a module of ``heartbit_site.operations`` and a function there. The
             module's name is also the operation's tag in OpenAPI, the function's its operationId.
         route: Method and path of its request; the path is one below ``/api/v1``, with
             ``{parameters}``.
         output: The model of the answer; None: the answer is empty.
         summary: A few words for a list of operations.
-        needs: What somebody needs for it.
+        needs: Rights that it takes.
         body: The model of the request's body; None: it takes none.
         status: Of a successful response.
         other_status: A further successful status, which the function may answer with.
         errors: Statuses of errors beside those that every operation has.
         rows: The field of ``output`` that comes in pages; empty: there is none.
+        command: The same at a terminal, as sentences of errors name it, with the path's
+            ``{parameters}``; empty: they do not.
     """
 
     handler: str
@@ -78,6 +81,7 @@ class Operation(Generic[Out]):
     other_status: int | None = None
     errors: tuple[int, ...] = ()
     rows: str = ""
+    command: str = ""
 
     @property
     def noun(self) -> str:
@@ -106,6 +110,18 @@ class Answered(Generic[Out]):
 
     status: int
     view: Out
+
+
+def find_operation(handler: str) -> Operation[Any] | None:
+    """Return the operation of a name such as ``agents.list_agents``; None: there is none."""
+    noun = handler.partition(".")[0]
+    if not noun.isidentifier():  # a server has named it
+        return None
+    try:
+        module = importlib.import_module(f"heartbit_site.contract.{noun}")
+    except ModuleNotFoundError:
+        return None
+    return next((found for found in operations_of(module) if found.handler == handler), None)
 
 
 def operations_of(module: Any) -> list[Operation[Any]]:

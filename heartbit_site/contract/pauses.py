@@ -1,4 +1,4 @@
-"""What is held back: queues, workspaces, tools, everything. The kill switch, and its end.
+"""Pauses of queues; halts of workspaces and of everything; disabled tools.
 
 What can be held back is a line below: it makes two operations, which functions of the same names
 in ``operations.pauses`` serve.
@@ -19,10 +19,10 @@ PLACE = "Of a tool that is stopped in one workspace alone, its slug; else empty.
 
 
 class PauseIn(Body):
-    """Why something is held back."""
+    """Reason for a pause."""
 
     reason: Annotated[
-        Word, Field(description="For whoever wonders why nothing moves; it may be empty.")
+        Word, Field(description="Text for people who see that nothing moves; it may be empty.")
     ] = ""
 
 
@@ -42,13 +42,13 @@ class PauseOut(View):
 
 
 class PauseStateOut(View):
-    """What was held back, or goes on."""
+    """State of a pause after a request."""
 
     kind: HeldKind
     name: str = Field(description=NAME)
     workspace: str = Field(description=PLACE)
-    paused: bool = Field(description="Whether it is held back now; an operator's stop may hold on.")
-    changed: bool = Field(description="Whether the request changed that.")
+    paused: bool = Field(description="True if it is held back now; an operator's stop may remain.")
+    changed: bool = Field(description="True if the request changed that.")
 
 
 class Holdable(NamedTuple):

@@ -1,10 +1,19 @@
-"""What every operation answers when something went wrong."""
+"""Problem details: the answer of every operation when something went wrong."""
 
 from __future__ import annotations
 
 from pydantic import Field
 
 from heartbit_site.contract.model import View
+
+
+class RemedyOut(View):
+    """The operation that `detail` names as the remedy."""
+
+    operation: str = Field(description="Tag and operationId, such as agents.list_agents.")
+    request: str = Field(description="Method and path, such as GET /agents.")
+    effect: str = Field(description="The predicate that follows the request in `detail`.")
+    values: dict[str, str] = Field(description="The parameters of the path.")
 
 
 class ProblemOut(View):
@@ -18,3 +27,4 @@ class ProblemOut(View):
     scope: str | None = Field(
         default=None, description="With forbidden: the scope that is missing, if it is one."
     )
+    remedy: RemedyOut | None = Field(default=None, description="Left out if `detail` names none.")

@@ -46,24 +46,26 @@ class RunSummaryOut(View):
     conversation_id: Id | None
     forked_from_id: Id | None = Field(description="The run with whose journal it began.")
     kind: str = Field(
-        description="What executes it: agent, or tool_call (one call of a tool, without a model)."
+        description="Kind of engine: agent, or tool_call (one call of a tool, without a model)."
     )
     agent: str
     placement: str = Field(validation_alias="home")
     model: str = Field(description="Empty until the first start, and if the kind has none.")
     status: Status
-    task: str = Field(description="Its first 500 characters, the last of them … if it is longer.")
+    task: str = Field(description="First 500 characters, the last of them … if the task is longer.")
     task_characters: int = Field(description="Length of the whole task.")
     error: dict[str, Any] | None
     usage: UsageOut
-    cost_usd: Money | None = Field(description="Of its own model calls; null: a price is unknown.")
+    cost_usd: Money | None = Field(
+        description="US dollars of its own model calls; null: a price is unknown."
+    )
     started_by: str = Field(
-        description="A person, or a key; empty: nobody is named, or it is a sub-agent's run."
+        description="A person, or a key; empty: not recorded, or it is a sub-agent's run."
     )
     require_approval: bool = Field(validation_alias="approve")
     priority: int
     queue: str
-    last_seq: int = Field(description="Of its last event.")
+    last_seq: int = Field(description="Sequence number of the last event.")
     created_at: Time
     started_at: Time | None
     finished_at: Time | None
@@ -88,7 +90,7 @@ class ArtifactOut(View):
 
 
 class MetricsOut(View):
-    """What a run took; the one at the top of a tree with its sub-agents."""
+    """Use of a run; at the top of a tree with its sub-agents."""
 
     duration_ms: int
     queued_ms: int
@@ -100,7 +102,7 @@ class MetricsOut(View):
 
 
 class ResultOut(View):
-    """What a run gave."""
+    """Result of a run."""
 
     status: Literal["success", "failure", "partial"]
     data: JsonValue
@@ -121,7 +123,7 @@ class RunDetailOut(RunTreeOut):
     """A run with its sub-agents and, once it has ended, its result."""
 
     result: ResultOut | None
-    has_worker: bool = Field(description="Whether a worker serves its queue now.")
+    has_worker: bool = Field(description="True if a worker consumes its queue.")
 
 
 class ForkOut(View):
@@ -137,9 +139,9 @@ class RunViewOut(RunDetailOut):
     version: int = Field(description="The version of its agent that it is pinned to.")
     attempts: int = Field(description="Workers that died with it since its last progress.")
     blocked_reason: str = Field(
-        description="Why nobody takes it while it is queued, as a sentence; empty: nothing known."
+        description="Reason why the queued run is not claimed, as a sentence; empty: none known."
     )
-    metrics: MetricsOut = Field(description="What it took until now.")
+    metrics: MetricsOut = Field(description="Figures until now.")
     forks: list[ForkOut] = Field(description="The newest runs that began with its journal.")
 
 
@@ -151,7 +153,7 @@ class RunPageOut(View):
 
 
 class RunResultOut(View):
-    """How a run ended; ``result`` is null as long as it has not."""
+    """End of a run; ``result`` is null until then."""
 
     id: Id = Field(validation_alias="pk")
     status: Status
@@ -159,23 +161,24 @@ class RunResultOut(View):
 
 
 class RunStateOut(View):
-    """Where a run is."""
+    """State of a run."""
 
     id: Id = Field(validation_alias="pk")
     status: Status
     placement: str = Field(
-        validation_alias="home", description="fleet: workers execute it; local: whoever resumes it."
+        validation_alias="home",
+        description="fleet: workers execute it; local: the process that resumes it does.",
     )
 
 
 class RunIn(Body):
     """A task for an agent, as text, in its long form, or both."""
 
-    task: Text = Field("", description="What the agent should do.")
+    task: Text = Field("", description="Task of the agent.")
     payload: dict[str, JsonValue] | None = Field(
         None, description="The long form: {action, spec, inputs, constraints}."
     )
-    agent: Name = Field("", description="Who does it; orchestrator if empty.")
+    agent: Name = Field("", description="Agent that does the task; orchestrator if empty.")
     model: Reference = Field("", description="For this run and its sub-agents.")
     priority: Priority = 0
     conversation_id: Word | None = Field(
@@ -204,8 +207,9 @@ START_RUN = Operation(
     status=201, other_status=200, errors=(409,),
 )  # fmt: skip
 LIST_RUNS = Operation(
-    "runs.list_runs", "GET /runs", RunPageOut, "List runs", READ_RUNS, rows="runs"
-)
+    "runs.list_runs", "GET /runs", RunPageOut, "List runs", READ_RUNS, rows="runs",
+    command="`heartbit status`",
+)  # fmt: skip
 SHOW_RUN = Operation("runs.show_run", "GET /runs/{run_id}", RunViewOut, "Get a run", READ_RUNS)
 WAIT_FOR_RESULT = Operation(
     "runs.wait_for_result", "GET /runs/{run_id}/result", RunResultOut, "Wait for a result",

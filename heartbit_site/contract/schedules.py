@@ -55,20 +55,22 @@ class OccurrenceOut(View):
 
 
 class RecurrenceOut(View):
-    """When something comes due."""
+    """Occurrences of a recurrence."""
 
-    description: str = Field(description="How people say it: At 09:00 on Monday (Europe/Berlin).")
+    description: str = Field(
+        description="Description for people: At 09:00 on Monday (Europe/Berlin)."
+    )
     upcoming: list[OccurrenceOut] = Field(
         description="The next five; fewer, or none: no more come."
     )
 
 
 class FiringOut(View):
-    """What became of a slot."""
+    """Outcome of an occurrence."""
 
     scheduled_for: Time = Field(
         validation_alias="slot",
-        description="When it was due; of a manual one, when somebody asked for it.",
+        description="Time at which it was due; of a manual one, of the request.",
     )
     trigger: Literal["schedule", "manual", "backfill"] = Field(validation_alias="cause")
     status: FiringState = Field(
@@ -77,7 +79,7 @@ class FiringOut(View):
             "ended, or when it can: see note."
         )
     )
-    note: str = Field(description="Why it was skipped, held back or failed.")
+    note: str = Field(description="Reason why it was skipped, deferred or failed.")
     run_id: Id | None
     run_status: RunStatus | None = Field(description="Null: it has no run, or that is archived.")
     delivery_status: DeliveryState | None = Field(
@@ -87,7 +89,7 @@ class FiringOut(View):
 
 
 class FiringsOut(View):
-    """What became of a schedule's slots, the latest first."""
+    """Firings of a schedule, the latest first."""
 
     firings: list[FiringOut]
     next_cursor: Next
@@ -98,7 +100,7 @@ class ScheduleSummaryOut(RecurrenceOut):
 
     id: int = Field(
         validation_alias="pk",
-        description="Its number, which names it in addresses as its name does.",
+        description="Number of the schedule, which addresses take as well as its name.",
     )
     name: str
     agent: str = Field(validation_alias=AliasPath("agent", "name"))
@@ -106,7 +108,7 @@ class ScheduleSummaryOut(RecurrenceOut):
         validation_alias=AliasPath("agent", "enabled"), description="Slots of a stopped agent wait."
     )
     task_type: TaskType
-    task: str = Field(description="Its first 500 characters, the last of them … if it is longer.")
+    task: str = Field(description="First 500 characters, the last of them … if the task is longer.")
     task_characters: int = Field(description="Length of the whole task.")
     tool: str
     kind: Kind
@@ -122,10 +124,10 @@ class ScheduleSummaryOut(RecurrenceOut):
     require_approval: bool
     enabled: bool
     conversation_id: Id | None = Field(
-        description="Where its messages go; null: none was sent yet.",
+        description="Conversation of its messages; null: none was sent yet.",
     )
-    next_at: Time | None = Field(description="When it fires next, with jitter; null: never.")
-    last: FiringOut | None = Field(description="What became of its latest slot.")
+    next_at: Time | None = Field(description="Time of the next firing, with jitter; null: never.")
+    last: FiringOut | None = Field(description="Outcome of the latest occurrence.")
     created_by: str = Field(validation_alias="made_by")
     created_by_run_id: Id | None = Field(
         validation_alias="made_in_run",
@@ -140,7 +142,7 @@ class ScheduleOut(ScheduleSummaryOut):
 
     task: str
     arguments: dict[str, JsonValue]
-    deliver: list[dict[str, JsonValue]] = Field(description="Where each result goes.")
+    deliver: list[dict[str, JsonValue]] = Field(description="Recipients of each result.")
 
 
 class SchedulesOut(View):
@@ -151,19 +153,19 @@ class SchedulesOut(View):
 
 
 class ScheduledRunOut(View):
-    """The run of a schedule that somebody asked for."""
+    """The run of a schedule that was started by request."""
 
     run_id: Id
 
 
 class BackfilledOut(View):
-    """How many slots of the past are going to run."""
+    """Count of past occurrences that are going to run."""
 
     firings_created: int
 
 
 class RecurrenceIn(RhythmSpec):
-    """When something comes due: one of `cron`, `every_seconds` and `at`."""
+    """The recurrence: one of `cron`, `every_seconds` and `at`."""
 
     at: At | None = Field(None, description="Once, then.")
     begins_at: At | None = Field(
@@ -177,18 +179,18 @@ class RecurrenceIn(RhythmSpec):
 
 
 class ScheduleIn(RecurrenceIn, ScheduleSpec):
-    """What an agent is to do, and when."""
+    """An agent's task and its recurrence."""
 
     deliver: Targets = Field(default_factory=list)
 
 
 class ScheduleChangeIn(ScheduleIn):
-    """What is to be different; what is left out stays. `deliver` is given whole."""
+    """Settings to change; a setting that is left out stays. `deliver` is given whole."""
 
     model_config = ConfigDict(json_schema_extra=without_defaults)
 
-    name: ScheduleName = Field("-", description="What it is for.")
-    agent: AgentName = Field("-", description="Who does it.")
+    name: ScheduleName = Field("-", description="Purpose of the schedule.")
+    agent: AgentName = Field("-", description="Agent that does the task.")
 
     @model_validator(mode="after")
     def _says_when(self) -> ScheduleChangeIn:
@@ -198,8 +200,8 @@ class ScheduleChangeIn(ScheduleIn):
 class BackfillIn(Body):
     """A span of the past."""
 
-    begin: At = Field(alias="from", description="Its first moment.")
-    end: At = Field(alias="to", description="Its last.")
+    begin: At = Field(alias="from", description="First moment of the span.")
+    end: At = Field(alias="to", description="Last moment of the span.")
 
 
 def _with_one_of(body: R, *, at_least: int) -> R:

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import Field
 
-from heartbit_site.contract.model import Next, View
+from heartbit_site.contract.model import Next, Seconds, View
 from heartbit_site.contract.operation import READ_AGENTS, Operation
 
 
@@ -17,6 +17,12 @@ class ToolOut(View):
     description: str
     effect: str
     parameters: dict[str, Any] = Field(description="JSON Schema of its arguments.")
+    answered_by_person: bool = Field(description="Each call is answered by a person.")
+    hash: str = Field(description="SHA-256 of the definition, which versions of agents pin.")
+    source: str = Field(description="Module or package; empty: the server lacks the tool's code.")
+    tags: list[str]
+    credentials: list[str] = Field(description="Names of the credentials that it needs.")
+    timeout_seconds: Seconds | None = Field(description="Null: the server lacks the tool's code.")
 
 
 class ToolsOut(View):
@@ -27,5 +33,6 @@ class ToolsOut(View):
 
 
 LIST_TOOLS = Operation(
-    "tools.list_tools", "GET /tools", ToolsOut, "List tools", READ_AGENTS, rows="tools"
-)
+    "tools.list_tools", "GET /tools", ToolsOut, "List tools", READ_AGENTS, rows="tools",
+    command="`heartbit tools`",
+)  # fmt: skip

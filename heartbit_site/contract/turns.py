@@ -20,7 +20,7 @@ class TurnUsageOut(View):
 
 
 class TurnFiguresOut(View):
-    """What one model call took."""
+    """Use of one model call."""
 
     model: str
     usage: TurnUsageOut
@@ -33,10 +33,10 @@ class TurnRowOut(TurnFiguresOut):
     """One turn in short."""
 
     number: int
-    text: str = Field(description="Its first 500 characters, the last of them … if it is longer.")
+    text: str = Field(description="First 500 characters, the last of them … if the text is longer.")
     text_characters: int = Field(description="Length of the whole text.")
-    tools: list[str] = Field(description="What the model called.")
-    complete: bool = Field(description="Whether every call has its result.")
+    tools: list[str] = Field(description="Names of the tools that the model called.")
+    complete: bool = Field(description="True if every call has its result.")
 
 
 class TurnsOut(View):
@@ -56,14 +56,14 @@ class RequestedCallOut(View):
 
 
 class UserMessageOut(View):
-    """What the model was told."""
+    """A message to the model."""
 
     role: Literal["user"]
     text: str
 
 
 class AssistantMessageOut(View):
-    """What the model said."""
+    """A message of the model."""
 
     role: Literal["assistant"]
     text: str
@@ -71,7 +71,7 @@ class AssistantMessageOut(View):
 
 
 class ToolMessageOut(View):
-    """What a call gave, as the model was told."""
+    """Result of a call, as the model reads it."""
 
     role: Literal["tool"]
     call_id: str
@@ -94,14 +94,14 @@ class OfferedToolOut(View):
 
 
 class TurnRequestOut(View):
-    """What the model was sent."""
+    """The request to the model."""
 
     system: str
     messages: list[Message]
     omitted_messages: int = Field(description="Messages that the context strategy did not send.")
     tools: list[OfferedToolOut]
     changed_tools: list[str] = Field(
-        description="Of the tools here, those that are defined otherwise or gone now."
+        description="Tools of the request whose definition has changed or is gone."
     )
     tool_choice: Literal["auto", "required", "none"]
     max_tokens: int
@@ -111,13 +111,13 @@ class TurnRequestOut(View):
 
 
 class TurnAnswerOut(AssistantMessageOut):
-    """What the model answered."""
+    """The answer of the model."""
 
     finish_reason: str
 
 
 class CallDecisionOut(View):
-    """What a person decided about a call."""
+    """A person's decision about a call."""
 
     status: str
     by: str | None
@@ -147,7 +147,7 @@ class TurnOut(TurnFiguresOut):
     agent: str
     version: int
     number: int
-    turn_count: int = Field(description="How many the run has.")
+    turn_count: int = Field(description="Count of turns of the run.")
     complete: bool
     request: TurnRequestOut
     answer: TurnAnswerOut
@@ -155,12 +155,12 @@ class TurnOut(TurnFiguresOut):
 
 
 class ForkIn(Body):
-    """Where a fork begins, and what is different in it."""
+    """Start of a fork, and its changes."""
 
     turn: Annotated[int, Field(ge=0, le=100_000)] = Field(
         description="The last turn that is kept; 0: the task alone."
     )
-    message: Text = Field("", description="What the next model call is told.")
+    message: Text = Field("", description="Text for the next model call.")
     task: Text = Field("", description="Instead of the run's task.")
     call_id: Annotated[str, Field(pattern=r"^(\d+\.\d+)?$", max_length=24)] = Field(
         "", description="A call of the turn, such as 2.0; with arguments or result."

@@ -26,7 +26,7 @@ class CountGaugeOut(View):
 
     used: int
     limit: int | None = Field(description="Null: there is none.")
-    percent: int | None = Field(description="Of the limit; it may be more than 100.")
+    percent: int | None = Field(description="Percentage of the limit; it may exceed 100.")
     state: State = Field(
         description="warning: the percentage that warns is reached; exceeded: nothing is left."
     )
@@ -37,7 +37,7 @@ class MoneyGaugeOut(View):
 
     used: Money
     limit: Money | None = Field(description="Null: there is none.")
-    percent: int | None = Field(description="Of the limit; it may be more than 100.")
+    percent: int | None = Field(description="Percentage of the limit; it may exceed 100.")
     state: State
 
 
@@ -51,39 +51,39 @@ class BudgetUseOut(View):
 
 
 class AgentUseOut(View):
-    """What the runs of an agent used this month."""
+    """Use of an agent's runs this month."""
 
     agent: NameOrNull = Field(
         validation_alias="name", description="Null: of runs that are deleted by now."
     )
-    runs: int = Field(description="Also those that orchestrators gave it.")
+    runs: int = Field(description="Runs, delegated ones included.")
     tokens: int
     cost_usd: Money = Field(
-        validation_alias="usd", description="Of the calls whose price is known."
+        validation_alias="usd", description="US dollars of the calls whose price is known."
     )
     unpriced_calls: int = Field(validation_alias="unpriced")
 
 
 class DayUseOut(View):
-    """What a day brought."""
+    """Use of one day."""
 
     day: date = Field(description="UTC, as 2026-11-22.")
-    runs: int = Field(description="Those that somebody started, of which there still is a row.")
+    runs: int = Field(description="Runs started by people and keys that are not archived.")
     tokens: int
     cost_usd: Money = Field(validation_alias="usd")
 
 
 class WorkspaceUsageOut(View):
-    """What the workspace has used. Days and months begin at midnight UTC."""
+    """Use of the workspace. Days and months begin at midnight UTC."""
 
     tier: NameOrNull = Field(description="Null: no limits but those of the budgets.")
     runs_today: CountGaugeOut
     tokens_this_month: CountGaugeOut
     usd_this_month: MoneyGaugeOut
-    runs_at_once: CountGaugeOut = Field(description="Of the fleet; now.")
+    runs_at_once: CountGaugeOut = Field(description="Runs of the fleet that are running now.")
     queued: int = Field(description="Runs that could start now if there were room.")
     unpriced_calls: int = Field(
-        validation_alias="unpriced", description="Of this month: what they cost is not known."
+        validation_alias="unpriced", description="Calls of this month whose price is unknown."
     )
     day_ends: Time
     month_ends: Time

@@ -1,4 +1,4 @@
-"""What is wrong with a request, as one sentence."""
+"""The fault of a request, as one sentence."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _SHOWN_CHARACTERS = 80
 
 
 def sentence(problem: Any) -> str:
-    """One of pydantic's errors for a person: which field, and what it should be.
+    """Return one of pydantic's errors for a person: the field, and the expected value.
 
     What was sent is untrusted, so names are cut; values are never repeated.
     """

@@ -17,7 +17,7 @@ class VersionOut(View):
     hash: str
     created_at: Time
     current: bool
-    runs: int = Field(description="How many runs are pinned to it.")
+    runs: int = Field(description="Count of runs that are pinned to it.")
 
 
 class VersionsOut(View):
@@ -48,12 +48,12 @@ class PartChangeOut(View):
 
     name: str
     kind: Literal["added", "removed", "changed"]
-    definition: bool = Field(description="Whether what the model is told of it is other.")
+    definition: bool = Field(description="True if the definition that the model reads changed.")
     fields: list[FieldChangeOut]
 
 
 class DiffOut(View):
-    """What changed from one version to another."""
+    """Changes from one version to another."""
 
     agent: str
     older: int
@@ -66,20 +66,20 @@ class DiffOut(View):
 
 
 class RolledBackOut(View):
-    """What the agent is now."""
+    """The agent after a rollback."""
 
     agent: str
     version: int = Field(description="The current one now.")
     requested_version: int = Field(validation_alias="wanted")
-    differs: str = Field(description="What is not as in the requested version; empty: nothing.")
+    differs: str = Field(description="Differences from the requested version; empty: none.")
 
 
 class RollbackIn(Body):
-    """How a version comes back."""
+    """Options of a rollback."""
 
     force: bool = Field(
         default=False,
-        description="Also when tools or team are not as they were: with today's, as a new version.",
+        description="Roll back even if tools or team have changed: with today's, as a new version.",
     )
 
 

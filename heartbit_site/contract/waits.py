@@ -1,4 +1,4 @@
-"""What runs wait for and a person answers, beside the calls of ``contract.approvals``."""
+"""Waits of runs that a person answers, beside the calls of ``contract.approvals``."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ class WaitOut(View):
     run_id: Id
     root_id: Id = Field(validation_alias=AliasPath("run", "root_id"))
     agent: str = Field(validation_alias=AliasPath("run", "agent"))
-    key: str = Field(description="Its name among the waits of its run.")
+    key: str = Field(description="Name of the wait within its run.")
     kind: str = Field(description="The kind of wait.")
     label: str = Field(description="A noun phrase for the kind.")
     waits_for: str = Field(description="Continues: the run waits for.")
-    command: str = Field(description="What answers it at a terminal: heartbit and this.")
+    command: str = Field(description="Arguments of heartbit that answer the wait at a terminal.")
     call_id: str = Field(description="The tool call; empty: none waits.")
     tool: str = Field(description="The tool of that call; empty: none waits.")
     arguments: str = Field(description="The call's arguments as JSON; the beginning of long ones.")
-    task: str = Field(description="Of its run: the first 500 characters.")
+    task: str = Field(description="Task of the run: the first 500 characters.")
     waiting_since: Time = Field(validation_alias="created_at")
-    expires_at: Time | None = Field(description="When it is over unless somebody answers.")
+    expires_at: Time | None = Field(description="Time at which the wait expires without an answer.")
     answer_schema: dict[str, JsonValue] = Field(description="The JSON Schema of the answer.")
 
 
@@ -52,6 +52,7 @@ class AnsweredWaitOut(View):
 LIST_WAITS = Operation(
     "waits.list_waits", "GET /waits", WaitsOut, "List waits for an answer", READ_WAITING,
     rows="waits",
+    command="`heartbit answer`",
 )  # fmt: skip
 ANSWER_WAIT = Operation(
     "waits.answer_wait", "POST /runs/{run_id}/waits/{key}", AnsweredWaitOut, "Answer a wait",

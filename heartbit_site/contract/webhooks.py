@@ -1,11 +1,12 @@
-"""Webhooks: addresses that are told of events, and what they were told."""
+"""Webhooks: subscriptions of other programs to events, and their deliveries."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, AliasPath, Field, JsonValue
+from pydantic import AfterValidator, Field, JsonValue
 
+from heartbit_site.contract.endpoint import SECRET, EndpointOut
 from heartbit_site.contract.model import Body, Id, Next, Time, View, Word
 from heartbit_site.contract.operation import MANAGE, Operation
 
@@ -35,33 +36,20 @@ Address = Annotated[
 Events = Annotated[list[EventName], Field(min_length=1, max_length=20)]
 
 
-class WebhookOut(View):
-    """An address that is told of events, without its secret."""
+class WebhookOut(EndpointOut):
+    """A webhook, without its secret."""
 
-    id: int = Field(validation_alias="pk")
-    name: str
-    url: str
     events: list[str]
-    enabled: bool
     disabled_reason: str = Field(
         validation_alias="disabled_because",
-        description="Why Heartbit disabled it; empty: it did not.",
-    )
-    created_by: str | None = Field(
-        None,
-        validation_alias=AliasPath("made_by", "username"),
-        description="Null: a key that a command made.",
-    )
-    created_at: Time
-    previous_secret_expires_at: Time | None = Field(
-        validation_alias="former_until", description="Until then both secrets sign."
+        description="Reason why Heartbit disabled it; empty: it did not.",
     )
 
 
 class NewWebhookOut(WebhookOut):
     """A webhook whose secret was made just now."""
 
-    secret: str = Field(description="whsec_...; shown only this once.")
+    secret: str = SECRET
 
 
 class WebhooksOut(View):
@@ -82,10 +70,12 @@ class DeliverySummaryOut(View):
     run_id: Id | None = Field(description="Null: it is about no run: a ping, or a quota.")
     status: Literal["pending", "delivered", "failed"]
     attempts: int
-    response_code: int | None = Field(description="Of the last attempt; null: no answer.")
-    error: str = Field(description="Why the last attempt failed.")
+    response_code: int | None = Field(
+        description="Status of the last attempt's response; null: no response."
+    )
+    error: str = Field(description="Error of the last attempt.")
     next_at: Time | None = Field(
-        validation_alias="due_at", description="When it is tried next; null: never."
+        validation_alias="due_at", description="Time of the next attempt; null: never."
     )
     created_at: Time
     delivered_at: Time | None
@@ -94,27 +84,27 @@ class DeliverySummaryOut(View):
 class DeliveryOut(DeliverySummaryOut):
     """One message, and how far it has got."""
 
-    payload: dict[str, JsonValue] = Field(description="What is posted.")
+    payload: dict[str, JsonValue] = Field(description="Body of the message.")
 
 
 class DeliveriesOut(View):
-    """What a webhook was told in the last 30 days, the newest first."""
+    """Deliveries of a webhook in the last 30 days, the newest first."""
 
     deliveries: list[DeliverySummaryOut]
     next_cursor: Next
 
 
 class WebhookIn(Body):
-    """An address that is to be told of events."""
+    """A webhook to create."""
 
-    name: WebhookName = Field(description="What it is for, such as ticket system.")
+    name: WebhookName = Field(description="Purpose of the webhook, such as ticket system.")
     url: Address
     events: Events
     enabled: bool = True
 
 
 class WebhookChangeIn(Body):
-    """What is to be different; what is left out stays."""
+    """Settings to change; a setting that is left out stays."""
 
     name: WebhookName | None = None
     url: Address | None = None
@@ -125,6 +115,7 @@ class WebhookChangeIn(Body):
 LIST_WEBHOOKS = Operation(
     "webhooks.list_webhooks", "GET /webhooks", WebhooksOut, "List webhooks", MANAGE,
     rows="webhooks",
+    command="the page Webhooks of the admin",
 )  # fmt: skip
 CREATE_WEBHOOK = Operation(
     "webhooks.create_webhook", "POST /webhooks", NewWebhookOut, "Create a webhook", MANAGE,

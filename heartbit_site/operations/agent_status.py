@@ -1,4 +1,4 @@
-"""Agents at work: what they are doing, and start, stop and restart of them."""
+"""Activity of agents; start, stop and restart."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ def list_agent_statuses(
 
 
 def show_agent_status(access: Access, name: Name) -> AgentStatusOut:
-    """Return its state, uptime, runs at work, tools and queue."""
+    """Return its state, uptime, running runs, tools and queue."""
     return AgentStatusOut.of(status_of(access.workspace, name))
 
 
 def start_agent(access: Access, name: Name) -> AgentStatusOut:
-    """It takes runs again, and what it had goes on."""
+    """Let the agent take runs again; its runs resume."""
     return _switch(access, name, "start")
 
 
 def stop_agent(access: Access, name: Name) -> AgentStatusOut:
-    """It takes no runs and what is at work is handed back; nothing is lost."""
+    """Stop the agent: it takes no runs, and running ones are requeued; nothing is lost."""
     return _switch(access, name, "stop")
 
 
 def restart_agent(access: Access, name: Name) -> AgentStatusOut:
-    """What is at work is handed over and taken up anew; a stopped agent is started."""
+    """Requeue the agent's running runs, so that they are claimed again; start a stopped agent."""
     return _switch(access, name, "restart")
 
 

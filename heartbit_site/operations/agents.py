@@ -13,6 +13,7 @@ from agents.reads.agent_settings import spec_of
 from agents.reads.metrics import agents_with_metrics
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
+from heartbit_site.base.errors import Remedy
 from heartbit_site.base.models import Workspace
 from heartbit_site.contract.agents import (
     AgentChangeIn,
@@ -77,8 +78,9 @@ def _find(workspace: Workspace, name: str) -> AgentDetailOut:
         if overview.agent.current_version is not None:
             return AgentDetailOut.of(overview, definition=_definition(overview.agent))
     near = closest(name, list(_published(workspace).values_list("name", flat=True)))
-    hint = f"did you mean {near[0]}?" if near else "GET /agents lists them."
-    raise AgentNotFoundError(f"There is no agent named {name!r}: {hint}")
+    hint = f": did you mean {near[0]}?" if near else "."
+    remedy = None if near else Remedy("agents.list_agents")
+    raise AgentNotFoundError(f"There is no agent named {name!r}{hint}", remedy=remedy)
 
 
 def _definition(agent: Agent) -> dict[str, Any]:

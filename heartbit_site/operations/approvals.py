@@ -64,7 +64,7 @@ RESOLUTIONS = {
 def list_approvals(
     access: Access, *, run: OfRun = None, cursor: Cursor = None, limit: Limit = USUAL
 ) -> ApprovalsOut:
-    """The tool calls that wait for a person, the oldest first."""
+    """Return the tool calls that wait for a person, the oldest first."""
     rows = calls_waiting(access.workspace).filter(of_run(access.workspace, run))
     calls, following = page(rows, "pk", cursor, limit)
     runs = {call.run_id for call in calls}
@@ -85,7 +85,7 @@ def list_approvals(
 def list_uncertain_calls(
     access: Access, *, run: OfRun = None, cursor: Cursor = None, limit: Limit = USUAL
 ) -> UncertainCallsOut:
-    """The tool calls of unknown outcome that wait for a person, the oldest first."""
+    """Return the tool calls of unknown outcome that wait for a person, the oldest first."""
     rows = asked_about(access.workspace).filter(of_run(access.workspace, run))
     found, following = page(rows, "pk", cursor, limit)
     return UncertainCallsOut(
@@ -96,7 +96,7 @@ def list_uncertain_calls(
 def list_decisions(
     access: Access, run_id: Word, *, cursor: Cursor = None, limit: Limit = USUAL
 ) -> DecisionsOut:
-    """Who decided what about the calls of a run and its sub-agents, the newest first."""
+    """Return the decisions about calls of a run and its sub-agents, the newest first."""
     rows = Decision.objects.filter(of_run(access.workspace, run_id))
     found, following = page(rows, "-pk", cursor, limit)
     return DecisionsOut(decisions=[DecisionOut.of(row) for row in found], next_cursor=following)
@@ -226,17 +226,17 @@ def of_run(workspace: Workspace, run_id: str | None) -> Q:
 
 
 def decider(access: Access) -> Decider:
-    """Return whoever asks, as decisions name them.
+    """Return the caller, as decisions name them.
 
-    At a terminal that is the account on its machine, whichever command it runs: a call that needs
-    several people counts it once.
+    At a terminal the caller is the account on its machine, whichever command it runs: a call that
+    needs several people counts it once.
     """
     at_terminal = access.via in ("terminal", "inline")
     return Decider(os_username() if at_terminal else access.name, access.via, access.user_id)
 
 
 def _missing(call: ToolCall) -> int:
-    """Return how many more people have to approve a call that somebody has just decided about."""
+    """Return how many more people have to approve a call after a decision about it."""
     key = approval_of(call)
     if Decision.objects.filter(run=call.run, wait_key=key).exists():
         return 0

@@ -13,7 +13,7 @@ from heartbit_site.operations.paging import page_of
 def list_artifacts(
     access: Access, run_id: Word, *, cursor: Cursor = None, limit: Limit = USUAL
 ) -> ArtifactsOut:
-    """What a run and its sub-agents produced, of those that have ended; the oldest run's first."""
+    """Return artifacts of a run and its ended sub-agents; the oldest run's first."""
     below = produced_below(find_run(access.workspace, run_id))
     found, following = page_of({one.place: one for one in below}, str, cursor, limit)
     return ArtifactsOut(

@@ -35,7 +35,7 @@ def list_audit_entries(
     since: At = None,
     until: At = None,
 ) -> EntriesOut:
-    """What was changed and decided, by whom, the newest first."""
+    """Return changes and decisions with their actors, the newest first."""
     filters = {
         "action__startswith": action,
         "actor": actor,
@@ -50,7 +50,7 @@ def list_audit_entries(
 
 
 def verify_audit(access: Access) -> VerifiedOut:
-    """Whether every entry is as it was written: none changed, moved or taken out between others."""
+    """Verify that no entry of the workspace's audit was changed, moved or taken out."""
     broken = audit.verify(access.workspace)
     tips = audit.chain_heads(access.workspace)
     return VerifiedOut(
@@ -63,7 +63,7 @@ def verify_audit(access: Access) -> VerifiedOut:
 
 
 def verify_all_audits(access: Access) -> ChainsOut:
-    """How each audit of the installation ends, and where one does not hold.
+    """Return the head of each audit chain, and the entry from which a chain is broken.
 
     Entries that were cut off at the end leave a chain that holds: keep the numbers and hashes
     elsewhere, and compare.

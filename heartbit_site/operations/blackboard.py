@@ -9,7 +9,7 @@ from pydantic import Field
 
 from agents.querysets import blackboard, find_run
 from heartbit_site.base.access import Access
-from heartbit_site.base.errors import NotFoundError
+from heartbit_site.base.errors import NotFoundError, Remedy
 from heartbit_site.base.preview import PREVIEW_CHARACTERS, preview
 from heartbit_site.contract.blackboard import BlackboardEntryOut, BlackboardOut, BlackboardRowOut
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from agents.models import BlackboardEntry
 
-Key = Annotated[Word, Field(description="Its key.")]
+Key = Annotated[Word, Field(description="Key of the entry.")]
 
 
 class BlackboardEntryNotFoundError(NotFoundError):
@@ -30,7 +30,7 @@ class BlackboardEntryNotFoundError(NotFoundError):
 def list_blackboard(
     access: Access, run_id: Word, *, cursor: Cursor = None, limit: Limit = USUAL
 ) -> BlackboardOut:
-    """What the tree of a run shares now, by key: any run of the tree gives the same.
+    """Return the entries that the tree of a run shares, by key; any run names its tree.
 
     Of a long value a row has the beginning: `GET /runs/{run_id}/blackboard/entry` has all of it.
     """
@@ -45,8 +45,8 @@ def show_blackboard_entry(access: Access, run_id: Word, *, key: Key) -> Blackboa
     found = blackboard(run.root_id).filter(key=key).first()
     if found is None:
         raise BlackboardEntryNotFoundError(
-            f"The tree of run {run.pk} shares nothing under the key {key!r}: "
-            f"GET /runs/{run.pk}/blackboard lists the keys."
+            f"The tree of run {run.pk} shares nothing under the key {key!r}.",
+            remedy=Remedy("blackboard.list_blackboard", "lists the keys", {"run_id": str(run.pk)}),
         )
     return BlackboardEntryOut.of(found, value_characters=len(_text(found.value)))
 

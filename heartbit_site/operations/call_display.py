@@ -31,14 +31,14 @@ _SAFE: Final = 2**53 - 1  # a browser's numbers hold every integer up to here
 
 
 class ToolSchemas:
-    """What each version of a workspace's agents offers its runs; read once a version."""
+    """Tools that each version of a workspace's agents offers its runs; read once a version."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._known: dict[tuple[int, bool], Mapping[str, ToolSpec]] = {}
 
     def parameters(self, run: Run, tool: str) -> dict[str, Any] | None:
-        """The JSON Schema of a tool's arguments; None: it has changed since it was published."""
+        """Return the JSON Schema of a tool's arguments; None: it changed after publication."""
         key = (run.version_id, run.parent_id is not None)
         if key not in self._known:
             self._known[key] = self._offered(run)
@@ -58,12 +58,12 @@ class ToolSchemas:
 
 
 def asked_view(call: ToolCall, arguments: Mapping[str, Any], reason: str) -> CallDisplayOut:
-    """Return what a card says of a call.
+    """Return the card of a call.
 
     Args:
         call: It waits for a person.
         arguments: What it would run with, or was made with, in the order in which they are shown.
-        reason: Why somebody is asked.
+        reason: Reason for asking a person.
     """
     tool = shown_tool(call)
     shown = [_argument(name, value) for name, value in arguments.items()]
@@ -93,7 +93,7 @@ def _parts(text: str) -> list[PieceOut]:
 
 
 def _hosts(arguments: Mapping[str, Any]) -> list[HostOut]:
-    """Where the addresses among the arguments lead, as the network spells it."""
+    """Return where the addresses among the arguments lead, as the network spells it."""
     found: dict[tuple[str, str], None] = {}
     for name, value in arguments.items():
         for text in _texts(value):

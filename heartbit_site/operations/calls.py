@@ -9,7 +9,7 @@ from agents.journal.waits import decision
 from agents.models import Decision, ToolCall
 from agents.querysets import find_run, shown_tool
 from heartbit_site.base.access import Access
-from heartbit_site.base.errors import NotFoundError
+from heartbit_site.base.errors import NotFoundError, Remedy
 from heartbit_site.base.preview import preview
 from heartbit_site.contract.calls import CallDecisionOut, CallOut, CallsOut, CallSummaryOut
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
@@ -35,7 +35,7 @@ class CallNotFoundError(NotFoundError):
 def list_calls(
     access: Access, run_id: Word, *, cursor: Cursor = None, limit: Limit = USUAL
 ) -> CallsOut:
-    """Every call of a run, the oldest first; with those of its sub-agents if it has no parent."""
+    """Return every call of a run, the oldest first; with its sub-agents' if it has no parent."""
     run = find_run(access.workspace, run_id)
     rows: QuerySet[Any] = (
         ToolCall.objects.filter(run__root_id=run.pk)
@@ -67,7 +67,8 @@ def find_call(workspace: Workspace, run_id: str, call_id: str) -> ToolCall:
     call = calls.filter(run=run, call_id=call_id).first()
     if call is None:
         raise CallNotFoundError(
-            f"Run {run.pk} has no tool call {call_id[:24]}: GET /approvals lists what waits."
+            f"Run {run.pk} has no tool call {call_id[:24]}.",
+            remedy=Remedy("approvals.list_approvals", "lists what waits"),
         )
     return call
 

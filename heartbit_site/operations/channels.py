@@ -11,6 +11,7 @@ from agents.errors import ChannelNotFoundError
 from agents.models import Channel, InboundMessage
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
+from heartbit_site.base.errors import Remedy
 from heartbit_site.base.models import Workspace
 from heartbit_site.contract.channels import (
     ChannelChangeIn,
@@ -26,14 +27,14 @@ from heartbit_site.operations.paging import page, row_id
 
 
 def list_channels(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL) -> ChannelsOut:
-    """The workspace's channels, the newest first, without their secrets."""
+    """Return the workspace's channels, the newest first, without their secrets."""
     rows = Channel.objects.filter(workspace=access.workspace).select_related("made_by")
     found, following = page(rows, "-pk", cursor, limit)
     return ChannelsOut(channels=[ChannelOut.of(row) for row in found], next_cursor=following)
 
 
 def create_channel(access: Access, body: ChannelIn) -> NewChannelOut:
-    """Its secret is in this answer and nowhere else."""
+    """Create a channel. Its secret is in this answer and nowhere else."""
     columns, password = _columns(body)
     row = Channel(workspace=access.workspace, made_by_id=access.user_id, **columns)
     secret = save_channel(row, password=password, by=actor_of(access))
@@ -51,12 +52,12 @@ def change_channel(access: Access, channel_id: Word, body: ChannelChangeIn) -> C
 
 
 def remove_channel(access: Access, channel_id: Word) -> None:
-    """Its conversations and runs stay; the log of what came in goes with it."""
+    """Delete a channel and its log of messages; its conversations and runs stay."""
     remove(_find(access.workspace, channel_id), by=actor_of(access))
 
 
 def rotate_channel_secret(access: Access, channel_id: Word) -> NewChannelOut:
-    """For 24 hours the former one is good as well. The new one is in this answer only."""
+    """Replace the secret, shown only here; the previous one stays valid for 24 hours."""
     row = _find(access.workspace, channel_id)
     return NewChannelOut.of(row, secret=rotate(row, by=actor_of(access)))
 
@@ -64,7 +65,7 @@ def rotate_channel_secret(access: Access, channel_id: Word) -> NewChannelOut:
 def list_inbound_messages(
     access: Access, channel_id: Word, *, cursor: Cursor = None, limit: Limit = USUAL
 ) -> InboundsOut:
-    """What was taken and what was refused, the newest first."""
+    """Return accepted and refused messages, the newest first."""
     rows = InboundMessage.objects.filter(channel=_find(access.workspace, channel_id))
     found, following = page(rows, "-pk", cursor, limit)
     return InboundsOut(messages=[InboundOut.of(row) for row in found], next_cursor=following)
@@ -74,7 +75,9 @@ def _find(workspace: Workspace, channel_id: str) -> Channel:
     rows = Channel.objects.filter(workspace=workspace, pk=row_id(channel_id))
     row = rows.select_related("made_by", "workspace").first()
     if row is None:
-        raise ChannelNotFoundError("There is no such channel here: GET /channels lists them.")
+        raise ChannelNotFoundError(
+            "There is no such channel here.", remedy=Remedy("channels.list_channels")
+        )
     return row
 
 

@@ -43,7 +43,7 @@ class ConversationLiveError(ConflictError):
 
 
 def create_conversation(access: Access, body: ConversationIn) -> ConversationOut:
-    """A thread: each message is answered by a run that knows what was said before."""
+    """Create a conversation: the run that answers a message has the earlier ones as context."""
     row = posting.start_conversation(
         access.workspace,
         agent=body.agent,
@@ -56,7 +56,7 @@ def create_conversation(access: Access, body: ConversationIn) -> ConversationOut
 def list_conversations(
     access: Access, *, agent: WithAgent = None, cursor: Cursor = None, limit: Limit = 30
 ) -> ConversationPageOut:
-    """The one last used first."""
+    """Return the workspace's conversations, the last used first."""
     # Those that came with a configuration file are its command's: their agents are not people's.
     rows = Conversation.objects.filter(workspace=access.workspace, origin="")
     if agent:
@@ -74,7 +74,7 @@ def list_conversations(
 def show_conversation(
     access: Access, conversation_id: Word, *, limit: FewMessages = 30, before: Before = None
 ) -> ThreadOut:
-    """What was said on it: the last messages with their answers, the oldest first."""
+    """Return a conversation with its last messages and their answers, the oldest first."""
     found = find_conversation(access.workspace, conversation_id)
     first = find_message(found, before) if before is not None else None
     row = with_activity(Conversation.objects.filter(pk=found.pk)).get()
@@ -98,7 +98,7 @@ def change_conversation(
 
 @transaction.atomic
 def delete_conversation(access: Access, conversation_id: Word) -> None:
-    """The thread is gone; its runs stay, with what they cost. 409 as long as one is live."""
+    """Delete a conversation; its runs stay, with their cost. 409 as long as one is live."""
     found = find_conversation(access.workspace, conversation_id, lock=True)
     live = Run.objects.filter(conversation=found, finished_at__isnull=True)
     run_id = live.order_by("created_at").values_list("pk", flat=True).first()

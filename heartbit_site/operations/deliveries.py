@@ -1,4 +1,4 @@
-"""Deliveries: results on their way to somebody."""
+"""Deliveries of results."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from agents.models import Delivery
 from agents.querysets import id_range
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
+from heartbit_site.base.errors import Remedy
 from heartbit_site.contract.deliveries import ResultDeliveriesOut, ResultDeliveryOut, Status
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
 from heartbit_site.operations.paging import page, row_id
@@ -33,7 +34,7 @@ def list_deliveries(
     run: OfRun = None,
     status: Status | None = None,
 ) -> ResultDeliveriesOut:
-    """Where results went and go, the newest first; those of archived runs for 30 days."""
+    """Return deliveries of results, the newest first; those of archived runs for 30 days."""
     rows = Delivery.objects.filter(workspace=access.workspace)
     if run is not None:
         rows = rows.filter(run_id__range=_span(run))
@@ -44,14 +45,16 @@ def list_deliveries(
 
 
 def redeliver_result(access: Access, delivery: Word) -> ResultDeliveryOut:
-    """Under the same id; 409 while it is on its way, or its webhook is disabled.
+    """Deliver a result again under its id; 409 while it is on its way, or its webhook is disabled.
 
     A mail that some addresses got already goes to the others; one that arrived goes to all.
     """
     rows = Delivery.objects.filter(workspace=access.workspace, pk=row_id(delivery))
     row = rows.select_related("workspace").first()
     if row is None:
-        raise DeliveryNotFoundError("There is no such delivery here: GET /deliveries lists them.")
+        raise DeliveryNotFoundError(
+            "There is no such delivery here.", remedy=Remedy("deliveries.list_deliveries")
+        )
     redeliver(row, by=actor_of(access))
     return _view(row)
 
@@ -64,6 +67,7 @@ def _span(run: str) -> tuple[UUID, UUID]:
     span = id_range(run)
     if span is None:
         raise RunNotFoundError(
-            "No run's id begins so: it has at least 8 hexadecimal digits, as GET /runs shows them."
+            "No run's id begins so; it has at least 8 hexadecimal digits.",
+            remedy=Remedy("runs.list_runs", "shows them"),
         )
     return span

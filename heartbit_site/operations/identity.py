@@ -1,4 +1,4 @@
-"""Who asks, and the workspaces that they belong to."""
+"""The caller and their workspaces."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from heartbit_site.contract.identity import MeOut, WorkspaceOut
 
 
 def show_me(access: Access) -> MeOut:
-    """Whoever the key or session is, and what they may do in the workspace; takes no scope."""
+    """Return the caller and their rights in the workspace; no scope is needed."""
     return MeOut.of(access, username=username_of(access), workspace=workspace_of(access))
 
 
 def workspace_of(access: Access) -> WorkspaceOut:
-    """Return somebody's workspace, and what they may do there."""
+    """Return the caller's workspace and their rights there."""
     return WorkspaceOut.of(access.workspace, scopes=sorted(access.scopes))

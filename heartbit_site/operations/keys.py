@@ -11,7 +11,7 @@ from heartbit_site.base.access import Access
 from heartbit_site.base.actions.create_api_key import create_api_key
 from heartbit_site.base.actions.revoke_api_key import revoke_api_keys
 from heartbit_site.base.audit import actor_of
-from heartbit_site.base.errors import ConfigurationError, ForbiddenError, NotFoundError
+from heartbit_site.base.errors import ConfigurationError, ForbiddenError, NotFoundError, Remedy
 from heartbit_site.base.models import ApiKey
 from heartbit_site.contract.keys import KeyIn, KeyOut, KeysOut, NewKeyOut
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
@@ -23,14 +23,14 @@ class KeyNotFoundError(NotFoundError):
 
 
 def list_keys(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL) -> KeysOut:
-    """The workspace's keys, the newest first, revoked ones too; what is secret is kept nowhere."""
+    """Return the workspace's keys, the newest first, revoked ones too; secrets are not stored."""
     rows = ApiKey.objects.filter(workspace=access.workspace).select_related("user")
     found, following = page(rows, "-pk", cursor, limit)
     return KeysOut(keys=[KeyOut.of(row) for row in found], next_cursor=following)
 
 
 def create_key(access: Access, body: KeyIn) -> NewKeyOut:
-    """The key is in this answer and nowhere else. It ends after 90 days unless `days` differs."""
+    """Make a key. It is in this answer only, and ends after 90 days unless `days` differs."""
     more = sorted(set(body.scopes) - access.scopes)
     if more:
         raise ForbiddenError(f"You cannot give what you do not have: {', '.join(more)}.")
@@ -51,13 +51,13 @@ def create_key(access: Access, body: KeyIn) -> NewKeyOut:
 
 
 def revoke_key(access: Access, prefix: Word) -> KeyOut:
-    """It is refused from its next request on; a revoked one stays so."""
+    """Revoke a key: it is refused from its next request on."""
     # Of a whole key only the public part is looked at, and nothing of it is repeated.
     public = prefix.strip().removeprefix("hb_").partition("_")[0]
     rows = ApiKey.objects.select_related("user")
     row = rows.filter(workspace=access.workspace, prefix=public).first()
     if row is None:
-        raise KeyNotFoundError("No key begins like this: GET /keys lists them.")
+        raise KeyNotFoundError("No API key begins like this.", remedy=Remedy("keys.list_keys"))
     revoke_api_keys([row.pk], by=actor_of(access))
     row.refresh_from_db(fields=["revoked_at"])
     return KeyOut.of(row)

@@ -8,7 +8,7 @@ from heartbit_site.base.access import Access
 from heartbit_site.base.actions import remove_member as removing
 from heartbit_site.base.actions.save_member import save_member
 from heartbit_site.base.audit import actor_of
-from heartbit_site.base.errors import ConflictError, NotFoundError
+from heartbit_site.base.errors import ConflictError, NotFoundError, Remedy
 from heartbit_site.base.models import Membership, Workspace
 from heartbit_site.contract.members import MemberIn, MemberOut, MembersOut, RoleIn, Username
 from heartbit_site.contract.model import USUAL, Cursor, Limit
@@ -16,22 +16,22 @@ from heartbit_site.operations.paging import page
 
 
 class UserNotFoundError(NotFoundError):
-    """Nobody has an account with that name."""
+    """No account has that name."""
 
 
 class AlreadyMemberError(ConflictError):
-    """They belong to the workspace by now."""
+    """The person is already a member of the workspace."""
 
 
 def list_members(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL) -> MembersOut:
-    """The workspace's members, the last who joined first; superusers need no membership."""
+    """Return the workspace's members, the last who joined first; superusers need no membership."""
     rows = Membership.objects.filter(workspace=access.workspace).select_related("user")
     found, following = page(rows, "-pk", cursor, limit)
     return MembersOut(members=[_shown(row) for row in found], next_cursor=following)
 
 
 def add_member(access: Access, body: MemberIn) -> MemberOut:
-    """Somebody with an account, by their name; 409 when they belong to the workspace already."""
+    """Add a person by the name of their account; 409 when they are a member already."""
     user = User.objects.filter(username=body.username).first()
     if user is None:
         raise UserNotFoundError(
@@ -45,13 +45,13 @@ def add_member(access: Access, body: MemberIn) -> MemberOut:
 
 
 def change_member(access: Access, username: Username, body: RoleIn) -> MemberOut:
-    """It counts at once, also for their keys; 409 when they are the only admin."""
+    """Change a role at once, also for the member's keys; 409 when they are the only admin."""
     user = _find(access.workspace, username).user
     return _shown(save_member(access.workspace, user, body.role, by=actor_of(access)))
 
 
 def remove_member(access: Access, username: Username) -> None:
-    """Their keys here end with it; 409 when they are the only admin."""
+    """Remove a member and their keys here; 409 when they are the only admin."""
     user = _find(access.workspace, username).user
     removing.remove_member(access.workspace, user, by=actor_of(access))
 
@@ -65,6 +65,7 @@ def _find(workspace: Workspace, username: str) -> Membership:
     row = rows.filter(workspace=workspace, user__username=username).first()
     if row is None:
         raise removing.MemberNotFoundError(
-            f"{username[:60]!r} is no member of {workspace.slug}: GET /members lists them."
+            f"{username[:60]!r} is no member of {workspace.slug}.",
+            remedy=Remedy("members.list_members"),
         )
     return row

@@ -35,7 +35,7 @@ To = Annotated[
 By = Annotated[
     Word | None, Field(description="An agent's outbox, by its name; or an address in full.")
 ]
-OnThread = Annotated[Word | None, Field(description="Of this thread alone.")]
+OnThread = Annotated[Word | None, Field(description="Messages of this thread alone.")]
 
 
 def list_messages(
@@ -48,7 +48,7 @@ def list_messages(
     cursor: Cursor = None,
     limit: Limit = USUAL,
 ) -> AgentMessagesOut:
-    """What agents, people and programs wrote to each other, the newest first.
+    """Return messages between agents, people and programs, the newest first.
 
     A row has the beginning of its text: `GET /messages/{message_id}` has all of it.
     """

@@ -11,7 +11,7 @@ from django.db.models.functions import Coalesce, Left
 
 from agents.models import Conversation, Run
 from agents.querysets import find_run
-from heartbit_site.base.errors import NotFoundError
+from heartbit_site.base.errors import NotFoundError, Remedy
 
 if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
@@ -32,7 +32,7 @@ class MessageNotFoundError(NotFoundError):
 def find_conversation(
     workspace: Workspace, conversation_id: str, *, lock: bool = False
 ) -> Conversation:
-    """The workspace's conversation with that id.
+    """Return the workspace's conversation with that id.
 
     Args:
         workspace: Where.
@@ -52,15 +52,15 @@ def find_conversation(
         found = (rows.select_for_update(no_key=True) if lock else rows).first()
     if found is None:
         raise ConversationNotFoundError(
-            f"In {workspace.slug} there is no conversation {conversation_id[:60]}: "
-            "POST /conversations begins one."
+            f"In {workspace.slug} there is no conversation {conversation_id[:60]}.",
+            remedy=Remedy("conversations.create_conversation", "begins one"),
         )
     found.workspace = workspace
     return found
 
 
 def find_message(conversation: Conversation, run_id: str) -> UUID:
-    """The id of a message: of the run that answers it.
+    """Return the id of a message: of the run that answers it.
 
     Raises:
         RunNotFoundError: The workspace has no such run.
@@ -89,7 +89,7 @@ def with_activity(conversations: QuerySet[Conversation]) -> QuerySet[Any]:
 
 
 def heading_of(title: str, first_task: str | None) -> str:
-    """What a conversation is called: its title, or the beginning of what was said first."""
+    """Return a conversation's title, or the beginning of its first message."""
     if title:
         return title
     text = first_task or ""

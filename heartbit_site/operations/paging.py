@@ -37,7 +37,7 @@ class CursorError(HeartbitError):
 def page(
     rows: QuerySet[M], order: str, cursor: str | None, limit: int
 ) -> tuple[list[M], str | None]:
-    """One page of rows of the database.
+    """Return one page of rows of the database.
 
     Args:
         rows: All that are listed.
@@ -63,7 +63,7 @@ def page(
 def page_of(
     rows: Mapping[P, T], read: Callable[[str], P], cursor: str | None, limit: int
 ) -> tuple[list[T], str | None]:
-    """One page of what is not in the database, as ``page``.
+    """Return one page of a mapping, as ``page`` does of rows.
 
     Args:
         rows: All that are listed, by their places; they are sorted by these.
@@ -82,7 +82,7 @@ def page_of(
 
 
 def number(cursor: str) -> int:
-    """A place that is a whole number.
+    """Return a place that is a whole number.
 
     Raises:
         CursorError: It is none.
@@ -129,7 +129,7 @@ def _moment(cursor: str) -> datetime:
 
 
 def _written(place: object) -> str:
-    """A time as one that may stand in an address as it is: without a plus."""
+    """Return a place as text for an address: of a time, without a plus."""
     if isinstance(place, datetime):
         return f"{place.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
     return str(place)

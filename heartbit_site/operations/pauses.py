@@ -1,4 +1,4 @@
-"""What is held back: queues, workspaces, tools, everything. The kill switch, and its end."""
+"""Pauses of queues; halts of workspaces and of everything; disabled tools."""
 
 from __future__ import annotations
 
@@ -21,74 +21,74 @@ Tool = Annotated[Name, Field(min_length=1, description="As `GET /tools` lists it
 
 
 def pause_queue(access: Access, queue: Queue, body: PauseIn) -> PauseStateOut:
-    """Nothing is claimed from it until it is resumed; what is at work goes on."""
+    """Pause a queue: no run is claimed from it until it is resumed; running ones continue."""
     return _hold(access, pauses.queue(queue), body, by_operator=True)
 
 
 def resume_queue(access: Access, queue: Queue) -> PauseStateOut:
-    """Its workers are told at once."""
+    """Resume a queue and notify its workers."""
     return _free(access, pauses.queue(queue), by_operator=True)
 
 
 def halt_everything(access: Access, body: PauseIn) -> PauseStateOut:
-    """No run starts in any workspace, and what is at work is handed back; nothing is lost."""
+    """Halt everything: no run starts, and running ones are requeued; nothing is lost."""
     return _hold(access, pauses.EVERYTHING, body, by_operator=True)
 
 
 def resume_everything(access: Access) -> PauseStateOut:
-    """What was handed back goes on where it was; workspaces that were stopped stay so."""
+    """End the halt of everything: runs resume where they were; halted workspaces stay halted."""
     return _free(access, pauses.EVERYTHING, by_operator=True)
 
 
 def halt_any_workspace(access: Access, slug: Slug, body: PauseIn) -> PauseStateOut:
-    """As for everything, in one workspace of the installation."""
+    """Halt one workspace of the installation, as everything."""
     return _hold(access, pauses.of_workspace(find_workspace(slug)), body, by_operator=True)
 
 
 def resume_any_workspace(access: Access, slug: Slug) -> PauseStateOut:
-    """What was handed back goes on where it was; the workspace's own stop is ended too."""
+    """End the halt of a workspace, its own one included: runs resume where they were."""
     return _free(access, pauses.of_workspace(find_workspace(slug)), by_operator=True)
 
 
 def disable_tool(access: Access, tool: Tool, body: PauseIn) -> PauseStateOut:
-    """No call of it is run in any workspace: models are told so, and their runs go on."""
+    """Refuse calls of a tool in every workspace: models read why, and their runs continue."""
     return _hold(access, pauses.of_tool(tool), body, by_operator=True)
 
 
 def enable_tool(access: Access, tool: Tool) -> PauseStateOut:
-    """It may be called again, but where a workspace has stopped it for itself."""
+    """Allow calls of a tool again, except in workspaces that disabled it themselves."""
     return _free(access, pauses.of_tool(tool), by_operator=True)
 
 
 def disable_tool_in_any_workspace(
     access: Access, slug: Slug, tool: Tool, body: PauseIn
 ) -> PauseStateOut:
-    """No call of it is run there: models are told so, and their runs go on."""
+    """Refuse calls of a tool in one workspace: models read why, and their runs continue."""
     return _hold(access, pauses.of_tool(tool, find_workspace(slug)), body, by_operator=True)
 
 
 def enable_tool_in_any_workspace(access: Access, slug: Slug, tool: Tool) -> PauseStateOut:
-    """It may be called there again, unless it is stopped everywhere; the own stop is ended too."""
+    """Allow calls of a tool there again, unless it is disabled everywhere."""
     return _free(access, pauses.of_tool(tool, find_workspace(slug)), by_operator=True)
 
 
 def halt_workspace(access: Access, body: PauseIn) -> PauseStateOut:
-    """No run starts in it, and what is at work is handed back; nothing is lost."""
+    """Halt the workspace: no run starts, and running ones are requeued; nothing is lost."""
     return _hold(access, pauses.of_workspace(access.workspace), body, by_operator=False)
 
 
 def resume_workspace(access: Access) -> PauseStateOut:
-    """What was handed back goes on; a stop that an operator placed only operators end (403)."""
+    """End the workspace's halt: runs resume. 403 for a halt that an operator placed."""
     return _free(access, pauses.of_workspace(access.workspace), by_operator=False)
 
 
 def disable_tool_in_workspace(access: Access, tool: Tool, body: PauseIn) -> PauseStateOut:
-    """No call of it is run in the workspace: models are told so, and their runs go on."""
+    """Refuse calls of a tool in the workspace: models read why, and their runs continue."""
     return _hold(access, pauses.of_tool(tool, access.workspace), body, by_operator=False)
 
 
 def enable_tool_in_workspace(access: Access, tool: Tool) -> PauseStateOut:
-    """It may be called again; a stop that an operator placed only operators end (403)."""
+    """Allow calls of a tool again; 403 for a stop that an operator placed."""
     return _free(access, pauses.of_tool(tool, access.workspace), by_operator=False)
 
 

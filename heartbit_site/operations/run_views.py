@@ -70,7 +70,7 @@ def detail(run: Run) -> RunDetailOut:
 
 
 def seen(run: Run) -> RunViewOut:
-    """Return a run as whoever looks at it wants it."""
+    """Return a run in the form that the caller asks for."""
     row, values = _whole(run)
     result: ResultOut | None = values["result"]
     metrics = MetricsOut.of(metrics_of(row)) if result is None else result.metrics

@@ -75,7 +75,7 @@ def accept(access: Access, body: RunIn, key: str | None, *, origin: str = "") ->
     """Accept a task.
 
     Args:
-        access: Whoever asks.
+        access: The caller.
         body: The task.
         key: The idempotency key.
         origin: Whose agents are meant, as ``Agent.origin`` says; empty: the workspace's own.
@@ -130,12 +130,10 @@ def list_runs(
     text: Annotated[
         Word | None, Field(description="In the task or the agent's name, or how the id begins.")
     ] = None,
-    children: Annotated[bool, Field(description="Also the runs of sub-agents.")] = False,
-    mine: Annotated[
-        bool, Field(description="Those that you started, or the key that you ask with.")
-    ] = False,
+    children: Annotated[bool, Field(description="List runs of sub-agents as well.")] = False,
+    mine: Annotated[bool, Field(description="List only runs that the caller started.")] = False,
 ) -> RunPageOut:
-    """The newest first; sub-agents are in the tree of their run, and listed if asked for.
+    """Return runs, the newest first; those of sub-agents are listed on request.
 
     A row has the beginning of its task and no answer: `GET /runs/{id}` has all of both.
     """
@@ -161,7 +159,7 @@ def list_runs(
 
 
 def show_run(access: Access, run_id: Word) -> RunViewOut:
-    """A run with its sub-agents and its result; the beginning of its id is enough."""
+    """Return a run with its sub-agents and its result; the beginning of its id is enough."""
     return seen(find_run(access.workspace, run_id))
 
 
@@ -173,7 +171,7 @@ async def wait_for_result(
         float, Field(ge=0, le=MAX_WAIT_SECONDS, description="Seconds to wait for its end.")
     ] = 0,
 ) -> RunResultOut | Answered[RunResultOut]:
-    """The result form; 202 and no result as long as the run has not ended."""
+    """Return the result of a run; 202 and no result as long as the run has not ended."""
     run = await orm.run_in_thread(lambda: find_run(access.workspace, run_id))
     if wait and run.status not in TERMINAL:
         run = await _ended(run, wait)
@@ -182,21 +180,21 @@ async def wait_for_result(
 
 
 def cancel_run(access: Access, run_id: Word) -> RunStateOut:
-    """A run without a worker ends at once, one at work within a second; an ended one stays."""
+    """Cancel a run: without a worker at once, else within a second; an ended one stays."""
     run, by = find_run(access.workspace, run_id), actor_of(access)
     cancelling.cancel_run(access.workspace, run.pk, reason=f"cancelled by {by.name}", by=by)
     return _state(run)
 
 
 def steer_run(access: Access, run_id: Word, body: SteerIn) -> RunStateOut:
-    """Its next model call sees it."""
+    """Send a text to a run; its next model call reads it."""
     run = find_run(access.workspace, run_id)
     steering.steer_run(run, body.text, by=actor_of(access))
     return RunStateOut.of(run)
 
 
 def retry_run(access: Access, run_id: Word) -> RunStateOut:
-    """A new run with the same task on the same version; a quarantined one is discarded with it."""
+    """Start a run with its task on its version; a quarantined run is discarded with it."""
     run = find_run(access.workspace, run_id)
     # Whoever asks at a terminal can go on with a local run there.
     home = Placement(run.home) if access.via == "terminal" else Placement.FLEET
@@ -205,14 +203,14 @@ def retry_run(access: Access, run_id: Word) -> RunStateOut:
 
 
 def unquarantine_run(access: Access, run_id: Word) -> RunStateOut:
-    """It goes on where it was, alone in a process; 409 when it is not in quarantine."""
+    """Resume a quarantined run in a process of its own; 409 when it is not in quarantine."""
     run = find_run(access.workspace, run_id)
     unquarantine(run, by=actor_of(access))
     return _state(run)
 
 
 def discard_run(access: Access, run_id: Word) -> RunStateOut:
-    """It is cancelled; 409 when it is not in quarantine."""
+    """Cancel a quarantined run; 409 when it is not in quarantine."""
     run = find_run(access.workspace, run_id)
     discard(run, by=actor_of(access))
     return _state(run)
@@ -224,7 +222,7 @@ def _state(run: Run) -> RunStateOut:
 
 
 def _refuse_to_deliver(run_id: UUID, targets: Sequence[Target]) -> None:
-    """The result of a run that was told something goes where it was ordered, and nowhere else."""
+    """Refuse deliveries for a steered run: its result goes to the run's own recipients only."""
     if targets:
         raise ConversationBusyError(
             f"The conversation is busy with run {run_id}, which would be told: the message gets no "
@@ -233,7 +231,7 @@ def _refuse_to_deliver(run_id: UUID, targets: Sequence[Target]) -> None:
 
 
 def _started_by(access: Access) -> Q:
-    """Runs that somebody started; a key has its name alone."""
+    """Return the runs that a person or a key started; a key has its name alone."""
     if access.user_id is None or access.key_id is not None:
         return Q(started_by=access.name, started_user__isnull=True)
     return Q(started_user=access.user_id)
@@ -247,7 +245,7 @@ def _says(text: str) -> Q:
 
 
 async def _ended(run: Run, seconds: float) -> Run:
-    """The run when it has ended, or as it was after so long."""
+    """Wait for a run to end, at most for some seconds, and return it."""
     client = connect(settings.REDIS_URL)
     try:
         with contextlib.suppress(TimeoutError):

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 S = TypeVar("S", bound=ScheduleSummaryOut)
-Named = Annotated[Word, Field(description="Its name, or its number.")]
+Named = Annotated[Word, Field(description="Name or number of the schedule.")]
 SHOWN = 5  # slots to come
 
 
@@ -61,7 +61,7 @@ def list_schedules(
     cursor: Cursor = None,
     limit: Limit = USUAL,
 ) -> SchedulesOut:
-    """The workspace's schedules by name, each with what comes next.
+    """Return the workspace's schedules by name, each with its next occurrence.
 
     A row has the beginning of its task, and neither `arguments` nor `deliver`:
     `GET /schedules/{schedule}` has all of these.
@@ -78,12 +78,12 @@ def list_schedules(
 
 
 def create_schedule(access: Access, body: ScheduleIn) -> ScheduleOut:
-    """It comes due from now on; 409 when the name is taken."""
+    """Create a schedule; it is due from now on. 409 when the name is taken."""
     return _whole(create(access.workspace, body.model_dump(), by=actor_of(access)))
 
 
 def preview_schedule(access: Access, body: RecurrenceIn) -> RecurrenceOut:
-    """When something would come due, in words, and next; nothing is stored."""
+    """Return a recurrence in words, and its next occurrences; nothing is stored."""
     now = database_now()
     row = Schedule()
     put(row, body.model_dump())
@@ -92,18 +92,18 @@ def preview_schedule(access: Access, body: RecurrenceIn) -> RecurrenceOut:
 
 
 def show_schedule(access: Access, schedule: Named) -> ScheduleOut:
-    """A schedule, what comes next, and what became of its latest slot."""
+    """Return a schedule, its next occurrences, and the outcome of the latest one."""
     return _whole(find_schedule(access.workspace, schedule))
 
 
 def change_schedule(access: Access, schedule: Named, body: ScheduleChangeIn) -> ScheduleOut:
-    """What is given is changed. Another rhythm, or `enabled` again, counts from now."""
+    """Change the given settings. Another recurrence, or `enabled` again, counts from now."""
     row = find_schedule(access.workspace, schedule)
     return _whole(change(row, body.model_dump(exclude_unset=True), by=actor_of(access)))
 
 
 def remove_schedule(access: Access, schedule: Named) -> None:
-    """What became of its slots goes with it; its runs stay."""
+    """Delete a schedule and its log of firings; its runs stay."""
     remove(find_schedule(access.workspace, schedule), by=actor_of(access))
 
 
@@ -140,7 +140,7 @@ def list_firings(
     cursor: Cursor = None,
     limit: Limit = USUAL,
 ) -> FiringsOut:
-    """What became of a schedule's slots, the latest first."""
+    """Return a schedule's firings, the latest first."""
     row = find_schedule(access.workspace, schedule)
     rows = with_outcomes(Firing.objects.filter(schedule=row))
     if status is not None:

@@ -71,7 +71,7 @@ def fork(
     """Fork a run.
 
     Args:
-        access: Whoever asks.
+        access: The caller.
         run_id: The run's id, or the beginning of it.
         body: The turn, and what is different.
         key: The idempotency key.

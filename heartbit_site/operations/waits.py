@@ -9,7 +9,7 @@ from agents.journal import waits
 from agents.models import ToolCall, Wait
 from agents.querysets import find_run, waits_for_answers
 from heartbit_site.base.access import Access
-from heartbit_site.base.errors import NotFoundError
+from heartbit_site.base.errors import NotFoundError, Remedy
 from heartbit_site.base.preview import preview
 from heartbit_site.contract.approvals import OfRun
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
@@ -43,7 +43,8 @@ def answer_wait(access: Access, run_id: Word, key: Word, body: AnswerIn) -> Answ
     wait = rows.select_related("run__workspace").filter(key=key).first()
     if wait is None:
         raise WaitNotFoundError(
-            f"Run {run.pk} has no wait {key[:80]!r} to be answered: GET /waits lists the open ones."
+            f"Run {run.pk} has no wait {key[:80]!r} to be answered.",
+            remedy=Remedy("waits.list_waits", "lists the open ones"),
         )
     by = decider(access)
     action.answer_wait(wait, body.answer, by=by)

@@ -1,4 +1,4 @@
-"""Webhooks: addresses that are told of events, and what they were told."""
+"""Webhooks: subscriptions of other programs to events, and their deliveries."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from agents.errors import WebhookNotFoundError
 from agents.models import WebhookDelivery, WebhookEndpoint
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
+from heartbit_site.base.errors import Remedy
 from heartbit_site.base.models import Workspace
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
 from heartbit_site.contract.webhooks import (
@@ -27,14 +28,14 @@ from heartbit_site.operations.paging import page, row_id
 
 
 def list_webhooks(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL) -> WebhooksOut:
-    """The workspace's webhooks, the newest first, without their secrets."""
+    """Return the workspace's webhooks, the newest first, without their secrets."""
     rows = WebhookEndpoint.objects.filter(workspace=access.workspace).select_related("made_by")
     found, following = page(rows, "-pk", cursor, limit)
     return WebhooksOut(webhooks=[WebhookOut.of(row) for row in found], next_cursor=following)
 
 
 def create_webhook(access: Access, body: WebhookIn) -> NewWebhookOut:
-    """It is told what happens from now on. Its secret is in this answer and nowhere else."""
+    """Create a webhook for events from now on. Its secret is in this answer and nowhere else."""
     row = WebhookEndpoint(
         workspace=access.workspace, made_by_id=access.user_id, **body.model_dump()
     )
@@ -42,7 +43,7 @@ def create_webhook(access: Access, body: WebhookIn) -> NewWebhookOut:
 
 
 def change_webhook(access: Access, webhook_id: Word, body: WebhookChangeIn) -> WebhookOut:
-    """What happens while it is disabled is not told afterwards."""
+    """Change the given settings. Events that happen while it is disabled are never sent."""
     row = _find(access.workspace, webhook_id)
     for name, value in body.model_dump(exclude_none=True).items():
         setattr(row, name, value)
@@ -51,18 +52,18 @@ def change_webhook(access: Access, webhook_id: Word, body: WebhookChangeIn) -> W
 
 
 def remove_webhook(access: Access, webhook_id: Word) -> None:
-    """The log of what it was told goes with it."""
+    """Delete a webhook and its log of deliveries."""
     remove(_find(access.workspace, webhook_id), by=actor_of(access))
 
 
 def rotate_webhook_secret(access: Access, webhook_id: Word) -> NewWebhookOut:
-    """For 24 hours the former one signs as well. The new one is in this answer and nowhere else."""
+    """Replace the secret, shown only here; the previous one signs as well for 24 hours."""
     row = _find(access.workspace, webhook_id)
     return NewWebhookOut.of(row, secret=rotate(row, by=actor_of(access)))
 
 
 def ping_webhook(access: Access, webhook_id: Word) -> DeliveryOut:
-    """A message of type `ping` goes out within seconds; its deliveries tell what came of it."""
+    """Send a message of type `ping` within seconds; the webhook's deliveries show the outcome."""
     row = _find(access.workspace, webhook_id)
     return DeliveryOut.of(ping(row, by=actor_of(access)))
 
@@ -70,7 +71,7 @@ def ping_webhook(access: Access, webhook_id: Word) -> DeliveryOut:
 def list_webhook_deliveries(
     access: Access, webhook_id: Word, *, cursor: Cursor = None, limit: Limit = USUAL
 ) -> DeliveriesOut:
-    """What the webhook was told, and what will be, the newest first, without the payloads.
+    """Return the webhook's deliveries, the newest first, without the payloads.
 
     `GET /webhooks/{webhook_id}/deliveries/{delivery_id}` has what is posted.
     """
@@ -87,7 +88,7 @@ def show_webhook_delivery(access: Access, webhook_id: Word, delivery_id: Word) -
 
 
 def redeliver_webhook(access: Access, webhook_id: Word, delivery_id: Word) -> DeliveryOut:
-    """The same message, under the same id; 409 while it is on its way."""
+    """Send a message again under its id; 409 while it is on its way."""
     row = _find_delivery(_find(access.workspace, webhook_id), delivery_id)
     redeliver(row, by=actor_of(access))
     return DeliveryOut.of(row)
@@ -97,7 +98,9 @@ def _find(workspace: Workspace, webhook_id: str) -> WebhookEndpoint:
     rows = WebhookEndpoint.objects.filter(workspace=workspace, pk=row_id(webhook_id))
     row = rows.select_related("made_by", "workspace").first()
     if row is None:
-        raise WebhookNotFoundError("There is no such webhook here: GET /webhooks lists them.")
+        raise WebhookNotFoundError(
+            "There is no such webhook here.", remedy=Remedy("webhooks.list_webhooks")
+        )
     return row
 
 
@@ -106,6 +109,9 @@ def _find_delivery(endpoint: WebhookEndpoint, delivery_id: str) -> WebhookDelive
     row = rows.select_related("endpoint__workspace").first()
     if row is None:
         raise WebhookNotFoundError(
-            f"The webhook has no such delivery: GET /webhooks/{endpoint.pk}/deliveries lists them."
+            "The webhook has no such delivery.",
+            remedy=Remedy(
+                "webhooks.list_webhook_deliveries", values={"webhook_id": str(endpoint.pk)}
+            ),
         )
     return row

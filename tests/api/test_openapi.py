@@ -62,7 +62,7 @@ def test_a_parameter_is_described_where_readers_look_for_it(described: Any) -> N
     parameters = described["paths"]["/api/v1/deliveries"]["get"]["parameters"]
     words = {one["name"]: one.get("description") for one in parameters}
     assert words["run"] == "A run's id, or how it begins (at least 8 characters)."
-    assert words["limit"] == "How many at most."
+    assert words["limit"] == "Maximum number of rows."
 
 
 def test_the_stream_is_described_as_one(described: Any) -> None:

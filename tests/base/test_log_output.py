@@ -13,7 +13,7 @@ from django.conf import settings
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.log_output import CleanFormatter, log_to_stderr
 from heartbit_site.cli import errors
-from heartbit_site.cli.table import print_table
+from heartbit_site.cli.table import Lines
 from heartbit_site.refusal import refusal
 from heartbit_site.web_server.serve import options
 
@@ -83,5 +83,5 @@ def test_the_refusal_of_a_process_is_clean(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_a_table_of_a_hostile_server_is_clean(capsys: pytest.CaptureFixture[str]) -> None:
-    print_table(["NAME", "STATE"], [["x\x1b[2J\nFORGED ok", "\u202eok"]])
+    Lines(["NAME", "STATE"], [["x\x1b[2J\nFORGED ok", "\u202eok"]]).print()
     assert capsys.readouterr().out.splitlines()[1:] == ["x FORGED ok  ok"]

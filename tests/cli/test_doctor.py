@@ -67,7 +67,7 @@ def test_keys_that_others_can_read_fail(tmp_path: Path) -> None:
     (tmp_path / "secret_key").chmod(0o644)
     check = doctor._keys(environment)
     assert (check.status, "mode 0644" in check.detail) == ("fail", True)
-    assert f"chmod 600 {tmp_path / 'secret_key'}" in check.mend
+    assert f"chmod 600 {tmp_path / 'secret_key'}" in check.fix
 
 
 def test_a_configuration_file_is_checked(
@@ -89,7 +89,7 @@ def test_a_workspace_that_is_named_and_does_not_exist_fails(
     [check] = [check for check in ended.json["checks"] if check["status"] == "fail"]
     assert check["name"] == "workspace"
     assert check["detail"].startswith("There is no workspace 'nope': ")
-    assert "HEARTBIT_WORKSPACE" in check["mend"]
+    assert "HEARTBIT_WORKSPACE" in check["fix"]
     monkeypatch.setenv("HEARTBIT_WORKSPACE", workspace.slug)
     checks = [check for look in doctor_work.LOOKS for check in look()]
     [found] = [check for check in checks if check.name == "workspace"]
@@ -104,7 +104,7 @@ def test_an_account_whose_key_cannot_be_read_fails(workspace: Workspace) -> None
         checks = doctor_models.LOOKS[-1]()
     finally:
         account.delete()
-    [check] = [check for check in checks if workspace.slug in check.mend]
+    [check] = [check for check in checks if workspace.slug in check.fix]
     assert (check.name, check.status) == ("account openai", "fail")
     assert "enter it again" in check.detail
 

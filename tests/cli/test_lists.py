@@ -21,12 +21,15 @@ from agents.reads.outcome import metrics_of, result_of
 from heartbit_site.base.models import UsageEntry
 from heartbit_site.base.toolspec import spec_of
 from heartbit_site.cli import tools_report
+from heartbit_site.cli.errors import USAGE
+from heartbit_site.operations import tools as tools_operations
 from tests.command import HEARTBIT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from heartbit_site.base.models import Workspace
+    from tests.cli.places import Place
     from tests.command import Command
 
 CONFIG = """
@@ -134,16 +137,10 @@ def test_a_root_takes_what_its_tree_takes_and_a_sub_agent_what_it_takes_itself(
     assert metrics_of(root).cost_usd is None, "a part of it is unknown"
 
 
-def test_agents_tools_and_runs_are_listed_and_shown(heartbit: Command) -> None:
+def test_runs_are_listed_and_tools_shown_without_a_service(heartbit: Command) -> None:
     heartbit("run", "x [[text: Written.]]", "--agent", "writer")
-    listed = heartbit("agents")
-    assert listed.code == 0
-    assert listed.out.splitlines()[0].split()[:3] == ["AGENT", "STATE", "RUNS"]
-    assert any(line.startswith("writer ") for line in listed.out.splitlines())
     shown = heartbit("agents", "show", "writer", "--json").json
     assert shown["metrics"]["runs"] >= 1
-    assert shown["definition"]["limits"]["max_turns"] == 10
-    assert [version["current"] for version in shown["versions"]].count(True) == 1
     runs = heartbit("runs", "list", "--agent", "writer", "--status", "succeeded", "--json").json
     assert {run["agent"] for run in runs["runs"]} == {"writer"}
     tool = heartbit(
@@ -152,8 +149,40 @@ def test_agents_tools_and_runs_are_listed_and_shown(heartbit: Command) -> None:
     assert tool.code == 0, "no service is needed"
     assert '"expression": {' in tool.out
     tools = heartbit("tools", "--json").json["tools"]
-    effects = {row["tool"]: row["effect"] for row in tools}
+    effects = {row["name"]: row["effect"] for row in tools}
     assert effects["http_request"] == "at_most_once"
+
+
+def test_agents_and_tools_are_listed_and_shown_here_and_at_a_server(place: Place) -> None:
+    listed = place("agents")
+    assert (listed.code, listed.err) == (0, "")
+    assert listed.out.splitlines()[0].split()[:3] == ["AGENT", "STATE", "RUNS"]
+    assert any(line.startswith("writer ") for line in listed.out.splitlines())
+    assert place("agents", "list").out.splitlines()[0] == listed.out.splitlines()[0]
+    rows = place("agents", "--json").json["agents"]
+    assert {"orchestrator", "writer"} <= {row["name"] for row in rows}
+    shown = place("agents", "show", "writer", "--json").json
+    assert (shown["name"], shown["definition"]["max_turns"]) == ("writer", 10)
+    assert [version["current"] for version in shown["versions"]] == [True]
+    text = place("agents", "show", "writer").out
+    assert text.startswith("writer: ")
+    assert "  versions      1 (current)\n" in text
+    unknown = place("agents", "show", "zzzzzz")
+    assert unknown.code == USAGE
+    assert unknown.err.endswith(": `heartbit agents list` lists them.\n")
+    tools = place("tools", "--json").json["tools"]
+    [found] = [row for row in tools if row["name"] == "http_request"]
+    assert (found["effect"], found["answered_by_person"]) == ("at_most_once", False)
+    assert place("tools", "show", "http_request", "--json").json == found
+    assert '"expression": {' in place("tools", "show", "calculate").out
+    unknown = place("tools", "show", "zzzzzz")
+    assert unknown.code == USAGE
+    assert unknown.err.endswith(": `heartbit tools` lists them.\n")
+
+
+def test_options_before_the_name_of_a_command_are_its_group_s(place: Place) -> None:
+    assert place("runs", "--last", "1").code == 0
+    assert place("agents", "--json", "show", "writer").code == USAGE, "the group has no --json"
 
 
 def test_a_tool_says_what_it_needs_and_where_it_is_from(
@@ -166,18 +195,18 @@ def test_a_tool_says_what_it_needs_and_where_it_is_from(
     needs = ("SHOP_KEY", "SHOP_ID")
     spec = spec_of(find_order, effect="pure", credentials=needs, tags=("shop", "read"))
     spec = dataclasses.replace(spec, source="shop-tools 1.2")
-    monkeypatch.setattr(tools_report, "registry", {"find_order": spec})
-    tools_report.show_tool("find_order", as_json=False)
+    monkeypatch.setattr(tools_operations, "registry", {"find_order": spec})
+    tools_report.show_tool("", "find_order", as_json=False)
     shown = capsys.readouterr().out
     assert "  needs     SHOP_KEY, SHOP_ID\n" in shown
     assert "  from      shop-tools 1.2\n" in shown
     assert "  tags      shop, read\n" in shown
-    tools_report.list_tools(as_json=False)
+    tools_report.list_tools("", as_json=False)
     assert "shop-tools 1.2  SHOP_KEY,SHOP_ID  shop,read  Find an order." in capsys.readouterr().out
-    tools_report.list_tools(as_json=True)
+    tools_report.list_tools("", as_json=True)
     [row] = json.loads(capsys.readouterr().out)["tools"]
     assert row["credentials"] == ["SHOP_KEY", "SHOP_ID"]
-    assert (row["from"], row["tags"]) == ("shop-tools 1.2", ["shop", "read"])
+    assert (row["source"], row["tags"]) == ("shop-tools 1.2", ["shop", "read"])
 
 
 def test_a_configuration_file_brings_its_own_team(heartbit: Command, tmp_path: Path) -> None:

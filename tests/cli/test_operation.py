@@ -97,9 +97,9 @@ def test_queues_workspaces_and_tools_are_held_back_and_go_on(
     steps = (
         (("pause-queue", queue, "--reason", "x"), f"The queue {queue} is paused."),
         (("pause-queue", queue), f"The queue {queue} was already paused."),
-        (("resume-queue", queue), f"The queue {queue} goes on."),
+        (("resume-queue", queue), f"The queue {queue} is resumed."),
         (("halt", slug), f"The workspace {slug} is stopped."),
-        (("resume", slug), f"The workspace {slug} goes on."),
+        (("resume", slug), f"The workspace {slug} is resumed."),
         (("resume",), "Everything was not stopped."),
         (
             ("disable-tool", "calculate", "--workspace", slug, "--reason", "x"),

@@ -249,5 +249,5 @@ def test_given_a_server_then_a_question_is_answered_there_as_at_home(
 def test_given_the_tool_then_its_report_says_that_people_answer(
     database: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    tools_report.show_tool("ask_human", as_json=False)
+    tools_report.show_tool("", "ask_human", as_json=False)
     assert "a person answers each call" in capsys.readouterr().out

@@ -1,70 +1,120 @@
-"""What an error at a terminal tells a person to do."""
+"""The remedy that an error names: an operation, in the words of each surface."""
 
 from __future__ import annotations
 
 import ast
-import re
+import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from string import Formatter
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from heartbit_site.api.mount import api
-from heartbit_site.cli.errors import USAGE
-from heartbit_site.cli.remedies import COMMANDS, for_terminal
+import pytest
+import typer.core
+from django.test import RequestFactory
+
+from agents.errors import HaltedError
+from heartbit_site.api.errors import heartbit_error
+from heartbit_site.base.errors import HeartbitError, NotFoundError, Remedy
+from heartbit_site.cli.errors import USAGE, for_terminal
+from heartbit_site.cli.main import command_tree
+from heartbit_site.contract.operation import find_operation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.cli.places import Place
 
-ADDRESS = re.compile(r"\b(?:GET|POST|PUT|PATCH|DELETE) /[\w/.{}-]*\w")
-#: Nothing that a command asks for is refused with these.
-OF_PROGRAMS = {
-    "GET /runs/{}/artifacts",
-    "GET /runs/{}/blackboard",
-    "GET /webhooks/{}/deliveries",
-    "POST /conversations",
-}
+PACKAGES = ("agents", "memory", "tools", "scheduling", "heartbit_site")
 
 
-def sentences() -> Iterator[str]:
-    """The texts of errors, with ``{}`` where a value comes."""
-    for folder in ("agents", "memory", "tools", "heartbit_site/operations", "heartbit_site/base"):
-        for path in Path(folder).rglob("*.py"):
-            for raised in ast.walk(ast.parse(path.read_text())):
-                if not isinstance(raised, (ast.Raise, ast.Assign)):
+def remedies() -> Iterator[tuple[str, frozenset[str]]]:
+    """The operation that each remedy in the code names, and the parameters that it fills in."""
+    for path in (path for package in PACKAGES for path in Path(package).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Remedy":
+                if path.name == "remote_client.py":  # what a server names
                     continue
-                for node in ast.walk(raised):
-                    if isinstance(node, ast.JoinedStr):
-                        values = (getattr(part, "value", None) for part in node.values)
-                        yield "".join(one if isinstance(one, str) else "{}" for one in values)
-                    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                        yield node.value
+                assert isinstance(node.args[0], ast.Constant), f"{path}: name the operation itself"
+                given = [one for one in ast.walk(node) if isinstance(one, ast.Dict)]
+                keys = [key for one in given for key in one.keys]
+                values = frozenset(str(ast.literal_eval(key)) for key in keys if key is not None)
+                yield str(node.args[0].value), values
 
 
-def test_every_address_in_an_error_has_a_command() -> None:
-    named = {
-        re.sub(r"\{\w*\}", "{}", address)
-        for sentence in sentences()
-        for address in ADDRESS.findall(sentence)
-    }
-    assert "GET /agents" in named
-    known = {re.sub(r"\{\w*\}", "{}", address) for address in COMMANDS}
-    assert named - known - OF_PROGRAMS == set()
+def parameters(text: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(text) if name}
 
 
-def test_every_address_with_a_command_is_one_of_the_api() -> None:
-    paths = api.get_openapi_schema(path_prefix="")["paths"]
-    known = {f"{method.upper()} {path}" for path, one in paths.items() for method in one}
-    assert COMMANDS.keys() <= known
+NAMED = sorted(set(remedies()), key=str)
 
 
-def test_a_sentence_names_the_command() -> None:
-    said = "Somebody changed it meanwhile. GET /agents/solo shows it."
-    assert for_terminal(said) == (
-        "Somebody changed it meanwhile. `heartbit agents show solo` shows it."
+def test_remedies_are_found() -> None:
+    assert len(NAMED) > 10
+
+
+@pytest.mark.parametrize(("name", "values"), NAMED, ids=[name for name, _ in NAMED])
+def test_every_remedy_is_an_operation_and_fills_in_its_path(
+    name: str, values: frozenset[str]
+) -> None:
+    operation = find_operation(name)
+    assert operation is not None
+    assert parameters(operation.path) == values
+
+
+@pytest.mark.parametrize("name", sorted({name for name, _ in NAMED}))
+def test_the_command_of_a_remedy_exists(name: str) -> None:
+    operation = find_operation(name)
+    assert operation is not None
+    assert parameters(operation.command) <= parameters(operation.path)
+    if not operation.command.startswith("`"):
+        return  # none, or a page
+    found: Any = command_tree()
+    first, *words = operation.command.strip("`").split()
+    assert first == "heartbit"
+    for word in words:
+        if isinstance(found, typer.core.TyperGroup) and not word.startswith(("{", "-")):
+            found = found.commands[word]
+
+
+def in_the_api(error: HeartbitError) -> dict[str, Any]:
+    response = heartbit_error(RequestFactory().get("/api/v1/agents"), error)
+    found: dict[str, Any] = json.loads(response.content)
+    return found
+
+
+def test_each_surface_names_the_operation_in_its_own_words() -> None:
+    remedy = Remedy("agents.show_agent", "shows it", {"name": "solo"})
+    error = NotFoundError("It was changed meanwhile.", remedy=remedy)
+    assert str(error) == "It was changed meanwhile."
+    assert for_terminal(error) == (
+        "It was changed meanwhile: `heartbit agents show solo` shows it."
     )
-    assert for_terminal("GET /nothing/at/all") == "GET /nothing/at/all"
+    answer = in_the_api(error)
+    assert answer["detail"] == "It was changed meanwhile: GET /agents/solo shows it."
+    assert answer["remedy"] == {
+        "operation": "agents.show_agent",
+        "request": "GET /agents/solo",
+        "effect": "shows it",
+        "values": {"name": "solo"},
+    }
+
+
+def test_an_operation_without_a_command_is_left_out_at_a_terminal() -> None:
+    remedy = Remedy("pauses.resume_workspace", "resumes it for a manager")
+    error = HaltedError("The workspace was stopped.", remedy=remedy)
+    assert for_terminal(error) == "The workspace was stopped."
+    assert in_the_api(error)["detail"] == (
+        "The workspace was stopped: POST /workspace/resume resumes it for a manager."
+    )
+
+
+def test_an_operation_that_only_a_newer_server_has_is_left_out() -> None:
+    for name in ("agents.of_tomorrow", "tomorrow.list_days", "../main.x", ""):
+        assert find_operation(name) is None
+        assert for_terminal(NotFoundError("None.", remedy=Remedy(name))) == "None."
+    left_out = Remedy("agents.show_agent", "shows it")
+    assert for_terminal(NotFoundError("None.", remedy=left_out)).endswith(" shows it.")
 
 
 def test_an_error_of_a_server_names_the_command_too(place: Place) -> None:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 #: Commands without --url that change nothing, and those that are or end processes of this machine.
 HARMLESS = {
-    *("", "runs export", "agents", "agents list", "agents show", "keys list"),
-    *("tools", "tools list", "tools show", "users", "users list", "audit", "keys"),
+    *("", "runs", "runs export", "agents", "keys", "keys list", "schedules", "channels", "fleet"),
+    *("tools", "users", "users list", "audit"),
     *("config", "config check", "config export", "doctor", "completion"),
     *("serve", "web", "beat", "up", "down"),
 }

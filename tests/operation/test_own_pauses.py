@@ -97,10 +97,10 @@ def test_given_both_stops_then_the_managers_end_their_own_and_the_operator_s_hol
 ) -> None:
     assert held(manager.post("/workspace/halt", {"reason": "ours"})) == (True, True)
     assert held(manager.post("/workspace/halt")) == (True, False)
-    with pytest.raises(HaltedError, match=r"\(ours\).*whoever manages it ends that by POST"):
+    with pytest.raises(HaltedError, match=r"\(ours\).*a manager ends that, or an operator"):
         start_run(workspace, "x", agent="solo")
     assert pause_work(of_workspace(workspace), by=OPERATOR, reason="theirs")
-    with pytest.raises(HaltedError, match=r"by root \(theirs\), so no run starts: an operator"):
+    with pytest.raises(HaltedError, match=r"by root \(theirs\), so no run starts; an operator"):
         start_run(workspace, "x", agent="solo")
     both = [one.by_operator for one in read_fleet().pauses if one.name == workspace.slug]
     assert both == [False, True]

@@ -1,4 +1,4 @@
-"""What runs produced, fetched as files.
+"""Artifacts of runs, as files.
 
 A model wrote it. So it goes out as plain text to be saved, never as something that a browser would
 show or run on our own host (and ``nosniff``, which every answer has, keeps it from guessing).
@@ -21,7 +21,7 @@ from heartbit_site.contract.model import Word
 
 router = Router(tags=["artifacts"])
 
-Named = Annotated[Word, Path(description="Its name in the list.")]
+Named = Annotated[Word, Path(description="Name in the list of artifacts.")]
 
 
 @router.get(
@@ -33,7 +33,7 @@ Named = Annotated[Word, Path(description="Its name in the list.")]
     openapi_extra=FILE,
 )
 async def fetch(request: HttpRequest, run_id: Word, artifact: Named) -> Any:
-    """One artifact of the run itself as a file; 409 as long as the run has not ended."""
+    """Return one artifact of the run itself as a file; 409 as long as the run has not ended."""
     workspace = workspace_of(request)
     found = await orm.run_in_thread(lambda: find_artifact(find_run(workspace, run_id), artifact))
     response = HttpResponse(found.content, content_type="text/plain; charset=utf-8")

@@ -20,7 +20,9 @@ router = Router(tags=["runs"])
 Seq = Annotated[int, Query(ge=0, le=2**31 - 1, description="The last event the reader has.")]
 LastSeq = Annotated[
     int | None,
-    Header(alias="Last-Event-ID", ge=0, le=2**31 - 1, description="The same, sent by EventSource."),
+    Header(
+        alias="Last-Event-ID", ge=0, le=2**31 - 1, description="As `after`, sent by EventSource."
+    ),
 ]
 
 
@@ -39,9 +41,12 @@ async def stream(
     after: Seq = 0,
     last_event_id: LastSeq = None,
     tree: Annotated[
-        bool, Query(description="Also the events of all runs of its tree; only its own have ids.")
+        bool,
+        Query(
+            description="Include the events of all runs of the tree; only the run's own have ids."
+        ),
     ] = False,
-    follow: Annotated[bool, Query(description="Whether to wait for what comes.")] = True,
+    follow: Annotated[bool, Query(description="Wait for further events.")] = True,
 ) -> Any:
     """Everything that happened after a sequence number, then what comes; ends with the run."""
     access = access_of(request)
@@ -66,7 +71,7 @@ async def stream(
 
 
 def _still(access: Access, session_key: str | None) -> bool:
-    """Whether whoever follows may still read runs."""
+    """Return True if the follower may still read runs."""
     if access.key_id is None and not sessions.is_session_valid(session_key, access.user_id):
         return False
     now = refresh_access(access)

@@ -1,4 +1,4 @@
-"""Whether the server can work."""
+"""Health of the server."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PATIENCE_SECONDS = 3.0
     summary="Check the server's health",
 )
 async def health(request: HttpRequest) -> Any:
-    """No key needed. 200 when the database answers."""
+    """Return 200 while the database answers. No key is needed."""
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
             await orm.run_in_thread(_ask)

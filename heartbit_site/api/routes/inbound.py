@@ -81,9 +81,9 @@ _BODY: dict[str, Any] = {
     openapi_extra=_BODY,
 )
 async def receive(request: HttpRequest, endpoint: Word) -> Any:
-    """JSON to a webhook's channel, a whole mail (RFC 5322) to one of e-mail; no key is needed.
+    """Accept JSON for a webhook channel, a mail (RFC 5322) for an e-mail channel; without a key.
 
-    It is signed as Standard Webhooks has it. `run_id` is null if nobody answers: the channel does
+    It is signed as Standard Webhooks has it. `run_id` is null if no run answers: the channel does
     not want such messages, or the mail's sender may not write to it.
     """
     return Answer(202, await orm.run_in_thread(lambda: _take(request, endpoint)))
@@ -106,7 +106,7 @@ def _take(request: HttpRequest, endpoint: str) -> InboundReceiptOut:
 
 
 def _verified(request: HttpRequest, endpoint: str) -> tuple[Channel, str]:
-    """The channel that is meant, and the id of the message."""
+    """Return the channel of a signed message, and the message's id."""
     headers = {name.lower(): value for name, value in request.headers.items()}
     channel = Channel.objects.select_related("workspace").filter(address=endpoint).first()
     try:
@@ -148,7 +148,7 @@ def _of_body(channel: Channel, message_id: str, body: JsonValue) -> InboundRecei
 
 
 def _name_of(thread: str) -> str:
-    """What is longer than the column is told apart by its hash."""
+    """Return a name that fits the column: a longer one ends in its hash."""
     return thread if len(thread) <= _LONGEST_THREAD else sha256(thread.encode()).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""The workspaces that somebody belongs to: asked in none of them, so no operation."""
+"""Workspaces of the caller: listed outside any of them, so this is no operation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ router = Router(tags=["identity"])
     summary="List workspaces",
 )
 async def workspaces(request: HttpRequest, *, cursor: Cursor = None, limit: Limit = USUAL) -> Any:
-    """Those that a session's person belongs to, or the one of a key; names no workspace."""
+    """Return the workspaces of a session's person, or the one of a key; takes no workspace."""
     found = cast("Any", request).auth
 
     def read() -> WorkspacesOut:

@@ -9,7 +9,7 @@ from django.db import transaction
 from heartbit_site.base.actions.revoke_api_key import revoke_api_keys
 from heartbit_site.base.actions.save_member import keep_an_admin, locked_members
 from heartbit_site.base.audit import record
-from heartbit_site.base.errors import NotFoundError
+from heartbit_site.base.errors import NotFoundError, Remedy
 from heartbit_site.base.models import ApiKey
 
 if TYPE_CHECKING:
@@ -41,7 +41,8 @@ def remove_member(workspace: Workspace, user: User, *, by: Actor) -> None:
         present = locked_members(workspace).get(user.pk)
         if present is None:
             raise MemberNotFoundError(
-                f"{user.get_username()} is no member of {workspace.slug}: GET /members lists them."
+                f"{user.get_username()} is no member of {workspace.slug}.",
+                remedy=Remedy("members.list_members"),
             )
         keep_an_admin(workspace, present)
         present.delete()

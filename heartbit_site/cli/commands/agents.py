@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from heartbit_site.cli import options, remote_options
-from heartbit_site.cli.startup import ensure_ready
+from heartbit_site.cli.default_command import FirstByDefault
 
 NAME = typer.Argument(metavar="NAME", help="The agent's name.")
 ANY = typer.Argument(None, metavar="[NAME]", help="The agent's name; none: all.")
@@ -17,41 +17,33 @@ TO = typer.Argument(None, metavar="[TO]", min=1, help="Another; none: the curren
 FORCE = typer.Option(
     options.OFF,
     "--force",
-    help="Also when its tools or team have changed: with today's, as a new version.",
+    help="Roll back even if tools or team have changed: with today's, as a new version.",
 )
 
 agents = typer.Typer(
-    name="agents", rich_markup_mode=None, help="Show the agents; start, stop and restart them."
+    name="agents",
+    cls=FirstByDefault,
+    rich_markup_mode=None,
+    help="Show the agents; start, stop and restart them.",
 )
 
 
-def _list(*, as_json: bool) -> None:
-    ensure_ready("heartbit_site.cli.agents_report")
+@agents.command(name="list")
+def list_(*, url: str | None = remote_options.URL, as_json: bool = options.JSON) -> None:
+    """List the agents with their state and figures."""
     from heartbit_site.cli import agents_report as report
 
-    raise typer.Exit(report.list_agents(as_json=as_json))
-
-
-@agents.callback(invoke_without_command=True)
-def of_agents(context: typer.Context, *, as_json: bool = options.JSON) -> None:
-    """List them when nothing else is asked for."""
-    if context.invoked_subcommand is None:
-        _list(as_json=as_json)
-
-
-@agents.command(name="list")
-def list_(*, as_json: bool = options.JSON) -> None:
-    """List the agents with their state and figures."""
-    _list(as_json=as_json)
+    raise typer.Exit(report.list_agents(url, as_json=as_json))
 
 
 @agents.command()
-def show(name: str = NAME, *, as_json: bool = options.JSON) -> None:
+def show(
+    name: str = NAME, *, url: str | None = remote_options.URL, as_json: bool = options.JSON
+) -> None:
     """Show an agent: its definition, versions and figures."""
-    ensure_ready("heartbit_site.cli.agents_report")
     from heartbit_site.cli import agents_report as report
 
-    raise typer.Exit(report.show_agent(name, as_json=as_json))
+    raise typer.Exit(report.show_agent(url, name, as_json=as_json))
 
 
 @agents.command()
@@ -102,7 +94,7 @@ def status(
     as_json: bool = options.JSON,
 ) -> None:
     """Show what an agent is doing: its runs, queue, uptime and tools."""
-    from heartbit_site.cli import agent_report as report
+    from heartbit_site.cli import agents_report as report
 
     raise typer.Exit(report.status(url, name, as_json=as_json))
 
@@ -111,8 +103,8 @@ def status(
 def start(
     name: str = NAME, *, url: str | None = remote_options.URL, as_json: bool = options.JSON
 ) -> None:
-    """Let a stopped agent take runs again; what it had goes on."""
-    from heartbit_site.cli import agent_report as report
+    """Let a stopped agent take runs again; its runs resume."""
+    from heartbit_site.cli import agents_report as report
 
     raise typer.Exit(report.start(url, name, as_json=as_json))
 
@@ -121,11 +113,11 @@ def start(
 def stop(
     name: str = NAME, *, url: str | None = remote_options.URL, as_json: bool = options.JSON
 ) -> None:
-    """Stop an agent: it takes no runs, and what is at work is handed back.
+    """Stop an agent: it takes no runs, and running ones are requeued.
 
     Nothing is lost: queued and waiting runs stay, and go on when it is started.
     """
-    from heartbit_site.cli import agent_report as report
+    from heartbit_site.cli import agents_report as report
 
     raise typer.Exit(report.stop(url, name, as_json=as_json))
 
@@ -134,7 +126,7 @@ def stop(
 def restart(
     name: str = NAME, *, url: str | None = remote_options.URL, as_json: bool = options.JSON
 ) -> None:
-    """Hand over what an agent has at work, to be taken up anew; a stopped one is started."""
-    from heartbit_site.cli import agent_report as report
+    """Requeue an agent's running runs, so that they are claimed again; start a stopped one."""
+    from heartbit_site.cli import agents_report as report
 
     raise typer.Exit(report.restart(url, name, as_json=as_json))

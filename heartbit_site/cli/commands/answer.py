@@ -8,7 +8,9 @@ from heartbit_site.cli import options, remote_options
 
 RUN = typer.Argument(None, metavar="RUN", help="The run's id, or how it begins; none: list all.")
 ANSWER = typer.Argument(None, metavar="ANSWER", help="The answer as JSON; none: list the run's.")
-WAIT = typer.Option("", "--wait", metavar="KEY", help="Which of several waits of the run.")
+WAIT = typer.Option(
+    "", "--wait", metavar="KEY", help="Answer this one of several waits of the run."
+)
 
 
 def answer(

@@ -12,14 +12,14 @@ from heartbit_site.cli.kinds import APPROVAL
 
 
 class Scope(StrEnum):
-    """How far a standing permission goes."""
+    """Scope of a standing permission."""
 
     RUN = "run"
     AGENT = "agent"
 
 
 RUN = typer.Argument(None, metavar="RUN", help="The run's id, or how it begins; none: all runs.")
-CALL = typer.Argument(None, metavar="CALL", help="Which of its calls, e.g. 1.0; none: all.")
+CALL = typer.Argument(None, metavar="CALL", help="Decide this call, e.g. 1.0; none: all.")
 YES = typer.Option(options.OFF, "--yes", "-y", help="Let it run as it was shown.")
 EDIT = typer.Option(None, "--edit", metavar="JSON", help="Let it run with these arguments.")
 ANSWER = typer.Option(

@@ -1,4 +1,4 @@
-"""`heartbit audit`: who changed and decided what, and whether somebody tampered with it."""
+"""`heartbit audit`: verify the chains of changes and decisions."""
 
 from __future__ import annotations
 

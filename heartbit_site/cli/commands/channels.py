@@ -7,25 +7,26 @@ from typing import Any
 
 import typer
 
-from heartbit_site.cli import options, remote_options
+from heartbit_site.cli import delivery_options, options, remote_options
+from heartbit_site.cli.default_command import FirstByDefault
 
 
 class Kind(StrEnum):
-    """What comes in by a channel."""
+    """Kind of message that a channel accepts."""
 
     EMAIL = "email"
     WEBHOOK = "webhook"
 
 
 class Security(StrEnum):
-    """How the way to a mailbox is kept private."""
+    """Encryption of the connection to a mailbox."""
 
     TLS = "tls"
     STARTTLS = "starttls"
     NONE = "none"
 
 
-NEW = typer.Argument(metavar="NAME", help="What comes in there, such as 'support mailbox'.")
+NEW = typer.Argument(metavar="NAME", help="Purpose of the channel, such as 'support mailbox'.")
 NAME = typer.Argument(metavar="NAME", help="The channel's name, or its number.")
 KIND = typer.Option(..., "--kind", help="Signed posts, or mails.")
 RENAME = typer.Option(None, "--name", metavar="NAME", help="Give it this name.")
@@ -37,7 +38,7 @@ APPROVE = typer.Option(
     help="Require approval of every tool call of its runs.",
 )
 LIMIT = typer.Option(
-    None, "--hourly-limit", metavar="N", help="Take so many messages an hour; 60 unless said."
+    None, "--hourly-limit", metavar="N", help="Accept N messages an hour; 60 unless set."
 )
 MAPPING = typer.Option(
     None,
@@ -53,27 +54,6 @@ SENDERS = typer.Option(
     show_default=False,
 )
 REPLY = typer.Option(None, "--reply/--no-reply", help="Answer a mail's sender.")
-EMAIL = typer.Option(
-    [],
-    "--deliver-email",
-    metavar="ADDRESS",
-    help="Mail each answer there as well; may be repeated.",
-    show_default=False,
-)
-WEBHOOK = typer.Option(
-    [],
-    "--deliver-webhook",
-    metavar="WEBHOOK",
-    help="Send each answer to this webhook (its name or number); may be repeated.",
-    show_default=False,
-)
-ARTIFACT = typer.Option(
-    [],
-    "--deliver-artifact",
-    metavar="NAME",
-    help="Keep each answer as this artifact of its run; may be repeated.",
-    show_default=False,
-)
 HOST = typer.Option(None, "--imap-host", metavar="HOST", help="Read a mailbox there; '': none.")
 PORT = typer.Option(None, "--imap-port", metavar="PORT", help="993 unless said.")
 SECURITY = typer.Option(None, "--imap-security", help="tls unless said.")
@@ -83,32 +63,21 @@ STDIN = typer.Option(
     options.OFF, "--password-stdin", help="Read the mailbox's password from standard input."
 )
 ASK = typer.Option(options.OFF, "--ask-password", help="Ask for the mailbox's new password.")
-YES = typer.Option(options.OFF, "--yes", "-y", help="Do not ask.")
 
 channels = typer.Typer(
-    name="channels", rich_markup_mode=None, help="Show and make ways in for messages."
+    name="channels",
+    cls=FirstByDefault,
+    rich_markup_mode=None,
+    help="Show and make ways in for messages.",
 )
-
-
-def _list(url: str | None, *, as_json: bool) -> None:
-    from heartbit_site.cli import channels_report as report
-
-    raise typer.Exit(report.list_all(url, as_json=as_json))
-
-
-@channels.callback(invoke_without_command=True)
-def of_channels(
-    context: typer.Context, *, url: str | None = remote_options.URL, as_json: bool = options.JSON
-) -> None:
-    """List them when nothing else is asked for."""
-    if context.invoked_subcommand is None:
-        _list(url, as_json=as_json)
 
 
 @channels.command(name="list")
 def list_(*, url: str | None = remote_options.URL, as_json: bool = options.JSON) -> None:
     """List the channels, the newest first."""
-    _list(url, as_json=as_json)
+    from heartbit_site.cli import channels_report as report
+
+    raise typer.Exit(report.list_all(url, as_json=as_json))
 
 
 @channels.command()
@@ -133,9 +102,9 @@ def add(
     mapping: str | None = MAPPING,
     sender: list[str] = SENDERS,
     reply: bool | None = REPLY,
-    email: list[str] = EMAIL,
-    webhook: list[str] = WEBHOOK,
-    artifact: list[str] = ARTIFACT,
+    email: list[str] = delivery_options.EMAIL,
+    webhook: list[str] = delivery_options.WEBHOOK,
+    artifact: list[str] = delivery_options.ARTIFACT,
     imap_host: str | None = HOST,
     imap_port: int | None = PORT,
     imap_security: Security | None = SECURITY,
@@ -181,9 +150,9 @@ def change(
     mapping: str | None = MAPPING,
     sender: list[str] = SENDERS,
     reply: bool | None = REPLY,
-    email: list[str] = EMAIL,
-    webhook: list[str] = WEBHOOK,
-    artifact: list[str] = ARTIFACT,
+    email: list[str] = delivery_options.EMAIL,
+    webhook: list[str] = delivery_options.WEBHOOK,
+    artifact: list[str] = delivery_options.ARTIFACT,
     imap_host: str | None = HOST,
     imap_port: int | None = PORT,
     imap_security: Security | None = SECURITY,
@@ -220,7 +189,7 @@ def change(
 def remove(
     name: str = NAME,
     *,
-    yes: bool = YES,
+    yes: bool = options.YES,
     url: str | None = remote_options.URL,
     as_json: bool = options.JSON,
 ) -> None:

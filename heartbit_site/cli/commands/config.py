@@ -15,10 +15,12 @@ from heartbit_site.environment import read
 FILE = typer.Argument(
     None, metavar="FILE", help="The file; none: HEARTBIT_CONFIG, or heartbit.toml here."
 )
-CONFIG = typer.Option(None, "--config", "-C", metavar="FILE", help="The same as FILE.")
-TARGET = typer.Argument("-", metavar="FILE", help="Where to; - is standard output.")
+CONFIG = typer.Option(None, "--config", "-C", metavar="FILE", help="Another way to give FILE.")
+TARGET = typer.Argument("-", metavar="FILE", help="Write to this file; - is standard output.")
 PRUNE = typer.Option(
-    options.OFF, "--prune", help="Also stop the agents, and pause the schedules, it does not name."
+    options.OFF,
+    "--prune",
+    help="Stop the agents, and pause the schedules, that the file does not name.",
 )
 FORCE = typer.Option(options.OFF, "--force", help="Replace a file that is there.")
 

@@ -10,16 +10,18 @@ from heartbit_site.cli import options, remote_options
 
 
 class State(StrEnum):
-    """How far a delivery has got."""
+    """Status of a delivery."""
 
     PENDING = "pending"
     DELIVERED = "delivered"
     FAILED = "failed"
 
 
-RUN = typer.Option("", "--run", metavar="RUN", help="Of this run: its id, or how it begins.")
+RUN = typer.Option(
+    "", "--run", metavar="RUN", help="Show deliveries of this run: its id, or how it begins."
+)
 STATUS = typer.Option(None, "--status", help="In this state.", show_default=False)
-LAST = typer.Option(20, "--last", "-n", min=1, max=1000, help="How many to list.")
+LAST = typer.Option(20, "--last", "-n", min=1, max=1000, help="List at most N.")
 
 
 def deliveries(

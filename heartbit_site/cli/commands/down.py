@@ -11,7 +11,9 @@ from heartbit_site.cli.services import in_use, running
 from heartbit_site.embedded import client
 from heartbit_site.embedded.state import StateDirectory
 
-FORCE = typer.Option(options.OFF, "--force", "-f", help="Also when other processes use them.")
+FORCE = typer.Option(
+    options.OFF, "--force", "-f", help="Stop them even if other processes use them."
+)
 
 
 def down(*, force: bool = FORCE) -> None:

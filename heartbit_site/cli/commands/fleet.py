@@ -5,15 +5,20 @@ from __future__ import annotations
 import typer
 
 from heartbit_site.cli import options, remote_options
+from heartbit_site.cli.default_command import FirstByDefault
 
 WORKER = typer.Argument(
-    None, metavar="[WORKER]", help="Its id, host:pid or pid, as `heartbit fleet` shows; none: all."
+    None,
+    metavar="[WORKER]",
+    help="The worker's id, host:pid or pid, as `heartbit fleet` shows; none: all.",
 )
 PATIENCE = typer.Option(
-    120.0, "--timeout", metavar="SECONDS", min=1, help="How long to wait for each."
+    120.0, "--timeout", metavar="SECONDS", min=1, help="Wait this long for each worker."
 )
 QUEUE = typer.Argument(metavar="QUEUE", help="As `heartbit fleet` shows it.")
-WORKSPACE = typer.Argument(None, metavar="[WORKSPACE]", help="Its short name; none: everything.")
+WORKSPACE = typer.Argument(
+    None, metavar="[WORKSPACE]", help="The workspace's short name; none: everything."
+)
 TOOL = typer.Argument(metavar="TOOL", help="As `heartbit tools` lists it.")
 PLACE = typer.Option(
     None, "--workspace", metavar="WORKSPACE", help="Only in this one (its short name), not in all."
@@ -26,29 +31,19 @@ REASON = typer.Option(
 )
 
 fleet = typer.Typer(
-    name="fleet", rich_markup_mode=None, help="Show and steer the workers and queues."
+    name="fleet",
+    cls=FirstByDefault,
+    rich_markup_mode=None,
+    help="Show and steer the workers and queues.",
 )
-
-
-@fleet.callback(invoke_without_command=True)
-def of_fleet(
-    context: typer.Context, *, url: str | None = remote_options.URL, as_json: bool = options.JSON
-) -> None:
-    """Show them when nothing else is asked for."""
-    if context.invoked_subcommand is None:
-        _show(url, as_json=as_json)
-
-
-def _show(url: str | None, *, as_json: bool) -> None:
-    from heartbit_site.cli import fleet_report as report
-
-    raise typer.Exit(report.show(url, as_json=as_json))
 
 
 @fleet.command()
 def status(*, url: str | None = remote_options.URL, as_json: bool = options.JSON) -> None:
     """Show the workers, the queues, and what is wrong with them."""
-    _show(url, as_json=as_json)
+    from heartbit_site.cli import fleet_report as report
+
+    raise typer.Exit(report.show(url, as_json=as_json))
 
 
 @fleet.command()
@@ -80,7 +75,7 @@ def restart(
 ) -> None:
     """Restart one worker, or all one after the other, as after an upgrade.
 
-    Each hands its runs back and starts itself anew, with the code that is installed then.
+    Each requeues its runs and starts itself again, with the code that is installed then.
     """
     from heartbit_site.cli import fleet_report as report
 

@@ -42,7 +42,7 @@ def fork(
     as_json: bool = options.JSON,
     plain: bool = options.PLAIN,
 ) -> None:
-    """Start a new run that goes on from a turn of another, with what you change.
+    """Start a new run that continues from a turn of another, with your changes.
 
     What was done before that turn's end is not done again. With --arguments the turn's calls run
     again, and what they do outside happens again.

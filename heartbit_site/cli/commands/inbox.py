@@ -10,7 +10,7 @@ AGENT = typer.Argument(metavar="AGENT", help="Whose inbox.")
 MESSAGE = typer.Argument(
     "", metavar="[MESSAGE]", help="Show all of this message; --json lists the ids."
 )
-LAST = typer.Option(20, "--last", "-n", min=1, max=1000, help="How many to list.")
+LAST = typer.Option(20, "--last", "-n", min=1, max=1000, help="List at most N.")
 
 
 def inbox(

@@ -9,8 +9,10 @@ import typer
 
 from heartbit_site.cli import options
 
-NAME = typer.Argument(help="What it is for, such as nightly-import.")
-PREFIX = typer.Argument(help="How it begins: hb_ and ten letters, as `heartbit keys list` shows.")
+NAME = typer.Argument(help="Purpose of the key, such as nightly-import.")
+PREFIX = typer.Argument(
+    help="Beginning of the key: hb_ and ten letters, as `heartbit keys list` shows."
+)
 SCOPE = typer.Option(
     [],
     "--scope",
@@ -25,7 +27,9 @@ SCOPE = typer.Option(
 EXPIRES = typer.Option(
     None, "--expires", metavar="DATE", help="From then on it is refused; none: in 90 days."
 )
-FOREVER = typer.Option(options.OFF, "--no-expiry", help="It lasts until it is revoked.")
+FOREVER = typer.Option(
+    options.OFF, "--no-expiry", help="Make a key that lasts until it is revoked."
+)
 
 keys = typer.Typer(name="keys", rich_markup_mode=None, help="Make, list and revoke API keys.")
 

@@ -9,7 +9,7 @@ from heartbit_site.cli.errors import USAGE, CommandError
 from heartbit_site.cli.kinds import OUTCOME
 
 RUN = typer.Argument(None, metavar="RUN", help="The run's id, or how it begins; none: all runs.")
-CALL = typer.Argument(None, metavar="CALL", help="Which of its calls, e.g. 1.0.")
+CALL = typer.Argument(None, metavar="CALL", help="Resolve this call of the run, e.g. 1.0.")
 RETRY = typer.Option(
     options.OFF, "--retry", help="Make the call again: its effect may happen twice."
 )

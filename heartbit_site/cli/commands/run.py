@@ -11,9 +11,9 @@ from heartbit_site.cli.errors import USAGE, CommandError
 from heartbit_site.cli.startup import ensure_ready
 from heartbit_site.config.locate import find
 
-TASK = typer.Argument(None, help="What the agent should do.", show_default=False)
+TASK = typer.Argument(None, help="Task of the agent.", show_default=False)
 AGENT = typer.Option(
-    "", "--agent", "-a", metavar="NAME", help="Who does it; else the orchestrator."
+    "", "--agent", "-a", metavar="NAME", help="Let this agent do it; else the orchestrator."
 )
 REQUIRE_APPROVAL = typer.Option(
     options.OFF, "--require-approval", "--approve", help="Require approval of every tool call."
@@ -45,7 +45,7 @@ def run(
 
     On a terminal, calls that wait for approval are asked about; elsewhere `heartbit approve`
     decides them. Ctrl-C cancels the run; a second Ctrl-C leaves at once. SIGTERM, or a terminal
-    that is closed, leaves a run that `heartbit resume` goes on with.
+    that is closed, leaves a run that `heartbit resume` continues.
     """
     if task is None and not payload:
         raise CommandError(

@@ -9,6 +9,7 @@ import typer
 
 from heartbit_site.cli import options, remote_options
 from heartbit_site.cli.commands.forks import fork
+from heartbit_site.cli.default_command import FirstByDefault
 from heartbit_site.cli.startup import ensure_ready
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Status(StrEnum):
-    """Where a run is."""
+    """Status of a run."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -33,37 +34,17 @@ OLDER = typer.Option(
     None, "--older-than", metavar="DAYS", min=0, help="None: as the workspace's policy says."
 )
 DRY = typer.Option(options.OFF, "--dry-run", help="Only say what would go.")
-LAST = typer.Option(20, "--last", "-n", min=1, max=1000, help="How many.")
+LAST = typer.Option(20, "--last", "-n", min=1, max=1000, help="List at most N.")
 TURN = typer.Option(
     None, "--turn", "-t", metavar="N", min=1, help="One model call: what was sent and answered."
 )
 
 runs = typer.Typer(
-    name="runs", rich_markup_mode=None, help="Show what was run; fork, settle and archive runs."
+    name="runs",
+    cls=FirstByDefault,
+    rich_markup_mode=None,
+    help="Show what was run; fork, settle and archive runs.",
 )
-runs.command()(fork)
-
-
-def _list(url: str | None, agent: str, status: Status | None, last: int, *, as_json: bool) -> None:
-    from heartbit_site.cli import runs_report as report
-
-    state = status.value if status else ""
-    raise typer.Exit(report.list_runs(url, last, agent=agent, status=state, as_json=as_json))
-
-
-@runs.callback(invoke_without_command=True)
-def of_runs(
-    context: typer.Context,
-    *,
-    agent: str = AGENT,
-    status: Status | None = STATUS,
-    last: int = LAST,
-    url: str | None = remote_options.URL,
-    as_json: bool = options.JSON,
-) -> None:
-    """List the last ones when nothing else is asked for."""
-    if context.invoked_subcommand is None:
-        _list(url, agent, status, last, as_json=as_json)
 
 
 @runs.command(name="list")
@@ -76,7 +57,13 @@ def list_(
     as_json: bool = options.JSON,
 ) -> None:
     """List the last runs, the newest first."""
-    _list(url, agent, status, last, as_json=as_json)
+    from heartbit_site.cli import runs_report as report
+
+    state = status.value if status else ""
+    raise typer.Exit(report.list_runs(url, last, agent=agent, status=state, as_json=as_json))
+
+
+runs.command()(fork)
 
 
 @runs.command()

@@ -6,7 +6,8 @@ from enum import StrEnum
 
 import typer
 
-from heartbit_site.cli import options, remote_options
+from heartbit_site.cli import delivery_options, options, remote_options
+from heartbit_site.cli.default_command import FirstByDefault
 
 
 class CatchUp(StrEnum):
@@ -18,16 +19,16 @@ class CatchUp(StrEnum):
 
 
 class Overlap(StrEnum):
-    """What becomes of a slot while the last run is still at work."""
+    """Policy for an occurrence while the last run is still running."""
 
     SKIP = "skip"
     QUEUE = "queue"
     PARALLEL = "parallel"
 
 
-NEW = typer.Argument(metavar="NAME", help="What it is for, such as 'Monday sales report'.")
+NEW = typer.Argument(metavar="NAME", help="Purpose of the schedule, such as 'Monday sales report'.")
 NAME = typer.Argument(metavar="NAME", help="The schedule's name, or its number.")
-TASK = typer.Option("", "--task", "-t", metavar="TEXT", help="What the agent is asked each time.")
+TASK = typer.Option("", "--task", "-t", metavar="TEXT", help="Give the agent this task each time.")
 CRON = typer.Option(
     "", "--cron", metavar="EXPRESSION", help="Minute hour day month weekday: '0 9 * * MON'."
 )
@@ -40,65 +41,39 @@ TIME_ZONE = typer.Option(
 CATCH_UP = typer.Option(
     CatchUp.LATEST, "--catch-up", help="Run missed occurrences: none, only the latest, or all."
 )
-OVERLAP = typer.Option(Overlap.SKIP, "--overlap", help="When the last run is still at work.")
+OVERLAP = typer.Option(
+    Overlap.SKIP,
+    "--overlap",
+    help="Skip, queue or start an occurrence while the last run is still running.",
+)
 JITTER = typer.Option("", "--jitter", metavar="SPAN", help="Fire up to so late, such as 5m.")
-EMAIL = typer.Option(
-    [],
-    "--deliver-email",
-    metavar="ADDRESS",
-    help="Mail each result there; may be repeated.",
-    show_default=False,
-)
-WEBHOOK = typer.Option(
-    [],
-    "--deliver-webhook",
-    metavar="WEBHOOK",
-    help="Tell this webhook (its name or number) each result; may be repeated.",
-    show_default=False,
-)
-ARTIFACT = typer.Option(
-    [],
-    "--deliver-artifact",
-    metavar="NAME",
-    help="Keep each result as this artifact of its run; may be repeated.",
-    show_default=False,
-)
 CONVERSATION = typer.Option(
     options.OFF, "--conversation", help="Post each task to one conversation, with its history."
 )
 TOOL = typer.Option("", "--tool", metavar="TOOL", help="Call this tool of the agent, unasked.")
-ARGUMENTS = typer.Option("", "--arguments", metavar="JSON", help="What --tool is called with.")
+ARGUMENTS = typer.Option(
+    "", "--arguments", metavar="JSON", help="Call --tool with these arguments."
+)
 REQUIRE_APPROVAL = typer.Option(
     options.OFF, "--require-approval", help="Require approval of every tool call."
 )
 FROM = typer.Option(..., "--from", metavar="TIME", help="The first moment, in the schedule's zone.")
 TO = typer.Option(..., "--to", metavar="TIME", help="The last one.")
-YES = typer.Option(options.OFF, "--yes", "-y", help="Do not ask.")
 
 schedules = typer.Typer(
-    name="schedules", rich_markup_mode=None, help="Show and make what agents do by the clock."
+    name="schedules",
+    cls=FirstByDefault,
+    rich_markup_mode=None,
+    help="Show and make what agents do by the clock.",
 )
-
-
-def _list(url: str | None, *, as_json: bool) -> None:
-    from heartbit_site.cli import schedules_report as report
-
-    raise typer.Exit(report.list_all(url, as_json=as_json))
-
-
-@schedules.callback(invoke_without_command=True)
-def of_schedules(
-    context: typer.Context, *, url: str | None = remote_options.URL, as_json: bool = options.JSON
-) -> None:
-    """List them when nothing else is asked for."""
-    if context.invoked_subcommand is None:
-        _list(url, as_json=as_json)
 
 
 @schedules.command(name="list")
 def list_(*, url: str | None = remote_options.URL, as_json: bool = options.JSON) -> None:
     """List the schedules with what comes next."""
-    _list(url, as_json=as_json)
+    from heartbit_site.cli import schedules_report as report
+
+    raise typer.Exit(report.list_all(url, as_json=as_json))
 
 
 @schedules.command()
@@ -115,9 +90,9 @@ def add(
     catch_up: CatchUp = CATCH_UP,
     overlap: Overlap = OVERLAP,
     jitter: str = JITTER,
-    email: list[str] = EMAIL,
-    webhook: list[str] = WEBHOOK,
-    artifact: list[str] = ARTIFACT,
+    email: list[str] = delivery_options.EMAIL,
+    webhook: list[str] = delivery_options.WEBHOOK,
+    artifact: list[str] = delivery_options.ARTIFACT,
     conversation: bool = CONVERSATION,
     tool: str = TOOL,
     arguments: str = ARGUMENTS,
@@ -210,7 +185,7 @@ def backfill(
 def remove(
     name: str = NAME,
     *,
-    yes: bool = YES,
+    yes: bool = options.YES,
     url: str | None = remote_options.URL,
     as_json: bool = options.JSON,
 ) -> None:

@@ -12,7 +12,7 @@ from heartbit_site.cli.startup import ensure_ready
 
 
 class LogLevel(StrEnum):
-    """How much a worker says."""
+    """Log level of a worker."""
 
     DEBUG = "debug"
     INFO = "info"
@@ -21,8 +21,14 @@ class LogLevel(StrEnum):
 
 
 CONCURRENCY = typer.Option(100, "--concurrency", "-c", min=1, help="Runs it holds at once.")
-QUEUES = typer.Option("agents,system", "--queues", "-Q", metavar="A,B", help="What it serves.")
-LOG_LEVEL = typer.Option(LogLevel.INFO, "--loglevel", "-l", help="How much it says.")
+QUEUES = typer.Option(
+    "agents,system",
+    "--queues",
+    "-Q",
+    metavar="A,B",
+    help="Consume these queues, separated by commas.",
+)
+LOG_LEVEL = typer.Option(LogLevel.INFO, "--loglevel", "-l", help="Log from this level on.")
 BIND = typer.Option(
     "",
     "--bind",

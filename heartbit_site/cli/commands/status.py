@@ -7,7 +7,7 @@ import typer
 from heartbit_site.cli import options, remote_options
 
 RUN = typer.Argument(None, metavar="RUN", help="The run's id, or how it begins; none: the last.")
-LAST = typer.Option(20, "--last", "-n", min=1, max=1000, help="How many runs to list.")
+LAST = typer.Option(20, "--last", "-n", min=1, max=1000, help="List at most N runs.")
 
 
 def status(

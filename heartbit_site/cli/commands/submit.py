@@ -9,13 +9,13 @@ import typer
 from heartbit_site.cli import options, remote_options
 from heartbit_site.cli.errors import USAGE, CommandError
 
-TASK = typer.Argument(None, help="What the agent should do.", show_default=False)
+TASK = typer.Argument(None, help="Task of the agent.", show_default=False)
 AGENT = typer.Option(
     "",
     "--agent",
     "-a",
     metavar="NAME",
-    help="Who does it; else the orchestrator.",
+    help="Let this agent do it; else the orchestrator.",
     show_default=False,
 )
 PRIORITY = typer.Option(
@@ -25,7 +25,7 @@ KEY = typer.Option(
     None,
     "--idempotency-key",
     metavar="KEY",
-    help="The same key gives the same run, however often it is submitted.",
+    help="Start one run for this key, even if it is submitted again.",
 )
 REQUIRE_APPROVAL = typer.Option(
     options.OFF, "--require-approval", "--approve", help="Require approval of every tool call."
@@ -63,7 +63,7 @@ def submit(
 ) -> None:
     """Give a task to the workers and print the run's id.
 
-    With --watch the run is shown and its answer printed; Ctrl-C leaves it, and it goes on.
+    With --watch the run is shown and its answer printed; Ctrl-C leaves it, and it continues.
     """
     if task is None and not payload:
         raise CommandError(

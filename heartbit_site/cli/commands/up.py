@@ -12,7 +12,7 @@ from heartbit_site.cli.address import reachable_host
 from heartbit_site.cli.errors import CANNOT_START, CommandError
 from heartbit_site.cli.startup import ensure_ready
 
-PORT = typer.Option(8000, "--port", min=1, max=65535, help="Where the web page listens.")
+PORT = typer.Option(8000, "--port", min=1, max=65535, help="Serve the web pages on this port.")
 BIND = typer.Option("127.0.0.1", "--bind", metavar="ADDRESS", help="On which address.")
 CONCURRENCY = typer.Option(100, "--concurrency", "-c", min=1, help="Runs the worker holds at once.")
 
