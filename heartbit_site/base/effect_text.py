@@ -1,4 +1,4 @@
-"""Wording of effects for people: on cards, in mails, on a terminal and in the admin."""
+"""Wording of effect classes for cards, mails, terminals and the admin."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ UNCERTAIN_CALL: Final = "The worker died while the call ran: it may have taken e
 
 
 def describe_effect(effect: str) -> str:
-    """Return an effect class in words; one that is not known as it is."""
+    """Return an effect class in words; an unknown one unchanged."""
     return EFFECT_TEXT.get(effect, effect)

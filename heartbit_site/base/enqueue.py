@@ -1,6 +1,6 @@
 """Send Celery messages by task name, so that no action imports a task.
 
-A nudge says so little that its message is written here, in Celery's protocol
+A wake-up says so little that its message is written here, in Celery's protocol
 (https://docs.celeryq.dev/en/stable/internals/protocol.html), instead of being derived from a
 signature each time: that costs several times what sending it does.
 """
@@ -52,13 +52,13 @@ _EMBEDDED: dict[str, Any] = {"callbacks": None, "errbacks": None, "chain": None}
 
 @dataclass(frozen=True, slots=True)
 class TaskMessage:
-    """A message.
+    """A Celery message.
 
     Attributes:
         task: The task's name.
-        about: Whom it is about; empty: no argument.
-        queue: Where it goes.
-        seconds: After so many nobody executes it any more; None: it waits for ever.
+        about: The task's argument, an id; empty for none.
+        queue: The queue that it is sent to.
+        seconds: Time until it expires unexecuted; None for never.
     """
 
     task: str
@@ -77,7 +77,7 @@ class _Part:
 
 
 def send(nudge: TaskMessage) -> None:
-    """Publish a nudge. A broker that is away is logged, never raised."""
+    """Publish a wake-up. An unavailable broker is logged, never raised."""
     if _Silence.holds():
         return
     with _broker() as producer:
@@ -85,9 +85,9 @@ def send(nudge: TaskMessage) -> None:
 
 
 def send_chord(header: Sequence[TaskMessage], body: TaskMessage) -> None:
-    """Publish the header's nudges together, and the body's once all their tasks have ended.
+    """Publish the header's messages together, and the body's once all their tasks have ended.
 
-    A broker that is away is logged, never raised.
+    An unavailable broker is logged, never raised.
     """
     if _Silence.holds():
         return
@@ -103,21 +103,21 @@ def send_chord(header: Sequence[TaskMessage], body: TaskMessage) -> None:
 
 
 class _Silence:
-    """The broker did not answer somebody; until it ends nobody else waits for it.
+    """Backoff after a timeout of the broker: until it ends no caller waits for the broker.
 
-    Any thread may set ``until``, which goes by the monotonic clock.
+    Any thread may set ``until``, a time of the monotonic clock.
     """
 
     until = 0.0
 
     @classmethod
     def holds(cls) -> bool:
-        """Whether the broker is left alone now."""
+        """Return True during the backoff."""
         return time.monotonic() < cls.until
 
     @classmethod
     def heard(cls, began: float) -> None:
-        """Begin one if an attempt that began then failed by waiting: a refusal takes no time."""
+        """Start a backoff if an attempt that began then timed out: a refusal takes no time."""
         now = time.monotonic()
         if now - began > PATIENCE_SECONDS:
             cls.until = now + LEAVE_ALONE_SECONDS

@@ -1,4 +1,4 @@
-"""What API keys may do, and how long they last unless somebody says otherwise. No Django."""
+"""Scopes and default lifetime of API keys. No Django."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text for terminals, without what steers them. Pure."""
+"""Text without terminal control sequences. Pure."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ _CONTROLS: Final = re.compile(
 
 
 def clean(text: str) -> str:
-    """Return the text without anything that steers a terminal; newlines and tabs stay."""
+    """Return the text without terminal control; newlines and tabs stay."""
     return _CONTROLS.sub("", _SEQUENCES.sub("", text.replace("\r\n", "\n")))
