@@ -56,10 +56,10 @@ T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 #: Seconds a coroutine has to clean up once its job was given up. After that the waiting thread
-#: goes on without it, so that code which swallows cancellation cannot hold a slot for ever.
+#: continues without it, so that code which swallows cancellation cannot hold a slot for ever.
 GRACE = 5.0
 
-#: Seconds after which a task that was cancelled and goes on is cancelled again.
+#: Seconds after which a cancelled task that is still running is cancelled again.
 CANCEL_AGAIN = 0.5
 
 
@@ -147,7 +147,7 @@ class Job:
             future.set_result(task.result())
         elif self._final and self.reason is not None:
             # A clean-up that failed must not pass for the task's failure: Celery would
-            # acknowledge a message that is about to be handed back.
+            # acknowledge a message that is about to be requeued.
             logger.error("Coroutine failed while being cancelled", exc_info=error)
             future.set_exception(self.reason)
         else:

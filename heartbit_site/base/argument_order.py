@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-_MOST_HOPS: Final = 8  # references that lead to references; a circle of them ends here
+_MOST_HOPS: Final = 8  # references that lead to references; bounds a cycle of them
 
 
 def in_schema_order(

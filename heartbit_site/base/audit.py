@@ -41,9 +41,9 @@ class Actor:
     user_id: int | None = None
 
 
-#: Whatever Heartbit does by itself.
+#: Heartbit itself.
 SYSTEM = Actor("Heartbit", "system")
-#: Whoever is not named.
+#: An unnamed actor.
 NOBODY = Actor("", "system")
 
 

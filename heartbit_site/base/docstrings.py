@@ -32,7 +32,7 @@ def read(docstring: str) -> tuple[str, dict[str, str]]:
     text = inspect.cleandoc(docstring)
     try:
         found = parse(text)
-    except ParseError:  # it only looks like one with sections
+    except ParseError:  # not sections, although it looks like them
         return text, {}
     if not found.params:
         return text, {}

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# The broker is a doorbell: what a failed publish leaves behind, the sweeper rings within seconds.
-# Waiting for a broker that is away would only block the caller, so it is tried once, for as long as
-# a socket waits (heartbit_site.celery). Who waited in vain spares the next callers that.
+# Messages are wake-ups: the sweeper resends a lost one within seconds. Waiting for an unavailable
+# broker would only block the caller, so it is tried once, for as long as a socket waits
+# (heartbit_site.celery). After a timeout the next callers do not try.
 PATIENCE_SECONDS = 0.5
 LEAVE_ALONE_SECONDS = 1.0
-# What nobody reads is still expected to be there.
+# Celery requires headers that no consumer of ours reads.
 _HEADERS: dict[str, Any] = {
     "lang": "py",
     "shadow": None,
@@ -41,7 +41,7 @@ _HEADERS: dict[str, Any] = {
     "kwargsrepr": "{}",
     "origin": "heartbit",
     # Asking for a result would subscribe to it: a round trip, and an error that no publisher
-    # expects when the broker is away. A chord counts its parts all the same.
+    # expects when the broker is unavailable. A chord counts its parts all the same.
     "ignore_result": True,
     "replaced_task_nesting": 0,
     "stamped_headers": None,
@@ -95,7 +95,7 @@ def send_chord(header: Sequence[TaskMessage], body: TaskMessage) -> None:
     options = {"queue": body.queue, "ignore_result": True}
     callback = current_app.signature(body.task, args=(body.about,), immutable=True, options=options)
     with _broker() as producer:
-        # Before its parts: the last of them to end compares their number with this one.
+        # Before the parts: the last part to end compares the number of ended parts with this one.
         current_app.backend.set_chord_size(group, len(header))
         with producer.batch():  # type: ignore[attr-defined]  # the stubs are of an older kombu
             for index, nudge in enumerate(header):

@@ -5,9 +5,9 @@ Usage::
     check_schema(schema)                       # ConfigurationError when it cannot be used
     problems = validate(schema, arguments)     # [] or ["tasks[0].agent: 'x' is not one of a, b"]
 
-Built on ``jsonschema-rs`` (0.60): compiled, no recursion of ours, regular expressions in linear
-time (no look-around, no back-references), nothing is ever fetched: only a ``$ref`` within the
-schema, or to the JSON Schema drafts themselves, resolves.
+Built on ``jsonschema-rs`` (0.60): compiled, without recursion in Python, regular expressions in
+linear time (no look-around, no back-references), nothing is ever fetched: only a ``$ref`` within
+the schema, or to the JSON Schema drafts themselves, resolves.
 
 Alternatives that repeat (``anyOf`` of ``anyOf``, or a recursion through several branches) make
 validation exponential, and collecting its errors about a thousand times dearer than that (measured:

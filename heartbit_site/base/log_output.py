@@ -7,7 +7,7 @@ from typing import Final
 
 from heartbit_site.base.terminal_text import clean
 
-#: Of a process that does one thing, such as a worker.
+#: Format for a process that does one thing, such as a worker.
 LINE: Final = "%(asctime)s %(levelname)-7s %(message)s"
 
 

@@ -34,7 +34,7 @@ def to_html(text: str, *, styles: Mapping[str, str] | None = None) -> str:
         styles: The ``style`` of every element of a tag, for HTML without a style sheet (a mail);
             never from the author of the text.
     """
-    # By the sanitiser too: in its output a "<p" may stand within an attribute.
+    # The sanitiser sets styles too: a replacement in its output might hit a "<p" in an attribute.
     given = {tag: {"style": style} for tag, style in (styles or {}).items()}
     given["a"] = {**given.get("a", {}), "target": "_blank"}
     rendered = _renderer().render(text[:LONGEST])
@@ -50,7 +50,7 @@ def to_html(text: str, *, styles: Mapping[str, str] | None = None) -> str:
 
 @functools.cache
 def _renderer() -> MarkdownIt:
-    # No raw HTML, no pictures; what looks like an address stays text unless it is marked as a link.
+    # No raw HTML, no pictures; a bare address stays text unless it is marked as a link.
     return (
         MarkdownIt("commonmark", {"html": False})
         .enable(["table", "strikethrough"])

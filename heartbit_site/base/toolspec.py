@@ -71,7 +71,7 @@ class Origin(enum.StrEnum):
 
     CODE = "code"  # an app of the installation
     PACKAGE = "package"  # an entry point of an installed package
-    PROGRAM = "program"  # a program that uses the library: known in its own process alone
+    PROGRAM = "program"  # a program that uses the library; known in its own process only
 
 
 @dataclass(frozen=True, slots=True)

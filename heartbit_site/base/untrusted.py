@@ -55,7 +55,7 @@ def parse_untrusted_json(
     """
     text = _decoded(source, max_bytes)
     _check_depth(text, max_depth)
-    # An escape may spell what a raw scan cannot see; without one, and clean, nothing is to replace.
+    # An escape may spell what a raw scan cannot see; clean text without escapes needs no clean-up.
     dirty = "\\u" in text or not _is_storable(text)
     try:
         value: JSONValue = json.loads(

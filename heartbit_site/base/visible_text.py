@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-MARKS_IN_A_ROW: Final = 3  # more of them climb over the lines above
+MARKS_IN_A_ROW: Final = 3  # more of them overlap the lines above
 
 # Categories that draw nothing of their own: control, format, surrogate, private, unassigned, and
-# separators; of the latter the plain space is meant.
+# separators, except the plain space.
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
 _MEANT: Final = frozenset(" \n\t")
 # Letters and marks that draw nothing all the same: grapheme joiner, Hangul fillers, inherent Khmer
