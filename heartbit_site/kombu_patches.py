@@ -51,8 +51,7 @@ REFUSED_SECONDS = 1.0
 
 
 class _Pings:
-    """A connection that survives a refused ping: a broker with a full disk refuses it, and is up.
-    """
+    """A connection whose pings may be refused, by a broker with a full disk for instance."""
 
     def _send_ping(self) -> None:
         with contextlib.suppress(redis.exceptions.ResponseError):

@@ -139,7 +139,7 @@ def _broker() -> Iterator[Producer]:
                 raise OperationalError(str(error)) from error
     except OperationalError as error:
         _Silence.heard(began)
-        logger.warning("the broker is away (%s); the sweeper will ring instead", error)
+        logger.warning("the broker is unavailable (%s); the sweeper sends wake-ups instead", error)
 
 
 def _publish(producer: Producer, nudge: TaskMessage, part: _Part | None = None) -> None:

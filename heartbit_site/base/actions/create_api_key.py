@@ -61,8 +61,8 @@ def create_api_key(
     wanted = sorted(set(scopes))
     unknown = [scope for scope in wanted if scope not in SCOPES]
     if unknown or not wanted:
-        asked = f"{', '.join(unknown)} is no scope" if unknown else "an API key needs a scope"
-        raise ConfigurationError(f"Of an API key: {asked}; choose from {', '.join(SCOPES)}.")
+        asked = f"cannot have the scope {', '.join(unknown)}" if unknown else "needs a scope"
+        raise ConfigurationError(f"An API key {asked}: choose from {', '.join(SCOPES)}.")
     if expires_at is not None:
         expires_at = to_utc(expires_at)
     prefix, secret = secrets.token_hex(PREFIX_BYTES), secrets.token_urlsafe(SECRET_BYTES)

@@ -71,6 +71,6 @@ def keep_an_admin(workspace: Workspace, member: Membership) -> None:
     admins = Membership.objects.filter(workspace=workspace, role=Role.ADMIN, user__is_active=True)
     if not admins.exclude(pk=member.pk).exists():
         raise LastAdminError(
-            f"{member.user.get_username()} is the only admin of {workspace.slug}: make somebody "
-            "else one first."
+            f"{member.user.get_username()} is the only admin of {workspace.slug}: make another "
+            "member an admin first."
         )
