@@ -87,7 +87,7 @@ DATABASE_DIRECT_URL: Final = Variable(
     "DATABASE_DIRECT_URL",
     "",
     formats.database_address,
-    help="the same database without a transaction pooler in between",
+    help="that database without a transaction pooler in between",
     unset="`DATABASE_URL`",
     secret=True,
 )
@@ -169,7 +169,7 @@ PUBLIC_URL: Final = Variable(
     "HEARTBIT_PUBLIC_URL",
     "http://localhost:8000",
     formats.web_address,
-    help="where people reach the pages, for links in mails",
+    help="address of the web pages, for links in mails",
     unset="`http://localhost:8000`; in `heartbit up`, where its page listens",
 )
 APPROVAL_MAIL: Final = Variable(
@@ -301,7 +301,7 @@ ARCHIVE_DIR: Final = Variable(
     "HEARTBIT_ARCHIVE_DIR",
     "",
     formats.directory,
-    help="where runs are archived before they are deleted "
+    help="directory to archive runs in before they are deleted "
     "([retention](docs/howto/operations.md)); shared by all worker machines",
     unset="`archive` in the state directory",
 )
