@@ -220,7 +220,7 @@ URL: Final = Variable(
     "",
     formats.server_address,
     help="a server that the [commands with "
-    "`--url`](docs/howto/rest-api.md#the-same-from-the-command-line) talk to",
+    "`--url`](docs/howto/rest-api.md#the-command-line-against-a-server) talk to",
     unset="this installation",
     secret=True,
 )
