@@ -14,5 +14,5 @@ if TYPE_CHECKING:
 
 @page("runs:read")
 def inbox(request: HttpRequest, access: Access) -> HttpResponse:
-    """What waits for a person in the workspace."""
+    """Show the pending calls of the workspace."""
     return show(request, access, "web/approvals.html", here="approvals")

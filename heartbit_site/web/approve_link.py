@@ -46,7 +46,7 @@ def approve_link(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def _decided(request: HttpRequest, opened: Opened) -> HttpResponse:
-    """What was done, or the call again with what was written and one sentence on it."""
+    """Decide and show the decision; for bad input show the call with the input and one sentence."""
     try:
         return _page(request, {"done": _decide(request, opened)})
     except (InvalidEditError, UntrustedJSONError) as error:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @page("runs:read")
 def start(request: HttpRequest, access: Access, agent: str = "") -> HttpResponse:
-    """Whom to talk to, and the conversations with the one that was chosen."""
+    """Show the agents to talk to, and the conversations with the chosen one."""
     return show(request, access, "web/chat.html", {"agent": agent}, here="chat")
 
 
@@ -30,7 +30,7 @@ def start(request: HttpRequest, access: Access, agent: str = "") -> HttpResponse
 def conversation(
     request: HttpRequest, access: Access, agent: str, conversation: UUID
 ) -> HttpResponse:
-    """One conversation."""
+    """Show one conversation."""
     try:
         found = find_conversation(access.workspace, str(conversation))
     except ConversationNotFoundError as error:

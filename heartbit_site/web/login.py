@@ -28,7 +28,7 @@ class Login(LoginView):
 def locked_out(
     request: HttpRequest, response: HttpResponse | None = None, *args: Any, **kwargs: Any
 ) -> HttpResponse:
-    """What somebody reads who failed too often (see ``AXES_LOCKOUT_CALLABLE``)."""
+    """Show the lockout page after too many failed logins (see ``AXES_LOCKOUT_CALLABLE``)."""
     return render(request, "web/locked.html", {"problem": PAUSE}, status=429)
 
 
@@ -46,7 +46,7 @@ def client_address(request: HttpRequest) -> str | None:
 
 @login_required
 def home(request: HttpRequest) -> HttpResponse:
-    """To the first workspace; whoever belongs to none is told so."""
+    """Redirect to the user's first workspace; without one, say so."""
     first = workspaces_of(request.user).first()
     if first is not None:
         return redirect("web:runs", workspace=first.slug)

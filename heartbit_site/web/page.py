@@ -1,7 +1,7 @@
-"""What all pages have in common: a member of a workspace, and the frame around the content.
+"""Common parts of all pages: access to the workspace, and the frame around the content.
 
-A page is a thin shell: what it shows, its scripts ask the API for, with the session of whoever
-looks at it. So a page can never show more than the API gives.
+A page is a thin shell: its scripts request the content from the API, with the user's session. So a
+page can never show more than the API gives.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ OFFERED = ("runs:write", "approvals:decide", "agents:write")
 def page(needs: str) -> Callable[[Callable[..., Any]], Callable[..., HttpResponse]]:
     """Make a view ``(request, access, ...)`` of a page of a workspace, for members with a scope.
 
-    Whoever is not logged in is asked to; a workspace of others does not exist.
+    An anonymous user gets the login form; a workspace of others does not exist.
     """
 
     def wrap(view: Callable[..., Any]) -> Callable[..., HttpResponse]:
@@ -92,12 +92,12 @@ def show(
     """Render a page in its frame.
 
     Args:
-        request: As it came.
-        access: Whoever looks.
-        template: It extends ``web/base.html``.
-        context: What it needs beside the frame's.
-        here: The place of the navigation that it belongs to.
-        status: Of the response.
+        request: Request of the page.
+        access: Access of the user.
+        template: A template that extends ``web/base.html``.
+        context: Context of the template beside the frame's.
+        here: The page's place in the navigation.
+        status: Status of the response.
     """
     slug = access.workspace.slug
     frame = {
@@ -119,6 +119,6 @@ def show(
 
 
 def _others(access: Access) -> dict[str, str]:
-    """Of what a member may not do: who can."""
+    """Return, for each offered scope that the member lacks, the people who have it."""
     missing = [scope for scope in OFFERED if not access.allows(scope)]
     return people_with(access.workspace, missing) if missing else {}

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 @page("runs:read")
 def listing(request: HttpRequest, access: Access) -> HttpResponse:
-    """The runs of the workspace."""
+    """Show the runs of the workspace."""
     return show(request, access, "web/runs.html", here="runs")
 
 
 @page("runs:read")
 def detail(request: HttpRequest, access: Access, run: UUID) -> HttpResponse:
-    """One run."""
+    """Show one run."""
     try:
         found = find_run(access.workspace, run)
     except RunNotFoundError as error:

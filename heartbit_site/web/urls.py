@@ -1,4 +1,4 @@
-"""Where the pages are."""
+"""Routes of the pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the workspace has used, against what it may use: drawn by the server, without a script."""
+"""Usage and limits of the workspace, rendered by the server without a script."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """What is nearly, or wholly, used up."""
+    """A limit that is nearly, or wholly, used up."""
 
     is_spent: bool
     text: str

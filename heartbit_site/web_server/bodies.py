@@ -106,7 +106,7 @@ class BodyLimits:
                 return True
 
     def _is_full(self, client: str, more: int) -> bool:
-        """Return True if so many bytes more would be too many; a client may be empty: nobody's."""
+        """Return True if that many more bytes exceed a limit; an empty client has no share."""
         if self._held + more > HELD_BYTES:
             return True
         return client != "" and self._held_of[client] + more > HELD_BYTES // CLIENT_SHARE
@@ -130,7 +130,7 @@ def limit_for(path: str) -> int:
 
 
 def _client_of(scope: Any) -> str:
-    """Return whose share a request counts towards; empty: nobody's."""
+    """Return the client whose share a request counts towards; empty for none."""
     address = (scope.get("client") or ("",))[0]
     return "" if not address or is_proxy(address) else client_at(address)
 

@@ -84,7 +84,7 @@ class BoundedProtocol(H11Protocol):
             self._stalled = self.loop.call_later(self._seconds, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """The client takes it."""
+        """Stop the timeout: the client reads again."""
         if self._stalled is not None:
             self._stalled.cancel()
             self._stalled = None

@@ -1,8 +1,8 @@
-"""Threads lent to requests, so that a database connection serves one request after another.
+"""Threads reused by requests, so that a database connection serves one request after another.
 
 Django gives each request a new thread for its synchronous code, and a connection belongs to its
-thread: every page would connect to PostgreSQL anew. Here a thread goes on to the next request, and
-its connection lives as long as ``CONN_MAX_AGE`` says::
+thread: every page would open a connection to PostgreSQL. Here a thread serves the next request, and
+its connection lives for ``CONN_MAX_AGE``::
 
     application = LentThreads(get_asgi_application())
 """
