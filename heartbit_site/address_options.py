@@ -1,4 +1,4 @@
-"""Options of PostgreSQL and Valkey addresses: one that the driver refuses is one sentence."""
+"""Options of PostgreSQL and Valkey addresses: one that the driver refuses becomes one sentence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def find_problems(environ: Mapping[str, str]) -> list[str]:
     """Return a sentence for each address with an option that its driver refuses.
 
     Args:
-        environ: In which each address can be used but for its options.
+        environ: An environment whose addresses are valid apart from their options.
     """
     return [
         f"{variable.name} cannot be used: its option {option!r} is unknown or has a value that is "
@@ -35,14 +35,14 @@ def _refused_option(url: str, parse: Callable[[str], None]) -> str | None:
 
 
 def _parse_for_postgres(url: str) -> None:
-    """Do what psycopg does with an address before it connects."""
+    """Parse an address as psycopg does before it connects."""
     from psycopg import conninfo  # noqa: PLC0415  slow to import, and few addresses have options
 
     conninfo.timeout_from_conninfo(conninfo.conninfo_to_dict(url))
 
 
 def _parse_for_valkey(url: str) -> None:
-    """Do what redis-py does with an address before it connects."""
+    """Parse an address as redis-py does before it connects."""
     from redis import ConnectionPool  # noqa: PLC0415  slow to import, and few addresses have options
 
     ConnectionPool.from_url(url).make_connection()

@@ -1,4 +1,4 @@
-"""The first thing every entry point does: services up, Django ready, tables current."""
+"""Start-up of every entry point: services running, Django ready, tables current."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def start_services(*, model: bool = False) -> None:
-    """Start the embedded services that no URL replaces; one or two milliseconds when they run.
+    """Start the embedded services that no URL replaces; takes 1 to 2 ms if they already run.
 
     Raises:
         EmbeddedError: A service cannot be started; the sentence says why.
@@ -33,7 +33,7 @@ def start_services(*, model: bool = False) -> None:
 
 
 def attach(*, model: bool = False) -> None:
-    """Make this process ready for an installation that is.
+    """Prepare this process for an installation that exists.
 
     Raises:
         EmbeddedError: A service cannot be started; the sentence says why.

@@ -1,6 +1,6 @@
-"""The Celery application: settings of the broker, and what a worker process starts with.
+"""The Celery application: settings of the broker, and the bootsteps of a worker process.
 
-Postgres holds the truth; a message is a nudge. So runs are acknowledged early, never retried,
+Postgres holds the truth; a message is a wake-up. So runs are acknowledged early, never retried,
 delayed or revoked by Celery (docs/decisions/0002).
 """
 
@@ -22,19 +22,19 @@ from heartbit_site.environment import celery_broker
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "heartbit_site.settings")
 kombu_patches.install()
 
-# How long anybody waits for a broker that does not answer. A worker waits for messages without it.
+# Timeout of a broker that does not answer. A worker waits for messages without a timeout.
 SOCKET_SECONDS = 1.0
 
-#: The longest pause of a worker between two looks for a broker that is away. Its own would grow to
-#: half a minute, for which it would be deaf after a long outage.
+#: The longest pause between two attempts of a worker to reach an unavailable broker. Celery's own
+#: would grow to half a minute, in which the worker hears nothing after a long outage.
 LOOK_SECONDS = 3.0
 
 
 class PatientConnection(Connection):
-    """A worker's connection, which is looked for at a steady pace."""
+    """A worker's connection, which reconnects at a steady pace."""
 
     def ensure_connection(self, *args: Any, **options: Any) -> Any:
-        """See kombu; ``max_retries`` and the callbacks are the caller's."""
+        """Connect as kombu does, with the caller's ``max_retries`` and callbacks."""
         pace = {"interval_start": 1, "interval_step": 1, "interval_max": LOOK_SECONDS}
         return super().ensure_connection(*args, **(pace | options))
 
@@ -52,11 +52,11 @@ app.conf.update(
         "unacked_restore_throttle": 1,
         "socket_timeout": SOCKET_SECONDS,
         "socket_connect_timeout": SOCKET_SECONDS,
-        "max_retries": 0,  # to connect for a message; a worker's own connection retries for ever
+        "max_retries": 0,  # to connect for one message; a worker's own connection retries for ever
     },
     redis_socket_timeout=SOCKET_SECONDS,
     redis_socket_connect_timeout=SOCKET_SECONDS,
-    result_backend_transport_options={"retry_policy": {"max_retries": 1}},  # chords are nudges
+    result_backend_transport_options={"retry_policy": {"max_retries": 1}},  # chords are wake-ups
     accept_content=["json"],
     task_serializer="json",
     result_serializer="json",
@@ -66,7 +66,7 @@ app.conf.update(
     result_expires=3600,
     result_chord_expires=30 * 24 * 3600,  # a chord may wait for a person
     worker_prefetch_multiplier=1,
-    worker_disable_prefetch=True,  # a full worker takes no nudge that a free one could serve
+    worker_disable_prefetch=True,  # a full worker takes no wake-up that a free one could serve
     worker_cancel_long_running_tasks_on_connection_loss=False,
     worker_disable_rate_limits=True,
     worker_send_task_events=False,
@@ -84,7 +84,7 @@ app.conf.update(
     beat_cron_starting_deadline=600,
 )
 
-# A nudge's arrival and end are two lines that say nothing: a run's journal tells what became of it.
+# Two lines for each wake-up say nothing: the outcome of a run is in its journal.
 for chatty in ("celery.worker.strategy", "celery.app.trace"):
     logging.getLogger(chatty).setLevel(logging.WARNING)
 

@@ -1,12 +1,12 @@
-"""Celery's thread pool with one asyncio loop per process and the promises threads lack.
+"""Celery's thread pool with one asyncio loop per process, and time limits that threads lack.
 
     CELERY_CUSTOM_WORKER_POOL=heartbit_site.celery_pool:LoopThreadPool
     celery -A heartbit_site worker -P custom -c 200
 
 A task is an ordinary function that waits in its thread for a coroutine (`aio.run`). A thread
 cannot be interrupted but a coroutine can, so soft and hard time limits, revoke(terminate) and cold
-shutdown cancel the coroutine and mean what they mean in a prefork worker. A task that spends its
-time in synchronous code is only reached when it next calls `aio.run`
+shutdown cancel the coroutine and work as in a prefork worker. A task that spends its time in
+synchronous code is only reached when it next calls `aio.run`
 (docs/decisions/0002-celery-version-and-pool.md).
 """
 
@@ -41,13 +41,13 @@ __all__ = ["LoopThreadPool"]
 logger = logging.getLogger(__name__)
 
 #: Seconds between a cold shutdown that left threads behind and the end of the process. Long
-#: enough for the consumer to hand its messages back.
+#: enough for the consumer to requeue its messages.
 EXIT_AFTER = 10.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Limits:
-    """The time limits of one task, and how Celery is told that one has passed."""
+    """The time limits of one task, and Celery's callback for a passed limit."""
 
     soft: float | None
     hard: float | None
@@ -55,7 +55,7 @@ class _Limits:
 
     @contextlib.contextmanager
     def enforced(self, job: aio.Job) -> Iterator[None]:
-        """Let the loop watch over what the calling thread does for this job."""
+        """Let the loop enforce the limits on the calling thread while it performs the job."""
         if not (self.soft or self.hard):
             yield
             return
@@ -81,8 +81,8 @@ class _Limits:
     def _on_hard(self, job: aio.Job) -> None:
         job.cancel(aio.Terminated(f"hard time limit ({self.hard}s)"), final=True)
         if self.callback is not None:
-            # It stores the failure in the result backend: not on the loop, and not in the job's
-            # own thread, which may be the very thing that does not return.
+            # The callback stores the failure in the result backend: not on the loop, and not in the
+            # job's own thread, which may be the very thing that does not return.
             threading.Thread(
                 target=self.callback,
                 kwargs={"soft": False, "timeout": self.hard},
@@ -93,7 +93,7 @@ class _Limits:
 
 @dataclasses.dataclass(slots=True)
 class _Call:
-    """One task on its way through the pool, and whom to tell."""
+    """One task on its way through the pool, with its callbacks."""
 
     number: int
     target: Callable[[], Any]
@@ -114,9 +114,9 @@ class _Call:
             self.on_returned(result)
 
     def report(self, error: BaseException) -> None:
-        """Settle a call that raised; the tracer returns a task's own exceptions."""
+        """Report a call that raised; the tracer returns a task's own exceptions."""
         if isinstance(error, aio.Aborted):
-            # Celery has settled the message already, or hands it back.
+            # Celery has acknowledged the message already, or requeues it.
             logger.info("Job %s was given up: %r", self.number, error)
         elif self.returned or self.on_escaped is None:
             logger.error("Job %s ended but could not be settled", self.number, exc_info=error)
@@ -127,7 +127,7 @@ class _Call:
 
 
 class _Handle:
-    """What Celery keeps, weakly, of a job it has passed to the pool."""
+    """Celery's weak reference to a job of the pool."""
 
     def __init__(self, future: futures.Future[None], terminate: Callable[[], None]) -> None:
         self.get = future.result
@@ -142,7 +142,7 @@ class _Handle:
 
 
 class LoopThreadPool(thread.TaskPool):
-    """Threads that wait, one loop that works.
+    """A pool of threads that wait, and one loop that works.
 
     `terminate_job` gets the job's number as its pid: the pool reports it on acceptance.
     """
@@ -183,7 +183,7 @@ class LoopThreadPool(thread.TaskPool):
             on_returned=callback,
             on_escaped=error_callback,
         )
-        # Known before it runs: a task revoked while it was queued is terminated on acceptance.
+        # Registered before it runs: a task revoked while queued is terminated on acceptance.
         self._jobs[call.number] = call.job
         future = self.executor.submit(self._perform, call)
         self._futures.add(future)
@@ -191,7 +191,7 @@ class LoopThreadPool(thread.TaskPool):
         return _Handle(future, functools.partial(self.terminate_job, call.number))
 
     def _perform(self, call: _Call) -> None:
-        if not self._leaving:  # else it is not accepted, so its message is handed back
+        if not self._leaving:  # else it is not accepted, so its message is requeued
             call.perform()
 
     def _on_done(self, call: _Call, future: futures.Future[None]) -> None:
@@ -204,7 +204,7 @@ class LoopThreadPool(thread.TaskPool):
         hub = get_event_loop()
         if hub is not None:
             # With worker_disable_prefetch the consumer stops polling while all slots are taken;
-            # nothing else tells it that one has become free.
+            # nothing else notifies it that one has become free.
             hub.call_soon(_wake)
 
     def terminate_job(self, pid: int, signal: int | None = None) -> None:
@@ -212,14 +212,14 @@ class LoopThreadPool(thread.TaskPool):
         job = self._jobs.get(pid)
         if job is None:
             return
-        # Celery cancels the active requests from within the signal handler, before it says
+        # Celery cancels the active requests from within the signal handler, before it records
         # anywhere else that a shutdown has begun.
         self._leaving = self._leaving or _in_signal_handler() or _terminating()
         reason = aio.ShuttingDown("cold shutdown") if self._leaving else aio.Terminated("revoked")
         job.cancel(reason, final=True)
 
     def on_stop(self) -> None:
-        """Warm shutdown: wait for the running jobs; those not started go back to the broker."""
+        """Warm shutdown: wait for the running jobs, and requeue those not started."""
         self._leaving = True
         if _in_signal_handler():
             # A cold shutdown stops the pool from the signal handler. The code it interrupted may
@@ -227,12 +227,12 @@ class LoopThreadPool(thread.TaskPool):
             return
         self.executor.shutdown(wait=False, cancel_futures=True)
         while futures.wait(self._futures.copy(), timeout=0.5).not_done:
-            if _terminating():  # a warm shutdown that was told to hurry
+            if _terminating():  # a warm shutdown that became a cold one
                 self.on_terminate()
                 return
 
     def on_terminate(self) -> None:
-        """Cold shutdown: cancel the running jobs, wait a bounded time; their messages go back."""
+        """Cold shutdown: cancel the running jobs, wait a bounded time, requeue their messages."""
         self._leaving = True
         self.executor.shutdown(wait=False, cancel_futures=True)
         for job in self._jobs.copy().values():
@@ -240,19 +240,19 @@ class LoopThreadPool(thread.TaskPool):
         left = futures.wait(self._futures.copy(), aio.GRACE + 1).not_done
         if left:
             logger.error("%s jobs are stuck in synchronous code; exiting without them", len(left))
-            # The interpreter would join their threads for as long as they please.
+            # The interpreter would join their threads without a time limit.
             deadline = threading.Timer(EXIT_AFTER, os._exit, (os.EX_SOFTWARE,))
             deadline.daemon = True
             deadline.start()
 
     @property
     def info(self) -> dict[str, Any]:
-        """What `celery inspect stats` shows."""
+        """The pool's part of `celery inspect stats`."""
         return {**super().info, "processes": [os.getpid()], "jobs": len(self._jobs)}
 
     @property
     def num_processes(self) -> int:
-        """Slots: what the prefetch count is a multiple of."""
+        """The number of threads, from which Celery computes the prefetch count."""
         return int(self.limit)
 
 
@@ -261,7 +261,7 @@ def _in_signal_handler() -> bool:
 
 
 def _terminating() -> bool:
-    """A cold shutdown has begun; Celery stores the exit code there, which may be 0."""
+    """Return True once a cold shutdown has begun; Celery stores its exit code there, maybe 0."""
     return state.should_terminate not in (None, False)
 
 
@@ -271,4 +271,4 @@ def _disarm(timers: list[asyncio.TimerHandle]) -> None:
 
 
 def _wake() -> None:
-    """Nothing to do: that the hub turned is the point."""
+    """Do nothing: scheduling this callback makes the hub iterate."""

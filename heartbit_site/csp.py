@@ -1,4 +1,4 @@
-"""The content security policy of the admin, whose theme is not ours."""
+"""The content security policy of the admin, whose theme is third-party code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ _NEEDED = {"script-src": [UNSAFE_EVAL], "style-src": [UNSAFE_INLINE]}
 
 
 class AdminPolicy(MiddlewareMixin):
-    """The theme's Alpine evaluates expressions and sets styles; no inline script is allowed."""
+    """A wider policy for the theme: Alpine evaluates expressions and sets styles.
+
+    Inline scripts stay forbidden.
+    """
 
     def process_response(
         self, request: HttpRequest, response: HttpResponseBase

@@ -1,10 +1,10 @@
-"""`make demo`: the durable path as anybody uses it, then a look into the journal.
+"""`make demo`: the durable path of a run, then a look into the journal.
 
     QUESTION="Why is the sky blue?" python -m heartbit_site.demo
 
-It starts `heartbit serve`, runs `heartbit submit --watch` and checks what was written: three
-sub-agents that worked at the same time, each as a Celery task of its own, and completion tokens
-that equal what the model's server counted.
+It starts `heartbit serve`, runs `heartbit submit --watch` and checks the journal: three sub-agents
+that ran at the same time, each as a Celery task of its own, and completion tokens that equal the
+count of the model's server.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ END_SECONDS: Final = 30.0
 
 
 def main() -> None:
-    """Run the demo and exit: 0 when the run succeeded and its journal holds what it should."""
+    """Run the demo and exit: 0 when the run succeeded and its journal is as expected."""
     try:
         code = _demo(os.environ.get("QUESTION") or QUESTION)
     except (HeartbitError, EmbeddedError) as error:
@@ -63,7 +63,7 @@ def _demo(question: str) -> int:
 
 @contextlib.contextmanager
 def _worker() -> Iterator[None]:
-    """A worker process of our own, until the block ends."""
+    """Run a worker process until the block ends."""
     LOG.parent.mkdir(exist_ok=True)
     note(f"Starting a worker (its log is {LOG}) ...")
     command = [*HEARTBIT, "serve"]

@@ -1,4 +1,4 @@
-"""What the environment says: read once, typed, with one clear sentence for each mistake."""
+"""The environment: read once, typed, with one clear sentence for each mistake."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """Where the services are.
+    """The addresses of the services.
 
     Attributes:
         state: The state directory (keys, logs, embedded servers).
         database_url: PostgreSQL, as libpq understands it.
         database_direct_url: The same database without a transaction pooler in between.
         redis_url: Valkey or Redis, as redis-py understands it.
-        embedded: The services Heartbit has to run itself, because no URL names others.
+        embedded: The services that Heartbit runs itself, because no URL names others.
     """
 
     state: StateDirectory
@@ -36,7 +36,7 @@ class Environment:
 
 
 def read(environ: Mapping[str, str] | None = None) -> Environment:
-    """Read where the services are, after a check of every variable.
+    """Check every variable, and return the addresses of the services.
 
     Raises:
         ConfigurationError: A variable cannot be used.
@@ -71,7 +71,7 @@ def check(environ: Mapping[str, str] | None = None) -> None:
     """Refuse an environment in which a variable cannot be used.
 
     Raises:
-        ConfigurationError: The first of them, and how many there are besides.
+        ConfigurationError: The first such variable, and the number of others.
     """
     found = problems(environ)
     if len(found) > 1:
@@ -81,7 +81,7 @@ def check(environ: Mapping[str, str] | None = None) -> None:
 
 
 def django_database(url: str) -> dict[str, object]:
-    """Django's DATABASES entry for a libpq URL (host may be a socket directory in the query)."""
+    """Return Django's DATABASES entry for a libpq URL, whose query may name a socket directory."""
     parts = urlsplit(url)
     options: dict[str, str] = {}
     query = dict(pair.partition("=")[::2] for pair in parts.query.split("&") if pair)
@@ -101,7 +101,7 @@ def django_database(url: str) -> dict[str, object]:
 
 
 def celery_broker(redis_url: str) -> str:
-    """The same Valkey as kombu names it: a unix socket has a scheme of its own there."""
+    """Return kombu's URL for a redis-py URL: kombu has its own scheme for unix sockets."""
     if not redis_url.startswith("unix://"):
         return redis_url
     parts = urlsplit(redis_url)

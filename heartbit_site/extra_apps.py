@@ -1,4 +1,4 @@
-"""The apps of HEARTBIT_EXTRA_APPS: an error in one of them is a sentence with module and line."""
+"""Loading of HEARTBIT_EXTRA_APPS: an error in an app is a sentence with its module and line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from heartbit_site.base.errors import ConfigurationError
 
 
 def load_apps() -> None:
-    """Set up Django; every call but the first does nothing.
+    """Set up Django; further calls do nothing.
 
     Raises:
         ConfigurationError: An app of HEARTBIT_EXTRA_APPS is not installed, or cannot be imported.
@@ -29,7 +29,7 @@ def load_apps() -> None:
 
 
 def describe_fault(error: BaseException) -> str | None:
-    """Return what is wrong with an app of HEARTBIT_EXTRA_APPS; None: the error is not theirs."""
+    """Say what is wrong with an app of HEARTBIT_EXTRA_APPS; None if the error has another cause."""
     packages = [_package(name) for name in variables.EXTRA_APPS.read()]
     place = _place(error, packages)
     reason = error.msg if isinstance(error, SyntaxError) else str(error)
@@ -62,7 +62,7 @@ def describe_fault(error: BaseException) -> str | None:
 
 
 def _taken_label(error: BaseException) -> str | None:
-    """Return the label of two apps, for which Django has no class of error."""
+    """Return a label that two apps share, for which Django has no error class."""
     _, found, label = str(error).partition("labels aren't unique, duplicates: ")
     is_taken = isinstance(error, ImproperlyConfigured) and found and label in apps.app_configs
     return label if is_taken else None
@@ -74,7 +74,7 @@ def _package(name: str) -> str:
 
 
 def _place(error: BaseException, packages: list[str]) -> tuple[str, int] | None:
-    """Return the module of an extra app, and the line of it, where its import failed."""
+    """Return the module and line of an extra app where its import failed."""
     if isinstance(error, SyntaxError):
         path = ".".join(Path(error.filename or "").with_suffix("").parts)
         for package in packages:
@@ -88,4 +88,4 @@ def _place(error: BaseException, packages: list[str]) -> tuple[str, int] | None:
         if any(f"{module}.".startswith(f"{package}.") for package in packages):
             place = module, line
             loading = loading or frame.f_code.co_name in ("<module>", "ready")
-    return place if loading else None  # what fails later is a defect of a call, not of the start
+    return place if loading else None  # a later failure is a defect of a call, not of the start

@@ -1,4 +1,4 @@
-"""Migrations, the default workspace with its team, and the admin, made once per installation."""
+"""First start of an installation: migrations, the default workspace and its team, the admin."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ EARLY = ("agents", "0002_functions")
 
 @dataclass(frozen=True, slots=True)
 class Admin:
-    """The first admin, to be shown once."""
+    """Credentials of the first admin, to be shown once."""
 
     name: str
     password: str
 
 
 def migrate_and_seed() -> Admin | None:
-    """Bring tables up to date and seed an empty installation.
+    """Migrate the tables and seed an empty installation.
 
     Returns:
         The admin, when this call created it.
@@ -74,12 +74,10 @@ def migrate_and_seed() -> Admin | None:
 
 
 def default_workspace() -> Workspace:
-    """Return the workspace that the command line works in.
-
-    It is that of `--workspace`, else of HEARTBIT_WORKSPACE, else the first one.
+    """Return the workspace of `--workspace`, else of HEARTBIT_WORKSPACE, else `default`.
 
     Raises:
-        NoWorkspaceError: There is none of that name.
+        NoWorkspaceError: There is no workspace of that name.
     """
     return find_workspace(variables.WORKSPACE.read() or DEFAULT_WORKSPACE)
 
@@ -92,7 +90,7 @@ def unused_admin() -> str | None:
 
 
 def _take_tools() -> None:
-    """Store the tools that this process has, and publish the agents whose tools have changed."""
+    """Store the tools of this process, and publish the agents whose tools have changed."""
     record_installed()
     republish_agents()
 

@@ -1,6 +1,6 @@
 """Health of a worker over HTTP, for supervisors: `GET /live` and `GET /ready`.
 
-The server runs on the loop that executes runs, so an answer proves that the loop works.
+The server runs on the loop that executes runs, so an answer proves that the loop runs.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 HEAD_BYTES: Final = 8192
-#: For a client to send its request, and for the checks and the client to take the answer.
+#: Time limits for the client's request, and for the checks together with the response.
 HEAD_SECONDS: Final = 1.0
 ANSWER_SECONDS: Final = 5.0
-#: Connections at once; each further one ends the oldest.
+#: Concurrent connections; each further one closes the oldest.
 CONNECTIONS: Final = 64
-#: Seconds for which a check of the services stands, however often it is asked for.
+#: Seconds for which the result of a check of the services is reused.
 FRESH_SECONDS: Final = 1.0
 
 
 class HealthServer:
-    """Answers health checks while its `with` block runs.
+    """A server of health checks, while its `with` block runs.
 
     Args:
         host: Address to listen on.
-        port: Port to listen on; 0: any free one.
+        port: Port to listen on; 0 for any free one.
 
     Attributes:
         url: Address of the server.
@@ -44,8 +44,8 @@ class HealthServer:
     def __init__(self, host: str, port: int) -> None:
         self._host = host
         self._port = port
-        self._open: dict[asyncio.StreamWriter, None] = {}  # the oldest first
-        self._silent: dict[asyncio.StreamWriter, None] = {}  # those that sent no request yet
+        self._open: dict[asyncio.StreamWriter, None] = {}  # oldest first
+        self._silent: dict[asyncio.StreamWriter, None] = {}  # without a request so far
         self._checked_at = float("-inf")
         self._checks: dict[str, str] = {}
         self._checking = asyncio.Lock()
@@ -81,16 +81,16 @@ class HealthServer:
                 writer.write(_response(status, body))
                 await writer.drain()
         except (TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            return  # a client that is slow, gone, or speaks no HTTP
+            return  # a client that is slow, disconnected, or does not speak HTTP
         finally:
             self._silent.pop(writer, None)
             self._open.pop(writer, None)
             writer.close()
 
     def _make_room(self) -> None:
-        """End the oldest connection if all are taken, one that sent no request before others.
+        """Close a connection if all are in use: the oldest without a request, else the oldest.
 
-        Whoever holds connections open can so not keep out a supervisor's check.
+        So a client that holds connections open cannot keep out a supervisor's check.
         """
         if len(self._open) >= CONNECTIONS:
             oldest = next(iter(self._silent or self._open))

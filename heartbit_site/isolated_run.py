@@ -17,7 +17,7 @@ from heartbit_site.bootstrap import attach
 
 
 def main(run_id: UUID) -> None:
-    """Work one slice of the run, then leave; SIGTERM hands it back."""
+    """Execute one slice of the run, then exit; SIGTERM requeues the run."""
     log_to_stderr(logging.INFO, "%(asctime)s %(levelname)-7s alone: %(message)s", force=True)
     attach()  # the worker that starts this one has prepared the installation
     from agents.runtime import worker  # noqa: PLC0415  needs Django set up
@@ -33,7 +33,7 @@ def main(run_id: UUID) -> None:
 
 
 async def _watched(seconds: float) -> None:
-    """End the process when its loop is stuck: its run is another's by then."""
+    """End the process when its loop is stuck: by then another worker has claimed its run."""
     while True:
         faulthandler.dump_traceback_later(seconds, exit=True)
         await asyncio.sleep(1)

@@ -1,4 +1,4 @@
-"""The installation's secret keys: from the environment, else made once in the state directory."""
+"""The installation's secret keys: from the environment, else generated in the state directory."""
 
 from __future__ import annotations
 
@@ -20,19 +20,20 @@ if TYPE_CHECKING:
 
 
 def secret_key(state: StateDirectory) -> str:
-    """HEARTBIT_SECRET_KEY, else the key kept (mode 0600) in the state directory."""
+    """Return HEARTBIT_SECRET_KEY, else the key kept (mode 0600) in the state directory."""
     given = variables.SECRET_KEY.read()
     return given or _kept(state, "secret_key", new=lambda: secrets.token_urlsafe(50))
 
 
 def encryption_keys(state: StateDirectory) -> Callable[[], tuple[str, ...]]:
-    """What reads the keys that encrypt stored secrets: in base64, the newest first.
+    """Return a function that reads the keys of stored secrets: in base64, newest first.
 
-    They are those of HEARTBIT_ENCRYPTION_KEYS (separated by commas), else those kept (mode 0600,
-    one a line) in the state directory, where the first is made when the first secret is.
+    The keys are those of HEARTBIT_ENCRYPTION_KEYS (separated by commas), else those kept (mode
+    0600, one a line) in the state directory, where the first one is generated with the first
+    secret.
 
     Raises:
-        ConfigurationError: HEARTBIT_ENCRYPTION_KEYS holds something that is no key.
+        ConfigurationError: HEARTBIT_ENCRYPTION_KEYS holds a text that is not a key.
     """
     given = variables.ENCRYPTION_KEYS.read()
     if given:
@@ -66,11 +67,11 @@ def _create(state: StateDirectory, path: Path, content: str) -> str:
     with os.fdopen(descriptor, "w") as file:
         file.write(content)
         file.flush()
-        os.fsync(file.fileno())  # what it encrypts must not outlive it after a power cut
+        os.fsync(file.fileno())  # a power cut must not leave secrets without their key
     try:
         os.link(temporary, path)
     except FileExistsError:
-        pass  # another first start was quicker: its key is the installation's
+        pass  # another process was quicker: its key is the installation's
     finally:
         Path(temporary).unlink()
     return path.read_text().strip()

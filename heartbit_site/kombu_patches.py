@@ -1,23 +1,23 @@
-"""Keeps a worker alive when the broker goes away, and its messages cheap: guards for kombu 5.7.
+"""Patches for kombu 5.7: a worker survives the loss of its broker, and messages cost less.
 
 When the connection is lost while messages are unacknowledged, Celery 5.7 first collects the
-connection, which takes kombu's client away from its transport, and then closes it. Closing may
-restore the unacknowledged messages, which asks the transport for the address of the broker:
+connection, which removes kombu's client from its transport, and then closes it. Closing may
+restore the unacknowledged messages, which reads the broker's address from the transport:
 
     AttributeError: 'NoneType' object has no attribute 'hostname'
 
-That is no connection error, so the worker ends with "Unrecoverable error" instead of reconnecting.
-The acknowledgement of a task that was running at that moment takes the same path when it arrives.
+That is not a connection error, so the worker ends with "Unrecoverable error" instead of
+reconnecting. The acknowledgement of a task that was running at that moment takes the same path.
 
-The guard lets a channel remember its address. Closing then fails with an ordinary connection error,
+The patch lets a channel remember its address. Closing then fails with an ordinary connection error,
 which Celery expects, and a late acknowledgement reaches the restarted broker, as with kombu 5.6:
-a guard that only raised a connection error would have every such task run a second time after the
+a patch that only raised a connection error would have every such task run a second time after the
 visibility timeout. tests/pool/test_broker.py kills a broker under load and counts both; when it
-passes without the guard, remove it (docs/decisions/0002-celery-version-and-pool.md).
+passes without the patch, remove it (docs/decisions/0002-celery-version-and-pool.md).
 
 The module also gives kombu a channel that does less for a message (``LeanChannel``): a worker
-without it spends a fifth more processor time. It survives messages that are none, and a broker that
-refuses, too.
+without it spends a fifth more processor time. The channel survives malformed messages and refusals
+of the broker, too.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 
 __all__ = ["LeanChannel", "install"]
 
-# Its stubs know neither what is private nor what is new.
+# The stubs of kombu lack private and new attributes.
 _Channel: Any = transport.Channel
 _QoS: Any = transport.QoS
 
 _AFFECTED = "5.7."
-# What parsing raises; no connection error is among them, nor kombu's ``Empty``.
+# Errors of parsing; neither connection errors nor kombu's ``Empty``.
 _UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
 logger = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ REFUSED_SECONDS = 1.0
 
 
 class _Pings:
-    """A connection whose pings may be refused: a broker with a full disk does, and is there."""
+    """A connection whose pings may be refused, by a broker with a full disk for instance."""
 
     def _send_ping(self) -> None:
         with contextlib.suppress(redis.exceptions.ResponseError):
@@ -59,14 +59,14 @@ class _Pings:
 
 
 class LeanQoS(_QoS):  # type: ignore[misc]  # as above
-    """Messages that were taken and not acknowledged yet; a broker that refuses is asked again."""
+    """Delivered messages that are not acknowledged yet; a refused acknowledgement is retried."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         self._refused: list[str] = []
         super().__init__(*args, **options)
 
     def ack(self, delivery_tag: str) -> None:
-        """Acknowledge, later if refused: else the message would come again."""
+        """Acknowledge, and retry later if refused: else the message would be delivered again."""
         try:
             super().ack(delivery_tag)
         except redis.exceptions.ResponseError as error:
@@ -74,7 +74,7 @@ class LeanQoS(_QoS):  # type: ignore[misc]  # as above
             logger.warning("the broker refuses an acknowledgement (%s)", error)
 
     def restore_visible(self, *args: Any, **options: Any) -> None:
-        """Queue again what nobody acknowledged in time; kombu asks for it now and then."""
+        """Requeue messages that were not acknowledged in time; kombu calls this now and then."""
         try:
             while self._refused:
                 super().ack(self._refused[-1])
@@ -85,12 +85,12 @@ class LeanQoS(_QoS):  # type: ignore[misc]  # as above
 
 
 class LeanChannel(_Channel):  # type: ignore[misc]  # as above
-    """A channel of kombu's that drops what is no message, and with two savings.
+    """A kombu channel that drops malformed messages, with two savings.
 
-    * One client for all its commands. kombu makes one for each, which takes longer than most of
+    * One client for all its commands. kombu creates one for each, which takes longer than most of
       the commands do; a client holds nothing but its pool, and any thread may use it.
-    * Queues that are consumed without acknowledgement (``no_ack``) cost no command for one: kombu
-      leaves out only the first half, noting the message as taken, and acknowledges it all the same.
+    * Queues that are consumed without acknowledgement (``no_ack``) cost no command for it: kombu
+      omits only the first half, noting the message as delivered, and acknowledges it all the same.
     """
 
     QoS = LeanQoS
@@ -108,14 +108,14 @@ class LeanChannel(_Channel):  # type: ignore[misc]  # as above
         return self._lean_client
 
     def _brpop_read(self, **options: Any) -> Any:
-        """Deliver the next message; one that cannot be read is dropped.
+        """Deliver the next message; drop one that cannot be read.
 
-        A broker that answers but refuses, since its disk is full for one, raises out of the loop as
-        well. It is asked again a moment later.
+        Celery rejects content types that it does not accept. A malformed message (not JSON, without
+        its parts, or with a body of another form) raises out of its event loop and would end the
+        worker, and every other that fetches the message next.
 
-        Celery answers for content it does not accept. A message that is no message at all (not
-        JSON, without its parts, or with a body of another form) raises out of its event loop and
-        would end the worker, and every other that fetches the next one.
+        A broker that answers but refuses, because its disk is full for instance, raises out of the
+        loop as well. The next attempt follows a moment later.
         """
         newest = next(reversed(self.qos._delivered), None)
         try:
@@ -127,9 +127,9 @@ class LeanChannel(_Channel):  # type: ignore[misc]  # as above
         except _UNREADABLE:
             logger.exception("a message on the broker could not be read: it is dropped")
             tag = next(reversed(self.qos._delivered), None)
-            if tag != newest:  # noted as taken: else it would come back, and hold its place
+            if tag != newest:  # noted as delivered: unacknowledged, it would be redelivered
                 self.qos.ack(tag)
-            return True  # something was there
+            return True  # the queue was not empty
 
     def _connparams(self, asynchronous: bool = False) -> dict[str, Any]:  # noqa: FBT001, FBT002
         parameters: dict[str, Any] = super()._connparams(asynchronous)
@@ -138,7 +138,7 @@ class LeanChannel(_Channel):  # type: ignore[misc]  # as above
         return parameters
 
     def _receive_one(self, client: Any) -> Any:
-        """Deliver what was broadcast; a refused ping was answered, and nothing was broadcast."""
+        """Deliver a broadcast; the answer to a refused ping is not one."""
         try:
             return super()._receive_one(client)
         except redis.exceptions.ResponseError as error:
@@ -153,7 +153,7 @@ class LeanChannel(_Channel):  # type: ignore[misc]  # as above
         consumer_tag: str,
         **options: Any,
     ) -> Any:
-        """Consume; messages tell their consumer, by which ``Message.ack`` knows it has no work."""
+        """Consume; tag messages with the consumer, so ``Message.ack`` can skip ``no_ack``."""
         if no_ack:
             self.no_ack_consumers.add(consumer_tag)
 
@@ -166,10 +166,10 @@ class LeanChannel(_Channel):  # type: ignore[misc]  # as above
 
 
 def install() -> bool:
-    """Install the guards, once, if this kombu is the one they were written for.
+    """Install the patches, once, if this kombu is the version they were written for.
 
     Returns:
-        Whether they are in place.
+        True if they are in place.
     """
     if not metadata.version("kombu").startswith(_AFFECTED):
         return False

@@ -1,4 +1,4 @@
-"""Where the language model of this machine listens; starts its server when nothing does."""
+"""The address of this machine's language model, whose server is started on demand."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from heartbit_site.embedded import client
 
 
 def url() -> str:
-    """The base URL of the local model's server.
+    """Return the base URL of the local model's server.
 
     Raises:
-        EmbeddedError: It is not installed, or does not start.
-        ConfigurationError: It started and went away at once.
+        EmbeddedError: The model is not installed, or does not start.
+        ConfigurationError: Its server stopped right after the start.
     """
     state = settings.ENVIRONMENT.state
     found = state.model_url()

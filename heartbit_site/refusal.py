@@ -1,4 +1,4 @@
-"""The end of a process that cannot start: a sentence on stderr and exit code 3, no traceback.
+"""Exit of a process that cannot start: a sentence on stderr and exit code 3, no traceback.
 
 For entry points of other programs (uvicorn, manage.py). The command line has its own in
 `heartbit_site.cli.errors`.
@@ -21,7 +21,7 @@ CANNOT_START: Final = 3
 
 @contextlib.contextmanager
 def refusal() -> Iterator[None]:
-    """End the process when an error that a person can mend is raised within."""
+    """Exit the process when the block raises an error that a person can mend."""
     try:
         yield
     except HeartbitError as error:

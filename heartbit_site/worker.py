@@ -1,4 +1,4 @@
-"""The bootstep that gives a Celery worker process its run host, and obeys what is asked of it."""
+"""The Celery bootstep that starts a worker's run host, and carries out requested actions."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from scheduling.actions.fire_due import fire_due
 
 logger = logging.getLogger(__name__)
 
-#: Objects made before the youngest are looked at for cycles, and how often the older ones are. As
-#: Python has it, a burst of runs costs an eighth of a worker's processor for garbage it hardly has.
+#: Thresholds of the garbage collector. With Python's own, a burst of runs spends an eighth of a
+#: worker's processor time on a search for cycles that hardly exist.
 GARBAGE = (50_000, 20, 100)
 
-_asked: list[str] = []  # what somebody asked this process to do; it leaves once
+_asked: list[str] = []  # the requested action, at most one
 
 
 class RunHost(bootsteps.StartStopStep):
-    """Starts the process's run host before the worker consumes, and stops it after."""
+    """A bootstep that starts the run host before the worker consumes, and stops it afterwards."""
 
     requires = ("celery.worker.components:Pool",)
 
@@ -35,13 +35,13 @@ class RunHost(bootsteps.StartStopStep):
         """Register the process; it may claim runs from here on."""
         queues = parent.app.amqp.queues.consume_from
         for queue in queues.values():
-            # A run's message is only a nudge: one that dies with this process is rung again by a
-            # sweeper. So nobody keeps books of who has which, two round trips for each.
+            # A run's message is only a wake-up: a sweeper resends one that this process loses. So
+            # deliveries are not recorded, which would cost two round trips each.
             queue.no_ack = queue.name != SYSTEM
         names = tuple(sorted(queues))
-        gc.freeze()  # what is here by now stays
+        gc.freeze()  # objects of the start-up stay
         gc.set_threshold(*GARBAGE)
-        # Before anything is claimed: whoever leaves a moment later hands it back as well.
+        # Before anything is claimed: a stop a moment later has to requeue those runs as well.
         worker_shutting_down.connect(_drain, weak=False)
         worker.start(queues=names, slots=parent.pool.limit)
         worker.host().process.control.on_requested_action = _obey
@@ -49,18 +49,18 @@ class RunHost(bootsteps.StartStopStep):
         self._clock.start()
 
     def stop(self, parent: Any) -> None:
-        """Fire nothing more, hand back what is left, and sign off."""
+        """Stop firing schedules, requeue the remaining runs, and sign off."""
         self._clock.stop()
         worker.stop()
 
 
 def _drain(**_: object) -> None:
-    # Hands held runs back at once: a warm shutdown would otherwise wait for their models.
+    # Requeues claimed runs at once: a warm shutdown would otherwise wait for their models.
     worker.drain()
 
 
 def _obey(wanted: str) -> None:
-    """Leave as on SIGTERM, which is the one way out that drains."""
+    """Stop as on SIGTERM, which drains."""
     if not _asked:
         logger.warning("asked to %s", wanted)
         _asked.append(wanted)
@@ -68,7 +68,7 @@ def _obey(wanted: str) -> None:
 
 
 def restart_if_asked() -> None:
-    """Become the same command anew, in the same process, if a restart was asked for.
+    """Replace the process by the same command, if a restart was requested.
 
     Call it when everything is stopped: open files and threads end here, the process id stays.
     """

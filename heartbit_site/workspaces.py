@@ -10,10 +10,11 @@ MOST_LISTED = 10
 
 
 def find_workspace(slug: str) -> Workspace:
-    """Return the workspace of a short name, for somebody who may know all of them.
+    """Return the workspace of a short name, for a caller who may know all of them.
 
     Raises:
-        NoWorkspaceError: There is none; the sentence names the nearest, or the first ones.
+        NoWorkspaceError: There is no such workspace; the sentence names the nearest, or the first
+            ones.
     """
     workspace = Workspace.objects.filter(slug=slug.replace("\x00", "")).first()
     if workspace is None:

@@ -1,7 +1,7 @@
-"""Who asks, and what they may do: the one place where people and keys become rights.
+"""Access rights: the one place that turns people and API keys into rights.
 
 A right is a scope (``base.scopes.SCOPES``): keys name theirs, a member's follow from the role.
-Everything that is read or written for somebody goes through their ``Access`` and its workspace.
+Everything that is read or written for a caller goes through their ``Access`` and its workspace.
 """
 
 from __future__ import annotations
@@ -40,21 +40,24 @@ ADMIN_SCOPE = "agents:write"
 
 
 class NoWorkspaceError(NotFoundError):
-    """There is no such workspace for whoever asks; which of the two it is stays unsaid."""
+    """The workspace does not exist, or the caller does not belong to it.
+
+    The message does not say which: it would reveal the names of other tenants.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Somebody in one workspace.
+    """A caller in one workspace.
 
     Attributes:
-        workspace: Where; everything they reach is in it.
-        name: Who, as the journal, decisions and the audit name them.
-        via: A person's session, a program's key, or a command on this machine: one that was
-            started for it, or one that asks while it shows a run (``inline``).
-        scopes: What they may do.
-        user_id: The person, or whose key it is; None: a key that a command made.
-        key_id: The key, if it is one.
+        workspace: The workspace; everything the caller reaches is in it.
+        name: The caller's name in the journal, decisions and the audit.
+        via: A person's session, a program's key, a command on this machine (``terminal``), or a
+            command that asks while it shows a run (``inline``).
+        scopes: Scopes that the caller has.
+        user_id: The person, or the owner of the key; None for a key that a command created.
+        key_id: The key, if the caller is one.
     """
 
     workspace: Workspace
@@ -65,12 +68,12 @@ class Access:
     key_id: int | None = None
 
     def allows(self, scope: str) -> bool:
-        """Whether they may do what ``scope`` names."""
+        """Return True if the caller has a scope."""
         return scope in self.scopes
 
 
 def access_of_key(key: ApiKey) -> Access:
-    """What a key opens: never more than whoever made it may do by now."""
+    """Return the access of a key: never more than its owner has now."""
     person = f" of {key.user.get_username()}" if key.user is not None else ""
     return Access(
         workspace=key.workspace,
@@ -94,14 +97,14 @@ def _of_member(workspace: Workspace, user: Any) -> frozenset[str] | None:
 
 
 def access_of_user(user: Any, slug: str) -> Access:
-    """What a person may do in a workspace.
+    """Return a person's access to a workspace.
 
     Args:
-        user: Django's, signed in; anybody else belongs nowhere.
+        user: Django's user; an anonymous one belongs to no workspace.
         slug: The workspace's short name.
 
     Raises:
-        NoWorkspaceError: They do not belong to it, or there is none.
+        NoWorkspaceError: The workspace does not exist, or the person does not belong to it.
     """
     workspace = Workspace.objects.filter(slug=slug).first() if user.is_active else None
     scopes: frozenset[str] | None = None
@@ -115,9 +118,9 @@ def access_of_user(user: Any, slug: str) -> Access:
 
 
 def refresh_access(access: Access) -> Access | None:
-    """What somebody who was let in may do by now; None: nothing any more.
+    """Return the caller's access as it is now; None if it was revoked.
 
-    Long streams ask now and then: keys are revoked, members leave and change roles.
+    For long streams: keys are revoked, members leave and change roles.
     """
     if access.key_id is not None:
         keys = ApiKey.objects.select_related("workspace", "user")
@@ -134,7 +137,10 @@ def refresh_access(access: Access) -> Access | None:
 
 
 def is_operator(access: Access) -> bool:
-    """Whether somebody with the operators' scope is one: a superuser, or the command line's key."""
+    """Return True for a superuser and for a key that a command created.
+
+    Only such a caller may use the operators' scope.
+    """
     if access.user_id is None:
         return True
     users = get_user_model().objects.filter(pk=access.user_id, is_active=True)
@@ -142,7 +148,7 @@ def is_operator(access: Access) -> bool:
 
 
 def username_of(access: Access) -> str | None:
-    """The person's name; None: a key that a command made."""
+    """Return the person's name; None for a key that a command created."""
     if access.user_id is None:
         return None
     people = get_user_model().objects.filter(pk=access.user_id)
@@ -150,9 +156,10 @@ def username_of(access: Access) -> str | None:
 
 
 def enters_admin(user: Any) -> bool:
-    """Return True if a person may open the admin; what they see there follows from their roles.
+    """Return True if a person may open the admin; their roles decide what they see there.
 
-    Read anew on each call: a member who is removed or loses the role is out with the next request.
+    Roles are read on each call: a member who is removed or loses the role is out with the next
+    request.
     """
     if not user.is_active:
         return False
@@ -163,7 +170,7 @@ def enters_admin(user: Any) -> bool:
 
 
 def workspaces_of(user: Any) -> QuerySet[Workspace]:
-    """The workspaces that a person belongs to, by name; a superuser to all."""
+    """Return the workspaces that a person belongs to, by name; a superuser belongs to all."""
     if not user.is_active:
         return Workspace.objects.none()
     if user.is_superuser:
@@ -172,11 +179,11 @@ def workspaces_of(user: Any) -> QuerySet[Workspace]:
 
 
 def visible_to(rows: QuerySet[M], user: Any, *, path: str = "workspace") -> QuerySet[M]:
-    """The rows of the workspaces that a person belongs to.
+    """Return the rows of the workspaces that a person belongs to.
 
     Args:
-        rows: Any.
-        user: Django's.
+        rows: Rows of any model that leads to a workspace.
+        user: Django's user.
         path: The field that leads to the workspace, e.g. ``run__workspace``.
     """
     if user.is_active and user.is_superuser:
@@ -185,12 +192,12 @@ def visible_to(rows: QuerySet[M], user: Any, *, path: str = "workspace") -> Quer
 
 
 def members_with(workspace: Workspace, scope: str) -> Iterable[int]:
-    """The ids of the workspace's members whose role has a scope."""
+    """Return the user ids of the workspace's active members whose role has a scope."""
     members = Membership.objects.filter(workspace=workspace, user__is_active=True)
     found = members.filter(role__in=roles_with(scope))
     return list(found.values_list("user_id", flat=True))
 
 
 def roles_with(scope: str) -> list[str]:
-    """The roles that have a scope."""
+    """Return the roles that have a scope, the least first."""
     return [str(role) for role, scopes in ROLE_SCOPES.items() if scope in scopes]

@@ -1,4 +1,4 @@
-"""Django's admin app with Heartbit's site; the site is imported when the apps are there."""
+"""Django's admin app with Heartbit's site, which is imported once the apps are loaded."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from django.contrib.admin.apps import SimpleAdminConfig
 
 
 class AdminConfig(SimpleAdminConfig):
-    """Without autodiscovery, which ``heartbit_site.urls`` does."""
+    """The admin app without autodiscovery, which ``heartbit_site.urls`` does."""
 
     default_site = "heartbit_site.base.admin_site.HeartbitAdminSite"

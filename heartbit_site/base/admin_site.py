@@ -1,7 +1,7 @@
 """The admin's site: open to members whose role changes agents, not only to Django's staff.
 
-Who enters is decided here; what they see and may do is decided per model, page and action by their
-roles (``heartbit_site.base.admin.workspace_scoped``).
+The site decides who enters. Roles decide what they see and may do, per model, page and action
+(``heartbit_site.base.admin.workspace_scoped``).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ else:
 
 
 class LoginForm(AuthenticationForm):
-    """The theme's form; it logs everybody in, and the site says whom it is for."""
+    """The theme's login form, open to every active account; the site refuses those without role."""
 
     def confirm_login_allowed(self, user: Any) -> None:
         """Check the account alone, not Django's staff flag."""
@@ -39,7 +39,7 @@ class HeartbitAdminSite(AdminSite):
     login_form = LoginForm
 
     def has_permission(self, request: HttpRequest) -> bool:
-        """Return True if the person of the request may enter; asked once a request."""
+        """Return True if the user may enter the admin; computed once per request."""
         known: tuple[Any, bool] | None = getattr(request, "heartbit_enters_admin", None)
         if known is None or known[0] is not request.user:
             known = (request.user, enters_admin(request.user))
@@ -47,19 +47,19 @@ class HeartbitAdminSite(AdminSite):
         return known[1]
 
     def get_urls(self) -> list[Any]:
-        """Leave out "view on site": it would tell whether any row of any workspace exists."""
+        """Leave out "view on site": it would reveal the existence of any row of any workspace."""
         return [one for one in super().get_urls() if getattr(one, "name", "") != "view_on_site"]
 
     def get_sidebar_list(self, request: HttpRequest) -> list[Any]:
-        """The groups of the sidebar in which there is something for whoever looks."""
+        """Return the groups of the sidebar that have an entry for the user."""
         groups: list[Any] = super().get_sidebar_list(request)  # type: ignore[misc]  # the theme's
         return [one for one in groups if any(item["has_permission"] for item in one["items"])]
 
     def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Any:  # noqa: FBT001, FBT002  Django's signature
-        """Wrap a view: whoever is logged in and may not enter is told why, not asked to log in.
+        """Wrap a view: a user who is logged in and may not enter gets the reason, not a login form.
 
         Raises:
-            RefusedError: They may not enter.
+            RefusedError: The user may not enter.
         """
         entered = super().admin_view(view, cacheable)
 
@@ -72,10 +72,10 @@ class HeartbitAdminSite(AdminSite):
     def login(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """Log somebody in.
+        """Log a user in.
 
         Raises:
-            RefusedError: They are logged in already, and may not enter.
+            RefusedError: The user is logged in already and may not enter.
         """
         self._refuse_others(request)
         return super().login(request, extra_context)

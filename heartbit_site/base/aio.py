@@ -5,18 +5,18 @@ coroutines. A process has ONE loop, in a daemon thread, as long as the process l
 clients and connection pools are opened once and shared by every run:
 
     result = aio.run(execute(run_id))      # in a thread: wait for the coroutine
-    aio.submit(flush_deltas())             # anywhere: start it and go on
+    aio.submit(flush_deltas())             # anywhere: start it in the background
 
     async def execute(run_id):
         try:
             ...
         except asyncio.CancelledError:     # why? SoftTimeLimitExceeded, Terminated, ShuttingDown
             if isinstance(aio.cancel_reason(), aio.ShuttingDown):
-                await hand_back(run_id)
+                await requeue(run_id)
             raise
 
-Code that runs on the loop awaits; it never calls `run`, and `run` refuses. There are no twins of
-an API, one synchronous and one not: synchronous callers wrap the coroutine here.
+Code that runs on the loop awaits; it never calls `run`, and `run` refuses. No API has a synchronous
+and an asynchronous twin: synchronous callers wrap the coroutine here.
 """
 
 from __future__ import annotations
@@ -56,33 +56,33 @@ T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 #: Seconds a coroutine has to clean up once its job was given up. After that the waiting thread
-#: goes on without it, so that code which swallows cancellation cannot hold a slot for ever.
+#: continues without it, so that code which swallows cancellation cannot hold a slot for ever.
 GRACE = 5.0
 
-#: Seconds after which a task that was cancelled and goes on is cancelled again.
+#: Seconds after which a cancelled task that is still running is cancelled again.
 CANCEL_AGAIN = 0.5
 
 
 class Aborted(BaseException):
-    """The pool gave the job up; whatever it does from now on is nobody's result.
+    """The pool gave the job up; its result no longer counts.
 
     A BaseException, so that `except Exception` in task code cannot turn it into a failure.
     """
 
 
 class Terminated(Aborted):
-    """Someone revoked the job, or its hard time limit passed."""
+    """The job was revoked, or its hard time limit passed."""
 
 
 class ShuttingDown(Aborted):
-    """The process goes away; the work is to be continued elsewhere."""
+    """The process ends; the work is to be continued elsewhere."""
 
 
 class Job:
-    """One unit of work of a pool, and the coroutines it is waiting for.
+    """One unit of work of a pool, and the coroutines that its thread waits for.
 
     The pool binds a job to the thread that performs it; `run` finds it there. Everything but
-    `bind` and `cancel` happens on the loop, in the order in which it was asked for, which is why
+    `bind` and `cancel` happens on the loop, in the order in which it was requested, which is why
     there is no lock: a cancel that arrives before `run` makes that `run` fail at once.
     """
 
@@ -105,7 +105,7 @@ class Job:
             _current.reset(token)
 
     def cancel(self, reason: BaseException, *, final: bool = False) -> None:
-        """Cancel what the job is waiting for; `run` raises `reason`. Any thread may call it.
+        """Cancel the coroutines that the job waits for; `run` raises `reason`. Thread-safe.
 
         Args:
             reason: Raised in the waiting thread and readable in the coroutine.
@@ -147,7 +147,7 @@ class Job:
             future.set_result(task.result())
         elif self._final and self.reason is not None:
             # A clean-up that failed must not pass for the task's failure: Celery would
-            # acknowledge a message that is about to be handed back.
+            # acknowledge a message that is about to be requeued.
             logger.error("Coroutine failed while being cancelled", exc_info=error)
             future.set_exception(self.reason)
         else:
@@ -180,7 +180,7 @@ _background: set[futures.Future[Any]] = set()
 
 
 def loop() -> asyncio.AbstractEventLoop:
-    """The loop of this process; the first call starts it."""
+    """Return the loop of this process; the first call starts it."""
     served = _served
     if served is None:
         served = _serve()
@@ -188,12 +188,12 @@ def loop() -> asyncio.AbstractEventLoop:
 
 
 def current_job() -> Job | None:
-    """The pool's job this thread or coroutine works for; None outside a pool."""
+    """Return the pool's job of this thread or coroutine; None outside a pool."""
     return _current.get()
 
 
 def cancel_reason() -> BaseException | None:
-    """Why the current job is being cancelled; None if it is not (or if there is no job)."""
+    """Return why the current job is being cancelled; None if it is not, or if there is no job."""
     job = _current.get()
     return None if job is None else job.reason
 
@@ -205,11 +205,11 @@ def run(coro: Coroutine[Any, Any, T]) -> T:
         coro: Inherits the thread's context variables.
 
     Returns:
-        What the coroutine returns.
+        The coroutine's result.
 
     Raises:
         RuntimeError: The calling thread runs an event loop itself, which this would block.
-        BaseException: What the coroutine raises; the reason, if its job was cancelled.
+        BaseException: The coroutine's exception, or the reason if its job was cancelled.
     """
     if is_loop_running():
         coro.close()
@@ -232,14 +232,14 @@ def run(coro: Coroutine[Any, Any, T]) -> T:
 def submit(coro: Coroutine[Any, Any, T]) -> futures.Future[T]:
     """Start a background coroutine on the loop, from any thread or from the loop itself.
 
-    It belongs to no job: cancelling the job that started it leaves it alone. A failure is logged,
-    because usually nobody asks the future.
+    The coroutine belongs to no job: cancelling the job that started it does not cancel it. A
+    failure is logged, because callers usually ignore the future.
 
     Args:
         coro: Inherits the caller's context variables, except the current job.
 
     Returns:
-        A future to wait for it in a thread; cancelling the future cancels the coroutine.
+        A future to wait for in a thread; cancelling the future cancels the coroutine.
     """
     context = contextvars.copy_context()
     context.run(_current.set, None)
@@ -263,15 +263,16 @@ async def cancel_and_wait(*tasks: asyncio.Task[Any]) -> None:
 
 
 async def gather_all(*coros: Coroutine[Any, Any, T]) -> list[T]:
-    """Run coroutines at once; their results, in order. When it returns or raises, all have ended.
+    """Run coroutines concurrently; return their results in order. All have ended when this returns.
 
-    ``asyncio.TaskGroup`` for callers that ask ``Task.cancelling`` whether somebody stopped them: in
-    Python 3.11 a child's error leaves a cancellation of the group's own on the waiting task.
+    Replaces ``asyncio.TaskGroup`` for callers that read ``Task.cancelling`` to see if they were
+    cancelled: in Python 3.11 a child's error leaves a cancellation of the group's own on the
+    waiting task.
 
     Raises:
         BaseExceptionGroup: Some failed; the others were cancelled.
-        asyncio.CancelledError: The waiting task was cancelled, and so were they, whatever else
-            went wrong meanwhile.
+        asyncio.CancelledError: The waiting task was cancelled, and so were the coroutines, whatever
+            else went wrong meanwhile.
     """
     tasks = [asyncio.create_task(coro) for coro in coros]
     stopped: asyncio.CancelledError | None = None
@@ -299,7 +300,7 @@ def _errors(tasks: list[asyncio.Task[T]]) -> list[BaseException]:
 
 
 def close(timeout: float = 2.0) -> None:
-    """Cancel all that still runs, stop the loop and close it; registered to run at exit.
+    """Cancel all running coroutines, stop the loop and close it; registered to run at exit.
 
     Args:
         timeout: Seconds for the coroutines to end and, again, for the thread.
@@ -369,7 +370,7 @@ async def _cancel_all() -> None:
 
 
 def _forget_parent() -> None:
-    """Give a forked child a clean slate: the loop's thread exists only in the parent."""
+    """Reset the module in a forked child: the loop's thread exists only in the parent."""
     global _lock, _served
     if _served is not None:
         # Kept, never closed: its selector is shared with the parent, and closing it here would

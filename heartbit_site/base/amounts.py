@@ -1,4 +1,4 @@
-"""Counts, durations and money as people read them. Pure."""
+"""Formatters of counts, durations and money. Pure."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ if TYPE_CHECKING:
 
 
 def counted(count: int, noun: str) -> str:
-    """Return ``1 agent``, ``2 agents``."""
+    """Return a count with its noun: ``1 agent``, ``2 agents``."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def duration(span: timedelta) -> str:
-    """Return a time span, as exact as a person wants it."""
+    """Return a time span, less exact the longer it is: ``250 ms``, ``3.2 s``, ``2 h 5 min``."""
     seconds = max(0.0, span.total_seconds())
     if seconds < 1:
         return f"{seconds * 1000:.0f} ms"
@@ -29,5 +29,5 @@ def duration(span: timedelta) -> str:
 
 
 def money(amount: Decimal) -> str:
-    """Return US dollars; small amounts keep their leading digits."""
+    """Return an amount in US dollars; amounts below one dollar have four decimals."""
     return f"${amount:.2f}" if amount >= 1 or not amount else f"${amount:.4f}"

@@ -1,4 +1,4 @@
-"""The app at the bottom: tenancy, the usage ledger, and the small parts every app stands on."""
+"""The bottom app: tenancy, the usage ledger, and the small parts that every app uses."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from django.apps import AppConfig
 
 
 class BaseConfig(AppConfig):
-    """Label ``base``: tables are named ``base_*``."""
+    """The app with the label ``base``: tables are named ``base_*``."""
 
     name = "heartbit_site.base"
     label = "base"

@@ -1,7 +1,7 @@
-"""Order of a call's arguments for people: that of the tool's schema.
+"""Order of a call's arguments as its tool's schema declares them.
 
-PostgreSQL keeps the names of a JSON object in an order of its own, so the order in which the tool
-declares its parameters is restored when a call is shown.
+PostgreSQL keeps the names of a JSON object in an order of its own, so the order of the tool's
+parameters is restored when a call is shown.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-_MOST_HOPS: Final = 8  # references that lead to references; a circle of them ends here
+_MOST_HOPS: Final = 8  # references that lead to references; bounds a cycle of them
 
 
 def in_schema_order(
     arguments: Mapping[str, Any], parameters: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """Return arguments in the order of their JSON Schema; names that it lacks come last.
+    """Return arguments in the order of their JSON Schema; unknown names come last.
 
     Args:
-        arguments: Of a call, as they are stored.
-        parameters: The tool's schema; null: it is not known, and the order stays.
+        arguments: Stored arguments of a call.
+        parameters: The tool's schema; None if unknown, which keeps the order.
     """
     root = parameters or {}
     return _ordered_object(arguments, _resolved(root, root), root)

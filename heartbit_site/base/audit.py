@@ -1,8 +1,8 @@
-"""The audit: who changed or decided what, in rows that nobody changes unnoticed.
+"""The audit: changes and decisions with their actors, in tamper-evident rows.
 
-A verb writes its entry in its own transaction, last (the chain is locked until it ends): what was
-done is in the audit, and what was undone is not. The database chains the entries
-(``sql/audit.sql``).
+A verb writes its entry in its own transaction, last, because the chain stays locked until the
+transaction ends: a change is in the audit, and a rolled back one is not. The database chains the
+entries (``sql/audit.sql``).
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _CHAINS = 7703  # the class of the chains' locks (``sql/audit.sql``)
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who does something, and where.
+    """The author of a change.
 
     Attributes:
-        name: As people read it.
+        name: Name for readers.
         via: admin, web, api, terminal, email or system.
-        user_id: Their account, if they have one.
+        user_id: The actor's account, if there is one.
     """
 
     name: str
@@ -41,19 +41,19 @@ class Actor:
     user_id: int | None = None
 
 
-#: Whatever Heartbit does by itself.
+#: Heartbit itself.
 SYSTEM = Actor("Heartbit", "system")
-#: Whoever is not named.
+#: An unnamed actor.
 NOBODY = Actor("", "system")
 
 
 def actor_of(access: Access) -> Actor:
-    """Somebody who came over the web or the API."""
+    """Return the actor of a request over the web or the API."""
     return Actor(access.name, access.via, access.user_id)
 
 
 def starter_of(access: Access) -> Actor:
-    """Return whoever asks, as the runs that they start name them: a key stands for itself."""
+    """Return the caller as the starter of a run: a key without its owner."""
     return Actor(access.name, access.via, access.user_id if access.key_id is None else None)
 
 
@@ -69,11 +69,11 @@ def record(
     """Write an entry, in the caller's transaction.
 
     Args:
-        by: Who did it.
+        by: The author.
         action: A verb in dotted form, e.g. ``agent.publish``.
-        workspace: Where; None: it concerns the installation.
-        target: What it was done to, e.g. ``agent:17``.
-        label: Its name.
+        workspace: The workspace concerned; None for the installation.
+        target: The row that was changed, e.g. ``agent:17``.
+        label: The name of that row.
         details: JSON; never a secret.
     """
     AuditEntry.objects.create(
@@ -91,14 +91,15 @@ def record(
 def lock_chain(workspace_id: int) -> None:
     """Wait for a workspace's chain and keep it until the caller's transaction ends.
 
-    For a writer that locks rows which others must not wait for while it waits for the chain itself.
+    For a writer that locks further rows: other writers should not wait for those rows while this
+    one waits for the chain.
     """
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_CHAINS, workspace_id])
 
 
 def changed(before: Any, after: Any) -> list[Any]:
-    """From what to what, for the details of an entry: short, and readable without the row."""
+    """Return ``[before, after]`` for an entry's details, both readable without the row."""
     return [_brief(before), _brief(after)]
 
 
@@ -112,12 +113,12 @@ def _brief(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class ChainBreak:
-    """Where a chain does not hold.
+    """The first entry of a chain that does not verify.
 
     Attributes:
-        workspace_id: Whose chain; 0: the installation's.
-        number: The first entry that does not fit.
-        problem: Why.
+        workspace_id: The workspace of the chain; 0 for the installation.
+        number: The entry's number.
+        problem: Reason.
     """
 
     workspace_id: int
@@ -127,12 +128,12 @@ class ChainBreak:
 
 @dataclass(frozen=True, slots=True)
 class ChainHead:
-    """How a chain ends.
+    """The last entry of a chain.
 
     Attributes:
-        workspace_id: Whose chain; 0: the installation's.
-        number: Of its last entry, which is also how many it has.
-        hash: Of its last entry; it covers the whole chain.
+        workspace_id: The workspace of the chain; 0 for the installation.
+        number: The entry's number, which is also the length of the chain.
+        hash: The entry's hash, which covers the whole chain.
     """
 
     workspace_id: int
@@ -141,13 +142,13 @@ class ChainHead:
 
 
 def verify(workspace: Workspace | None = None) -> list[ChainBreak]:
-    """Check the chains; empty: nothing was changed, moved or taken out.
+    """Return the breaks of the chains; empty if no entry was changed, moved or removed.
 
-    Entries cut off at a chain's end leave a shorter chain that holds: whoever wants to notice that
-    keeps the last number and hash elsewhere (``heartbit audit verify`` prints them).
+    Entries cut off at a chain's end leave a shorter chain that verifies. To notice that, keep the
+    last number and hash elsewhere (``heartbit audit verify`` prints them).
 
     Args:
-        workspace: This one's alone; None: all.
+        workspace: Verify its chain alone; None for all chains.
     """
     where, values = ("", []) if workspace is None else (" WHERE chain = %s", [workspace.pk])
     with connection.cursor() as cursor:
@@ -156,10 +157,10 @@ def verify(workspace: Workspace | None = None) -> list[ChainBreak]:
 
 
 def chain_heads(workspace: Workspace | None = None) -> list[ChainHead]:
-    """The last entry of each chain.
+    """Return the last entry of each chain.
 
     Args:
-        workspace: This one's alone; None: all.
+        workspace: Its chain alone; None for all chains.
     """
     entries = AuditEntry.objects.order_by("chain", "-number").distinct("chain")
     if workspace is not None:

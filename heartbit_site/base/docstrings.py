@@ -1,9 +1,9 @@
-"""What a docstring says: its text, and what it says of each parameter; Google, NumPy or reST style.
+"""Docstrings as text and parameter descriptions; Google, NumPy or reST style.
 
 Usage::
 
     text, parameters = read(inspect.getdoc(function) or "")
-    function_says, its_city_is = text, parameters.get("city", "")
+    description_of_city = parameters.get("city", "")
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 
 def read(docstring: str) -> tuple[str, dict[str, str]]:
-    """Return the docstring without its parameters, and what it says of each of these."""
+    """Return the docstring without its parameters, and the description of each parameter."""
     text = inspect.cleandoc(docstring)
     try:
         found = parse(text)
-    except ParseError:  # it only looks like one with sections
+    except ParseError:  # not sections, although it looks like them
         return text, {}
     if not found.params:
         return text, {}

@@ -1,4 +1,4 @@
-"""Wording of effects for people: on cards, in mails, on a terminal and in the admin."""
+"""Wording of effect classes for cards, mails, terminals and the admin."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from typing import Final
 
 from heartbit_site.base.toolspec import Effect
 
-#: A class promises what a repeated call does, not whether the call reaches other hosts.
+#: A class promises the consequence of a repeated call, not that the call stays on this host.
 EFFECT_TEXT: Final[dict[str, str]] = {
     Effect.PURE: "can be repeated safely",
     Effect.IDEMPOTENT: "takes effect once, also when it is repeated",
     Effect.TRANSACTIONAL: "changes Heartbit's own database, exactly once",
     Effect.AT_MOST_ONCE: "takes effect at most once, and cannot be taken back",
 }
-#: Why a person is asked about the outcome of a call.
+#: Reason for asking a person about the outcome of a call.
 UNCERTAIN_CALL: Final = "The worker died while the call ran: it may have taken effect, or not."
 
 
 def describe_effect(effect: str) -> str:
-    """Return an effect class in words; one that is not known as it is."""
+    """Return an effect class in words; an unknown one unchanged."""
     return EFFECT_TEXT.get(effect, effect)

@@ -1,6 +1,6 @@
 """Send Celery messages by task name, so that no action imports a task.
 
-A nudge says so little that its message is written here, in Celery's protocol
+A wake-up says so little that its message is written here, in Celery's protocol
 (https://docs.celeryq.dev/en/stable/internals/protocol.html), instead of being derived from a
 signature each time: that costs several times what sending it does.
 """
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# The broker is a doorbell: what a failed publish leaves behind, the sweeper rings within seconds.
-# Waiting for a broker that is away would only block the caller, so it is tried once, for as long as
-# a socket waits (heartbit_site.celery). Who waited in vain spares the next callers that.
+# Messages are wake-ups: the sweeper resends a lost one within seconds. Waiting for an unavailable
+# broker would only block the caller, so it is tried once, for as long as a socket waits
+# (heartbit_site.celery). After a timeout the next callers do not try.
 PATIENCE_SECONDS = 0.5
 LEAVE_ALONE_SECONDS = 1.0
-# What nobody reads is still expected to be there.
+# Celery requires headers that no consumer of ours reads.
 _HEADERS: dict[str, Any] = {
     "lang": "py",
     "shadow": None,
@@ -41,7 +41,7 @@ _HEADERS: dict[str, Any] = {
     "kwargsrepr": "{}",
     "origin": "heartbit",
     # Asking for a result would subscribe to it: a round trip, and an error that no publisher
-    # expects when the broker is away. A chord counts its parts all the same.
+    # expects when the broker is unavailable. A chord counts its parts all the same.
     "ignore_result": True,
     "replaced_task_nesting": 0,
     "stamped_headers": None,
@@ -52,13 +52,13 @@ _EMBEDDED: dict[str, Any] = {"callbacks": None, "errbacks": None, "chain": None}
 
 @dataclass(frozen=True, slots=True)
 class TaskMessage:
-    """A message.
+    """A Celery message.
 
     Attributes:
         task: The task's name.
-        about: Whom it is about; empty: no argument.
-        queue: Where it goes.
-        seconds: After so many nobody executes it any more; None: it waits for ever.
+        about: The task's argument, an id; empty for none.
+        queue: The queue that it is sent to.
+        seconds: Time until it expires unexecuted; None for never.
     """
 
     task: str
@@ -77,7 +77,7 @@ class _Part:
 
 
 def send(nudge: TaskMessage) -> None:
-    """Publish a nudge. A broker that is away is logged, never raised."""
+    """Publish a wake-up. An unavailable broker is logged, never raised."""
     if _Silence.holds():
         return
     with _broker() as producer:
@@ -85,9 +85,9 @@ def send(nudge: TaskMessage) -> None:
 
 
 def send_chord(header: Sequence[TaskMessage], body: TaskMessage) -> None:
-    """Publish the header's nudges together, and the body's once all their tasks have ended.
+    """Publish the header's messages together, and the body's once all their tasks have ended.
 
-    A broker that is away is logged, never raised.
+    An unavailable broker is logged, never raised.
     """
     if _Silence.holds():
         return
@@ -95,7 +95,7 @@ def send_chord(header: Sequence[TaskMessage], body: TaskMessage) -> None:
     options = {"queue": body.queue, "ignore_result": True}
     callback = current_app.signature(body.task, args=(body.about,), immutable=True, options=options)
     with _broker() as producer:
-        # Before its parts: the last of them to end compares their number with this one.
+        # Before the parts: the last part to end compares the number of ended parts with this one.
         current_app.backend.set_chord_size(group, len(header))
         with producer.batch():  # type: ignore[attr-defined]  # the stubs are of an older kombu
             for index, nudge in enumerate(header):
@@ -103,21 +103,21 @@ def send_chord(header: Sequence[TaskMessage], body: TaskMessage) -> None:
 
 
 class _Silence:
-    """The broker did not answer somebody; until it ends nobody else waits for it.
+    """Backoff after a timeout of the broker: until it ends no caller waits for the broker.
 
-    Any thread may set ``until``, which goes by the monotonic clock.
+    Any thread may set ``until``, a time of the monotonic clock.
     """
 
     until = 0.0
 
     @classmethod
     def holds(cls) -> bool:
-        """Whether the broker is left alone now."""
+        """Return True during the backoff."""
         return time.monotonic() < cls.until
 
     @classmethod
     def heard(cls, began: float) -> None:
-        """Begin one if an attempt that began then failed by waiting: a refusal takes no time."""
+        """Start a backoff if an attempt that began then timed out: a refusal takes no time."""
         now = time.monotonic()
         if now - began > PATIENCE_SECONDS:
             cls.until = now + LEAVE_ALONE_SECONDS
@@ -139,7 +139,7 @@ def _broker() -> Iterator[Producer]:
                 raise OperationalError(str(error)) from error
     except OperationalError as error:
         _Silence.heard(began)
-        logger.warning("the broker is away (%s); the sweeper will ring instead", error)
+        logger.warning("the broker is unavailable (%s); the sweeper sends wake-ups instead", error)
 
 
 def _publish(producer: Producer, nudge: TaskMessage, part: _Part | None = None) -> None:

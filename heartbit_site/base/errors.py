@@ -1,4 +1,4 @@
-"""The root of Heartbit's exception tree: every error a person may meet is one clear sentence."""
+"""The root of Heartbit's exception tree: every error for a person is one clear sentence."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class HeartbitError(Exception):
     """An error that a person can fix; ``str(error)`` says what was wrong, where, and the fix.
 
     Surfaces (CLI, API, admin) show the sentence and nothing else; a traceback appears only with
-    ``--debug``. Anything that is not a ``HeartbitError`` is a defect of ours.
+    ``--debug``. Any other exception is a defect of Heartbit's own.
 
     Attributes:
-        field: The column that is wrong, for forms; empty: it is no single one.
+        field: The column that is wrong, for forms; empty if it is no single one.
         remedy: The operation that helps. The API adds its request to the sentence, the command
             line its command.
     """
@@ -65,18 +65,18 @@ class ConfigurationError(HeartbitError):
 
 
 class NotFoundError(HeartbitError):
-    """What was asked for does not exist in this workspace."""
+    """The requested object does not exist in this workspace."""
 
 
 class ConflictError(HeartbitError):
-    """The row has moved on: the action is no longer possible in its present state."""
+    """The row has moved on: the action is not possible in its present state."""
 
 
 class ForbiddenError(HeartbitError):
     """The API key does not have the scope, or the member's role does not.
 
     Attributes:
-        scope: The one that is missing, for programs; None: it is something else.
+        scope: The missing scope, for programs; None if something else is missing.
     """
 
     def __init__(self, message: str, scope: str | None = None) -> None:

@@ -11,5 +11,5 @@ if TYPE_CHECKING:
 
 
 def new_id() -> UUID:
-    """A fresh UUIDv7; two ids of one process sort in the order of their making."""
+    """Return a fresh UUIDv7; the ids of one process sort in the order of their creation."""
     return compat.uuid7()

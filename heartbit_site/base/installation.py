@@ -1,7 +1,7 @@
 """Layout and install commands of the running Heartbit: a checkout, or an installed wheel. Pure.
 
 Every hint that names an install command takes it from here: on the public index `heartbit` is
-another project, so what works is the checkout or the wheel's file.
+another project, so only the checkout or the wheel's file works.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ def providers_command() -> str:
 
 
 def _is_from_make() -> bool:
-    """Return True in the environment that `make setup` makes; the container has no Makefile."""
+    """Return True in the environment of `make setup`; the container has no Makefile."""
     if CHECKOUT is None or not (CHECKOUT / "Makefile").is_file():
         return False
     return Path(sys.prefix) == CHECKOUT / ".venv"
 
 
 def _pip() -> str:
-    """Return the words that install something where this process finds it, from any directory."""
+    """Return the pip command that installs packages for this process, from any directory."""
     return f"{shlex.quote(sys.executable)} -m pip install"
 
 
 def _source(extras: str = "") -> str:
-    """Return what pip is given: the checkout, or the name of the wheel's file."""
+    """Return pip's argument: the checkout, or the name of the wheel's file."""
     if CHECKOUT:
         return f"-e {shlex.quote(f'{CHECKOUT}{extras}')}"
     return shlex.quote(f"{_wheel()}{extras}")

@@ -5,9 +5,9 @@ Usage::
     check_schema(schema)                       # ConfigurationError when it cannot be used
     problems = validate(schema, arguments)     # [] or ["tasks[0].agent: 'x' is not one of a, b"]
 
-Built on ``jsonschema-rs`` (0.60): compiled, no recursion of ours, regular expressions in linear
-time (no look-around, no back-references), nothing is ever fetched: only a ``$ref`` within the
-schema, or to the JSON Schema drafts themselves, resolves.
+Built on ``jsonschema-rs`` (0.60): compiled, without recursion in Python, regular expressions in
+linear time (no look-around, no back-references), nothing is ever fetched: only a ``$ref`` within
+the schema, or to the JSON Schema drafts themselves, resolves.
 
 Alternatives that repeat (``anyOf`` of ``anyOf``, or a recursion through several branches) make
 validation exponential, and collecting its errors about a thousand times dearer than that (measured:
@@ -92,12 +92,12 @@ def check_schema(schema: Mapping[str, Any]) -> None:
 
 
 def validate(schema: Mapping[str, Any], value: object) -> list[str]:
-    """What is wrong with a value, one sentence a place; empty when it is valid.
+    """Return the problems of a value, one sentence a place; empty when it is valid.
 
     Args:
         schema: Checked earlier with ``check_schema``. Compiled validators are kept (at most 512)
             by the schema's text, so equal schemas share one and a changed one is noticed.
-        value: A JSON value, as ``parse_untrusted_json`` gives it.
+        value: A JSON value, as ``parse_untrusted_json`` returns it.
 
     Returns:
         At most ``MAX_PROBLEMS`` sentences, each starting with the path of the offending value.
@@ -121,7 +121,7 @@ def validate(schema: Mapping[str, Any], value: object) -> list[str]:
 
 
 def fits(schema: Mapping[str, Any], value: Any) -> bool | None:
-    """Whether a value fits; None when that is too much to find out.
+    """Return True if a value is valid; None when that is too expensive to find out.
 
     Raises:
         ConfigurationError: As ``check_schema``.
@@ -167,7 +167,7 @@ def _depth(value: object) -> int:
 
 
 class Branches:
-    """Counts how often subschemas are applied along the deepest path of a value.
+    """Count of how often subschemas are applied along the deepest path of a value.
 
     Keywords that apply to the same value multiply (``anyOf``, ``$ref``); those that descend do so
     once a level, and only one property lies on a path. JSON Schema 2020-12, core, section 10.
@@ -187,7 +187,7 @@ class Branches:
         self._counts: dict[int, int] = {}
 
     def count(self, depth: int) -> int:
-        """The applications for a value of this depth; very large when they cannot be counted."""
+        """Return the applications for a value of this depth; huge when they cannot be counted."""
         if depth not in self._counts:
             try:
                 self._counts[depth] = self._count(self._root, depth, {})
@@ -218,7 +218,7 @@ class Branches:
         return total
 
     def _parts(self, node: dict[str, Any], name: str) -> list[object]:
-        """The schemas under a keyword: one, a list of them, or several by name."""
+        """Return the schemas under a keyword: one, a list of them, or several by name."""
         value = node.get(name)
         if isinstance(value, list):
             return list(value)
@@ -227,7 +227,7 @@ class Branches:
         return []
 
     def _target(self, reference: object) -> object:
-        """What a reference means; anchors and identifiers count as the whole schema."""
+        """Return the schema behind a reference; anchors and identifiers mean the whole schema."""
         node = self._root
         for escaped in str(reference).partition("#")[2].split("/")[1:]:
             step = unquote(escaped).replace("~1", "/").replace("~0", "~")
@@ -239,7 +239,7 @@ class Branches:
 
 
 def _sentence(error: jsonschema_rs.ValidationError, schema: Mapping[str, Any]) -> str:
-    """``path: what is wrong``, with long values cut: the sender knows what it sent."""
+    """Return ``path: problem``, with long values cut: the sender knows them."""
     where = _path(error.instance_path)
     text = _message(error, schema)
     return f"{where}: {text}" if where else text
@@ -266,7 +266,7 @@ def _message(error: jsonschema_rs.ValidationError, schema: Mapping[str, Any]) ->
 
 
 def _known_names(error: jsonschema_rs.ValidationError, schema: Mapping[str, Any]) -> str:
-    """The names that are accepted: where one is misspelt, they are the cure."""
+    """Return the accepted names, as the remedy for a misspelt one."""
     place: Any = schema
     path: list[Any] = error.schema_path[:-1]
     for step in path:
@@ -276,13 +276,13 @@ def _known_names(error: jsonschema_rs.ValidationError, schema: Mapping[str, Any]
 
 
 def _path(parts: list[str | int]) -> str:
-    """``['tasks', 0, 'agent']`` as ``tasks[0].agent``; names are untrusted, so they are cut."""
+    """Return ``['tasks', 0, 'agent']`` as ``tasks[0].agent``, cut because names are untrusted."""
     steps = (f"[{part}]" if isinstance(part, int) else f".{_cut(part)}" for part in parts[:12])
     return "".join(steps).removeprefix(".")
 
 
 def _wanted(values: object) -> str:
-    """What the schema asks for, as a list without quotes."""
+    """Return the values that the schema accepts, as a list without quotes."""
     items = values if isinstance(values, list) else [values]
     texts = [_cut(item) if isinstance(item, str) else _shown(item) for item in items]
     more = len(texts) - _SHOWN_CHOICES

@@ -1,4 +1,4 @@
-"""The keys that encrypt secrets: read from text, told apart by short ids."""
+"""The keys that encrypt secrets: parsed from text, identified by short ids."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Key:
     """One AES-256 key.
 
     Attributes:
-        id: Stands in every ciphertext; a digest, so it is the same on every machine and tells
-            nothing about the key.
+        id: Prefix of every ciphertext: a digest of the key, the same on every machine, which does
+            not reveal the key.
         raw: The key itself.
     """
 
@@ -31,10 +31,11 @@ class Key:
 
 
 def parse_keys(texts: Iterable[str]) -> tuple[Key, ...]:
-    """Read keys written in base64 (either alphabet), in the given order and each once.
+    """Parse keys in base64 (either alphabet), in the given order, without repetitions.
 
     Raises:
-        ConfigurationError: One is no key, or there is none. The text itself is not repeated.
+        ConfigurationError: A text is not a key, or there is no key. The text itself is not
+            repeated.
     """
     keys: dict[str, Key] = {}
     for number, text in enumerate(texts, start=1):

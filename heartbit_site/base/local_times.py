@@ -1,8 +1,8 @@
-"""Points in time that people write as their clock shows them. No Django.
+"""Local times of a time zone as points in time. No Django.
 
 Usage::
 
-    moment_there(datetime(2026, 12, 1, 9), ZoneInfo("Europe/Berlin"))  # 08:00 UTC
+    localize(datetime(2026, 12, 1, 9), ZoneInfo("Europe/Berlin"))  # 08:00 UTC
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 
 class NoSuchTimeError(ValueError):
-    """No clock in the zone ever shows that time; the message says so as one sentence."""
+    """The zone skips that local time, or its year is out of range; the message is one sentence."""
 
 
 def localize(local: datetime, zone: ZoneInfo) -> datetime:
-    """When clocks in the zone show that time; what they show twice means the first coming.
+    """Return the time in UTC; an ambiguous local time means the first of the two.
 
     Args:
         local: Date and time of day, without a zone of its own.
-        zone: Where.
+        zone: Time zone of the local time.
 
     Raises:
-        NoSuchTimeError: The clocks leap over it when they are changed, or it is too far away.
+        NoSuchTimeError: The zone skips that local time, or its year is out of range.
     """
     moment = local.replace(tzinfo=zone, fold=0)
     try:

@@ -1,4 +1,4 @@
-"""Logs of Heartbit's processes on standard error, where they may end on somebody's terminal."""
+"""Logs on standard error, which may be a terminal."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Final
 
 from heartbit_site.base.terminal_text import clean
 
-#: Of a process that does one thing, such as a worker.
+#: Format for a process that does one thing, such as a worker.
 LINE: Final = "%(asctime)s %(levelname)-7s %(message)s"
 
 
 class CleanFormatter(logging.Formatter):
-    """Format records, tracebacks included, without what steers a terminal: models write there."""
+    """A formatter that strips terminal control from records and tracebacks, which quote models."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the clean text of a record."""
@@ -25,7 +25,7 @@ def log_to_stderr(level: str | int, line: str = LINE, *, force: bool = False) ->
     Args:
         level: Lowest level that is logged.
         line: Format of a record.
-        force: Replace the handlers that are there; without it they stay and nothing is changed.
+        force: Replace existing handlers; otherwise they stay and nothing is changed.
     """
     handler = logging.StreamHandler()
     handler.setFormatter(CleanFormatter(line))

@@ -1,8 +1,8 @@
-"""What models write, as HTML that can do nothing: Markdown, rendered and then sanitised.
+"""Untrusted Markdown as harmless HTML: rendered and then sanitised.
 
-Sanitised last, whatever the renderer let through (S6). Pictures are not shown: fetching one would
-tell its server who reads, and a model can be made to write such an address. Links open only when
-somebody follows them, and tell nobody where they came from.
+Sanitised last, whatever the renderer let through. Pictures are not shown: fetching one would
+reveal the reader to its server, and a model can be made to write such an address. Links open only
+when a person follows them, and send no referrer.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ LONGEST = 200_000
 
 
 def to_html(text: str, *, styles: Mapping[str, str] | None = None) -> str:
-    """Markdown as sanitised HTML.
+    """Render Markdown as sanitised HTML.
 
     Args:
-        text: Untrusted; of more than 200,000 characters only those are rendered.
-        styles: The ``style`` of every element of a tag, for where no style sheet goes along (a
-            mail); ours, never the author's.
+        text: Untrusted; only the first 200,000 characters are rendered.
+        styles: The ``style`` of every element of a tag, for HTML without a style sheet (a mail);
+            never from the author of the text.
     """
-    # By the sanitiser too: in its output a "<p" may stand within an attribute.
+    # The sanitiser sets styles too: a replacement in its output might hit a "<p" in an attribute.
     given = {tag: {"style": style} for tag, style in (styles or {}).items()}
     given["a"] = {**given.get("a", {}), "target": "_blank"}
     rendered = _renderer().render(text[:LONGEST])
@@ -50,7 +50,7 @@ def to_html(text: str, *, styles: Mapping[str, str] | None = None) -> str:
 
 @functools.cache
 def _renderer() -> MarkdownIt:
-    # No raw HTML, no pictures; what looks like an address stays text unless it is marked as a link.
+    # No raw HTML, no pictures; a bare address stays text unless it is marked as a link.
     return (
         MarkdownIt("commonmark", {"html": False})
         .enable(["table", "strikethrough"])

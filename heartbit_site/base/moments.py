@@ -1,7 +1,8 @@
 """Points in time from outside, as Python, PostgreSQL and every time zone can hold them. No Django.
 
 Python knows the years 1 to 9999 and offsets of up to 24 hours, PostgreSQL many more years and
-offsets of up to 16. What only one of them knows fails late: in a query, or when its row is read.
+offsets of up to 16. A time that only one of them can hold fails late: in a query, or when its row
+is read.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ class TooFarError(HeartbitError, ValueError):
 
 
 def to_utc(moment: datetime) -> datetime:
-    """Return the same moment in UTC.
+    """Return the same time in UTC.
 
     Args:
         moment: With a time zone.

@@ -1,8 +1,8 @@
-"""Django's ORM away from requests: bounded threads whose connections do not grow stale.
+"""Django's ORM outside requests: bounded threads whose connections do not grow stale.
 
 Usage::
 
-    run = await orm.in_thread(lambda: Run.objects.get(pk=run_id))
+    run = await orm.run_in_thread(lambda: Run.objects.get(pk=run_id))
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class OrmExecutor(ThreadPoolExecutor):
         return super().submit(_checked, fn, *args, **kwargs)
 
     def submit_read(self, fn: Callable[[], T]) -> Future[T]:
-        """Run ``fn``, which only reads, in a thread; see ``read_in_thread``."""
+        """Run a ``fn`` that only reads in a thread; see ``read_in_thread``."""
         return super().submit(_again_if_dead, fn)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002  the base class's
@@ -74,20 +74,20 @@ def _again_if_dead(fn: Callable[[], T]) -> T:
 
 @functools.cache
 def shared() -> OrmExecutor:
-    """The process's executor for ORM work that the loop waits for."""
+    """Return the process's executor for ORM work that the loop waits for."""
     return OrmExecutor(THREADS, name="orm")
 
 
 async def run_in_thread(fn: Callable[[], T]) -> T:
-    """The result of ``fn``, run in a thread that may use the ORM."""
+    """Run ``fn`` in a thread that may use the ORM; return its result."""
     return await asyncio.get_running_loop().run_in_executor(shared(), fn)
 
 
 async def read_in_thread(fn: Callable[[], T]) -> T:
-    """The result of ``fn``, which only reads, run in a thread that may use the ORM.
+    """Run a ``fn`` that only reads in a thread that may use the ORM; return its result.
 
-    Its connection is not asked beforehand whether it lives, which is a round trip: one that proves
-    dead is replaced, and ``fn`` is run again.
+    Its connection is not checked beforehand, which costs a round trip: one that proves dead is
+    replaced, and ``fn`` is run again.
     """
     return await asyncio.wrap_future(shared().submit_read(fn))
 

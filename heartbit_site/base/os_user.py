@@ -1,4 +1,4 @@
-"""The person who runs this process, by the name of their account on its machine."""
+"""The operating system's account of this process."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from heartbit_site.base.audit import Actor
 def os_username() -> str:
     """Return the name of the account that the operating system runs this process as.
 
-    Not what LOGNAME or USER say, which anybody can set: a call that needs several people counts
-    whoever approves it at a terminal by this name.
+    LOGNAME and USER are ignored, because anybody can set them: a call that needs several approvals
+    identifies an approver at a terminal by this name.
     """
     number = os.getuid()
     try:
@@ -22,5 +22,5 @@ def os_username() -> str:
 
 
 def terminal_user() -> Actor:
-    """Whoever runs a command here, as the audit and the runs that they start name them."""
+    """Return the actor of a command on this machine, for the audit and the runs that it starts."""
     return Actor(f"{os_username()} at a terminal", "terminal")

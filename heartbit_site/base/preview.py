@@ -1,4 +1,4 @@
-"""Beginnings of long texts, for lists that do not hold the whole of them."""
+"""Beginnings of long texts, for lists."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _CUT: Final = "…"
 
 
 def preview(text: str) -> str:
-    """Return a text, or its beginning and an ellipsis if it is longer than a preview may be."""
+    """Return a text, cut with an ellipsis after ``PREVIEW_CHARACTERS``."""
     if len(text) <= PREVIEW_CHARACTERS:
         return text
     return text[: PREVIEW_CHARACTERS - len(_CUT)] + _CUT

@@ -1,4 +1,4 @@
-"""The states of a question that a person was asked about a tool call."""
+"""States of a request to a person about a tool call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sentences for a person who may not do something: what it takes, and who can help.
+"""Sentences for a person without a permission: the role it takes, and the people who can help.
 
 Programs read an error's code and scope; people read these, in which no scope is named.
 """
@@ -26,11 +26,11 @@ ONLY_INSTALLATION = f"Only {INSTALLATION_ADMINS} can do this."
 
 
 class RefusedError(PermissionDenied):
-    """A page is not for whoever asked; the message tells them why, and who can help."""
+    """The user may not open a page; the message says why, and who can help."""
 
 
 def describe_refusal(access: Access, scope: str) -> str:
-    """Say why a member may not do what a scope names, and who can change that."""
+    """Say which role a scope takes, and who can give it to the member."""
     takes = roles_with(scope)
     if not takes:
         return ONLY_INSTALLATION
@@ -47,11 +47,11 @@ def describe_closed_admin(user: Any) -> str:
 
 
 def describe_closed_page(user: Any, scope: str | None) -> str:
-    """Say why somebody in the admin may not open a page or do something there.
+    """Say why a user of the admin may not open a page or do something there.
 
     Args:
-        user: Whoever asks.
-        scope: What the page needs; None: they have that, and what they asked for needs more.
+        user: Django's user.
+        scope: Scope that the page needs; None if the user has it and the action needs more.
     """
     if scope is None:
         return f"This needs another role. {_describe_roles(user)}"
@@ -68,7 +68,7 @@ def describe_admins(workspace: Workspace) -> str:
 
 
 def people_by_role(workspace: Workspace) -> defaultdict[str, list[str]]:
-    """The user names of the active members with each role, sorted."""
+    """Return the user names of the active members with each role, sorted."""
     members = Membership.objects.filter(workspace=workspace, user__is_active=True)
     found: defaultdict[str, list[str]] = defaultdict(list)
     for role, name in members.order_by("user__username").values_list("role", "user__username"):
@@ -77,7 +77,7 @@ def people_by_role(workspace: Workspace) -> defaultdict[str, list[str]]:
 
 
 def people_with(workspace: Workspace, scopes: Iterable[str]) -> dict[str, str]:
-    """Who may do what each of the scopes names, as a phrase: ``ada, ben and 2 more``."""
+    """Return, for each scope, the members who have it as a phrase: ``ada, ben and 2 more``."""
     people = people_by_role(workspace)
     found = {}
     for scope in scopes:
@@ -87,14 +87,14 @@ def people_with(workspace: Workspace, scopes: Iterable[str]) -> dict[str, str]:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Some names and how many more there are."""
+    """Return the first names and how many more there are, as a phrase."""
     if len(names) > MOST_NAMED:
         return f"{', '.join(names[:MOST_NAMED])} and {len(names) - MOST_NAMED} more"
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def role_of(workspace: Workspace, user_id: int | None) -> str | None:
-    """The role of a member; None: they are none, or a key that a command made."""
+    """Return the role of a member; None for other users and for a key that a command created."""
     if user_id is None:
         return None
     members = Membership.objects.filter(workspace=workspace, user_id=user_id)
@@ -102,7 +102,7 @@ def role_of(workspace: Workspace, user_id: int | None) -> str | None:
 
 
 def _describe_roles(user: Any) -> str:
-    """Say which roles somebody has, and who can change that."""
+    """Say which roles a user has, and who can change that."""
     memberships = Membership.objects.filter(user_id=user.pk).select_related("workspace")
     found = list(memberships.order_by("workspace__name")[:MOST_WORKSPACES])
     if not found:

@@ -1,4 +1,4 @@
-"""What API keys may do, and how long they last unless somebody says otherwise. No Django."""
+"""Scopes and default lifetime of API keys. No Django."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ SCOPES = {
     "audit:read": "Read who changed and decided what",
     "fleet:manage": "See and steer the workers of the whole installation",
 }
-#: Of a key for which nobody names any: it starts runs and sees them.
+#: Default scopes of a key: it starts runs and sees them.
 USUAL_SCOPES: tuple[Literal["runs:read", "runs:write"], ...] = ("runs:read", "runs:write")
-#: Beyond the key's workspace: given only when it is named, and void in the hands of anybody but
-#: whoever operates the installation (the command line) or a superuser.
+#: Reaches beyond the key's workspace: never a default, and void unless the key's owner is a
+#: superuser, or a command created it.
 OPERATORS_SCOPE = "fleet:manage"
 USUAL_DAYS = 90

@@ -1,4 +1,4 @@
-"""Secrets at rest: AES-256-GCM, bound to the one column of the one row that they were written for.
+"""Secrets at rest: AES-256-GCM, bound to the column of the row that they were written for.
 
 A stored secret is text, ``v1:<key id>:<base64 of nonce and ciphertext>``. The table, the column,
 the workspace and the row are authenticated with it, so a ciphertext that is copied to another row
@@ -43,7 +43,7 @@ class SecretError(HeartbitError):
 
 @dataclass(frozen=True, slots=True)
 class SecretLocation:
-    """Where a secret is kept; its ciphertext is of no use anywhere else."""
+    """The column and row that a ciphertext is bound to; it cannot be decrypted for any other."""
 
     table: str
     column: str
@@ -52,7 +52,7 @@ class SecretLocation:
 
     @property
     def associated_data(self) -> bytes:
-        """What is authenticated with the ciphertext; JSON, so that no two places look alike."""
+        """Data authenticated with the ciphertext; JSON, so that no two locations look alike."""
         parts = [VERSION, self.table, self.column, str(self.workspace_id), str(self.row_id)]
         return json.dumps(parts).encode()
 
@@ -61,7 +61,7 @@ class SecretLocation:
 
 
 def place_of(row: Model, column: str) -> SecretLocation:
-    """The place of a saved row's column.
+    """Return the location of a saved row's column.
 
     Raises:
         ValueError: The row has no id yet.
@@ -73,12 +73,12 @@ def place_of(row: Model, column: str) -> SecretLocation:
 
 
 def seal(row: Model, column: str, text: str) -> str:
-    """What to store in ``column`` of ``row`` for this secret."""
+    """Encrypt a secret for ``column`` of ``row``; return the text to store."""
     return encrypt(text, place_of(row, column))
 
 
 def reveal(row: Model, column: str) -> str:
-    """The secret stored in ``column`` of ``row``; empty when there is none.
+    """Return the secret stored in ``column`` of ``row``; empty when there is none.
 
     Raises:
         SecretError: See ``decrypt``.
@@ -88,7 +88,7 @@ def reveal(row: Model, column: str) -> str:
 
 
 def encrypt(text: str, place: SecretLocation) -> str:
-    """The stored form of a secret, with the newest key and a fresh nonce.
+    """Encrypt a secret with the newest key and a fresh nonce; return its stored form.
 
     Raises:
         ConfigurationError: The installation's keys cannot be used.
@@ -100,11 +100,11 @@ def encrypt(text: str, place: SecretLocation) -> str:
 
 
 def decrypt(stored: str, place: SecretLocation) -> str:
-    """The secret behind a stored form.
+    """Decrypt a stored form.
 
     Raises:
         SecretError: Its key is not among the installation's, it was written for another place, or
-            it is no stored secret at all.
+            it is not a stored secret at all.
         ConfigurationError: The installation's keys cannot be used.
     """
     version, _, rest = stored.partition(":")
@@ -128,15 +128,15 @@ def decrypt(stored: str, place: SecretLocation) -> str:
 
 
 def newest_prefix() -> str:
-    """What every stored form begins with that the newest key made."""
+    """Return the prefix of every stored form that the newest key encrypted."""
     return f"{VERSION}:{keyring()[0].id}:"
 
 
 def keyring() -> tuple[Key, ...]:
-    """The installation's keys, newest first; read anew, so that a rotation needs no restart.
+    """Return the installation's keys, newest first; read each time, so a rotation needs no restart.
 
     Raises:
-        ConfigurationError: They cannot be used.
+        ConfigurationError: The keys cannot be used.
     """
     return parse_keys(settings.HEARTBIT_ENCRYPTION_KEYS())
 

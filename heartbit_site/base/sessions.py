@@ -1,4 +1,4 @@
-"""People's sessions, asked of anew by what outlives the request that it was let in with."""
+"""Re-check of sessions, for sockets and streams that outlive the request that opened them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from django.utils.crypto import constant_time_compare
 
 
 def is_session_valid(session_key: str | None, user_id: int | None) -> bool:
-    """Whether a session still is somebody's, who has the password that it began with.
+    """Return True while a session belongs to its user, and the user's password is unchanged.
 
     Args:
-        session_key: The session's; None: there is none.
-        user_id: Whose it was; None: nobody's.
+        session_key: The session's key; None if there is no session.
+        user_id: The user that the session belonged to; None for an anonymous one.
     """
     if session_key is None or user_id is None:
         return False

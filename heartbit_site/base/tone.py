@@ -1,4 +1,4 @@
-"""Colours that a state or an event is shown in."""
+"""Colours of states and events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a tool is: a typed function with a JSON Schema, an effect class and limits. Pure.
+"""Tools: typed functions with a JSON Schema, an effect class and limits. Pure.
 
 Usage::
 
@@ -13,15 +13,15 @@ Usage::
         ...  # send context.idempotency_key with the request
 
     @tool
-    class OpenTicket:  # the tool open_ticket; one instance is made, here and now
+    class OpenTicket:  # the tool open_ticket; one instance is created, here and now
         '''Open a ticket.'''
 
         def run(self, title: str) -> str: ...
 
 Any app offers its tools in a module ``agent_tools``, and any package by the entry point group
-``heartbit.tools``; ``tools`` discovers both. A parameter annotated ``ToolContext`` is filled in by
-the runtime and hidden from the model; one annotated ``Answer`` by a person, whom each call waits
-for. The whole story: docs/howto/tools.md.
+``heartbit.tools``; ``tools`` discovers both. The runtime supplies a parameter annotated
+``ToolContext`` and hides it from the model; a person supplies one annotated ``Answer``, and each
+call waits for that. The guide: docs/howto/tools.md.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ Resume = Callable[["tuple[WaitOutcome, ...]"], Any]
 
 
 class Effect(enum.StrEnum):
-    """What repeating a call would do; the journal's promise follows from it (spec D3)."""
+    """Consequence of repeating a call, from which the journal's promise follows."""
 
     PURE = "pure"  # changes nothing that a repetition would change again: may run again
     IDEMPOTENT = "idempotent"  # runs again with the same idempotency key
@@ -67,20 +67,20 @@ class Effect(enum.StrEnum):
 
 
 class Origin(enum.StrEnum):
-    """What registered a tool."""
+    """Source of a tool's registration."""
 
     CODE = "code"  # an app of the installation
     PACKAGE = "package"  # an entry point of an installed package
-    PROGRAM = "program"  # a program that uses the library: known in its own process alone
+    PROGRAM = "program"  # a program that uses the library; known in its own process only
 
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """What a tool may know of the call it serves.
+    """Context of the call that a tool serves.
 
     Attributes:
         workspace_id: Everything a tool reads or writes is scoped to it.
-        run_id: The run that called.
+        run_id: The calling run.
         root_id: The root of its run tree (the blackboard's scope).
         agent: The agent's name.
         call_id: ``turn.index`` of the call within its run.
@@ -102,7 +102,7 @@ class ChildTask:
     """A sub-agent's task that a tool asks the runtime to run.
 
     Attributes:
-        run_id: The run's id, when the tool has written it down already; None: a new one.
+        run_id: The run's id, when the tool has written it down already; None for a new one.
     """
 
     agent: str
@@ -112,12 +112,11 @@ class ChildTask:
 
 @dataclass(frozen=True, slots=True)
 class Suspension:
-    """Returned by a tool that cannot answer yet: the run gives its worker back until all are done.
+    """Result of a tool that cannot answer yet: the run frees its worker until all waits resolve.
 
     Attributes:
         children: Runs to start; each becomes one durable wait of the calling run.
-        timeout_seconds: After this time what is still waited for counts as expired, and unfinished
-            children are cancelled.
+        timeout_seconds: Time after which open waits expire and unfinished children are cancelled.
         kind: Kind of the wait (``agents.journal.waits``). Without children there is one wait, of
             this kind.
     """
@@ -129,7 +128,7 @@ class Suspension:
 
 @dataclass(frozen=True, slots=True)
 class WaitOutcome:
-    """How one wait of a suspended call ended: its subject (for a child: the agent) and value."""
+    """Outcome of one wait of a suspended call: its subject (for a child: the agent) and value."""
 
     subject: str
     value: Mapping[str, Any]
@@ -137,7 +136,7 @@ class WaitOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a person answered to a call of a tool with a parameter of this type.
+    """A person's answer to a call of a tool with a parameter of this type.
 
     Attributes:
         value: A JSON value that fits the form: the JSON Schema in the call's argument ``form``, or
@@ -153,7 +152,7 @@ class ToolSpec:
 
     Attributes:
         name: Unique in a workspace's registry; ``[a-z][a-z0-9_]*``, at most 64 characters.
-        description: What the model reads.
+        description: Text for the model.
         parameters: JSON Schema of type object, without the context.
         effect: See ``Effect``; undeclared means at most once.
         timeout_seconds: Limit on one execution.
@@ -162,16 +161,16 @@ class ToolSpec:
         resume: For tools that return a ``Suspension``: builds the result from the outcomes.
         context_parameter: The parameter that receives the ``ToolContext``, if any.
         answer_parameter: The parameter that receives a person's ``Answer``, if any: then every call
-            is a question that waits for them.
+            waits for a person to answer.
         tags: Free labels for lists.
-        bind: Turns arguments that fit the schema into what the function's annotations say (dates,
-            models, defaults); raises ``ValueError`` where a type wants more than its schema can
-            say. ``None``: the function takes the JSON values as they are.
+        bind: Turns arguments that fit the schema into the types of the function's annotations
+            (dates, models, defaults); raises ``ValueError`` where a type wants more than its schema
+            can say. ``None``: the function takes the JSON values as they are.
         defaults: Arguments used where the model gives none; they win over the function's own.
-        credentials: Names of what the tool needs to be given, for lists; nothing is refused for
-            the lack of one.
-        source: Where it comes from, for lists: a module, or a package with its version.
-        origin: What registered it.
+        credentials: Names of credentials that the tool needs, for lists; a missing one refuses
+            nothing.
+        source: Its module, or its package with version, for lists.
+        origin: Source of its registration.
     """
 
     name: str
@@ -192,7 +191,7 @@ class ToolSpec:
 
     @property
     def is_async(self) -> bool:
-        """Whether the function is a coroutine function."""
+        """True if the function is a coroutine function."""
         return inspect.iscoroutinefunction(self.function)
 
 
@@ -219,8 +218,8 @@ def tool(marked: F | None = None, /, **options: Any) -> F | Callable[[F], F]:
     Its schema comes from the annotations, its text from the docstring and its parameters' texts
     from ``Annotated[..., Field(description=...)]`` or the docstring's ``Args:``. A class needs a
     docstring, a constructor without arguments and a typed method ``run`` (or ``__call__``); one
-    instance is made at once, and its method ``resume``, if it has one, is the option of that name.
-    What was marked is returned unchanged, with its ``ToolSpec`` at ``__tool__``.
+    instance is created at once, and its method ``resume``, if it has one, is the option of that
+    name. The function or class is returned unchanged, with its ``ToolSpec`` at ``__tool__``.
 
     Args:
         marked: The function or class, when the decorator is written without brackets.
@@ -339,7 +338,7 @@ def _snake_case(name: str) -> str:
 
 
 class _Untitled(GenerateJsonSchema):
-    """A title repeats the field's name: tokens for nothing."""
+    """A generator of schemas without titles: a title repeats the field's name, and costs tokens."""
 
     def field_title_should_be_set(self, schema: object) -> bool:
         return False
@@ -356,7 +355,7 @@ def _sentences(error: ValidationError) -> str:
 def _fields(
     function: Callable[..., Any], tool_name: str, told: Mapping[str, str]
 ) -> tuple[dict[type, str], dict[str, Any]]:
-    """Parameters no model gives, by their type, and the others as fields of a pydantic model.
+    """Return the injected parameters by type, and the others as fields of a pydantic model.
 
     Fields have neutral names and the parameters' as aliases: a parameter may be called ``json`` or
     ``schema``, which a model's attribute may not.
@@ -394,6 +393,6 @@ def _hints(function: Callable[..., Any], tool_name: str) -> dict[str, Any]:
 
 
 def _told(hint: Any, text: str) -> Any:
-    """The type with a description; one of its own comes later, and so it wins."""
+    """Return the type with a description; its own description comes later, and so wins."""
     kind, *extras = get_args(hint) if get_origin(hint) is Annotated else (hint,)
     return Annotated[(kind, Field(description=text), *extras)]

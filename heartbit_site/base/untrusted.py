@@ -1,4 +1,4 @@
-"""Bring text and JSON from outside (models, tools, webhooks) to what Postgres can keep. Pure.
+"""Clean-up of text and JSON from outside (models, tools, webhooks) for PostgreSQL. Pure.
 
 Usage::
 
@@ -6,8 +6,8 @@ Usage::
     row.text = clean_text(answer)
     row.payload = clean_json(payload)
 
-``json.loads`` alone accepts what ``jsonb`` refuses (NUL, lone surrogates, NaN) and raises three
-different exceptions, one of which (``RecursionError``) is no ``ValueError``.
+``json.loads`` alone accepts values that ``jsonb`` refuses (NUL, lone surrogates, NaN) and raises
+three different exceptions, one of which (``RecursionError``) is not a ``ValueError``.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class UntrustedJSONError(HeartbitError):
 def parse_untrusted_json(
     source: str | bytes, *, max_bytes: int = MAX_JSON_BYTES, max_depth: int = MAX_JSON_DEPTH
 ) -> JSONValue:
-    """Parse JSON that nobody vouches for.
+    """Parse JSON from an untrusted source.
 
     NUL and lone surrogates, raw or escaped, become U+FFFD; bytes that are not UTF-8 too.
 
@@ -55,7 +55,7 @@ def parse_untrusted_json(
     """
     text = _decoded(source, max_bytes)
     _check_depth(text, max_depth)
-    # An escape may spell what a raw scan cannot see; without one, and clean, nothing is to replace.
+    # An escape may spell what a raw scan cannot see; clean text without escapes needs no clean-up.
     dirty = "\\u" in text or not _is_storable(text)
     try:
         value: JSONValue = json.loads(
@@ -73,7 +73,7 @@ def parse_untrusted_json(
 
 
 def clean_text(text: str) -> str:
-    """The text with everything a Postgres ``text`` or ``jsonb`` value refuses replaced by U+FFFD.
+    """Replace everything that a Postgres ``text`` or ``jsonb`` value refuses with U+FFFD.
 
     That is NUL and lone surrogates; a surrogate pair in two halves is joined into its character.
     """
@@ -84,14 +84,14 @@ def clean_text(text: str) -> str:
 
 
 def clean_json(value: object) -> JSONValue:
-    """A copy of a JSON value that ``jsonb`` accepts: clean text, NaN and Infinity as null.
+    """Return a copy of a JSON value that ``jsonb`` accepts: clean text, NaN and Infinity as null.
 
     Mappings become objects and lists or tuples arrays. When two names of an object become equal
     by cleaning, the later one wins.
 
     Raises:
-        UntrustedJSONError: Something is no JSON value, nested deeper than ``MAX_JSON_DEPTH``, or a
-            whole number beyond 64 bits.
+        UntrustedJSONError: A part is not a JSON value, is nested deeper than ``MAX_JSON_DEPTH``, or
+            is a whole number beyond 64 bits.
     """
     return _clean(value, depth=MAX_JSON_DEPTH)
 
@@ -103,7 +103,7 @@ def _is_storable(text: str) -> bool:
 
 
 def _decoded(source: str | bytes, max_bytes: int) -> str:
-    """The text within the byte limit, without a byte order mark."""
+    """Return the text within the byte limit, without a byte order mark."""
     size = len(source)
     if isinstance(source, str):
         if size <= max_bytes < size * 4 and not source.isascii():
@@ -117,7 +117,7 @@ def _decoded(source: str | bytes, max_bytes: int) -> str:
 
 
 def _check_depth(text: str, max_depth: int) -> None:
-    """Refuse nesting the recursive parser must not see; linear, and mostly two counts."""
+    """Refuse nesting that would exhaust the recursive parser; linear, and mostly two counts."""
     if text.count("[") + text.count("{") <= max_depth:
         return
     depth = 0
@@ -139,7 +139,7 @@ def _check_depth(text: str, max_depth: int) -> None:
 
 
 def _unique(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose names are all different.
+    """Return an object whose names are all different.
 
     Two equal names are an attack: one reader checks the first, another acts on the last.
     """
@@ -155,7 +155,7 @@ def _unique(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _unique_clean(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """Like ``_unique`` after cleaning, so that no two names become one later."""
+    """Clean the names, then apply ``_unique``, so that no two names become one later."""
     return _unique((clean_text(name), value) for name, value in pairs)
 
 

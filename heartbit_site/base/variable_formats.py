@@ -1,6 +1,6 @@
 """Parsers of environment variables.
 
-Each makes a value of a text, or raises ValueError with a remedy that completes "NAME is 'text': ".
+Each parses a text, or raises ValueError with a remedy that completes "NAME is 'text': ".
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def text(value: str) -> str:
 
 
 def verbatim(value: str) -> str:
-    """Return the text as it is: a password may begin with a space."""
+    """Return the text unchanged: a password may begin with a space."""
     return value
 
 
@@ -53,7 +53,7 @@ def number(least: float, most: float) -> Callable[[str], float]:
             found = float(value)
         except ValueError:
             found = float("nan")
-        if not least <= found <= most:  # which NaN is not
+        if not least <= found <= most:  # false for NaN
             raise ValueError(f"set it to a number from {least:g} to {most:g}")
         return found
 
@@ -86,10 +86,10 @@ def choice(*names: str) -> Callable[[str], str]:
 
 
 def words(check: Callable[[str], str | None]) -> Callable[[str], tuple[str, ...]]:
-    """Return the parser of a list with commas.
+    """Return the parser of a comma-separated list.
 
     Args:
-        check: Returns what to write instead of one of them, or None when it is fine.
+        check: Returns the remedy for a bad word, or None for a good one.
     """
 
     def parse(value: str) -> tuple[str, ...]:
@@ -112,7 +112,7 @@ def web_address(value: str) -> str:
 
 
 def server_address(value: str) -> str:
-    """Return the address of a Heartbit server with its scheme, https unless another is written."""
+    """Return the address of a Heartbit server with its scheme, by default https."""
     address = value.strip()
     full = address if "://" in address else f"https://{address}"
     if _host_of(full, ("http", "https")) is None or not full.isprintable():
@@ -164,7 +164,7 @@ def encryption_keys(value: str) -> tuple[str, ...]:
 
 
 def allow_list(value: str) -> str:
-    """Return hosts and networks that tools may reach, as they are written."""
+    """Return the hosts and networks that tools may reach, unchanged."""
     from heartbit_site.base.http.allow import parse_allow  # noqa: PLC0415  its package is httpx
 
     parse_allow(value)
@@ -185,7 +185,7 @@ def dotted_class(value: str) -> str:
 
 
 def directory(value: str) -> str:
-    """Return the path of a directory, which need not be there yet."""
+    """Return the path of a directory, which may be missing."""
     path = value.strip()
     if Path(path).exists() and not Path(path).is_dir():
         raise ValueError("that is no directory; name one, or a path that is free")
@@ -210,7 +210,7 @@ def mail_host(value: str) -> str:
 
 
 def sender(value: str) -> str:
-    """Return an e-mail address, perhaps with a name before it."""
+    """Return an e-mail address, with or without a name before it."""
     written = value.strip()
     _, address = parseaddr(written)
     if not all(address.partition("@")) or not written.isprintable():
@@ -266,7 +266,7 @@ def _connection(url: str, schemes: tuple[str, ...]) -> SplitResult:
 
 
 def _host_of(url: str, schemes: tuple[str, ...]) -> str | None:
-    """Return the host of a URL, or None when it has none, or another scheme."""
+    """Return the host of a URL; None if it has none, or another scheme."""
     try:
         parts = urlsplit(url)
         _ = parts.port  # raises for one that is no number

@@ -2,14 +2,13 @@
 
 Usage::
 
-    variables.LEASE_SECONDS.read()      # 10.0, or what HEARTBIT_LEASE_SECONDS says
+    variables.LEASE_SECONDS.read()      # 10.0, or the value of HEARTBIT_LEASE_SECONDS
     variables.problems()                # a sentence for each variable that cannot be used
 
-Every reader goes through this list, and every process checks the whole of it before it starts
+Every reader uses this list, and every process checks the whole of it before it starts
 (`heartbit_site.environment.read`), so that a mistake is one sentence and never a late traceback.
-To add a variable: one entry here; `make readme` writes the table of README.md from the list.
-
-A variable that is set to nothing, or to white space, counts as unset.
+To add a variable, add one entry here; `make readme` writes the table of README.md from the list.
+A variable that is empty, or holds only white space, counts as unset.
 """
 
 from __future__ import annotations
@@ -34,12 +33,12 @@ class Variable(Generic[T]):
     """One environment variable.
 
     Attributes:
-        name: As it is set.
+        name: Its name in the environment.
         default: Its value while it is unset.
-        parse: Makes the value of a text, or raises ValueError with what to write instead.
-        help: What it means, in Markdown, with links from the root of the repository.
-        unset: What applies while it is unset, in Markdown, if the default does not say it.
-        secret: True for a value that no message may repeat, a key or an address with a password.
+        parse: Parses the text, or raises ValueError with the remedy.
+        help: Its meaning, in Markdown, with links from the root of the repository.
+        unset: Value while it is unset, in Markdown, if the default does not say it.
+        secret: True if no message may repeat the value: a key, or an address with a password.
     """
 
     name: str
@@ -53,7 +52,7 @@ class Variable(Generic[T]):
         """Return the value.
 
         Args:
-            environ: Where to look; the process's environment if None.
+            environ: Environment to read; the process's own if None.
 
         Raises:
             ConfigurationError: The text cannot be used.
@@ -88,7 +87,7 @@ DATABASE_DIRECT_URL: Final = Variable(
     "DATABASE_DIRECT_URL",
     "",
     formats.database_address,
-    help="the same database without a transaction pooler in between",
+    help="that database without a transaction pooler in between",
     unset="`DATABASE_URL`",
     secret=True,
 )
@@ -164,20 +163,20 @@ REQUEST_SECONDS: Final = Variable(
     30.0,
     formats.number(0.1, 3600),
     help="seconds that a client has to send the header of a request, as many for its "
-    "body, and as many to go on reading an answer",
+    "body, and as many between two reads of a response",
 )
 PUBLIC_URL: Final = Variable(
     "HEARTBIT_PUBLIC_URL",
     "http://localhost:8000",
     formats.web_address,
-    help="where people reach the pages, for links in mails",
+    help="address of the web pages, for links in mails",
     unset="`http://localhost:8000`; in `heartbit up`, where its page listens",
 )
 APPROVAL_MAIL: Final = Variable(
     "HEARTBIT_APPROVAL_MAIL",
     default=False,
     parse=formats.flag,
-    help="`1`: whoever may decide a waiting call gets a mail with one-time links "
+    help="`1` mails one-time links to the people who may decide a waiting call "
     "([approvals](docs/howto/approvals.md))",
 )
 APPROVAL_LINK_HOURS: Final = Variable(
@@ -221,7 +220,7 @@ URL: Final = Variable(
     "",
     formats.server_address,
     help="a server that the [commands with "
-    "`--url`](docs/howto/rest-api.md#the-same-from-the-command-line) talk to",
+    "`--url`](docs/howto/rest-api.md#the-command-line-against-a-server) talk to",
     unset="this installation",
     secret=True,
 )
@@ -246,7 +245,7 @@ MESSAGE_HOPS: Final = Variable(
     "HEARTBIT_MAX_MESSAGE_HOPS",
     8,
     formats.whole(1, 1_000),
-    help="how many messages, and plans of agents, in a row may lead to the next one "
+    help="longest chain of agents' messages and schedules, each caused by the one before "
     "([messages](docs/howto/messages.md))",
 )
 MESSAGES_PER_MINUTE: Final = Variable(
@@ -298,7 +297,7 @@ ARCHIVE_DIR: Final = Variable(
     "HEARTBIT_ARCHIVE_DIR",
     "",
     formats.directory,
-    help="where runs are archived before they are deleted "
+    help="directory to archive runs in before they are deleted "
     "([retention](docs/howto/operations.md)); shared by all worker machines",
     unset="`archive` in the state directory",
 )

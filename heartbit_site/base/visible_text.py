@@ -1,4 +1,4 @@
-r"""Make visible what a text hides: direction changes, zero-width and control characters. Pure.
+r"""Hidden characters made visible: direction changes, zero-width and control characters. Pure.
 
 A person decides by what they see. ``U+202E`` shows ``exe.txt`` for ``txt.exe``, a zero-width space
 makes two names look like one, and ``ESC`` moves a terminal's cursor.
@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-MARKS_IN_A_ROW: Final = 3  # more of them climb over the lines above
+MARKS_IN_A_ROW: Final = 3  # more of them overlap the lines above
 
 # Categories that draw nothing of their own: control, format, surrogate, private, unassigned, and
-# separators; of the latter the plain space is meant.
+# separators, except the plain space.
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
 _MEANT: Final = frozenset(" \n\t")
 # Letters and marks that draw nothing all the same: grapheme joiner, Hangul fillers, inherent Khmer
@@ -35,22 +35,22 @@ _MARKS: Final = frozenset({"Mn", "Me"})
 
 
 def is_hidden(character: str) -> bool:
-    """Whether a character cannot be seen, or changes how others are seen."""
+    """Return True if a character is invisible, or changes how others are shown."""
     if character in _MEANT:
         return False
     return unicodedata.category(character) in _HIDDEN or _BLANK.match(character) is not None
 
 
 def visible(text: str) -> str:
-    r"""The text with every hidden character as its JSON escape, ``\uXXXX``; lines and tabs stay.
+    r"""Replace every hidden character with its JSON escape, ``\uXXXX``; lines and tabs stay.
 
-    Of JSON text, what comes out means the same: in it such characters occur only within strings.
+    JSON text keeps its meaning: such characters occur only within its strings.
     """
     return "".join(split_hidden(text))
 
 
 def split_hidden(text: str) -> list[str]:
-    """The text cut at its hidden characters: what is seen, an escape, what is seen, ..."""
+    """Cut a text at its hidden characters: visible text, an escape, visible text, ..."""
     pattern = "" if text.isascii() and text.isprintable() else _pattern(set(text))
     if not pattern:
         return [text]
@@ -60,27 +60,27 @@ def split_hidden(text: str) -> list[str]:
 
 
 def json_escape(character: str) -> str:
-    """Its escape as JSON spells it: beyond the first plane two halves."""
+    """Return a character's JSON escape: two halves beyond the first plane."""
     units = character.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
 
 
 def readable_json(value: object) -> str:
-    r"""A JSON value on several lines, indented; it parses to the same value again.
+    r"""Return a JSON value on several lines, indented; parsing it gives the same value.
 
-    Letters of all languages stay letters. What has no shape of its own is a ``\uXXXX``, which in
-    JSON is the same text; names stay in their order.
+    Letters of all languages stay letters. Characters without a shape of their own become
+    ``\uXXXX``, which in JSON is the same text; names stay in their order.
     """
     return visible(json.dumps(value, ensure_ascii=False, indent=2))
 
 
 def compact_json(value: object) -> str:
-    """The same on one line."""
+    """Return a JSON value on one line, with hidden characters escaped."""
     return visible(json.dumps(value, ensure_ascii=False))
 
 
 def _pattern(characters: set[str]) -> str:
-    """What to escape of a text that is made of these characters, as a regular expression."""
+    """Return a regular expression for those of the characters that are to be escaped."""
     hidden = _class(character for character in characters if is_hidden(character))
     marks = _class(c for c in characters if unicodedata.category(c) in _MARKS)
     choices = [hidden] if hidden else []

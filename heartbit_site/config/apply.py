@@ -1,8 +1,8 @@
-"""Make a workspace, or one run, what a configuration file says.
+"""Import of a configuration file into a workspace, or for one run.
 
 Usage::
 
-    changes = import_config(workspace, load(path), by=actor)    # what the admin shows
+    changes = import_config(workspace, load(path), by=actor)    # agents of the admin
     agent = ephemeral_agent(workspace, load(path))      # for `run --config` only
 """
 
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
-    """What an import did, by the agents' names, in the file's order.
+    """Result of an import, by the agents' names, in the file's order.
 
     Attributes:
         created: New agents.
-        updated: Agents that were different, or had other tools or another team.
-        unchanged: Agents that were like this already.
-        disabled: Agents the file does not have; only when pruning.
-        schedules: What became of schedules.
+        updated: Agents with changes in their settings, tools or team.
+        unchanged: Agents without changes.
+        disabled: Agents that the file does not have; only when pruning.
+        schedules: Changes of schedules.
         default_model: The workspace's new ``provider:model``; empty if it stayed.
-        notes: Sentences about what the import could not do.
+        notes: Sentences about parts of the file that the import could not apply.
     """
 
     created: tuple[str, ...] = ()
@@ -64,15 +64,15 @@ def import_config(
     """Create, update and publish the file's agents, then its schedules; others stay as they are.
 
     Args:
-        workspace: Where.
-        configuration: What the file says.
+        workspace: The workspace to change.
+        configuration: Content of the file.
         prune: Also stop the agents that the file does not name, and pause the schedules. They keep
             their rows, versions and runs.
-        by: Who does it, for the audit.
+        by: Author, for the audit.
 
     Raises:
-        ConfigurationError: An agent cannot be published, or a schedule cannot be as it is
-            described; nothing has changed.
+        ConfigurationError: An agent cannot be published, or a schedule cannot be stored; nothing
+            has changed.
     """
     locked = Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
     former, default_model = locked.default_model, ""
@@ -95,7 +95,9 @@ def import_config(
             by, "workspace.change", workspace, default_model=audit.changed(former, default_model)
         )
     scheduled = write_schedules(locked, configuration.schedules, prune=prune, by=by)
-    notes += [f"The schedule {name} was not made: its time is over." for name in scheduled.over]
+    notes += [
+        f"The schedule {name} was not created: its time is in the past." for name in scheduled.over
+    ]
     notes += configuration.notes
     if configuration.base_urls:
         notes.append(
@@ -120,16 +122,16 @@ def ephemeral_agent(
     *,
     environ: Mapping[str, str] | None = None,
 ) -> Agent:
-    """The agent to ask for a run with this file, with a team that belongs to the file alone.
+    """Return the entry agent of this file, with a team that belongs to the file alone.
 
-    The same content gives the same rows; what people edit in the admin is neither read nor changed.
-    A file without agents gives the default team. The file's model is for agents that name none,
-    unless the environment chooses one (HEARTBIT_PROVIDER, HEARTBIT_MODEL).
+    The same content gives the same rows; agents of the admin are neither read nor changed. A file
+    without agents gives the default team. The file's model is for agents that name none, unless the
+    environment chooses one (HEARTBIT_PROVIDER, HEARTBIT_MODEL).
 
     Args:
-        workspace: Where.
-        configuration: What the file says.
-        environ: The process's environment if None.
+        workspace: The workspace of the run.
+        configuration: Content of the file.
+        environ: Environment to read; the process's own if None.
 
     Raises:
         ConfigurationError: An agent cannot be published.
@@ -178,7 +180,7 @@ def _prune(workspace: Workspace, configuration: Configuration) -> list[Agent]:
 
 
 def _record(by: Actor, action: str, row: Agent | Workspace, **details: Any) -> None:
-    """Write into the audit what the import did to a row."""
+    """Audit the import's change of a row."""
     audit.record(
         by,
         action,

@@ -1,4 +1,4 @@
-"""From a file's tables, all of them valid, to the configuration they mean: defaults filled in."""
+"""Build a configuration from a file's valid tables, with defaults filled in."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ INHERITED: Final = ("max_turns", "max_tokens")
 
 
 def build(content: dict[str, Any], files: Mapping[str, str]) -> Configuration:
-    """The configuration that valid tables mean.
+    """Return the configuration of valid tables.
 
     Args:
         content: The file, as ``tomllib`` reads it.
@@ -60,7 +60,7 @@ def _default_model(provider: ProviderSection) -> str:
 def _orchestrator(
     content: dict[str, Any], agents: list[AgentSection]
 ) -> OrchestratorSection | None:
-    """The one of the file; several agents without one get Heartbit's own."""
+    """Return the file's orchestrator; several agents without one get Heartbit's own."""
     table = content.get("orchestrator")
     if table is None and len(agents) < 2:
         return None
@@ -69,7 +69,7 @@ def _orchestrator(
 
 
 def _with_blackboard(agents: list[AgentSpec]) -> tuple[AgentSpec, ...]:
-    """Give the blackboard's tools to every member of a team, but for those that it turns off."""
+    """Give the blackboard's tools to every member of a team, except those that it turns off."""
     members = {name for agent in agents for name in agent.team}
     return tuple(
         agent.model_copy(update={"tools": _and_blackboard(agent.tools)})

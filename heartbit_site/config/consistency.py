@@ -1,7 +1,7 @@
-"""Whether the parts of a file agree: names, teams, prompts, approvals, the provider.
+"""Consistency of a file's parts: names, teams, prompts, approvals, the provider.
 
-Works on the plain values, because other parts of the same table may be wrong as well and everything
-is reported together; what has a wrong type is reported elsewhere and skipped here.
+Checks the plain values, because other parts of the same table may be wrong as well and everything
+is reported together; a value of a wrong type is reported elsewhere and skipped here.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ORCHESTRATOR: Final[str] = OrchestratorSection.model_fields["name"].default
 
 
 def check(content: Table) -> Iterator[Complaint]:
-    """What does not fit together."""
+    """Yield the inconsistencies of a file."""
     yield from _provider(content.get("provider"))
     tables = list(agents_of(content))
     names: dict[str, Path] = {}  # in the file's order
@@ -44,7 +44,7 @@ def check(content: Table) -> Iterator[Complaint]:
 
 
 def agents_of(content: Table) -> Iterator[tuple[Path, Table]]:
-    """Every agent's table with its path, the orchestrator's first, with its name."""
+    """Yield every agent's table with its path, the orchestrator's first and with its name."""
     orchestrator, agents = content.get("orchestrator"), content.get("agents")
     if isinstance(orchestrator, dict):
         yield ("orchestrator",), {"name": ORCHESTRATOR, **orchestrator}
@@ -68,7 +68,7 @@ def _provider(table: object) -> Iterator[Complaint]:
     if url and chosen in PROVIDER_NAMES and not _is_keyless(chosen):
         yield (
             ("provider", "base_url"),
-            f"is not accepted for {chosen}: where a key is sent is no file's affair, so set "
+            f"is not accepted for {chosen}: a file must not decide where a key is sent, so set "
             f"{chosen.upper()}_BASE_URL or the admin's provider account",
         )
 
@@ -82,7 +82,7 @@ def _is_keyless(provider: str) -> bool:
 
 
 def _prompt(path: Path, table: Table, *, alone: bool) -> Iterator[Complaint]:
-    """An orchestrator with a team has a prompt to fall back on; nobody else has."""
+    """Yield a missing prompt: only an orchestrator with a team has a default prompt."""
     both = "system_prompt" in table and "system_prompt_file" in table
     if both:
         yield (*path, "system_prompt_file"), "is given beside system_prompt: keep one of them"

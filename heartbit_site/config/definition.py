@@ -1,4 +1,4 @@
-"""What a configuration file says, once everything in it is known to be usable."""
+"""The content of a valid configuration file."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
-    """A file.
+    """The content of a file.
 
     Attributes:
         agents: Every agent, the orchestrator first.
-        schedules: In the file's order.
-        entry: Who is asked when nobody is named; empty when the file has no agents.
+        schedules: Schedules in the file's order.
+        entry: Name of the agent that gets the task by default; empty when the file has no agents.
         default_model: The ``provider:model`` of agents that name none; may be empty.
-        base_urls: Where providers are, by name.
+        base_urls: Base URLs of providers, by name.
         server_url: The remote server; may be empty.
-        notes: Sentences about what the file says without effect.
+        notes: Sentences about sections without effect.
     """
 
     agents: tuple[AgentSpec, ...] = ()
@@ -37,14 +37,14 @@ class Configuration:
     notes: tuple[str, ...] = ()
 
     def with_model(self, model: str) -> Configuration:
-        """The same, with this model for every agent that names none."""
+        """Return a copy with this model for every agent that names none."""
         agents = tuple(
             agent.model_copy(update={"model": agent.model or model}) for agent in self.agents
         )
         return replace(self, agents=agents)
 
     def digest(self) -> str:
-        """16 hexadecimal digits of a SHA-256 over the agents: what their rows are told by."""
+        """Return 16 hexadecimal digits of a SHA-256 over the agents, which identify their rows."""
         agents = [agent.model_dump(mode="json") for agent in self.agents]
         text = json.dumps([self.entry, agents], sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]

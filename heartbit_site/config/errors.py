@@ -1,4 +1,4 @@
-"""What is wrong with a configuration file: every problem with its place, all of them at once."""
+"""Problems of a configuration file: all of them at once, with their places."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ class Problem:
     """One thing to mend.
 
     Attributes:
-        line: From 1; 0 when it belongs to no line of the file.
-        column: In characters, from 1.
-        message: One sentence that begins with the setting it is about.
+        line: Line from 1; 0 when the problem belongs to no line of the file.
+        column: Column in characters, from 1.
+        message: One sentence that begins with the name of the setting.
     """
 
     line: int
@@ -28,9 +28,9 @@ class ConfigFileError(ConfigurationError):
     As a string it is one sentence, the first problem; ``lines`` has one line for each.
 
     Attributes:
-        file: The file's name as a person gave it.
-        problems: What is wrong, from the top of the file down.
-        cut: Whether there are more that were not looked for.
+        file: The file's name as the user gave it.
+        problems: The problems, from the top of the file down.
+        cut: True if there may be more problems than these.
     """
 
     def __init__(self, file: str, problems: list[Problem], *, cut: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""A workspace's agents and schedules as the text of a file that imports to the same ones."""
+"""Export of a workspace's agents and schedules as a file that imports to the same ones."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _WIDTH: Final = 88
 
 
 def export(workspace: Workspace) -> str:
-    """The agents that people edit, sorted by name, with every value that is not the default.
+    """Return the agents of the admin, sorted by name, with every value that is not the default.
 
     The agent called orchestrator is the section of that name; without one, the first with a team.
-    Schedules follow, sorted by name, but for those that agents planned for themselves.
+    Schedules follow, sorted by name, except those that agents created for themselves.
     """
     agents = list(
         Agent.objects.filter(workspace=workspace, origin="")
@@ -62,7 +62,7 @@ def export(workspace: Workspace) -> str:
 
 
 def _entry(agents: list[Agent]) -> Agent | None:
-    """The agent for `[orchestrator]`: reading adds one wherever several agents have none."""
+    """Return the agent for `[orchestrator]`: reading adds one wherever several agents have none."""
     for agent in agents:
         if agent.name == ORCHESTRATOR:
             return agent
@@ -111,7 +111,7 @@ def _schedule(row: Schedule) -> dict[str, Any]:
 
 
 def _target(stored: dict[str, Any]) -> dict[str, Any]:
-    """Without what it need not say; the kind is one of its defaults."""
+    """Return a target without its defaults; its kind is one of them, and is needed."""
     target = target_of(stored)
     return {"kind": target.kind} | target.model_dump(mode="json", exclude_defaults=True)
 
@@ -136,7 +136,7 @@ def _array(elements: list[str]) -> str:
 
 
 def _table(entry: str | dict[str, Any]) -> str:
-    """On one line: an inline table has no line breaks outside of its strings."""
+    """Return a table on one line: an inline table has no line breaks outside of its strings."""
     if isinstance(entry, str):
         return toml_text.value(entry)
     pairs = [
@@ -147,7 +147,7 @@ def _table(entry: str | dict[str, Any]) -> str:
 
 
 def _json(value: dict[str, Any], width: int, *, indent: int | None = None) -> str:
-    """A short table as one, a long one, or one with null in it, as JSON in a string."""
+    """Return a short table as TOML; a long one, or one with null, as JSON in a string."""
     if not _has_null(value):
         line = toml_text.value(value)
         if indent is None or (len(line) <= width and "\n" not in line):

@@ -1,8 +1,8 @@
-"""Which configuration file counts: the one named, HEARTBIT_CONFIG, or ./heartbit.toml. No Django.
+"""Choice of the configuration file: `--config`, HEARTBIT_CONFIG, or ./heartbit.toml. No Django.
 
 Usage::
 
-    file = find(option)           # None: there is none, and none was asked for
+    file = find(option)           # None if there is no file and none was requested
     url = server_url(file)        # without checking the rest
 """
 
@@ -32,14 +32,14 @@ class TooManyDotsError(ValueError):
 
 
 def find(path: Path | None = None, environ: Mapping[str, str] | None = None) -> Path | None:
-    """The configuration file, or None.
+    """Return the configuration file, or None.
 
     Args:
-        path: What ``--config`` names; it wins.
-        environ: Where HEARTBIT_CONFIG is looked up; the process's environment if None.
+        path: The file of ``--config``; it wins.
+        environ: Environment to read; the process's own if None.
 
     Raises:
-        ConfigurationError: The file that was asked for is not there.
+        ConfigurationError: The requested file does not exist.
     """
     variable = variables.CONFIG.read(environ)
     if path is None and not variable:
@@ -54,7 +54,7 @@ def find(path: Path | None = None, environ: Mapping[str, str] | None = None) -> 
 
 
 def read_text(path: Path) -> str:
-    """The file's text.
+    """Return the file's text.
 
     Raises:
         ConfigurationError: It cannot be read, is larger than 1 MB, or is not UTF-8.
@@ -77,11 +77,11 @@ def read_text(path: Path) -> str:
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """What a text says.
+    """Parse TOML with bounded effort.
 
     Raises:
         TooManyDotsError: A line could keep ``tomllib`` busy for hours.
-        ValueError: It is no TOML; ``tomllib``'s message ends with the place.
+        ValueError: The text is not TOML; ``tomllib``'s message ends with the place.
         RecursionError: Its values are nested too deeply.
     """
     for number, line in enumerate(text.split("\n"), start=1):
@@ -91,10 +91,10 @@ def parse_toml(text: str) -> dict[str, Any]:
 
 
 def server_url(path: Path) -> str:
-    """`[server] url` of a file, empty if it has none; nothing else in it is looked at.
+    """Return `[server] url` of a file, empty if it has none, without checking the rest.
 
     Raises:
-        ConfigurationError: The file cannot be read, or is no TOML.
+        ConfigurationError: The file cannot be read, or is not TOML.
     """
     try:
         content = parse_toml(read_text(path))

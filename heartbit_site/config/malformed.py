@@ -1,4 +1,4 @@
-"""Why a text is no TOML, in words of a person's own file: ``tomllib`` speaks of its grammar."""
+"""Errors of ``tomllib``, which speak of TOML's grammar, in terms of the user's own file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PLACE: Final = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\
 _REPEATED: Final = ("cannot overwrite a value", "cannot declare", "duplicate inline table key")
 _CODE: Final = re.compile(r"""[^"'#]+|\#[^\n]*""")
 _CLOSED: Final = re.compile(
-    # One character at a time: what is never closed would be tried in every division.
+    # One character at a time: an unclosed string would otherwise be tried in every division.
     r"""\"{3}(?:[^"\\]|\\[\s\S]|"{1,2}(?!"))*"{3,5}"""
     r"""|'{3}(?:[^']|'{1,2}(?!'))*'{3,5}"""
     r"""|"(?!"")(?:[^"\\\n]|\\.)*"|'(?!'')[^'\n]*'"""
@@ -27,8 +27,8 @@ def describe(message: str, text: str) -> Problem:
     """Return the problem that ``tomllib`` found.
 
     Args:
-        message: What it says; it ends with the place.
-        text: The text.
+        message: ``tomllib``'s message, which ends with the place.
+        text: The text of the file.
     """
     place = _PLACE.search(message)
     line, column = 0, 0

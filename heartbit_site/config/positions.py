@@ -1,4 +1,4 @@
-r"""Where each key of a TOML text is written: ``tomllib`` gives values, and no positions.
+r"""Positions of the keys of a TOML text: ``tomllib`` gives values only.
 
 Usage::
 
@@ -6,8 +6,8 @@ Usage::
     places["agents", 0, "name"]     # (2, 1)
     places["agents", 0]             # (1, 3), the header's last key
 
-The text must be TOML that ``tomllib`` has accepted: this walks over it and checks nothing. A table
-is where it was first named; an element of an array is where its value begins.
+The text must be TOML that ``tomllib`` has accepted: this walks over it and checks nothing. The
+place of a table is its first mention; the place of an array's element is where its value begins.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Final, TypeAlias
 Path: TypeAlias = tuple[str | int, ...]
 Position: TypeAlias = tuple[int, int]
 
-MAX_DEPTH: Final = 100  # dotted keys nest without recursion, what walks over the values does not
+MAX_DEPTH: Final = 100  # dotted keys nest without recursion; walks over the values recurse
 
 # No possessive quantifiers: Python 3.11's early releases lose matches with them.
 _BLANK: Final = re.compile(r"(?:[ \t\n]+|#[^\n]*)*")
@@ -37,7 +37,7 @@ _SCALAR: Final = re.compile(r"[^,\]}#\n]+")
 
 
 def positions(text: str) -> dict[Path, Position]:
-    """Line and column (both from 1, in characters) of every key path of a TOML text.
+    """Return line and column (both from 1, in characters) of every key path of a TOML text.
 
     Raises:
         RecursionError: Keys are nested deeper than ``MAX_DEPTH``.
@@ -46,12 +46,12 @@ def positions(text: str) -> dict[Path, Position]:
 
 
 def last_repeat(text: str, line: int, column: int) -> Repeat | None:
-    """Return the last key up to a place that had been written before; None: there is none.
+    """Return the last key before a place that repeats an earlier one; None if there is none.
 
     Args:
-        text: What ``tomllib`` accepts up to that place, and refuses there.
-        line: Of the place; like the column from 1.
-        column: In characters.
+        text: A text that ``tomllib`` accepts up to that place, and refuses there.
+        line: Line of the place; like the column from 1.
+        column: Column in characters.
     """
     walk = _Walk(text, stop=offset_of(text, line, column))
     with contextlib.suppress(IndexError, RecursionError, ValueError):  # behind the place: not TOML
@@ -60,7 +60,7 @@ def last_repeat(text: str, line: int, column: int) -> Repeat | None:
 
 
 def offset_of(text: str, line: int, column: int) -> int:
-    """Return how many characters of a text stand before a place."""
+    """Return the number of characters of a text before a place."""
     return sum(len(each) + 1 for each in text.split("\n")[: line - 1]) + column - 1
 
 
@@ -69,10 +69,10 @@ class Repeat:
     """A key that is written a second time.
 
     Attributes:
-        path: The key, with all that holds it.
+        path: The key, with its enclosing tables.
         is_table: True for a header, ``[a.b]``.
-        place: Where it is written again.
-        first: Where it was written first.
+        place: Position of the second time.
+        first: Position of the first time.
     """
 
     path: Path
@@ -103,7 +103,7 @@ class _Walk:
         return self._found
 
     def _header(self) -> Path:
-        """`[a.b]` or `[[a.b]]`; a part that is an array of tables means its newest element."""
+        """Read `[a.b]` or `[[a.b]]`; a part that is an array of tables means its newest element."""
         is_element = self._text.startswith("[[", self._at)
         brackets = 2 if is_element else 1
         self._at += brackets
@@ -123,7 +123,7 @@ class _Walk:
         return path
 
     def _pair(self, table: Path) -> None:
-        """`a.b = value`."""
+        """Read `a.b = value`."""
         path = table
         keys = self._dotted()
         for number, (key, start) in enumerate(keys, start=1):
@@ -136,7 +136,7 @@ class _Walk:
         self._value(path)
 
     def _dotted(self) -> list[tuple[str, int]]:
-        """The keys of a dotted key with their offsets; stops behind it and its white space."""
+        """Read a dotted key and the white space after it; return its keys with their offsets."""
         keys = []
         while True:
             self._skip(_SPACE)

@@ -1,4 +1,4 @@
-"""An agent's prompt in a file of its own, next to the configuration."""
+"""Prompts of agents in files of their own, next to the configuration."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Files:
         self.texts: dict[str, str] = {}
 
     def check(self, content: dict[str, Any]) -> Iterator[Complaint]:
-        """Read every file that is named; what is wrong with them."""
+        """Read every file that is named; yield the problems."""
         agents = content.get("agents")
         tables: list[tuple[Path, Any]] = [(("orchestrator",), content.get("orchestrator"))]
         if isinstance(agents, list):

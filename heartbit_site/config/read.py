@@ -1,10 +1,10 @@
-"""Read a configuration file: everything that is wrong with it is said at once, with its place.
+"""Reading of a configuration file: all problems are reported at once, with their places.
 
 Usage::
 
     configuration = load(Path("heartbit.toml"))     # ConfigFileError: .lines has every problem
 
-The names of tools are checked too, so Django has to be set up; nothing asks the database.
+The names of tools are checked too, so Django has to be set up; nothing queries the database.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from heartbit_site.config.definition import Configuration
     from heartbit_site.config.positions import Path, Position
 
-MOST_PROBLEMS: Final = 200  # nobody mends more at once, and a wrong megabyte has 100,000
+MOST_PROBLEMS: Final = 200  # more are never mended at once, and a wrong megabyte has 100,000
 EMPTY: Final = (
     "The file says nothing: write [[agents]], [provider] or another section, or remove the file; "
     "`heartbit config export` shows an example."
@@ -59,29 +59,29 @@ _ARRAYS: Final[dict[str, Callable[[object, Path], Iterator[Complaint]]]] = {
 
 
 def load(path: File) -> Configuration:
-    """What a file says.
+    """Read a file.
 
     Raises:
-        ConfigFileError: What it says cannot be used.
+        ConfigFileError: Its content cannot be used.
         ConfigurationError: It cannot be read, is larger than 1 MB, or is not UTF-8.
     """
     text = read_text(path)
     configuration = parse(text, name=str(path), folder=path.parent)
-    if not parse_toml(text):  # somebody meant to write something
+    if not parse_toml(text):  # an empty file is a mistake
         raise ConfigFileError(str(path), [Problem(1, 1, EMPTY)])
     return configuration
 
 
 def parse(text: str, *, name: str = NAME, folder: File | None = None) -> Configuration:
-    """What a text says.
+    """Parse the text of a file.
 
     Args:
         text: TOML.
-        name: What problems call the file.
-        folder: Where a ``system_prompt_file`` is looked for; None: it is refused.
+        name: Name of the file in problems.
+        folder: Folder of the ``system_prompt_file``s; None refuses them.
 
     Raises:
-        ConfigFileError: It cannot be used.
+        ConfigFileError: The content cannot be used.
     """
     try:
         content = parse_toml(text)
@@ -130,14 +130,14 @@ def _table_complaints(content: dict[str, Any]) -> Iterator[Complaint]:
 
 
 def _nearest(path: Path, places: dict[Path, Position]) -> Position:
-    """Where a path, or at least what holds it, is written."""
+    """Return the position of a path, or of the nearest part that encloses it."""
     while path and path not in places:
         path = path[:-1]
     return places.get(path, (0, 0))
 
 
 def _label(path: Path, content: dict[str, Any]) -> str:
-    """A path for people, who count from 1: `agents.writer.tools[1].name`, `agents[1].name`."""
+    """Return a path with indexes from 1: `agents.writer.tools[1].name`, `agents[1].name`."""
     label = ""
     for depth, part in enumerate(path):
         if isinstance(part, str):

@@ -1,4 +1,4 @@
-"""Sections that the Rust original of Heartbit had, and what does their work here.
+"""Sections of the Rust original of Heartbit, and their replacements here.
 
 They are accepted and change nothing, so that a file of the original can be used as it is.
 """

@@ -1,4 +1,4 @@
-"""What is wrong with the `[[schedules]]` of a file: each by itself, and with the file's agents."""
+"""Problems of the `[[schedules]]` of a file: of each by itself, and with the file's agents."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def check(table: object, path: Path) -> Iterator[Complaint]:
-    """What is wrong with the table at a path."""
+    """Yield the problems of the table at a path."""
     try:
         ScheduleSection.model_validate(table)
     except ValidationError as error:
@@ -34,7 +34,7 @@ def check(table: object, path: Path) -> Iterator[Complaint]:
 
 
 def agree(content: Table) -> Iterator[Complaint]:
-    """What of the schedules does not fit together, or with the agents.
+    """Yield the inconsistencies of the schedules with each other and with the agents.
 
     A file without agents means the workspace's, which are not known here.
     """
@@ -57,7 +57,7 @@ def agree(content: Table) -> Iterator[Complaint]:
 def _complaint(details: ErrorDetails, path: Path) -> Complaint:
     location, known = details["loc"], tuple(ScheduleSection.model_fields)
     if location[:1] == ("deliver",) and len(location) > 2:
-        # pydantic names the kind of a target as well, which is no part of the file's path.
+        # pydantic's location has the kind of the target, which is not part of the file's path.
         known = TARGETS[str(location[2])]
         location = (*location[:2], *location[3:])
     where = (*path, *location)
@@ -67,7 +67,7 @@ def _complaint(details: ErrorDetails, path: Path) -> Complaint:
 
 
 def _agents(content: Table) -> Iterator[tuple[str, Table]]:
-    """The file's agents by name; also the orchestrator that reading adds."""
+    """Yield the file's agents by name, with the orchestrator that reading adds."""
     found = [table for _, table in agents_of(content)]
     if len(found) > 1 and "orchestrator" not in content:
         yield ORCHESTRATOR, {}
@@ -122,5 +122,5 @@ def _tools(table: Table) -> list[Any]:
 
 
 def _is_moment(value: object) -> TypeGuard[datetime]:
-    """Whether it is a time that can be compared with another."""
+    """Return True if a value is a time that can be compared with another."""
     return isinstance(value, datetime) and value.tzinfo is not None

@@ -1,4 +1,4 @@
-"""Write schedules' rows, each through its own verb."""
+"""Import of schedules: each row is written through its own verb."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleChanges:
-    """What an import did with schedules, by their names, in the file's order.
+    """Result of an import of schedules, by their names, in the file's order.
 
     Attributes:
-        created: New ones.
-        updated: Those that were different.
-        unchanged: Those that were like this already.
-        over: One-offs that were not made, for their time is over.
-        paused: Those the file does not have; only when pruning.
+        created: New schedules.
+        updated: Schedules with changes.
+        unchanged: Schedules without changes.
+        over: Single times in the past, which were not created.
+        paused: Schedules that the file does not have; only when pruning.
     """
 
     created: tuple[str, ...] = ()
@@ -40,16 +40,16 @@ class ScheduleChanges:
 def write_schedules(
     workspace: Workspace, settings: Sequence[ScheduleSpec], *, prune: bool, by: Actor
 ) -> ScheduleChanges:
-    """Make the rows what the settings say; the caller holds the workspace's row lock.
+    """Create and update schedules; the caller holds the workspace's row lock.
 
     Args:
-        workspace: Where.
-        settings: Their agents are there already.
-        prune: Also pause those that are not named and that people made.
-        by: Who does it, for the audit.
+        workspace: The workspace to change.
+        settings: The schedules; their agents exist already.
+        prune: Also pause schedules of people that are not named.
+        by: Author, for the audit.
 
     Raises:
-        ConfigurationError: One of them cannot be as it is described.
+        ConfigurationError: A schedule cannot be stored.
     """
     done: dict[str, list[str]] = {"created": [], "updated": [], "unchanged": [], "over": []}
     for setting in settings:
@@ -64,7 +64,7 @@ def write_schedules(
 
 
 def _write(workspace: Workspace, setting: ScheduleSpec, by: Actor) -> str:
-    """Write one schedule; return what was done with it."""
+    """Write one schedule; return the name of its list in ``ScheduleChanges``."""
     row = Schedule.objects.filter(workspace=workspace, name=setting.name).first()
     if row is None and _is_over(setting):
         return "over"
@@ -82,7 +82,7 @@ def _is_over(setting: ScheduleSpec) -> bool:
 
 
 def _pause_others(workspace: Workspace, names: Sequence[str], by: Actor) -> list[str]:
-    """Pause what is not named; what agents planned for themselves is no file's affair."""
+    """Pause the schedules that are not named, except those that agents created for themselves."""
     rows = Schedule.objects.filter(workspace=workspace, enabled=True, made_in_run__isnull=True)
     others = list(rows.exclude(name__in=names).order_by("name"))
     for row in others:

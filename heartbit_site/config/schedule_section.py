@@ -1,4 +1,4 @@
-"""One of `[[schedules]]` of ``heartbit.toml``: the settings of a schedule, as a file says them."""
+"""`[[schedules]]` of ``heartbit.toml``: the settings of a schedule, in a file's form."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ SECTIONS: Final = ("provider", "orchestrator", "agents", "schedules", "server")
 
 
 class RetrySection(Spec):
-    """`[provider.retry]`: what agents do that say nothing of their own."""
+    """`[provider.retry]`: retries of agents without settings of their own."""
 
     max_retries: Retries = 3
     base_delay_ms: Count = 500
@@ -48,7 +48,7 @@ class AgentSection(AgentSpec):
 
 
 class OrchestratorSection(AgentSection):
-    """`[orchestrator]`: who is asked when nobody is named."""
+    """`[orchestrator]`: the agent that gets the task by default."""
 
     name: Name = "orchestrator"
     description: Description = "Answers a question with the help of its team."

@@ -1,12 +1,12 @@
-r"""TOML text for a value: what ``tomllib`` reads back is the same value, character for character.
+r"""TOML text of a value: ``tomllib`` reads back the same value, character for character.
 
 Usage::
 
     string("You are\na poet.")      # a multi-line string
     value([1, {"a": True}])         # [1, { a = true }]
 
-Made here because the writers there are turn ``\r\n`` into ``\n`` or escape every quote: a prompt
-must come back exactly, and be pleasant to edit.
+Existing writers turn ``\r\n`` into ``\n`` or escape every quote: a prompt must come back exactly,
+and be pleasant to edit.
 """
 
 from __future__ import annotations
@@ -28,20 +28,21 @@ _SHORT: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"
 
 
 def key(name: str) -> str:
-    """A key, quoted if it must be."""
+    """Return a key, quoted if necessary."""
     return name if _BARE.fullmatch(name) else f'"{_SINGLE.sub(_escape, name)}"'
 
 
 def string(text: str) -> str:
-    """A string in the form that needs the fewest escapes; several lines stay several lines."""
+    """Return a string in the form that needs the fewest escapes; line breaks stay line breaks."""
     return _several_lines(text) if "\n" in text else _one_line(text)
 
 
 def value(content: object) -> str:
-    """Any value on one line, but for strings of several lines.
+    """Return any value on one line, except strings of several lines.
 
     Raises:
-        TypeError: TOML cannot say it (None), or nobody needs it (dates without a time and a zone).
+        TypeError: TOML has no such value (None), or it is not supported (a date without time and
+            zone).
     """
     match content:
         case bool():
@@ -63,7 +64,7 @@ def value(content: object) -> str:
 
 
 def _plain(number: Decimal) -> str:
-    """Without an exponent or zeros that say nothing."""
+    """Return a number without an exponent or trailing zeros."""
     text = f"{number:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
@@ -76,7 +77,7 @@ def _one_line(text: str) -> str:
 
 
 def _several_lines(text: str) -> str:
-    """The line break behind the opening quotes is no part of the string."""
+    """Return a multi-line string; the line break behind the opening quotes is not part of it."""
     awkward = "\\" in text or '"""' in text
     literal = "'''" not in text and not text.endswith("'") and not _NEEDS_ESCAPE.search(text)
     if awkward and literal:

@@ -1,7 +1,7 @@
-"""Real PostgreSQL, Valkey and a small language model without an installation.
+"""PostgreSQL, Valkey and a small language model without an installation.
 
 The servers come from wheels, live under one state directory and are shared by all processes of
-one user. A detached supervisor starts them on demand and stops them when nobody needs them::
+one user. A detached supervisor starts them on demand and stops them when no process uses them::
 
     from heartbit_site.embedded import client
     from heartbit_site.embedded.state import StateDirectory

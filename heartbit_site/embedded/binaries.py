@@ -1,4 +1,4 @@
-"""Where the server programs are: in the wheels, or in a copy for the server user of root."""
+"""Location of the server programs: in the wheels, or in a copy for the server user of root."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def module_directory(module: str) -> Path | None:
 def provide(distribution: str, state: StateDirectory, user: ServerUser) -> Path:
     """Return the package directory of a wheel's programs that `user` can execute.
 
-    As root that is a copy (of hard links where possible) under the state directory, made once per
-    version: the virtual environment may lie in a private directory, which stays private.
+    As root that is a copy (of hard links where possible) under the state directory, created once
+    per version: the virtual environment may lie in a private directory, which stays private.
 
     Raises:
         EmbeddedError: The wheel is not installed.
@@ -87,9 +87,9 @@ def _copy(source: Path, target: Path) -> None:
 
 def _link_or_copy(source: Path, target: Path) -> None:
     mode = 0o755 if os.access(source, os.X_OK) else 0o644
-    # A link costs nothing, but shares its mode with the original, which is not ours to change.
+    # A link costs nothing, but shares its mode with the original, which must not change.
     if source.stat().st_mode & mode == mode:
-        # Refused between file systems, for instance; whatever else it is, the copy meets it too.
+        # Refused between file systems, for instance; any other error also fails the copy.
         with contextlib.suppress(OSError):
             os.link(source, target)
             return

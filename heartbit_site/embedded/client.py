@@ -1,4 +1,4 @@
-"""What programs call: make the services run, use them, let them go.
+"""Client of the embedded services: start them, use them, release them.
 
 Every process that called `ensure` counts as a user until it ends or calls `release`. The servers
 outlive their last user by HEARTBIT_EMBEDDED_IDLE_SECONDS seconds (300).
@@ -44,11 +44,11 @@ _used: Final[dict[Path, int]] = {}
 
 @dataclass(frozen=True, slots=True)
 class ServiceStatus:
-    """One server.
+    """State of one server.
 
     Attributes:
         pid: Its process id, None when it does not run.
-        ready: Whether it answers.
+        ready: True if it answers.
     """
 
     pid: int | None
@@ -57,7 +57,7 @@ class ServiceStatus:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What runs for a state directory.
+    """State of the services of a state directory.
 
     Attributes:
         supervisor: The supervisor's process id, None when there is none.
@@ -69,10 +69,10 @@ class Status:
 
 
 def ensure(services: Collection[ServiceName], state: StateDirectory | None = None) -> None:
-    """Return when the services answer, starting what does not run.
+    """Start the services that do not run; return when all answer.
 
-    The process counts as a user of the services from now on. It is cheap (1 to 2 ms) when they
-    run, so call it again whenever a connection was lost.
+    The process counts as a user of the services from now on. A call is cheap (1 to 2 ms) while they
+    run, so repeat it whenever a connection was lost.
 
     Raises:
         EmbeddedError: A service cannot be used; the message says why and what to do.
@@ -87,10 +87,10 @@ def ensure(services: Collection[ServiceName], state: StateDirectory | None = Non
 
 
 def stop(state: StateDirectory | None = None) -> None:
-    """Stop the servers and their supervisor now, whoever uses them, and wait for their end.
+    """Stop the servers and their supervisor now, used or not, and wait for their end.
 
     Raises:
-        EmbeddedError: Something does not end.
+        EmbeddedError: A process does not end.
     """
     state = state or StateDirectory()
     locked = (state.supervisor_lock, *(state.lock(service) for service in SERVICES))
@@ -111,7 +111,7 @@ def release() -> None:
 
 
 def status(state: StateDirectory | None = None) -> Status:
-    """Return what runs; starts nothing."""
+    """Return the state of the services; starts nothing."""
     state = state or StateDirectory()
     record = state.model_record() or {}
     model_pid = record.get("pid")
@@ -159,7 +159,7 @@ def _ask(state: StateDirectory, request: dict[str, object]) -> None:
         _start_supervisor(state)
         reply = _exchange(state, request)
         if reply is None:
-            # It was killed or told to stop meanwhile.
+            # The supervisor was killed or stopped meanwhile.
             continue
         if reply["error"]:
             raise EmbeddedError(str(reply["error"]))

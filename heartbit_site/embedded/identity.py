@@ -1,4 +1,4 @@
-"""Who runs the servers: the caller, or a dedicated system user when the caller is root.
+"""Account of the servers: the caller, or a dedicated system user when the caller is root.
 
 PostgreSQL refuses to run as root, and neither server needs to.
 """
@@ -47,7 +47,7 @@ class ServerUser:
 
     @property
     def separate(self) -> bool:
-        """Whether the servers run as another account than the state's owner."""
+        """True if the servers run as another account than the state's owner."""
         return self.name != self.owner
 
     def switch(self) -> SwitchUser:
@@ -55,9 +55,9 @@ class ServerUser:
         return {"user": self.uid, "group": self.gid, "extra_groups": []} if self.separate else {}
 
     def require_traversable(self, directory: Path) -> None:
-        """Check that this account may pass through every parent of `directory`, and it itself.
+        """Check that this account may pass through `directory` and each of its parents.
 
-        Nothing is widened: whose directory it is decides who passes.
+        No permission is widened: the owner of a directory decides who passes.
 
         Raises:
             EmbeddedError: One of them is closed to this account.

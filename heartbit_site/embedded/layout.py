@@ -22,7 +22,7 @@ def create(state: StateDirectory) -> None:
     """Make sure that the state directory exists and belongs to the caller.
 
     Raises:
-        EmbeddedError: The path is unusable, belongs to somebody else or is not writable.
+        EmbeddedError: The path is unusable, belongs to another user or is not writable.
     """
     state.check()
     # The server user of root has to pass through, but not to list.
@@ -57,10 +57,11 @@ def prepare(state: StateDirectory, user: ServerUser) -> None:
 
 
 def make(directory: Path, mode: int, *, uid: int = -1, gid: int = -1) -> None:
-    """Create a directory inside the state directory, or mend one left by an interrupted start.
+    """Create a directory inside the state directory, or repair one left by an interrupted start.
 
     Args:
-        directory: Its parent belongs to the caller, so nobody can have put a link in its place.
+        directory: Its parent belongs to the caller, so no other user can have put a link in its
+            place.
         mode: Its permissions.
         uid: Its owner; -1 for the caller.
         gid: Its group; -1 for the caller's.

@@ -38,9 +38,9 @@ def main() -> None:
 
 
 def default_threads(cores: int | None) -> int:
-    """Return how many threads compute on a machine of `cores` cores.
+    """Return the number of computing threads for a machine of `cores` cores.
 
-    Threads spin while they wait for each other, so two on two cores that others use as well reach a
+    Threads spin while they wait for each other, so two threads on two cores with other load reach a
     tenth of the speed of one.
     """
     return 2 if (cores or 1) >= 4 else 1

@@ -1,4 +1,4 @@
-"""File locks, the only evidence of who is alive.
+"""File locks, the only evidence that a process is alive.
 
 The kernel drops a lock when the last process that holds its descriptor ends, however it ends. So
 a lock cannot go stale, and a recycled process id cannot hold one.
@@ -23,7 +23,7 @@ def acquire(path: Path, *, shared: bool = False, timeout: float = 0.0) -> int | 
     Args:
         path: The lock file.
         shared: Take a shared lock instead of an exclusive one.
-        timeout: Seconds to wait for the others to let go; 0 tries once.
+        timeout: Seconds to wait for other holders; 0 tries once.
 
     Returns:
         The descriptor that holds the lock until it is closed (not inherited by programs that
@@ -48,7 +48,7 @@ def acquire(path: Path, *, shared: bool = False, timeout: float = 0.0) -> int | 
 
 
 def held(path: Path) -> bool:
-    """Say whether a live process holds the lock exclusively."""
+    """Return True if a live process holds the lock exclusively."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except FileNotFoundError:

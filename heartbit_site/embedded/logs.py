@@ -35,7 +35,7 @@ def size(path: Path) -> int:
 
 
 def reason(text: str) -> str:
-    """Return the line of an output that says best why a program failed."""
+    """Return the line of an output that best says why a program failed."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     # A server often goes on to log its orderly exit after the line that matters.
     telling = [line for line in lines if _REASON.search(line)]
@@ -43,7 +43,7 @@ def reason(text: str) -> str:
 
 
 def reason_since(path: Path, offset: int) -> str:
-    """Return `reason` for what was logged after `offset` bytes."""
+    """Return `reason` of the log after `offset` bytes."""
     try:
         with path.open("rb") as log:
             log.seek(max(offset, size(path) - _TAIL_BYTES))
@@ -53,7 +53,7 @@ def reason_since(path: Path, offset: int) -> str:
 
 
 def bound(path: Path) -> None:
-    """Keep a log from growing for ever: past 8 MiB it becomes `<name>.1` and starts anew.
+    """Keep a log from growing for ever: past 8 MiB it becomes `<name>.1` and starts empty.
 
     The writers hold the file open in append mode, so it is copied and truncated in place; a line
     written in between may be lost.

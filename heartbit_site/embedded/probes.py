@@ -1,4 +1,4 @@
-"""Questions to a running server: does it answer, and which process is it."""
+"""Probes of a running server: its readiness and its process id."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _POSTMASTER_STATUS_LINE: Final = 7
 
 
 def ready(service: ServiceName, state: StateDirectory) -> bool:
-    """Say whether a service answers requests now (within a second)."""
+    """Return True if a service answers requests now (within a second)."""
     try:
         match service:
             case "postgres":
@@ -32,7 +32,7 @@ def ready(service: ServiceName, state: StateDirectory) -> bool:
 
 
 def listening(path: Path) -> bool:
-    """Say whether a process listens on a unix socket."""
+    """Return True if a process listens on a unix socket."""
     try:
         _connect(path).close()
     except OSError:
@@ -41,7 +41,7 @@ def listening(path: Path) -> bool:
 
 
 def peer_pid(path: Path) -> int | None:
-    """Return the id of the process that listens on a unix socket, None when nobody does.
+    """Return the id of the process that listens on a unix socket, None when there is none.
 
     The kernel answers, so the id can be neither stale nor recycled at the time of the call.
     """
@@ -69,7 +69,7 @@ def _connect(path: Path) -> socket.socket:
 
 def _postgres(state: StateDirectory) -> bool:
     # The socket accepts long before the server does, during crash recovery for instance. This file
-    # is how pg_ctl knows; where somebody listens it is of the running server.
+    # is pg_ctl's evidence; while a process listens, it belongs to the running server.
     if not listening(state.postgres_socket):
         return False
     lines = (state.data("postgres") / "postmaster.pid").read_text().splitlines()

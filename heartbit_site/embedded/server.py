@@ -27,10 +27,10 @@ _log = logging.getLogger(__name__)
 
 
 class Server:
-    """Keeps one server running.
+    """One supervised server, restarted whenever it ends unexpectedly.
 
-    The server inherits its locked lock file, so the lock says whether it (or a child of it that
-    still uses its data) lives, and its socket says which process it is. Nothing is concluded from
+    The server inherits its locked lock file, so the lock proves that it (or a child of it that
+    still uses its data) lives, and its socket identifies its process. Nothing is concluded from
     process ids in files. A signal goes through a pid descriptor, which cannot hit another process.
     """
 
@@ -43,14 +43,14 @@ class Server:
         self._pidfd: int | None = None
         self._child: subprocess.Popen[bytes] | None = None
         self._revival: asyncio.Task[None] | None = None
-        # Only what once worked is restarted unasked.
+        # Only a server that once answered is restarted automatically.
         self._keep_running = False
         self._log_offset = 0
         self._started_at = 0.0
         self._delay = 0.0
 
     async def ensure(self) -> None:
-        """Return when the server answers, starting it if need be.
+        """Start the server if it does not run; return when it answers.
 
         Raises:
             EmbeddedError: It could not be started, or does not answer in time.
@@ -90,7 +90,7 @@ class Server:
         self._watch(pidfd)
 
     async def stop(self) -> None:
-        """Stop the server and wait until nothing uses its data any more.
+        """Stop the server and wait until no process uses its data.
 
         Raises:
             EmbeddedError: It outlives even the second signal.
@@ -108,14 +108,14 @@ class Server:
         raise self._failure(f"did not stop within {_STOP_SECONDS:.0f} seconds")
 
     def tidy(self) -> None:
-        """Keep its log bounded."""
+        """Keep the server's log bounded."""
         logs.bound(self._log_path)
 
     async def _ready(self) -> bool:
         return await asyncio.to_thread(probes.ready, self._service.name, self._state)
 
     async def _find_or_start(self, deadline: float) -> bool:
-        """Take over the one that lives, or start one; whether it started one."""
+        """Take over the running server, or start one; return True if one was started."""
         try:
             lock = locks.acquire(self._lock_path)
             if lock is not None:
@@ -131,7 +131,7 @@ class Server:
         return False
 
     async def _start(self, lock: int) -> None:
-        """Start it; it inherits the lock, which is closed here."""
+        """Start the server; it inherits the lock, which is closed here."""
         try:
             child = await self._launch(lock)
         finally:
@@ -180,7 +180,7 @@ class Server:
                 self._revival = asyncio.create_task(self._revive())
 
     async def _revive(self) -> None:
-        """Start it again; ever more slowly when it does not last."""
+        """Restart the server, with growing pauses while it does not last."""
         if _now() - self._started_at > _STABLE_SECONDS:
             self._delay = 0.0
         while True:

@@ -1,4 +1,4 @@
-"""What the supervisor has to know about a server to run it."""
+"""Interface of a kind of server to the supervisor."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """How to start a server.
+    """Command and environment that start a server.
 
     Attributes:
         command: Program (absolute) and arguments.
@@ -35,11 +35,11 @@ class Service(Protocol):
 
     @property
     def name(self) -> ServiceName:
-        """Its name in the API."""
+        """Name in the API."""
 
     @property
     def title(self) -> str:
-        """Its name in sentences."""
+        """Name in sentences."""
 
     @property
     def socket(self) -> Path | None:
@@ -47,10 +47,10 @@ class Service(Protocol):
 
     @property
     def stop_signals(self) -> tuple[signal.Signals, signal.Signals]:
-        """What asks it to stop cleanly, and what follows when it does not."""
+        """The signal for a clean stop, and the one that follows if the server does not end."""
 
     async def prepare(self, lock: int) -> Launch:
-        """Bring data and configuration into shape while no server of this kind runs.
+        """Prepare data and configuration while no server of this kind runs.
 
         Args:
             lock: The descriptor of the server's lock, for helper programs to inherit: a new

@@ -1,4 +1,4 @@
-"""The state directory: where everything of the embedded services lies, and their addresses.
+"""The state directory of the embedded services, and their addresses.
 
 Addresses follow from the path alone, so settings know them before anything runs.
 """
@@ -83,7 +83,7 @@ class StateDirectory:
 
     @property
     def run(self) -> Path:
-        """Where the sockets are."""
+        """The directory of the sockets."""
         return self.path / "run"
 
     @property
@@ -108,17 +108,17 @@ class StateDirectory:
 
     @property
     def users_lock(self) -> Path:
-        """Held shared by every process that uses the services."""
+        """The lock that every process using the services holds shared."""
         return self.path / "users.lock"
 
     @property
     def start_lock(self) -> Path:
-        """Held by the process that is starting a supervisor."""
+        """The lock of the process that is starting a supervisor."""
         return self.path / "start.lock"
 
     @property
     def supervisor_lock(self) -> Path:
-        """Held by the supervisor for its life."""
+        """The lock that the supervisor holds for its life."""
         return self.path / "supervisor.lock"
 
     def lock(self, service: ServiceName) -> Path:

@@ -39,10 +39,10 @@ _log = logging.getLogger(__name__)
 
 
 class Supervisor:
-    """Serves the control socket until it is told to stop or nobody needs the servers.
+    """The server of the control socket, until a stop is requested or no process uses the servers.
 
     Args:
-        state: Whose servers.
+        state: The state directory.
         linger: Seconds that the servers outlive their last user.
     """
 
@@ -59,7 +59,7 @@ class Supervisor:
         self._stopped: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
 
     async def run(self, on_listening: Callable[[], None]) -> None:
-        """Work until stopped; call `on_listening` once the control socket answers."""
+        """Run until stopped; call `on_listening` once the control socket answers."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop_requested.set)
@@ -131,7 +131,7 @@ class Supervisor:
         return next((str(outcome) for outcome in outcomes if outcome), None)
 
     async def _watch_users(self) -> None:
-        """Ask to stop once nobody has held the users' lock for the linger time."""
+        """Request a stop once no process has held the users' lock for the linger time."""
         loop = asyncio.get_running_loop()
         tick = min(_LONGEST_TICK_SECONDS, max(_SHORTEST_TICK_SECONDS, self._linger / 4))
         last_visit, idle_since = 0.0, loop.time()
@@ -180,7 +180,7 @@ async def _run(state: StateDirectory, on_listening: Callable[[], None]) -> None:
 def _detach() -> Callable[[], None]:
     """Continue in a child process; the parent exits with 0 when the returned function is called.
 
-    So the supervisor is nobody's child whom a client would have to wait for.
+    So no client has the supervisor as a child that it would have to wait for.
     """
     read_end, write_end = os.pipe()
     if os.fork():

@@ -7,7 +7,7 @@ Usage::
     answer = Heartbit().agent("writer", "You write.").run("Why are bees important?")
     print(answer.text)
 
-The whole story: docs/howto/library.md. Nothing here needs Django to be set up first.
+The guide: docs/howto/library.md. Nothing here needs Django to be set up first.
 """
 
 from __future__ import annotations

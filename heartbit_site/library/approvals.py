@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approval:
-    """What a program is asked.
+    """A call that waits for the program's decision.
 
     Attributes:
-        agent: Who wants to call the tool.
-        tool: Its name.
-        arguments: What it would be called with.
+        agent: Name of the agent that wants to call the tool.
+        tool: Name of the tool.
+        arguments: Arguments of the call.
         effect: Its effect class, such as ``at_most_once``.
-        reason: Why it is asked, in one sentence.
+        reason: Why the call waits, in one sentence.
         run_id: The run that waits.
         call_id: Its call, ``turn.index``.
-        digest: Of exactly this; a decision holds for nothing else.
-        form: It is a question: the JSON Schema of the ``Answer``. None: it is none.
+        digest: Digest of this call; a decision holds for nothing else.
+        form: The JSON Schema of the ``Answer`` to a question; None for other calls.
     """
 
     agent: str
@@ -45,8 +45,8 @@ class Approve:
     """Let the call run as shown.
 
     Attributes:
-        always: ``run``: do not ask again for this tool of this agent in this run; ``agent``: in
-            no run of this agent as the program defines it now.
+        always: ``run``: allow further calls of this tool by this agent in this run; ``agent``: in
+            all runs of this agent as the program defines it now.
     """
 
     always: Literal["", "run", "agent"] = ""
@@ -72,10 +72,10 @@ Ask = Callable[[Approval], Said | Awaitable[Said]]
 
 
 def decision_of(said: object) -> Decision:
-    """What a callback returned means; True approves, False denies.
+    """Return the decision behind a callback's result; True approves, False denies.
 
     Raises:
-        ConfigurationError: It is no decision.
+        ConfigurationError: The result is not a decision.
     """
     match said:
         case True:

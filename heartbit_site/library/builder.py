@@ -1,4 +1,4 @@
-"""``Heartbit``: say who works, with what, and who listens; then run a task."""
+"""``Heartbit``: choose agents, their tools and callbacks; then run a task."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ _KEY_LENGTH = 200
 
 @dataclass(frozen=True, slots=True)
 class Heartbit:
-    """A team of agents that works in this process.
+    """A team of agents that runs in this process.
 
     Each step returns a new builder; the one it was called on stays as it was. Every step refuses
-    what it cannot use with a ``ConfigurationError``.
+    unusable values with a ``ConfigurationError``.
 
     Attributes:
         workspace: The slug of the workspace that the runs belong to.
-        team: Who works.
-        callbacks: Who is told.
+        team: The agents.
+        callbacks: The callbacks.
         entries: The blackboard's first entries.
-        answer_type: What a structured answer becomes.
+        answer_type: The pydantic class of a structured answer.
     """
 
     workspace: str = "default"
@@ -57,7 +57,7 @@ class Heartbit:
     answer_type: type[BaseModel] | None = None
 
     def provider(self, model: str) -> Self:
-        """The model of agents that name none.
+        """Set the model of agents that name none.
 
         Args:
             model: ``provider:model``, or a provider alone for its default model. Without this
@@ -81,8 +81,9 @@ class Heartbit:
 
         Args:
             name: Lower-case letters, digits, ``-`` and ``_``.
-            prompt: Who it is and how it should work.
-            tools: Functions, what ``@tool`` marked, names of installed tools, or ``bind(...)``.
+            prompt: The system prompt.
+            tools: Functions, ``@tool``-marked functions or classes, names of installed tools, or
+                ``bind(...)``.
             description: One sentence for the orchestrator.
             options: Any key of ``[[agents]]`` in ``heartbit.toml``: ``model``, ``max_turns``,
                 ``temperature``, ``approval`` and so on.
@@ -105,12 +106,12 @@ class Heartbit:
         tools: Sequence[Tool | ResolvedTool] = (),
         **options: Any,
     ) -> Self:
-        """Name who gets the task and delegates to the agents.
+        """Configure the agent that gets the task and delegates to the others.
 
         Two agents or more have one anyway; this step gives it a prompt, tools or limits.
 
         Args:
-            prompt: Heartbit's own if None.
+            prompt: The system prompt; Heartbit's own if None.
             tools: As for ``agent``.
             options: As for ``agent``, and ``max_parallel``, ``delegation_timeout_seconds``.
         """
@@ -118,7 +119,7 @@ class Heartbit:
         return self._with_team(lead=_member(table, tools, leads=True))
 
     def context(self, strategy: Mapping[str, Any]) -> Self:
-        """What of a long conversation the models are sent, for agents that say nothing.
+        """Set the context strategy of agents without one of their own.
 
         Args:
             strategy: Such as ``{"type": "sliding_window", "max_tokens": 50_000}``.
@@ -127,7 +128,7 @@ class Heartbit:
         return self._with_every(context_strategy=dict(strategy))
 
     def response_schema(self, schema: Mapping[str, Any] | type[BaseModel]) -> Self:
-        """What the final answer has to fit: ``Result.structured``.
+        """Set the schema of the final answer: ``Result.structured``.
 
         Args:
             schema: A JSON Schema, or a pydantic class: then the answer is an instance of it.
@@ -153,7 +154,7 @@ class Heartbit:
             callback: Called with each ``Approval``, one after the other, sync or async. True or
                 ``Approve()`` lets it run, ``Edit({...})`` with other arguments, False or
                 ``Deny("why")`` not. A question, which has a ``form``, gets an ``Answer(value)``.
-            calls: Which calls wait, for agents that have no ``approval`` of their own: those with
+            calls: Calls that wait, for agents that have no ``approval`` of their own: those with
                 an effect, all, or none.
         """
         if calls not in ("effects", "always", "never"):
@@ -166,11 +167,11 @@ class Heartbit:
     def on_text(
         self, callback: Callable[[str], Any], *, on_restart: Callable[[], Any] | None = None
     ) -> Self:
-        """Stream what the agent that got the task says.
+        """Stream the text of the agent that got the task.
 
         Args:
             callback: Called with each piece, sync or async.
-            on_restart: Called when a model call is repeated: what came since the last tool call
+            on_restart: Called when a model call is repeated: the text since the last tool call
                 is void, and comes again from its beginning.
         """
         callbacks = replace(self.callbacks, text=_callable(callback, "on_text"))
@@ -179,7 +180,7 @@ class Heartbit:
         return replace(self, callbacks=callbacks)
 
     def on_event(self, callback: Callable[..., Any]) -> Self:
-        """Be told of each fact that is journaled, of sub-agents too.
+        """Deliver each journaled event, of sub-agents too.
 
         Args:
             callback: Called with each ``Event``, sync or async.
@@ -188,7 +189,7 @@ class Heartbit:
         return replace(self, callbacks=callbacks)
 
     def blackboard(self, entries: Mapping[str, Any]) -> Self:
-        """Write the team's shared entries before it begins; its tools read and change them.
+        """Write the team's shared entries before a run starts; its tools read and change them.
 
         Args:
             entries: JSON values by name, at most 200 characters long.
@@ -205,7 +206,7 @@ class Heartbit:
         return replace(self, entries={**self.entries, **entries})
 
     def run(self, task: str) -> Result:
-        """Do a task and wait for its end.
+        """Run a task and wait for its end.
 
         Raises:
             ConfigurationError: It cannot be started, or an event loop runs here already.
@@ -214,7 +215,7 @@ class Heartbit:
         return block_on("run", "arun", lambda: self.arun(task))
 
     async def arun(self, task: str) -> Result:
-        """Do a task; any number of them may be under way. Cancelling this cancels the run.
+        """Run a task; several may run concurrently. Cancelling this cancels the run.
 
         Raises:
             ConfigurationError: It cannot be started.
@@ -223,20 +224,20 @@ class Heartbit:
         return await self._perform(task, None)
 
     def conversation(self, *, title: str = "", id: UUID | str | None = None) -> Conversation:
-        """A thread with the team, where each message knows those before it.
+        """Return a conversation with the team, where each message knows the earlier ones.
 
         Args:
-            title: What lists call it.
-            id: Go on with this one.
+            title: Name in lists.
+            id: Continue this conversation.
         """
         return Conversation(self._perform, title=title, id=id, block_on=block_on)
 
     def close(self) -> None:
-        """End the process's shared host, unless others use it; the next run starts a new one."""
+        """Stop the process's shared host, unless it is in use; the next run starts a new one."""
         shared_host.close()
 
     async def aclose(self) -> None:
-        """As ``close``, without blocking the loop."""
+        """Stop the shared host as ``close`` does, without blocking the loop."""
         await asyncio.to_thread(shared_host.close)
 
     def __enter__(self) -> Self:
@@ -291,7 +292,7 @@ class Heartbit:
 
 
 def block_on(name: str, instead: str, start: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
-    """Await something from code that is not async; callbacks are called in this thread."""
+    """Await a coroutine from code that is not async; callbacks are called in this thread."""
     if aio.is_loop_running():
         raise ConfigurationError(
             f"{name}() blocks, and an event loop is running here: write `await ...{instead}(...)`."
@@ -304,8 +305,8 @@ async def _woken_by_signals(work: Coroutine[Any, Any, Result]) -> Result:
 
     Python's own handler of a signal sets a flag, which the main thread sees when it next executes
     something. A Ctrl-C that comes just before the loop waits for its sockets, or that the system
-    gives to another thread, would be seen only when something else happens: a run that waits for
-    its model went on.
+    delivers to another thread, would be seen only at the next event: a run that waits for its model
+    would continue.
     """
     if threading.current_thread() is not threading.main_thread():
         return await work  # only the main thread handles signals
@@ -324,7 +325,7 @@ async def _woken_by_signals(work: Coroutine[Any, Any, Result]) -> Result:
 
 
 def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Tuples are as good as lists for a person, and JSON knows only those."""
+    """Return options with lists in place of tuples, which JSON does not know."""
     return {
         key: list(value) if isinstance(value, tuple) else value for key, value in options.items()
     }

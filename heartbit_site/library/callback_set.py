@@ -1,4 +1,4 @@
-"""Who is told of a run while it works: the program's callbacks, sync or async."""
+"""The program's callbacks of a run, sync or async."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The program's side of a run: its callbacks, in the order of what happened."""
+"""The program's side of a run: delivers updates to callbacks, in their order."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ logger = logging.getLogger(__name__)
 
 
 class CallbackDispatcher:
-    """Takes the updates of one run tree.
+    """Delivers the updates of one run tree to the callbacks.
 
     Attributes:
-        events: What was journaled, so far.
+        events: Journaled events so far.
     """
 
     def __init__(self, callbacks: Callbacks, shared: SharedHost, execution: RunExecution) -> None:
@@ -41,7 +41,7 @@ class CallbackDispatcher:
         self._waiting: asyncio.Queue[Approval] = asyncio.Queue()
 
     async def dispatch(self, updates: asyncio.Queue[Update | None]) -> None:
-        """Tell everything until the end. Updates that come a second time are told once."""
+        """Deliver all updates until the end; skip repeated ones."""
         while (update := await updates.get()) is not None:
             changed = self._tree.apply(update)
             match update:
@@ -95,7 +95,7 @@ class CallbackDispatcher:
         )
 
     async def decide(self) -> None:
-        """Ask the program about one call after the other, for as long as it is awaited."""
+        """Ask the program about one call after the other, until cancelled."""
         while True:
             heard = await self._waiting.get()
             approval = await self._shared.run_on_host(self._execution.refresh_approval(heard))
@@ -106,10 +106,10 @@ class CallbackDispatcher:
 
 
 class TextAssembler:
-    """The text of one run: as it streams, and whatever of it the stream did not bring.
+    """The text of one run: its stream, completed from the journal.
 
-    A repeated model call voids what came of its turn. The journal has the last word: a reader that
-    comes late, or misses pieces, is told the rest when the whole answer is there.
+    A repeated model call voids the text of its turn so far. The journal has the last word: when the
+    whole answer is there, a reader that missed pieces gets the rest.
     """
 
     def __init__(self, callbacks: Callbacks) -> None:
@@ -118,14 +118,14 @@ class TextAssembler:
         self._told = ""  # of that turn
 
     async def add(self, turn: int, piece: Parts) -> None:
-        """Tell a piece, as the view of the run has taken it in."""
+        """Deliver a piece that the view of the run has applied."""
         if piece["fresh"]:
             await self._begin(turn)
         if piece["kind"] == "text":
             await self._tell(piece["text"])
 
     async def answered(self, turn: int, text: str) -> None:
-        """Tell what is missing of a whole answer."""
+        """Deliver the missing rest of a whole answer."""
         if turn != self._turn:
             await self._begin(turn)
         if text.strip() == self._told.strip():

@@ -1,4 +1,4 @@
-"""A thread with a team: each message is a run that knows those before it."""
+"""A conversation with a team: each message is a run that knows the earlier ones."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 class Conversation:
-    """``Heartbit.conversation()`` makes one.
+    """A conversation; ``Heartbit.conversation()`` returns one.
 
     Attributes:
-        id: Of its row, once the first message was posted; give it to ``Heartbit.conversation`` to
-            go on in another process.
-        title: What lists call it.
-        lock: Held while its row is made.
+        id: Id of its row, once the first message was posted; give it to ``Heartbit.conversation``
+            to continue in another process.
+        title: Name in lists.
+        lock: Held while its row is created.
     """
 
     def __init__(
@@ -46,5 +46,5 @@ class Conversation:
         return self._block_on("say", "asay", lambda: self.asay(text))
 
     async def asay(self, text: str) -> Result:
-        """As ``say``. A message that comes while one is worked on is answered afterwards."""
+        """Post a message and await its answer, which follows those to earlier messages."""
         return await self._perform(text, self)

@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 
 def refresh_approval(approval: Approval) -> Approval | None:
-    """The approval, a question with its form; None: somebody has decided, or its run has ended."""
+    """Return the approval, a question with its form; None if it is decided or its run has ended."""
     waits = Wait.objects.filter(
         run_id=approval.run_id,
         run__finished_at=None,
@@ -37,7 +37,7 @@ def refresh_approval(approval: Approval) -> Approval | None:
 
 
 def decide(approval: Approval, decision: Decision) -> None:
-    """Decide; somebody who was quicker wins.
+    """Store the decision, unless another one was quicker.
 
     Raises:
         InvalidEditError: The arguments do not fit the tool, the answer does not fit its form, or a

@@ -1,7 +1,7 @@
-"""One run of the library: worked on in the host's loop, told to the program's own.
+"""One library run: executed on the host's event loop, reported on the caller's.
 
-``RunExecution`` lives on the stage's loop, ``execute`` on the caller's; a queue is between them, so
-that a slow callback holds up nothing but itself.
+``RunExecution`` lives on the host's loop, ``execute`` on the caller's; a queue is between them, so
+that a slow callback delays nothing but itself.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ logger = logging.getLogger(__name__)
 
 
 class RunExecution:
-    """A run on the stage."""
+    """A run on the shared host."""
 
     def __init__(
         self, shared: SharedHost, request: RunRequest, tell: Callable[[Update | None], None]
     ) -> None:
-        """``tell`` gets every update, on the stage's thread; None is the end."""
+        """Report every update to ``tell``, on the host's thread; None is the end."""
         self._host = shared.host
         self._request = request
         self._tell = tell
         self._accepting: asyncio.Task[UUID] | None = None
 
     async def run(self) -> RunOutcome:
-        """Begin the run, follow it to its end and say how it ended."""
+        """Start the run, follow it to its end and return its outcome."""
         try:
             request = self._request
             self._accepting = asyncio.ensure_future(orm.run_in_thread(lambda: create_run(request)))
@@ -65,7 +65,7 @@ class RunExecution:
             self._tell(None)
 
     async def cancel(self) -> None:
-        """Cancel the run, if it was begun."""
+        """Cancel the run, if it was started."""
         if self._accepting is None:
             return
         await asyncio.wait({self._accepting})
@@ -80,15 +80,15 @@ class RunExecution:
         await orm.run_in_thread(cancel)
 
     async def refresh_approval(self, approval: Approval) -> Approval | None:
-        """The approval as the program is asked; None: somebody decided meanwhile."""
+        """Return the approval as the program is asked; None if it is decided by now."""
         return await orm.run_in_thread(lambda: deciding.refresh_approval(approval))
 
     async def decide(self, approval: Approval, decision: Decision) -> None:
-        """Write the program's decision."""
+        """Store the program's decision."""
         await orm.run_in_thread(lambda: deciding.decide(approval, decision))
 
     async def _follow(self, run_id: UUID) -> None:
-        """Tell all updates; a database that is away is waited for, and then they begin again."""
+        """Report all updates; wait for an unavailable database, then start over."""
         clock = asyncio.get_running_loop().time
         lost_at: float | None = None
         while True:
@@ -111,7 +111,10 @@ async def execute(
     callbacks: Callbacks,
     answer_type: type[BaseModel] | None,
 ) -> Result:
-    """Do the order and tell its listeners; if that is cancelled or one of them fails, cancel it."""
+    """Execute a request and call its callbacks.
+
+    The run is cancelled if this is cancelled or a callback fails.
+    """
     loop = asyncio.get_running_loop()
     updates: asyncio.Queue[Update | None] = asyncio.Queue()
 
@@ -119,7 +122,7 @@ async def execute(
         try:
             loop.call_soon_threadsafe(updates.put_nowait, update)
         except RuntimeError:  # the program has closed its loop, so nobody listens any more
-            logger.debug("nobody listens to the run any more")
+            logger.debug("the program has closed its loop: an update of its run is dropped")
 
     execution = RunExecution(shared, request, tell)
     playing = asyncio.wrap_future(shared.submit(execution.run()))

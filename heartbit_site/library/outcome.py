@@ -1,4 +1,4 @@
-"""Read how a run and its sub-agents ended."""
+"""Read the outcome of a run and its sub-agents."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """What the database says of an ended run; the fields are ``Result``'s."""
+    """The rows of an ended run; the fields are ``Result``'s."""
 
     run: Run
     usage: Usage
@@ -29,10 +29,10 @@ class RunOutcome:
     blackboard: dict[str, Any]
 
     def result(self, events: list[Event], answer_type: type[BaseModel] | None) -> Result:
-        """The program's view of it.
+        """Return the program's view of the outcome.
 
         Raises:
-            AnswerError: The class it was asked for as refuses the answer.
+            AnswerError: The answer does not validate as ``answer_type``.
         """
         run = self.run
         return Result(
@@ -49,7 +49,7 @@ class RunOutcome:
 
 
 def read(run_id: UUID) -> RunOutcome:
-    """How a run ended that has ended."""
+    """Return the outcome of an ended run."""
     run = Run.objects.get(pk=run_id)
     metrics = metrics_of(run)
     usage = Usage(metrics.input_tokens, metrics.output_tokens)

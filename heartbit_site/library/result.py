@@ -1,4 +1,4 @@
-"""What a run of the library came to."""
+"""Result of a run of the library."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class RunFailedError(HeartbitError):
 
 
 class AnswerError(HeartbitError):
-    """An answer fits its schema, but not the class it was asked for as."""
+    """An answer fits its schema, but not the pydantic class."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Event:
         seq: Its place in that run's journal, from 1.
         type: Such as ``tool.finished``; ``agents.journal.events`` has all of them.
         data: The fact itself, one of the classes there.
-        at: When it was journaled.
+        at: Time of the journal entry.
     """
 
     run_id: UUID
@@ -55,14 +55,14 @@ class Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """How a run ended.
+    """Result of a run.
 
     Attributes:
-        text: The answer; of a run that did not succeed, what it had so far.
-        structured: The answer as the response schema wants it, or an instance of the pydantic
+        text: The answer; of a run that did not succeed, its text so far.
+        structured: The answer in the form of the response schema, or an instance of the pydantic
             class that was given for it.
-        status: How it ended.
-        error: Why it did not succeed, in one sentence; else empty.
+        status: Final status.
+        error: Why the run did not succeed, in one sentence; empty if it did.
         run_id: Its id: ``heartbit status <run_id>`` and the admin show its journal.
         usage: Tokens, sub-agents included.
         cost: US dollars, sub-agents included; None if a model's price is not known.
@@ -82,11 +82,11 @@ class Result:
 
     @property
     def succeeded(self) -> bool:
-        """Whether there is a final answer."""
+        """True if there is a final answer."""
         return self.status == "succeeded"
 
     def expect(self) -> Self:
-        """The result itself, if the run succeeded.
+        """Return the result itself, if the run succeeded.
 
         Raises:
             RunFailedError: It did not; the sentence says why.

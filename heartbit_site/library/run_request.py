@@ -1,4 +1,4 @@
-"""Accept a run of the library: its agents' rows, its own row and its blackboard."""
+"""Creation of a library run: its agents' rows, its own row and its blackboard."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ class RunRequest:
     """A task for a team.
 
     Attributes:
-        task: What it is asked.
+        task: The task.
         workspace: The workspace's slug.
-        team: Who works.
+        team: The agents.
         entries: The blackboard's first entries.
-        thread: The conversation it is a message of, if any.
+        thread: The conversation that the task is a message of, if any.
     """
 
     task: str
@@ -66,7 +66,7 @@ class RunRequest:
 
 
 def create_run(request: RunRequest) -> UUID:
-    """Accept the run; nobody works on it yet.
+    """Create the run, which does not execute yet.
 
     Raises:
         ConfigurationError: The team, its tools or the workspace cannot be used.
@@ -101,7 +101,7 @@ def _workspace(slug: str) -> Workspace:
 
 
 def _agent(workspace: Workspace, team: Team) -> Agent:
-    """Who gets the task; its row and its team's are there afterwards."""
+    """Return the agent that gets the task, after creating its row and its team's."""
     content = team.content(DEFAULT_TEAM)
     teams.check(content)
     configuration = build(content, {})
@@ -114,7 +114,7 @@ def _agent(workspace: Workspace, team: Team) -> Agent:
 
 
 def _is_stale(agent: Agent) -> bool:
-    """Whether a tool is another one than when its version was made: the program was edited."""
+    """Return True if a tool has changed since the agent's version: the program was edited."""
     version = agent.current_version
     if version is None:
         return True
@@ -143,7 +143,7 @@ def _post(request: RunRequest, conversation: Conversation, agent: Agent) -> UUID
 
 
 def _thread(conversation: Conversation, agent: Agent) -> Thread:
-    """The conversation's row; one that goes on is led by the program's agents as they are now."""
+    """Return the conversation's row; a continued one gets the program's agents as they are now."""
     if conversation.id is None:
         return start_conversation(
             agent.workspace, agent=agent.name, title=conversation.title, origin=agent.origin

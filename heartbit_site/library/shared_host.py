@@ -1,4 +1,4 @@
-"""The process's one local host, on a loop and thread of its own, shared by all runs of the library.
+"""The process's one local host, on a loop and thread of its own, shared by all library runs.
 
 A program's own loops come and go, and its callbacks may block; meanwhile the host has to beat, or
 other processes would take its runs for orphans.
@@ -28,7 +28,7 @@ STOP_SECONDS: Final = 10.0
 
 
 class SharedHost:
-    """A started host. ``submit`` is how other threads reach it."""
+    """A started host; other threads reach it through ``submit``."""
 
     def __init__(self) -> None:
         from agents.runtime.host import LocalHost  # noqa: PLC0415  needs Django set up
@@ -50,15 +50,15 @@ class SharedHost:
             raise
 
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Run it on the host's loop."""
+        """Run a coroutine on the host's loop."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     async def run_on_host(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run it on the host's loop and await it on this one; once begun it is not cancelled."""
+        """Run a coroutine on the host's loop and await it on this one; it is never cancelled."""
         return await asyncio.shield(asyncio.wrap_future(self.submit(work)))
 
     def close(self) -> None:
-        """Stop the host; what a database that is away does not answer is left to the sweepers."""
+        """Stop the host within a time limit; the sweepers finish if the database is unavailable."""
         try:
             self.submit(self.host.stop()).result(STOP_SECONDS)
         except TimeoutError:
@@ -80,7 +80,7 @@ _prepared = False
 
 
 def acquire() -> SharedHost:
-    """The process's stage, started by the first who needs it; ``release`` when done. Blocks.
+    """Return the process's host, starting it if necessary. Blocks; call ``release`` when done.
 
     Raises:
         ConfigurationError: The environment is wrong, or the database cannot be reached.
@@ -98,14 +98,14 @@ def acquire() -> SharedHost:
 
 
 def release() -> None:
-    """Say that ``acquire``'s stage is not needed any more. It stays, for whoever comes next."""
+    """End one use of the host, which stays for the next one."""
     global _users
     with _lock:
         _users -= 1
 
 
 def close() -> None:
-    """Stop the stage, if nobody uses it."""
+    """Stop the host, if it is not in use."""
     global _stage
     with _lock:
         if _stage is None or _users > 0 or _stage.pid != os.getpid():
@@ -115,7 +115,7 @@ def close() -> None:
 
 
 def _prepare() -> None:
-    """Services up, Django ready, tables current; once in a process."""
+    """Start services, set up Django and migrate tables, once per process."""
     global _prepared
     if _prepared:
         return

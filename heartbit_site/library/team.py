@@ -1,6 +1,6 @@
-"""Who works on a task: the builder's agents, as the tables of a ``heartbit.toml``.
+"""The builder's agents, as the tables of a ``heartbit.toml``.
 
-So one set of rules says what an agent's settings are, with one set of sentences for what is wrong.
+So one set of rules defines an agent's settings, with one set of error sentences.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Member:
     """An agent.
 
     Attributes:
-        table: Its table, but for the tools.
+        table: Its table, without the tools.
         tools: Its tools.
     """
 
@@ -49,11 +49,11 @@ class Team:
     """Everything that decides which agents' rows a run needs.
 
     Attributes:
-        provider: The provider's table; empty: as the command line.
+        provider: The provider's table; empty for the environment's provider.
         members: Every agent but the orchestrator.
         lead: The orchestrator, if it was named.
-        every: Settings of all agents that do not have them.
-        response_schema: Of whom the task is given to.
+        every: Settings of all agents without their own.
+        response_schema: Schema of the answer of the agent that gets the task.
     """
 
     provider: Mapping[str, Any] = field(default_factory=dict)
@@ -64,15 +64,15 @@ class Team:
 
     @property
     def tools(self) -> tuple[ResolvedTool, ...]:
-        """The tools of all of them."""
+        """The tools of all agents."""
         everyone = (*self.members, *([self.lead] if self.lead else []))
         return tuple(tool for member in everyone for tool in member.tools)
 
     def content(self, default_team: tuple[Member, ...]) -> Table:
-        """The team as a configuration file's content.
+        """Return the team as a configuration file's content.
 
         Args:
-            default_team: Who works when nobody was named.
+            default_team: The agents of a team without agents.
         """
         members = self.members
         if not members and self.lead is None:
@@ -96,7 +96,7 @@ class Team:
 
 
 def check_provider(table: Table) -> None:
-    """Check what names a model.
+    """Check the provider's table.
 
     Raises:
         ConfigurationError: No such provider, or no model.
@@ -107,7 +107,7 @@ def check_provider(table: Table) -> None:
 
 
 def check_member(table: Table, *, leads: bool) -> None:
-    """Check an agent's settings, but for its tools.
+    """Check an agent's settings, without its tools.
 
     Raises:
         ConfigurationError: One sentence that names the agent and the setting.

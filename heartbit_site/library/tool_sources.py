@@ -1,4 +1,4 @@
-"""The tools a program gives its agents: functions, classes, or names of what is installed."""
+"""The tools of a program's agents: functions, classes, or names of installed tools."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Tool = str | ToolSpec | Callable[..., Any]
 
 @dataclass(frozen=True, slots=True)
 class ResolvedTool:
-    """A tool as one agent has it.
+    """A tool with the settings of one agent.
 
     Attributes:
         name: Its name in the registry.
-        spec: None: it is one of the installed tools.
-        settings: The keys of a tool's table in ``heartbit.toml``, but for its name.
+        spec: None for an installed tool.
+        settings: The keys of a tool's table in ``heartbit.toml``, without its name.
     """
 
     name: str
@@ -39,12 +39,12 @@ def bind(
     approval_when: Mapping[str, Any] | None = None,
     defaults: Mapping[str, Any] | None = None,
 ) -> ResolvedTool:
-    """A tool with rules of its own for one agent.
+    """Return a tool with settings for one agent.
 
     Args:
         tool: As in ``Heartbit.agent``.
-        approval: ``always``, ``never``, or ``when`` its arguments fit a rule; empty: as the agent
-            says.
+        approval: ``always``, ``never``, or ``when`` its arguments fit a rule; empty for the agent's
+            own setting.
         approval_when: The rule: a JSON Schema of the arguments; it implies ``when``.
         defaults: Arguments used where the model gives none.
 
@@ -64,10 +64,10 @@ def bind(
 
 
 def resolve_tool(tool: Tool | ResolvedTool) -> ResolvedTool:
-    """What a program means by a tool.
+    """Return the tool that a function, class, specification or name stands for.
 
     Raises:
-        ConfigurationError: It is no tool, or cannot be one.
+        ConfigurationError: The value is not a tool, and cannot become one.
     """
     match tool:
         case ResolvedTool():
@@ -104,7 +104,7 @@ def register(tools: tuple[ResolvedTool, ...]) -> None:
 
 
 def _check(name: str, settings: Mapping[str, Any]) -> None:
-    """Check how a tool is bound, but for whether it is installed."""
+    """Check a tool's settings, but not whether it is installed."""
     for path, message in validation_messages.check(ToolGrant, {"name": name, **settings}, ()):
         if path != ("name",):
             raise ConfigurationError(f"Tool {name!r}: {sentence_of(path, message)}")

@@ -1,4 +1,4 @@
-"""Django's settings. Everything that differs between installations comes from the environment."""
+"""Django's settings. Every difference between installations comes from the environment."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ INSTALLED_APPS = [
     "channels",
     "csp",
     "axes",
-    "ninja",  # serves the API's documentation page from here, not from a CDN
+    "ninja",  # serves the API's documentation page locally, not from a CDN
     "heartbit_site.base",
     "memory",
     "tools",
@@ -113,10 +113,10 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "csp.middleware.CSPMiddleware",
     "heartbit_site.csp.AdminPolicy",
-    "axes.middleware.AxesMiddleware",  # last: it answers whoever is locked out
+    "axes.middleware.AxesMiddleware",  # last: it answers requests of a locked-out user
 ]
 AUTHENTICATION_BACKENDS = [
-    "axes.backends.AxesStandaloneBackend",  # first: it refuses whoever failed too often
+    "axes.backends.AxesStandaloneBackend",  # first: it refuses a locked-out user
     "django.contrib.auth.backends.ModelBackend",
 ]
 LOGIN_URL = "login"
@@ -153,7 +153,7 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 
 STATIC_URL = "static/"
-#: Only for `collectstatic`; without it servestatic serves the files from where they lie.
+#: Only for `collectstatic`; without it servestatic serves the files from their own directories.
 STATIC_ROOT = (BASE_DIR if installation.CHECKOUT else ENVIRONMENT.state.path) / "staticfiles"
 STATICFILES_DIRS = [installation.STATIC]
 SERVESTATIC_USE_FINDERS = True
@@ -173,13 +173,13 @@ LOGGING = {
     },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "loggers": {
-        # It logs whole URLs, and a query may hold a secret.
+        # httpx logs whole URLs, and a query may hold a secret.
         "httpx": {"level": "WARNING"},
-        # A Valkey that is down is a traceback a second there; ours say it once.
+        # While Valkey is down this logs a traceback each second; Heartbit's loggers log it once.
         "channels_redis": {"level": "CRITICAL"},
         # Django's own handler shows a failed request only while DEBUG is on.
         "django.request": {"handlers": ["stderr"], "level": "ERROR", "propagate": False},
-        # A client's bad request is answered; as a traceback it would let anybody fill the log.
+        # A client's bad request is answered; a traceback each would let anybody fill the log.
         "django.security": {"level": "CRITICAL"},
     },
 }
@@ -187,7 +187,7 @@ LOGGING = {
 # --- Heartbit -----------------------------------------------------------------------------------
 
 REDIS_URL = ENVIRONMENT.redis_url
-#: Carries hints to the pages' sockets, which find every change without it too (``agents.live``).
+#: Carries hints to the pages' sockets, which find every change without them too (``agents.live``).
 CHANNEL_LAYERS = {
     "default": {
         "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
@@ -196,7 +196,7 @@ CHANNEL_LAYERS = {
 }
 DATABASE_URL = ENVIRONMENT.database_url
 DATABASE_DIRECT_URL = ENVIRONMENT.database_direct_url
-# What they mean is said in `heartbit_site.base.variables`.
+# `heartbit_site.base.variables` explains them.
 HEARTBIT_LEASE_SECONDS = variables.LEASE_SECONDS.read()
 HEARTBIT_SWEEP_SECONDS = variables.SWEEP_SECONDS.read()
 HEARTBIT_MAX_CRASHES = variables.MAX_ATTEMPTS.read()
@@ -207,7 +207,7 @@ HEARTBIT_HTTP_ALLOWLIST = variables.HTTP_ALLOW.read()
 HEARTBIT_API_RATE_LIMIT = variables.API_RATE.read()
 HEARTBIT_MAX_MESSAGE_HOPS = variables.MESSAGE_HOPS.read()
 HEARTBIT_MESSAGES_PER_MINUTE = variables.MESSAGES_PER_MINUTE.read()
-#: A callable that returns the local model's URL; the shell knows, the agents app asks.
+#: A callable that returns the local model's URL, for the agents app, which cannot import the shell.
 HEARTBIT_LOCAL_MODEL_URL = "heartbit_site.local_model.url"
 #: A callable that returns the keys of stored secrets, newest first; the same on all machines.
 HEARTBIT_ENCRYPTION_KEYS = encryption_keys(ENVIRONMENT.state)

@@ -1,4 +1,4 @@
-"""What browsers may do with our pages, and how often somebody may fail to log in."""
+"""Content security policy of the pages, and lockout after failed logins."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from csp.constants import NONE, SELF
 
-#: Of our own pages. The admin's theme needs more (``heartbit_site.csp``).
+#: For Heartbit's own pages. The admin's theme needs more (``heartbit_site.csp``).
 CONTENT_SECURITY_POLICY: dict[str, Any] = {
     "DIRECTIVES": {
         "default-src": [NONE],
@@ -22,11 +22,11 @@ CONTENT_SECURITY_POLICY: dict[str, Any] = {
     }
 }
 
-#: After so many failures with one name from one address there is a pause.
+#: Failed logins with one name from one address until a lockout.
 AXES_FAILURE_LIMIT = 5
 AXES_COOLOFF_TIME = timedelta(minutes=15)
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
-#: Not a header's, whatever axes and what is installed beside it would read.
+#: The connection's address, never one from a header, whatever axes would read.
 AXES_CLIENT_IP_CALLABLE = "heartbit_site.web.login.client_address"
 AXES_RESET_ON_SUCCESS = True
 AXES_LOCKOUT_CALLABLE = "heartbit_site.web.login.locked_out"

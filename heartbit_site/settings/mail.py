@@ -1,4 +1,4 @@
-"""How mail leaves, and the links that Heartbit sends. All from the environment."""
+"""Outgoing mail and the links in it. All from the environment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The admin's theme (django-unfold): name, colours, dashboard and sidebar. All of it is local."""
+"""The admin's theme (django-unfold): name, colours, dashboard and sidebar. All assets are local."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def _sees(model: str) -> Callable[[HttpRequest], bool]:
-    sees = "heartbit_site.base.admin.sidebar.sees"  # imported when the apps are there
+    sees = "heartbit_site.base.admin.sidebar.sees"  # imported once the apps are loaded
     return lambda request: bool(import_string(sees)(request, model))
 
 
 def _page(title: str, icon: str, model: str) -> dict[str, Any]:
-    """A sidebar entry: a model's list, shown to those who may see it."""
+    """Return a sidebar entry: a link to a model's list, for users who may see it."""
     app, name = model.split(".")
     return {
         "title": title,
@@ -40,7 +40,7 @@ _WORK = {
     "title": "Back to the work pages",
     "icon": "arrow_back",
     "link": reverse_lazy("home"),
-    "active": False,  # every address of the admin begins like it
+    "active": False,  # every path of the admin begins with its path
 }
 
 UNFOLD: dict[str, Any] = {

@@ -173,8 +173,8 @@ def test_the_provider_names_the_default_model(provider: str, model: str) -> None
         ('[provider]\nmodel = "gpt"', "1:2: provider.name is missing: one of anthropic, openrou"),
         (
             '[provider]\nname = "openai"\nbase_url = "https://evil.example"',
-            "3:1: provider.base_url is not accepted for openai: where a key is sent is no file's "
-            "affair, so set OPENAI_BASE_URL or the admin's provider account.",
+            "3:1: provider.base_url is not accepted for openai: a file must not decide where a key "
+            "is sent, so set OPENAI_BASE_URL or the admin's provider account.",
         ),
         (
             '[provider]\nname = "ollama"\nbase_url = "ftp://x"',

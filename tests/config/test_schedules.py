@@ -267,7 +267,7 @@ def test_given_a_one_off_whose_time_is_over_then_it_is_not_made_and_that_is_said
     past = A + S + "at = 2020-01-01T00:00:00Z\nbegins_at = 2019-01-01T00:00:00Z\n"
     changes = import_config(workspace, parse(past))
     assert changes.schedules == ScheduleChanges(over=("s s",))
-    assert changes.notes == ("The schedule s s was not made: its time is over.",)
+    assert changes.notes == ("The schedule s s was not created: its time is in the past.",)
     paused = import_config(workspace, parse(past + "enabled = false"))
     assert paused.schedules.created == ("s s",)
 

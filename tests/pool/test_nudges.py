@@ -109,7 +109,7 @@ def test_a_broker_that_is_away_is_logged_and_never_raised(
                 [TaskMessage("note", "it", "celery")], TaskMessage("note", "body", "celery")
             )
     assert [record.message.partition(" (")[0] for record in caplog.records] == [
-        "the broker is away"
+        "the broker is unavailable"
     ] * 2
 
 

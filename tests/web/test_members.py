@@ -71,7 +71,7 @@ def test_given_a_name_without_an_account_then_nobody_is_added(
 
 def test_given_the_only_admin_then_they_stay_one(workspace: Workspace) -> None:
     ada = member(workspace, Role.ADMIN)
-    with pytest.raises(LastAdminError, match="make somebody else one first"):
+    with pytest.raises(LastAdminError, match="make another member an admin first"):
         save_member(workspace, ada, Role.VIEWER, by=SYSTEM)
     with pytest.raises(LastAdminError):
         remove_member(workspace, ada, by=SYSTEM)

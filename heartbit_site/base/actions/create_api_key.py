@@ -1,4 +1,4 @@
-"""Make an API key, and recognise one."""
+"""Create and authenticate API keys."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ def create_api_key(
     expires_at: datetime | None = None,
     by: Actor | None = None,
 ) -> tuple[ApiKey, str]:
-    """Make a key.
+    """Create a key.
 
     Args:
-        workspace: What it opens.
-        name: What it is for.
+        workspace: The workspace that the key opens.
+        name: Purpose of the key.
         scopes: Names of ``SCOPES``, at least one.
-        user: Who makes it; the key ends with the person's account.
-        expires_at: From then on it is refused; None: never. Where nobody says, surfaces take
+        user: The key's owner; the key ends with the person's account.
+        expires_at: End of the key; None for never. The default of all surfaces is
             ``usual_expiry()``.
-        by: Who makes it, for the audit; None: ``user`` in the admin, or Heartbit by itself.
+        by: Author, for the audit; None for ``user`` in the admin, or Heartbit itself.
 
     Returns:
         The row, and the key in plain text: show it now, it cannot be read again.
@@ -61,8 +61,8 @@ def create_api_key(
     wanted = sorted(set(scopes))
     unknown = [scope for scope in wanted if scope not in SCOPES]
     if unknown or not wanted:
-        asked = f"{', '.join(unknown)} is no scope" if unknown else "an API key needs a scope"
-        raise ConfigurationError(f"Of an API key: {asked}; choose from {', '.join(SCOPES)}.")
+        asked = f"cannot have the scope {', '.join(unknown)}" if unknown else "needs a scope"
+        raise ConfigurationError(f"An API key {asked}: choose from {', '.join(SCOPES)}.")
     if expires_at is not None:
         expires_at = to_utc(expires_at)
     prefix, secret = secrets.token_hex(PREFIX_BYTES), secrets.token_urlsafe(SECRET_BYTES)
@@ -89,7 +89,7 @@ def create_api_key(
 
 
 def usual_expiry() -> datetime:
-    """When a key ends that is made now, if nobody says otherwise."""
+    """Return the default expiry of a key that is created now."""
     return timezone.now() + timedelta(days=USUAL_DAYS)
 
 
@@ -98,9 +98,9 @@ def _maker(user: User | None) -> Actor:
 
 
 def authenticate_api_key(text: str) -> ApiKey | None:
-    """The key that ``text`` is, with its workspace and user; None when it opens nothing (any more).
+    """Return the key of a text, with its workspace and user; None if it is unknown or not usable.
 
-    Its last use is noted at most once a minute, so a busy key costs no write a request.
+    Its last use is recorded at most once a minute, so a busy key costs no write per request.
     """
     parts = _parts(text)
     if parts is None:
@@ -115,13 +115,13 @@ def authenticate_api_key(text: str) -> ApiKey | None:
 
 
 def prefix_of(text: str) -> str | None:
-    """The public part of what has the form of a key; None: it has not."""
+    """Return the public part of a text in the form of a key; None for any other text."""
     parts = _parts(text)
     return None if parts is None else parts[0]
 
 
 def _parts(text: str) -> tuple[str, str] | None:
-    """The public and the secret part."""
+    """Return the public and the secret part; None if the text does not have the form of a key."""
     text = text.strip()
     parts = text.split("_", 2)
     if len(parts) != 3 or parts[0] != "hb" or not text.isascii() or not text.isprintable():
@@ -138,7 +138,7 @@ def _note_use(row: ApiKey) -> None:
     stale = now - USE_NOTED_EVERY
     if row.last_used_at is not None and row.last_used_at > stale:
         return
-    # Of many requests at once one writes.
+    # Only one of many concurrent requests writes.
     due = Q(last_used_at__isnull=True) | Q(last_used_at__lte=stale)
     if ApiKey.objects.filter(due, pk=row.pk).update(last_used_at=now):
         row.last_used_at = now

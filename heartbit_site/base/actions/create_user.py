@@ -38,7 +38,7 @@ def create_user(
     Args:
         name: The user name that the person logs in with.
         password: The first password.
-        by: Who creates it, for the audit.
+        by: Author, for the audit.
         email: Address for mails; empty for none.
         superuser: Give every right in every workspace; takes no membership.
         workspace: Workspace that the person becomes a member of; None for none.

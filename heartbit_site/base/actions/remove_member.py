@@ -1,4 +1,4 @@
-"""Take somebody out of a workspace."""
+"""Remove a member from a workspace."""
 
 from __future__ import annotations
 
@@ -20,22 +20,23 @@ if TYPE_CHECKING:
 
 
 class MemberNotFoundError(NotFoundError):
-    """They do not belong to the workspace."""
+    """The user does not belong to the workspace."""
 
 
 def remove_member(workspace: Workspace, user: User, *, by: Actor) -> None:
-    """End a membership, and the API keys that the person made there.
+    """End a membership, and the API keys that the person created in the workspace.
 
-    What they did stays, with their name. Their sockets and streams end within seconds.
+    Rows that the person created stay, with their name. Their sockets and streams end within
+    seconds.
 
     Args:
-        workspace: Where.
-        user: Whom.
-        by: Who says so, for the audit.
+        workspace: The workspace.
+        user: The member.
+        by: Author, for the audit.
 
     Raises:
-        MemberNotFoundError: They are no member.
-        LastAdminError: They are the only admin.
+        MemberNotFoundError: The user is not a member.
+        LastAdminError: The user is the only admin.
     """
     with transaction.atomic():
         present = locked_members(workspace).get(user.pk)

@@ -1,4 +1,4 @@
-"""End an API key."""
+"""Revoke API keys."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def revoke_api_keys(ids: Iterable[int], *, by: Actor = SYSTEM) -> int:
     """Refuse these keys from the next request on; return how many were not revoked before.
 
     Args:
-        ids: Of the keys.
-        by: Who does it, for the audit.
+        ids: Ids of the keys.
+        by: Author, for the audit.
     """
     with transaction.atomic():
         alive = ApiKey.objects.filter(pk__in=list(ids), revoked_at__isnull=True)

@@ -22,10 +22,10 @@ BATCH = 200
 
 @dataclass(slots=True)
 class Rotation:
-    """What a rotation did.
+    """Result of a rotation.
 
     Attributes:
-        changed: Secrets that have the newest key now and had another before.
+        changed: Number of secrets that were re-encrypted.
         failures: One sentence for each secret that could not be read; these rows are unchanged.
     """
 
@@ -34,14 +34,14 @@ class Rotation:
 
 
 def rotate_secrets(*, batch: int = BATCH, by: Actor = SYSTEM) -> Rotation:
-    """Move every secret to the newest key; what has it already is not read again.
+    """Re-encrypt every secret that is not encrypted with the newest key.
 
-    Each batch is a transaction of its own, so a rotation that was stopped goes on where it was;
-    each that changed something has an entry in the installation's audit.
+    Each batch is a transaction of its own, so an interrupted rotation continues where it was; each
+    batch with a change has an entry in the installation's audit.
 
     Args:
         batch: Rows in one transaction.
-        by: Who does it, for the audit.
+        by: Author, for the audit.
 
     Raises:
         ConfigurationError: The installation's keys cannot be used.
@@ -55,7 +55,7 @@ def rotate_secrets(*, batch: int = BATCH, by: Actor = SYSTEM) -> Rotation:
 
 
 def secret_columns() -> Iterator[tuple[type[Model], str]]:
-    """Every column of every installed app that holds secrets."""
+    """Yield every column of every installed app that holds secrets."""
     for model in apps.get_models():
         for column in model._meta.local_concrete_fields:
             if isinstance(column, SecretTextField):
@@ -66,7 +66,7 @@ def secret_columns() -> Iterator[tuple[type[Model], str]]:
 def _rotate_batch(
     model: type[Model], column: str, after: Any, batch: int, rotation: Rotation, *, by: Actor
 ) -> Any:
-    """Rotate the rows that follow ``after``; the last one's id, or None when there are no more."""
+    """Rotate the rows that follow ``after``; return the last one's id, or None at the end."""
     newest = secrets.newest_prefix()
     rows = model._default_manager.select_for_update(of=("self",)).order_by("pk")
     rows = rows.exclude(**{column: ""}).exclude(**{f"{column}__startswith": newest})
@@ -80,7 +80,7 @@ def _rotate_batch(
         except secrets.SecretError as error:
             rotation.failures.append(str(error))
             continue
-        # Only this column, and past save(): nothing else of the row has changed.
+        # Only this column, without save(): nothing else of the row has changed.
         sealed = secrets.seal(row, column, text)
         model._default_manager.filter(pk=row.pk).update(**{column: sealed})
         rotation.changed += 1

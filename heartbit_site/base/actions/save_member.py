@@ -1,4 +1,4 @@
-"""Add a member to a workspace, or change what they may do there."""
+"""Add a member to a workspace, or change a member's role."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ class LastAdminError(ConflictError):
 
 
 def save_member(workspace: Workspace, user: User, role: str, *, by: Actor) -> Membership:
-    """Let somebody do in a workspace what a role says; sockets and streams notice in seconds.
+    """Give a user a role in a workspace; open sockets and streams follow within seconds.
 
     Args:
-        workspace: Where.
-        user: Whom; their account has to be active.
+        workspace: The workspace.
+        user: A user whose account is active.
         role: One of ``Role``.
-        by: Who says so, for the audit.
+        by: Author, for the audit.
 
     Raises:
         ConfigurationError: There is no such role, or the account is closed.
-        LastAdminError: They are the only admin, and would be none any more.
+        LastAdminError: The user is the only admin and would lose that role.
     """
     if role not in Role.values:
         raise ConfigurationError(f"There is no role {role[:40]!r}: use {', '.join(Role.values)}.")
@@ -55,22 +55,22 @@ def save_member(workspace: Workspace, user: User, role: str, *, by: Actor) -> Me
 
 
 def locked_members(workspace: Workspace) -> dict[int, Membership]:
-    """The workspace's members by their user's id; nobody else changes them meanwhile."""
+    """Return the workspace's members by user id, locked against other changes of members."""
     Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
     return {row.user_id: row for row in Membership.objects.filter(workspace=workspace)}
 
 
 def keep_an_admin(workspace: Workspace, member: Membership) -> None:
-    """Refuse to lose the last admin: nobody would be left who can let others in.
+    """Refuse to lose the last admin: no one could add members afterwards.
 
     Raises:
-        LastAdminError: It is them.
+        LastAdminError: The member is the only admin.
     """
     if member.role != Role.ADMIN or not member.user.is_active:
         return
     admins = Membership.objects.filter(workspace=workspace, role=Role.ADMIN, user__is_active=True)
     if not admins.exclude(pk=member.pk).exists():
         raise LastAdminError(
-            f"{member.user.get_username()} is the only admin of {workspace.slug}: make somebody "
-            "else one first."
+            f"{member.user.get_username()} is the only admin of {workspace.slug}: make another "
+            "member an admin first."
         )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 HINT_LENGTH = 4
-HINTED_FROM = 16  # of a shorter key four characters would tell too much
+HINTED_FROM = 16  # four characters would reveal too much of a shorter key
 _SAID = (
     *("provider", "label", "base_url", "enabled"),
     *("requests_per_minute", "tokens_per_minute"),
@@ -29,8 +29,8 @@ def save_provider_account(
 
     Args:
         account: New or changed, already validated.
-        key: The key to keep from now on; empty for none. None keeps the present one.
-        by: Who does it, for the audit, which is told that the key is another one and no more of it.
+        key: The new key; empty for none. None keeps the present one.
+        by: Author, for the audit, which records that the key changed and never the key.
 
     Raises:
         ConfigurationError: The key has characters that no key has; or the account now leads
@@ -66,7 +66,7 @@ def save_provider_account(
 
 
 def check_key(key: str) -> str:
-    """The key without the blanks around it.
+    """Return the key without the blanks around it.
 
     Raises:
         ConfigurationError: It cannot stand in a header. The key is not repeated.
@@ -78,7 +78,7 @@ def check_key(key: str) -> str:
 
 
 def _changes(before: ProviderAccount | None, account: ProviderAccount) -> dict[str, Any]:
-    """From what to what; a new one began as an empty one."""
+    """Return the changed values, before and after; a new account began as an empty one."""
     old = before if before is not None else ProviderAccount()
     return {
         name: audit.changed(getattr(old, name), getattr(account, name))
@@ -88,7 +88,7 @@ def _changes(before: ProviderAccount | None, account: ProviderAccount) -> dict[s
 
 
 def _moved(before: ProviderAccount, account: ProviderAccount) -> list[str]:
-    """Which of the columns changed that decide who is sent the key."""
+    """Return the changed columns that decide where the key is sent."""
     names: Iterable[tuple[str, str]] = (
         ("workspace_id", "workspace"),
         ("provider", "provider"),

@@ -27,12 +27,12 @@ class PasswordError(ConfigurationError):
 
 @transaction.atomic
 def set_password(name: str, password: str, *, by: Actor) -> User:
-    """Replace a person's password: all their sessions end, and a lockout of the name does too.
+    """Replace a person's password; their sessions end, and so does a lockout of the name.
 
     Args:
         name: The user name.
         password: The new password.
-        by: Who sets it, for the audit.
+        by: Author, for the audit.
 
     Raises:
         UserNotFoundError: There is no such account.
@@ -60,7 +60,7 @@ def find_user(name: str, *, lock: bool = False) -> User:
         UserNotFoundError: There is none.
     """
     users = User.objects.select_for_update() if lock else User.objects.all()
-    # PostgreSQL takes no NUL, and no name has one.
+    # PostgreSQL refuses NUL, and no name has one.
     user = users.filter(username=name).first() if "\x00" not in name else None
     if user is None:
         raise UserNotFoundError(

@@ -1,4 +1,4 @@
-"""The admin of the base app: workspaces, people, API keys and beat's tables, all in one theme."""
+"""The admin of the base app: workspaces, people, API keys and Beat's tables, all in one theme."""
 
 from __future__ import annotations
 

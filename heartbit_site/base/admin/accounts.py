@@ -1,4 +1,4 @@
-"""Users, groups and failed logins, in the theme. They are the installation's: superusers' alone."""
+"""Users, groups and failed logins, in the theme. Only superusers see them."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ for model in (User, Group, AccessAttempt, AccessLog, AccessFailureLog):
 
 @admin.register(User)
 class ThemedUserAdmin(UserAdmin[User], ModelAdmin[User]):
-    """People who may use the admin."""
+    """Accounts of people."""
 
-    workspace_path = None  # superusers' alone
+    workspace_path = None  # for superusers only
     form = UserChangeForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
@@ -32,14 +32,14 @@ class ThemedUserAdmin(UserAdmin[User], ModelAdmin[User]):
 
 @admin.register(Group)
 class ThemedGroupAdmin(GroupAdmin, ModelAdmin[Group]):
-    """Named sets of permissions; of Heartbit's own rights, roles decide."""
+    """Named sets of Django's permissions; Heartbit's own rights follow from roles instead."""
 
-    workspace_path = None  # superusers' alone
+    workspace_path = None  # for superusers only
 
 
 @admin.register(AccessAttempt)
 class AttemptAdmin(ModelAdmin[AccessAttempt]):
-    """Who failed to log in, and how often; deleting a row ends the pause of that name."""
+    """Failed logins with their number; deleting a row ends the lockout of its name."""
 
     workspace_path = None
     list_display = ("username", "ip_address", "failures_since_start", "attempt_time", "path_info")
@@ -52,5 +52,5 @@ class AttemptAdmin(ModelAdmin[AccessAttempt]):
     readonly_fields = fields
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Never: django-axes counts."""
+        """Refuse: django-axes writes these rows."""
         return False

@@ -1,4 +1,4 @@
-"""API keys in the admin: make one, see it once, revoke it."""
+"""API keys in the admin: create a key, see it once, revoke it."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ REVOKE = dialog(
 
 
 class ApiKeyForm(forms.ModelForm[ApiKey]):
-    """What a new key opens, and how long."""
+    """Scopes and expiry of a new key."""
 
     scopes = forms.MultipleChoiceField(
         choices=[(name, f"{name}: {meaning}") for name, meaning in SCOPES.items()],
         widget=UnfoldAdminCheckboxSelectMultipleWidget,
         error_messages={"required": "Choose at least one."},
-        help_text="What the key may do.",
+        help_text="Rights of the key.",
     )
 
     class Meta:
@@ -53,7 +53,7 @@ class ApiKeyForm(forms.ModelForm[ApiKey]):
         fields = ("workspace", "name", "scopes", "expires_at")
 
     def clean_expires_at(self) -> datetime | None:
-        """A key that has expired already is a mistake."""
+        """Refuse a time in the past."""
         expires_at: datetime | None = self.cleaned_data["expires_at"]
         if expires_at is not None and expires_at <= timezone.now():
             raise forms.ValidationError("This time is over; choose a later one.")
@@ -62,7 +62,7 @@ class ApiKeyForm(forms.ModelForm[ApiKey]):
 
 @admin.register(ApiKey)
 class ApiKeyAdmin(ModelAdmin[ApiKey]):
-    """Keys of programs. A key is made and revoked, never changed or deleted."""
+    """Keys of programs. A key is created and revoked, never changed or deleted."""
 
     workspace_path = "workspace"
     audit_name = "api_key"
@@ -89,32 +89,32 @@ class ApiKeyAdmin(ModelAdmin[ApiKey]):
     )
 
     def get_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> tuple[str, ...]:
-        """A key that exists is only to look at."""
+        """Return the fields of a new key's form, or of an existing key's read-only page."""
         return self.page_fields if obj else ("workspace", "name", "scopes", "expires_at")
 
     def get_readonly_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> Any:
-        """See ``get_fields``."""
+        """Make every field of an existing key read-only."""
         return self.page_fields if obj else ()
 
     def has_change_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
-        """What a program was given stays as it is."""
+        """Refuse: keys are revoked and replaced instead."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
-        """Revoked keys stay, to tell who once had access."""
+        """Refuse: revoked keys stay as a record of former access."""
         return False
 
     def has_revoke_permission(self, request: HttpRequest, object_id: object = None) -> bool:
-        """Who may change keys, if they could be changed, may revoke them."""
+        """Return True if the user's role may revoke keys."""
         return self.may(request, "revoke", object_id)
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """A key may start runs, and ends by itself, unless somebody wants something else."""
+        """Suggest the usual scopes and expiry."""
         usual = {"expires_at": usual_expiry(), "scopes": list(USUAL_SCOPES)}
         return {**usual, **super().get_changeform_initial_data(request)}
 
     def get_form(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        """The operators' scope is offered to them alone."""
+        """Offer the operators' scope to superusers alone."""
         form: Any = super().get_form(request, *args, **kwargs)
         field = form.base_fields.get("scopes")
         if field is not None and not permissions_for(request).everywhere:
@@ -125,7 +125,7 @@ class ApiKeyAdmin(ModelAdmin[ApiKey]):
 
     @admin.display(description="key")
     def what(self, key: ApiKey) -> SafeString:
-        """Name and public part."""
+        """Return name and public part."""
         return format_html(
             '<span class="hb-two"><b>{}</b><span class="hb-clip">{}</span></span>',
             key.name,
@@ -134,24 +134,24 @@ class ApiKeyAdmin(ModelAdmin[ApiKey]):
 
     @admin.display(description="key")
     def shown(self, key: ApiKey) -> str:
-        """Its public part."""
+        """Return the public part."""
         return f"hb_{key.prefix}_..."
 
     @admin.display(description="scopes")
     def allowed(self, key: ApiKey) -> str:
-        """What it may do."""
+        """Return the scopes."""
         return ", ".join(key.scopes)
 
     @admin.display(description="last used")
     def used(self, key: ApiKey) -> str:
-        """To the minute."""
+        """Return the time of the last use, to the minute."""
         if key.last_used_at is None:
             return "never"
         return timezone.localtime(key.last_used_at).strftime("%d %b %Y, %H:%M")
 
     @admin.display(description="state")
     def state(self, key: ApiKey) -> SafeString:
-        """Whether it opens anything."""
+        """Return the state as a pill."""
         if key.revoked_at is not None:
             return pill("Revoked", tone="danger")
         return pill("Expired", tone="warning") if key.expired else pill("Valid", tone="success")
@@ -163,7 +163,7 @@ class ApiKeyAdmin(ModelAdmin[ApiKey]):
         form: Any,
         change: bool,  # noqa: FBT001  Django's signature
     ) -> None:
-        """Make the key and show it, this once."""
+        """Create the key and show it, this once."""
         row, text = create_api_key(
             obj.workspace,
             obj.name,
@@ -179,14 +179,14 @@ class ApiKeyAdmin(ModelAdmin[ApiKey]):
         )
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
-        """A key is revoked once."""
+        """Hide the actions of a revoked key."""
         offered: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
         key = self.get_object(request, object_id)
         return offered if key is not None and key.revoked_at is None else []
 
     @REVOKE
     def revoke(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
-        """End the key, and show the same page again."""
+        """Revoke the key, and reload the page."""
         key = self.get_object(request, object_id)
         if key is not None and revoke_api_keys([key.pk], by=actor_of(request)):
             messages.success(request, f"{key} is revoked.")

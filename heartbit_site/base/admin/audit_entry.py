@@ -1,4 +1,4 @@
-"""The audit in the admin: to be read, and to be checked."""
+"""The audit in the admin: entries to read, chains to verify."""
 
 from __future__ import annotations
 
@@ -37,56 +37,56 @@ SPANS = {
 
 
 class TimeFilter(SimpleListFilter):
-    """When; spans until now."""
+    """A filter by time spans that end now."""
 
     title = "time"
     parameter_name = "since"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """The spans."""
+        """Return the spans."""
         return [(key, title) for key, (title, _) in SPANS.items()]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """The entries of the span."""
+        """Return the entries of the span."""
         chosen = SPANS.get(self.value() or "")
         return queryset if chosen is None else queryset.filter(at__gte=timezone.now() - chosen[1])
 
 
 class KindFilter(SimpleListFilter):
-    """What it was done to: the first word of the action."""
+    """A filter by the kind of the target: the first word of the action."""
 
     title = "about"
     parameter_name = "about"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """The kinds that there are."""
+        """Return the kinds of the visible entries."""
         actions = model_admin.get_queryset(request).order_by().values_list("action", flat=True)
         kinds = {name.partition(".")[0] for name in actions.distinct()}
         return [(kind, kind) for kind in sorted(kinds)]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """The entries of the kind."""
+        """Return the entries of the kind."""
         return queryset.filter(action__startswith=f"{self.value()}.") if self.value() else queryset
 
 
 class ViaFilter(SimpleListFilter):
-    """Where it was done."""
+    """A filter by surface."""
 
     title = "via"
     parameter_name = "via"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """The surfaces."""
+        """Return the surfaces."""
         return [(via, via) for via in VIAS]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """The entries of the surface."""
+        """Return the entries of the surface."""
         return queryset.filter(via=self.value()) if self.value() else queryset
 
 
 @admin.register(AuditEntry)
 class AuditAdmin(ReadOnlyAdmin[AuditEntry]):
-    """Who changed and decided what. The database refuses to change or delete an entry."""
+    """Entries of the audit. The database refuses to change or delete an entry."""
 
     workspace_path = "workspace"
     needs: ClassVar[dict[str, str]] = {"view": "audit:read"}
@@ -112,12 +112,12 @@ class AuditAdmin(ReadOnlyAdmin[AuditEntry]):
 
     @admin.display(description="when")
     def when(self, entry: AuditEntry) -> str:
-        """To the second."""
+        """Return the time, to the second."""
         return timezone.localtime(entry.at).strftime("%d %b %Y, %H:%M:%S")
 
     @admin.display(description="workspace")
     def place(self, entry: AuditEntry) -> str:
-        """Where; an entry outlives its workspace."""
+        """Return the workspace; an entry outlives its workspace."""
         if entry.workspace_id is None:
             return "the installation"
         try:
@@ -127,7 +127,7 @@ class AuditAdmin(ReadOnlyAdmin[AuditEntry]):
 
     @admin.display(description="target")
     def about(self, entry: AuditEntry) -> SafeString | str:
-        """What it was done to, as a link to its page where it has one."""
+        """Return the target, as a link to its page if it has one."""
         name, _, key = entry.target.partition(":")
         for model in self.admin_site._registry:
             if model._meta.model_name == name and key:
@@ -141,16 +141,16 @@ class AuditAdmin(ReadOnlyAdmin[AuditEntry]):
 
     @admin.display(description="details")
     def what(self, entry: AuditEntry) -> SafeString | str:
-        """What changed: from what, to what."""
+        """Return the changed values, before and after."""
         return json_block(entry.details) if entry.details else "-"
 
     def has_verify_permission(self, request: HttpRequest, object_id: object = None) -> bool:
-        """Whoever may read the audit; the answer names nothing but chains."""
+        """Return True if the user may read the audit; the result names nothing but chains."""
         return self.may(request, "view")
 
     @page_action(label="Verify", icon="verified", permissions=["verify"], variant="PRIMARY")
     def verify_chains(self, request: HttpRequest) -> HttpResponse:
-        """Check the chains that one may read, and say whether they hold."""
+        """Verify the chains that the user may read, and report breaks."""
         broken = list(self._broken(request))
         for found in broken:
             chain = f"workspace {found.workspace_id}" if found.workspace_id else "the installation"

@@ -1,7 +1,7 @@
-"""Every change in the admin leaves an entry in the audit, in the transaction of the change.
+"""Audit entries for every change in the admin, in the transaction of the change.
 
-Django tells its own log of every addition, change and deletion, in the same transaction; here the
-audit is told as well, with which fields changed from what to what. Secrets are never among them.
+Django logs every addition, change and deletion in the same transaction; these classes write an
+audit entry beside it, with the changed fields before and after. Secrets are never among them.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ _UNSAID = "not shown"
 
 
 def actor_of(request: HttpRequest) -> audit.Actor:
-    """Whoever is signed in, as the audit names them."""
+    """Return the signed-in user as an actor."""
     return audit.Actor(request.user.get_username(), "admin", request.user.pk)
 
 
 class AuditedAdmin(WorkspaceScopedAdmin):
-    """Mixed into the theme's admin class.
+    """An admin class whose changes are audited; a base of the theme's ``ModelAdmin``.
 
     Attributes:
-        audit_name: What the audit calls such a row; empty: the model's name.
+        audit_name: Name of such a row in the audit; empty for the model's name.
         unsaid: Fields whose values the audit never holds, beside those of password inputs.
         verbs_record: The actions whose verb writes its own entry: add, change, delete.
     """
@@ -51,9 +51,9 @@ class AuditedAdmin(WorkspaceScopedAdmin):
         """Write an entry about a row, in the caller's transaction.
 
         Args:
-            request: Of whoever did it.
-            verb: What was done: ``revoke`` becomes ``api_key.revoke``.
-            row: To what.
+            request: Request of the author.
+            verb: Verb of the action: ``revoke`` becomes ``api_key.revoke``.
+            row: The row.
             details: JSON; never a secret.
         """
         if verb in self.verbs_record:
@@ -72,7 +72,7 @@ class AuditedAdmin(WorkspaceScopedAdmin):
         )
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        """Rows that were chosen on the list, each as on its own page: the same verb, one entry."""
+        """Delete the chosen rows one by one, as on their own pages, with one entry each."""
         for row in queryset:
             self.delete_model(request, row)
 
@@ -83,7 +83,7 @@ class AuditedAdmin(WorkspaceScopedAdmin):
         formsets: Any,
         add: bool = False,  # noqa: FBT001, FBT002  Django's signature
     ) -> Any:
-        """Django's message; on the way it is noted what exactly changed."""
+        """Return Django's message, and keep the changed values for the audit."""
         details = self._changes(form)
         for formset in formsets or ():
             details |= self._inline_changes(formset)
@@ -91,25 +91,25 @@ class AuditedAdmin(WorkspaceScopedAdmin):
         return super().construct_change_message(request, form, formsets, add)
 
     def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> Any:
-        """Also in the audit."""
+        """Log and audit the new row."""
         self.note(request, "add", obj, getattr(request, "heartbit_changes", {}))
         return super().log_addition(request, obj, message)
 
     def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
-        """Also in the audit, if anything changed."""
+        """Log the change, and audit it if any value changed."""
         changes: dict[str, Any] = getattr(request, "heartbit_changes", {})
         if changes:
             self.note(request, "change", obj, changes)
         return super().log_change(request, obj, message)
 
     def log_deletions(self, request: HttpRequest, queryset: QuerySet[Any]) -> Any:
-        """Also in the audit."""
+        """Log and audit the deleted rows."""
         for row in queryset:
             self.note(request, "delete", row)
         return super().log_deletions(request, queryset)
 
     def _changes(self, form: Any) -> dict[str, Any]:
-        """The fields of a form that were changed: from what, to what."""
+        """Return the changed fields of a form, before and after."""
         said: dict[str, Any] = {}
         for name in form.changed_data:
             if name not in form.fields:
@@ -126,7 +126,7 @@ class AuditedAdmin(WorkspaceScopedAdmin):
 
     @staticmethod
     def _inline_changes(formset: Any) -> dict[str, Any]:
-        """The rows of an inline that came, changed or went, by what they are called."""
+        """Return the names of an inline's added, changed and removed rows."""
         changed = [
             {"row": str(row), "fields": list(fields)} for row, fields in formset.changed_objects
         ]
@@ -140,7 +140,7 @@ class AuditedAdmin(WorkspaceScopedAdmin):
 
 
 def _shown(value: Any, field: Any) -> Any:
-    """A value as the audit keeps it: short, and readable without the row."""
+    """Return a value for the audit: short, and readable without the row."""
     if value is None or isinstance(value, bool | int | float):
         chosen = getattr(field, "queryset", None)
         if value is None or isinstance(value, bool) or chosen is None:

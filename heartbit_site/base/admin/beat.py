@@ -23,7 +23,7 @@ for model in MODELS:
 
 
 class TaskSelect(UnfoldAdminSelectWidget, beat.TaskSelectWidget):  # type: ignore[misc]
-    """The list of registered tasks; its template is the theme's."""
+    """The list of registered tasks, with the theme's template."""
 
 
 class PeriodicTaskForm(beat.PeriodicTaskForm):  # type: ignore[misc]
@@ -37,19 +37,19 @@ class PeriodicTaskForm(beat.PeriodicTaskForm):  # type: ignore[misc]
 
 @admin.register(models.PeriodicTask)
 class PeriodicTaskAdmin(beat.PeriodicTaskAdmin, ModelAdmin[Any]):  # type: ignore[misc]
-    """What beat sends, and when."""
+    """Tasks that Beat sends, with their schedules."""
 
-    workspace_path = None  # superusers' alone, as all of beat's
+    workspace_path = None  # for superusers only, as all of Beat's tables
     form = PeriodicTaskForm
 
 
 class TasksInline(beat.PeriodicTaskInline, TabularInline[Any, Any]):  # type: ignore[misc]
-    """The tasks that follow a schedule."""
+    """The tasks of a schedule."""
 
 
 @admin.register(models.IntervalSchedule)
 class IntervalScheduleAdmin(beat.IntervalScheduleAdmin, ModelAdmin[Any]):  # type: ignore[misc]
-    """Every so often."""
+    """Schedules with a fixed interval."""
 
     workspace_path = None
     inlines = (TasksInline,)
@@ -57,7 +57,7 @@ class IntervalScheduleAdmin(beat.IntervalScheduleAdmin, ModelAdmin[Any]):  # typ
 
 @admin.register(models.CrontabSchedule)
 class CrontabScheduleAdmin(beat.CrontabScheduleAdmin, ModelAdmin[Any]):  # type: ignore[misc]
-    """At these minutes and hours."""
+    """Schedules with a cron expression."""
 
     workspace_path = None
     inlines = (TasksInline,)
@@ -65,7 +65,7 @@ class CrontabScheduleAdmin(beat.CrontabScheduleAdmin, ModelAdmin[Any]):  # type:
 
 @admin.register(models.SolarSchedule)
 class SolarScheduleAdmin(beat.SolarScheduleAdmin, ModelAdmin[Any]):  # type: ignore[misc]
-    """At sunrise and the like."""
+    """Schedules at sunrise, sunset and other solar events."""
 
     workspace_path = None
     inlines = (TasksInline,)
@@ -73,7 +73,7 @@ class SolarScheduleAdmin(beat.SolarScheduleAdmin, ModelAdmin[Any]):  # type: ign
 
 @admin.register(models.ClockedSchedule)
 class ClockedScheduleAdmin(beat.ClockedScheduleAdmin, ModelAdmin[Any]):  # type: ignore[misc]
-    """Once, at this time."""
+    """Schedules with a single time."""
 
     workspace_path = None
     inlines = (TasksInline,)

@@ -1,4 +1,4 @@
-"""Pages that fetch themselves again in the background, when their socket says that rows changed."""
+"""Pages that reload in the background when their socket announces changed rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Members in the admin: who belongs to a workspace, and with which role."""
+"""Members of workspaces and their roles, in the admin."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ class PersonField(forms.ModelChoiceField):  # type: ignore[type-arg]
         )
 
     def prepare_value(self, value: Any) -> Any:
-        """The name, also of an id."""
+        """Return the user name, of an id too."""
         if isinstance(value, int):
             return User.objects.filter(pk=value).values_list("username", flat=True).first()
         return super().prepare_value(value)
 
     def has_changed(self, initial: Any, data: Any) -> bool:
-        """Compared by name."""
+        """Compare by user name."""
         return str(self.prepare_value(initial) or "") != str(data or "")
 
 
@@ -76,7 +76,7 @@ class MemberForm(forms.ModelForm[Membership]):
         fields = ("workspace", "user", "role")
 
     def clean(self) -> dict[str, Any] | None:
-        """A workspace keeps an admin."""
+        """Refuse to lose the workspace's last admin."""
         cleaned = super().clean()
         role = self.cleaned_data.get("role")
         if self.instance.pk is not None and role and role != Role.ADMIN:
@@ -89,14 +89,14 @@ class MemberForm(forms.ModelForm[Membership]):
 
 
 class NewMemberForm(DialogForm):
-    """The same, in a dialog on the workspace's page."""
+    """A person and a role, in a dialog on the workspace's page."""
 
     person = PersonField()
     role = forms.ChoiceField(choices=Role.choices, widget=UnfoldAdminRadioSelectWidget())
 
 
 class MemberInline(ReadOnlyInline[Membership, Workspace]):
-    """The members of a workspace, on its page; each leads to where the role is changed."""
+    """The members of a workspace, on its page; each links to the page where the role is changed."""
 
     model = Membership
     fields = ("person", "may_do", "created_at")
@@ -106,24 +106,24 @@ class MemberInline(ReadOnlyInline[Membership, Workspace]):
     verbose_name_plural = "members"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Membership]:
-        """By name."""
+        """Return the members by name."""
         return super().get_queryset(request).select_related("user").order_by("user__username")
 
     @admin.display(description="person")
     def person(self, member: Membership) -> SafeString:
-        """Their user name, as a link to where the role is changed."""
+        """Return the user name, as a link to the member's page."""
         url = reverse("admin:base_membership_change", args=[member.pk])
         return format_html('<a class="hb-link" href="{}">{}</a>', url, member.user.get_username())
 
     @admin.display(description="role")
     def may_do(self, member: Membership) -> SafeString:
-        """In colour."""
+        """Return the role as a pill."""
         return role_pill(member)
 
 
 @admin.register(Membership)
 class MemberAdmin(ModelAdmin[Membership]):
-    """Who may do what where. Superusers belong to every workspace without being listed."""
+    """Members of workspaces. Superusers belong to every workspace without being listed."""
 
     workspace_path = "workspace"
     needs: ClassVar[dict[str, str]] = {
@@ -147,17 +147,17 @@ class MemberAdmin(ModelAdmin[Membership]):
     def get_readonly_fields(
         self, request: HttpRequest, obj: Membership | None = None
     ) -> tuple[str, ...]:
-        """Another person, or another workspace, is another membership."""
+        """Fix person and workspace: another person or workspace is another membership."""
         return ("workspace", "user") if obj else ()
 
     @admin.display(description="person", ordering="user__username")
     def person(self, member: Membership) -> str:
-        """Their user name."""
+        """Return the user name."""
         return member.user.get_username()
 
     @admin.display(description="role", ordering="role")
     def may_do(self, member: Membership) -> SafeString:
-        """In colour; what each may do is said beside the choice."""
+        """Return the role as a pill."""
         return role_pill(member)
 
     def save_model(
@@ -167,17 +167,17 @@ class MemberAdmin(ModelAdmin[Membership]):
         form: Any,
         change: bool,  # noqa: FBT001  Django's signature
     ) -> None:
-        """See ``save_member``."""
+        """Save with ``save_member``."""
         obj.pk = save_member(obj.workspace, obj.user, obj.role, by=actor_of(request)).pk
 
     def delete_model(self, request: HttpRequest, obj: Membership) -> None:
-        """See ``remove_member``."""
+        """Remove with ``remove_member``."""
         remove_member(obj.workspace, obj.user, by=actor_of(request))
 
     def delete_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """Ask and remove; the last admin stays, and it is said why."""
+        """Confirm and remove; for the last admin, show the reason of the refusal."""
         try:
             return super().delete_view(request, object_id, extra_context)
         except LastAdminError as refused:
@@ -186,5 +186,5 @@ class MemberAdmin(ModelAdmin[Membership]):
 
 
 def role_pill(member: Membership) -> SafeString:
-    """A member's role."""
+    """Return a member's role as a pill."""
     return pill(str(Role(member.role).label).partition(":")[0], tone=TONES[member.role])

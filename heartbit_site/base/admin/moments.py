@@ -1,4 +1,4 @@
-"""Points in time that forms are given."""
+"""Points in time in forms."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def checked(moment: datetime | None) -> datetime | None:
-    """Return what a form was given, in UTC; None: nothing.
+    """Return a form's time in UTC; None if the field is empty.
 
     Raises:
-        ValidationError: It is too far away.
+        ValidationError: It is too far in the past or future.
     """
     try:
         return to_utc(moment) if moment is not None else None

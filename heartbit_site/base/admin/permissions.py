@@ -1,7 +1,7 @@
-"""How far somebody in the admin reaches: the workspaces they belong to, and their role in each.
+"""Rights of the admin's users: their workspaces, and their role in each.
 
-A superuser reaches everything. Anybody else needs a membership; Django's own permissions open
-nothing here.
+A superuser has every right. Other users need a membership; Django's own permissions open nothing
+here.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 
 M = TypeVar("M", bound=Model)
 
-#: What only superusers may: workers, users, and all that belongs to no workspace.
+#: The right of superusers alone: workers, users, and all rows without a workspace.
 INSTALLATION = "installation"
 
 
 @dataclass(frozen=True, slots=True)
 class AdminPermissions:
-    """What a signed-in person may do where.
+    """Rights of a signed-in user, by workspace.
 
     Attributes:
-        user: Django's.
-        everywhere: A superuser.
-        scopes: By workspace id, what their role there allows.
+        user: Django's user.
+        everywhere: True for a superuser.
+        scopes: Scopes of the user's role, by workspace id.
     """
 
     user: Any
@@ -41,7 +41,7 @@ class AdminPermissions:
     scopes: Mapping[int, frozenset[str]]
 
     def allows(self, scope: str, workspace_id: int | None = None) -> bool:
-        """Whether they may do what ``scope`` names in that workspace; None: in some workspace."""
+        """Return True if the user has a scope in that workspace; None for any workspace."""
         if self.everywhere:
             return True
         if workspace_id is not None:
@@ -49,16 +49,16 @@ class AdminPermissions:
         return any(scope in scopes for scopes in self.scopes.values())
 
     def allows_wherever(self, seen: str, scope: str) -> bool:
-        """Whether they have ``scope`` in every workspace where they have ``seen``."""
+        """Return True if the user has ``scope`` in every workspace where they have ``seen``."""
         held = [scopes for scopes in self.scopes.values() if seen in scopes]
         return self.everywhere or all(scope in scopes for scopes in held)
 
     def rows(self, rows: QuerySet[M], path: str | None, scope: str) -> QuerySet[M]:
-        """The rows of the workspaces where they have a scope.
+        """Return the rows of the workspaces where the user has a scope.
 
         Args:
-            rows: Any.
-            path: The field that leads to the workspace; None: the rows are the installation's.
+            rows: Rows of any model.
+            path: The field that leads to the workspace; None for rows of the installation.
             scope: A name of ``SCOPES``, or ``INSTALLATION``.
         """
         if self.everywhere:
@@ -71,7 +71,7 @@ class AdminPermissions:
 
 
 def permissions_for(request: HttpRequest) -> AdminPermissions:
-    """Read it; once a request, however many pages and rows ask."""
+    """Return the rights of the request's user, read once per request."""
     known: AdminPermissions | None = getattr(request, "heartbit_reach", None)
     if known is None or known.user is not request.user:
         known = _read(request.user)

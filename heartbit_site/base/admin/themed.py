@@ -1,4 +1,4 @@
-"""The admin's theme with types: every admin class of every app is built on these.
+"""The admin's theme with types: the base classes of every admin class of every app.
 
 django-unfold has no annotations. To a type checker its classes are Django's own, which they extend.
 
@@ -6,7 +6,7 @@ Usage::
 
     @admin.register(Thing)
     class ThingAdmin(ReadOnlyAdmin[Thing]):
-        workspace_path = "workspace"  # see ``scoped``
+        workspace_path = "workspace"  # see ``workspace_scoped``
         needs = {"view": "runs:read"}
         list_display = ("name", "state")
 
@@ -83,8 +83,8 @@ class ModelAdmin(AuditedAdmin, PlainModelAdmin[M]):
     """A page of the theme, bounded by roles, whose changes are audited.
 
     Attributes:
-        live: The kinds of change that the rows of the list follow, e.g. ``runs fleet``
-            (``agents.live.changes``); empty: the list stands still until it is loaded again.
+        live: Kinds of change that reload the rows of the list, e.g. ``runs fleet``
+            (``agents.live.changes``); empty for none.
     """
 
     live: ClassVar[str] = ""
@@ -99,7 +99,7 @@ class ModelAdmin(AuditedAdmin, PlainModelAdmin[M]):
         try:
             with transaction.atomic():
                 found = super().get_changelist_instance(request)
-                len(found.result_list)  # asks the database now
+                len(found.result_list)  # runs the query now
                 return found
         except DataError as error:
             raise IncorrectLookupParameters(error) from None
@@ -117,27 +117,27 @@ class _NeverWritten:
     """Rows that people read and only the runtime writes."""
 
     def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Never."""
+        """Refuse."""
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Never."""
+        """Refuse."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Never."""
+        """Refuse."""
         return False
 
 
 class ReadOnlyAdmin(_NeverWritten, ModelAdmin[M]):
-    """A list and a page to look at; a POST to either is refused."""
+    """A read-only list and page; a POST to either is refused."""
 
     actions = ()
-    actions_detail_hide_default = True  # the theme's "History": nobody changes these rows here
+    actions_detail_hide_default = True  # the theme's "History": these rows never change here
 
 
 class ReadOnlyInline(_NeverWritten, TabularInline[M, P]):
-    """Related rows to look at."""
+    """Related rows, read-only."""
 
     extra = 0
     max_num = 0
@@ -145,28 +145,28 @@ class ReadOnlyInline(_NeverWritten, TabularInline[M, P]):
 
 
 def pill(text: str, *, tone: Tone = "") -> SafeString:
-    """A small coloured label."""
+    """Return a small coloured label."""
     return render_to_string("unfold/helpers/label.html", {"text": text, "variant": tone})
 
 
 def pretty_json(value: object) -> str:
-    """JSON for people to read."""
+    """Return indented JSON."""
     return json.dumps(value, indent=2, ensure_ascii=False)
 
 
 def json_block(value: object) -> SafeString:
-    """The same, as the value of a read-only field."""
+    """Return indented JSON as the value of a read-only field."""
     return format_html('<pre class="hb-text hb-code" tabindex="0">{}</pre>', pretty_json(value))
 
 
 def text_widget(*, rows: int, placeholder: str = "") -> forms.Textarea:
-    """A themed field for longer text."""
+    """Return a themed input for several lines."""
     widget: forms.Textarea = UnfoldAdminTextareaWidget({"rows": rows, "placeholder": placeholder})
     return widget
 
 
 def line_widget(*, placeholder: str = "") -> forms.TextInput:
-    """A themed field for one line."""
+    """Return a themed input for one line."""
     widget: forms.TextInput = UnfoldAdminTextInputWidget({"placeholder": placeholder})
     return widget
 
@@ -181,7 +181,7 @@ def dialog(
     permissions: Sequence[str],
     variant: Literal["DEFAULT", "PRIMARY", "DANGER"] = "PRIMARY",
 ) -> Callable[[F], F]:
-    """Mark a method ``(request, form, object_id)`` as an action that first asks in a dialog."""
+    """Mark a method ``(request, form, object_id)`` as an action behind a dialog with a form."""
     decorator: Callable[[F], F] = unfold_action(
         description=label,
         icon=icon,
@@ -204,10 +204,10 @@ def page_action(
     permissions: Sequence[str],
     variant: Literal["DEFAULT", "PRIMARY"] = "DEFAULT",
 ) -> Callable[[F], F]:
-    """Mark a method ``(request[, object_id])`` as a button above a page, which asks nothing.
+    """Mark a method ``(request[, object_id])`` as a button above a page, without a dialog.
 
-    The button is a link, and a foreign page can link there too: the method leads somewhere or shows
-    something. What changes anything is a ``dialog``, whose form is posted with a token.
+    The button is a link, and a foreign page can link there too: the method may redirect or show
+    something, and change nothing. For a change use ``dialog``, whose form is posted with a token.
     """
     decorator: Callable[[F], F] = unfold_action(
         description=label, icon=icon, permissions=permissions, variant=ActionVariant[variant]
@@ -216,7 +216,7 @@ def page_action(
 
 
 def ask_again(request: HttpRequest, form: DialogForm, *, submit: str) -> HttpResponse:
-    """The same dialog once more, with what is wrong; only its form is replaced on the page."""
+    """Return the dialog with its form's errors; only the form is replaced on the page."""
     context = {"dialog": {}, "form": form, "form_submit_text": submit}
     return render(request, "unfold/helpers/dialog.html", context)
 

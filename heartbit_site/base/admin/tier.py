@@ -1,4 +1,4 @@
-"""Tiers in the admin: what workspaces of one kind may use."""
+"""Tiers in the admin."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 @admin.register(Tier)
 class TierAdmin(ModelAdmin[Tier]):
-    """The installation's: superusers alone see and change them, and give one to a workspace.
+    """Tiers, which only superusers see, change and assign.
 
-    A change holds at once for all workspaces of the tier. One that workspaces have is not deleted.
+    A change holds at once for all workspaces of the tier. A tier in use cannot be deleted.
     """
 
     list_display = ("name", "a_day", "a_month", "money", "at_once", "kept", "workspaces")
@@ -33,44 +33,44 @@ class TierAdmin(ModelAdmin[Tier]):
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Tier]:
-        """With how many workspaces have each."""
+        """Annotate the number of workspaces of each tier."""
         tiers: QuerySet[Tier] = super().get_queryset(request).annotate(used=Count("workspaces"))
         return tiers
 
     def has_delete_permission(self, request: HttpRequest, obj: Tier | None = None) -> bool:
-        """Of a tier, while no workspace has it; of several at once, never."""
+        """Return True for a single tier that no workspace has."""
         if obj is None or obj.workspaces.exists():
             return False
         return super().has_delete_permission(request, obj)
 
     @admin.display(description="runs a day")
     def a_day(self, tier: Tier) -> str:
-        """The limit."""
+        """Return the limit of runs per day."""
         return _limit(tier.runs_per_day)
 
     @admin.display(description="tokens a month")
     def a_month(self, tier: Tier) -> str:
-        """The limit."""
+        """Return the limit of tokens per month."""
         return _limit(tier.tokens_per_month)
 
     @admin.display(description="US dollars a month")
     def money(self, tier: Tier) -> str:
-        """The limit."""
+        """Return the limit of US dollars per month."""
         return _limit(tier.usd_per_month, "${:,.2f}")
 
     @admin.display(description="runs at once")
     def at_once(self, tier: Tier) -> str:
-        """The limit."""
+        """Return the limit of runs at the same time."""
         return _limit(tier.runs_at_once)
 
     @admin.display(description="days kept")
     def kept(self, tier: Tier) -> str:
-        """The limit."""
+        """Return the days until finished runs are deleted."""
         return _limit(tier.retention_days)
 
     @admin.display(description="workspaces")
     def workspaces(self, tier: Tier) -> int:
-        """How many have it."""
+        """Return the number of workspaces of the tier."""
         return int(getattr(tier, "used", 0))
 
 

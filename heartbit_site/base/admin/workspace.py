@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 @admin.register(Workspace)
 class WorkspaceAdmin(ModelAdmin[Workspace]):
-    """Create and rename workspaces, and say how long their runs are kept.
+    """Workspaces: name, default model, tier, retention, members.
 
-    The short name is fixed: commands and URLs hold it. Superusers also give it a tier.
+    The short name is fixed, because commands and URLs hold it. Only superusers change the tier.
     """
 
     workspace_path = "pk"
@@ -37,7 +37,7 @@ class WorkspaceAdmin(ModelAdmin[Workspace]):
     actions_detail = ("add_member",)
 
     def has_invite_permission(self, request: HttpRequest, object_id: object = None) -> bool:
-        """Who manages the workspace."""
+        """Return True if the user manages the workspace."""
         return self.may(request, "change", object_id)
 
     @dialog(
@@ -49,7 +49,7 @@ class WorkspaceAdmin(ModelAdmin[Workspace]):
         permissions=["invite"],
     )
     def add_member(self, request: HttpRequest, form: NewMemberForm, object_id: str) -> HttpResponse:
-        """Let them in, and show the page again."""
+        """Add a member, and reload the page."""
         workspace = self.get_object(request, object_id)
         if workspace is not None:
             person, role = form.cleaned_data["person"], form.cleaned_data["role"]
@@ -64,12 +64,12 @@ class WorkspaceAdmin(ModelAdmin[Workspace]):
     def get_readonly_fields(
         self, request: HttpRequest, obj: Workspace | None = None
     ) -> tuple[str, ...]:
-        """The short name can be chosen once; the tier is not for the workspace's own admins."""
+        """Fix the short name of an existing workspace, and the tier for all but superusers."""
         fixed = ("slug",) if obj else ()
         return fixed if request.user.is_superuser else (*fixed, "tier")
 
     def get_prepopulated_fields(
         self, request: HttpRequest, obj: Workspace | None = None
     ) -> dict[str, Sequence[str]]:
-        """Only a field that can still be edited is filled in."""
+        """Derive the short name from the name of a new workspace."""
         return {} if obj else {"slug": ("name",)}

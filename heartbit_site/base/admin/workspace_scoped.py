@@ -1,12 +1,12 @@
-"""Admin classes bounded by the roles of whoever looks: rows, choices, filters, actions, rights.
+"""Admin classes bounded by the user's roles: rows, choices, filters, actions, rights.
 
-An admin class names the way to the workspace and the scope of each thing one can do with its rows::
+An admin class names the path to the workspace and the scope of each operation on its rows::
 
     class ThingAdmin(ModelAdmin[Thing]):
         workspace_path = "run__workspace"
         needs = {"view": "runs:read", "change": "runs:write", "revoke": "workspace:manage"}
 
-What it does not name, only superusers may; a class without a path is theirs altogether.
+Operations that it does not name need a superuser, and so does a class without a path.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ else:
 
 
 class VisibleRelatedFilter(RelatedFieldListFilter):
-    """A filter by related rows that offers those alone that one may see."""
+    """A filter by related rows that offers only rows that the user may see."""
 
     def field_choices(self, field: Any, request: HttpRequest, model_admin: Any) -> list[Any]:
-        """Django's choices, bounded as the related model's own list is."""
+        """Return Django's choices, bounded as the related model's own list is."""
         related = model_admin.admin_site._registry.get(field.remote_field.model)
         if not isinstance(related, WorkspaceScopedAdmin) or permissions_for(request).everywhere:
             return list(super().field_choices(field, request, model_admin))
@@ -55,14 +55,14 @@ class VisibleRelatedFilter(RelatedFieldListFilter):
 
 
 class ScopedChoicesMixin(_AnyAdmin):
-    """The choices of foreign keys, of pages and of inlines alike."""
+    """Bounded choices of foreign keys, on pages and inlines."""
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Rows that one may see; of workspaces those where one may add such a row."""
+        """Offer visible rows; of workspaces, those where the user may add such a row."""
         return self._bounded(super().formfield_for_foreignkey(db_field, request, **kwargs), request)
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Likewise."""
+        """Offer visible rows."""
         return self._bounded(super().formfield_for_manytomany(db_field, request, **kwargs), request)
 
     def _bounded(self, field: Any, request: HttpRequest) -> Any:
@@ -79,13 +79,12 @@ class ScopedChoicesMixin(_AnyAdmin):
 
 
 class WorkspaceScopedAdmin(ScopedChoicesMixin, _Base):
-    """Mixed into the theme's admin class.
+    """An admin class bounded by roles; a base of the theme's ``ModelAdmin``.
 
     Attributes:
         workspace_path: The field that leads to the workspace, e.g. ``run__workspace``; ``pk`` on
-            workspaces themselves; None: the rows are the installation's, and superusers' alone.
-        needs: The scope that each thing needs: view, add, change, delete, and whatever the class
-            has actions for.
+            workspaces themselves; None for rows of the installation, which only superusers see.
+        needs: The scope of each operation: view, add, change, delete, and the class's own actions.
     """
 
     workspace_path: ClassVar[str | None] = None
@@ -94,26 +93,26 @@ class WorkspaceScopedAdmin(ScopedChoicesMixin, _Base):
     def __init__(self, model: type[Model], admin_site: AdminSite) -> None:
         super().__init__(model, admin_site)
         unbounded = self.get_queryset
-        # Outermost, over whatever subclasses do: a class cannot forget it.
+        # Wraps the subclasses' querysets, so that no class can forget it.
         self.get_queryset = lambda request: self.reached(request, unbounded(request))  # type: ignore[method-assign]
 
     def scope_of(self, what: str) -> str:
-        """The scope that something needs."""
+        """Return the scope of an operation."""
         return self.needs.get(what, INSTALLATION)
 
     def reached(
         self, request: HttpRequest, rows: QuerySet[Any], what: str = "view"
     ) -> QuerySet[Any]:
-        """Those of the rows with which somebody may do something."""
+        """Return the rows for which the user has the scope of an operation."""
         return permissions_for(request).rows(rows, self.workspace_path, self.scope_of(what))
 
     def may(self, request: HttpRequest, what: str, row: object = None) -> bool:
-        """Whether somebody may do something with a row, or with any at all.
+        """Return True if the user may do an operation with a row, or with any row.
 
         Args:
-            request: Theirs.
+            request: Request of the user.
             what: A key of ``needs``.
-            row: The row or its id; None: some row, of whichever workspace.
+            row: The row or its id; None for any row of any workspace.
         """
         reach = permissions_for(request)
         if reach.everywhere:
@@ -128,7 +127,7 @@ class WorkspaceScopedAdmin(ScopedChoicesMixin, _Base):
         return workspace is not None and reach.allows(self.scope_of(what), workspace)
 
     def workspace_of(self, row: Any) -> Workspace | None:
-        """The workspace that a row belongs to; None: it is the installation's."""
+        """Return the workspace that a row belongs to; None for a row of the installation."""
         if self.workspace_path is None:
             return None
         if self.workspace_path == "pk":
@@ -145,13 +144,13 @@ class WorkspaceScopedAdmin(ScopedChoicesMixin, _Base):
             rows = self.model._default_manager.filter(pk=row)
             ids = rows.order_by().values_list(self.workspace_path, flat=True)
             return cast("int | None", ids.first())
-        except (ValueError, TypeError, OverflowError):  # no id at all: so nothing is there
+        except (ValueError, TypeError, OverflowError):  # not an id, so there is no such row
             return None
 
     # ------------------------------------------------------------------------------------- Django's
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """A new row goes to the first workspace where one may add it."""
+        """Choose the first workspace where the user may add such a row."""
         initial: dict[str, Any] = {**super().get_changeform_initial_data(request)}
         if self.workspace_path == "workspace" and "workspace" not in initial:
             spaces = Workspace.objects.order_by("pk")
@@ -160,27 +159,27 @@ class WorkspaceScopedAdmin(ScopedChoicesMixin, _Base):
         return initial
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        """Whether the model is shown at all."""
+        """Return True if the user may view such rows in any workspace."""
         return self.may(request, "view")
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """By role."""
+        """Return True if the user's role allows it."""
         return self.may(request, "view", obj)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """By role."""
+        """Return True if the user's role allows it."""
         return self.may(request, "add")
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """By role."""
+        """Return True if the user's role allows it."""
         return self.may(request, "change", obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """By role."""
+        """Return True if the user's role allows it."""
         return self.may(request, "delete", obj)
 
     def get_list_filter(self, request: HttpRequest) -> Any:
-        """Filters by related rows offer those alone that one may see."""
+        """Replace filters by related rows with ``VisibleRelatedFilter``."""
         listed: Any = super().get_list_filter(request)
         return [self._reached_filter(one) for one in listed]
 
@@ -189,12 +188,12 @@ class WorkspaceScopedAdmin(ScopedChoicesMixin, _Base):
             return one
         try:
             field = get_fields_from_path(self.model, one)[-1]
-        except FieldDoesNotExist:  # Django says so itself
+        except FieldDoesNotExist:  # Django reports it
             return one
         return (one, VisibleRelatedFilter) if field.is_relation else one
 
     def get_actions(self, request: HttpRequest) -> Any:
-        """What is done to chosen rows is done to those alone where the role allows it."""
+        """Bound actions on chosen rows to the rows where the user's role allows them."""
         offered: Any = super().get_actions(request)
         return {
             name: (self._reaching(function), name, said)
@@ -202,7 +201,7 @@ class WorkspaceScopedAdmin(ScopedChoicesMixin, _Base):
         }
 
     def get_actions_row(self, request: HttpRequest) -> list[Any]:
-        """What each row offers is what the role allows with all that are listed; pages say more."""
+        """Offer on each row only the actions that the role allows on all visible rows."""
         offered: list[Any] = super().get_actions_row(request)  # type: ignore[misc]
         reach, seen = permissions_for(request), self.scope_of("view")
         return [
@@ -226,30 +225,30 @@ class WorkspaceScopedAdmin(ScopedChoicesMixin, _Base):
         return bounded
 
     def response_action(self, request: HttpRequest, queryset: Any, *place: Any) -> Any:
-        """In one transaction, with what the audit is told."""
+        """Run the action and its audit entries in one transaction."""
         with transaction.atomic():
             return super().response_action(request, queryset, *place)
 
 
 class ScopedInline(ScopedChoicesMixin):
-    """Rows on the page of another one: whoever may change that one may change them."""
+    """Rows on another row's page, with the rights of that page."""
 
     def _may(self, request: HttpRequest, what: str, parent: Any) -> bool:
         owner = self.admin_site._registry.get(self.parent_model)  # type: ignore[attr-defined]
         return isinstance(owner, WorkspaceScopedAdmin) and owner.may(request, what, parent)
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """As the page."""
+        """Return True if the user may view the page's row."""
         return self._may(request, "view", obj)
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """As the page is changed."""
+        """Return True if the user may change the page's row, or add it."""
         return self._may(request, "add" if obj is None else "change", obj)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """As the page is changed."""
+        """Return True if the user may change the page's row, or add it."""
         return self._may(request, "add" if obj is None else "change", obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """As the page is changed."""
+        """Return True if the user may change the page's row."""
         return self._may(request, "change", obj)

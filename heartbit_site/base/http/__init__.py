@@ -1,11 +1,11 @@
-"""The guarded HTTP client: the only way out for a request that a model can steer (spec F7, S1).
+"""The guarded HTTP client: the only way out for a request that a model can steer.
 
 Usage::
 
     async with guarded_client(allow=parse_allow("wiki.internal:8080, 10.1.0.0/16:443")) as http:
         response = await http.get(url)  # BlockedAddressError, OutboundLimitError or httpx.HTTPError
 
-``backend`` says where the check sits and why there.
+``backend`` explains the place of the check.
 """
 
 from __future__ import annotations

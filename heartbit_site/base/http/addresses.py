@@ -1,7 +1,7 @@
-"""Which addresses are on the public internet.
+"""Addresses of the public internet.
 
-The lists are our own, because ``ipaddress.is_global`` changes between Python patch releases and
-lets NAT64, 6to4 and multicast through (measured; ``tests/base/test_http_guard.py``).
+The lists are Heartbit's own, because ``ipaddress.is_global`` changes between Python patch releases
+and lets NAT64, 6to4 and multicast through (measured; ``tests/base/test_http_guard.py``).
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _NAT64 = IPv6Network("64:ff9b::/96")
 
 
 def is_public(address: Address) -> bool:
-    """Whether an address is globally routable unicast, by our own lists."""
+    """Return True if an address is globally routable unicast, by the lists of this module."""
     if isinstance(address, IPv4Address):
         return not any(address in network for network in _DENIED_4)
     return address in _GLOBAL_6 and not any(address in network for network in _DENIED_6)
 
 
 def effective(text: str) -> Address:
-    """The address a packet really goes to: IPv4 inside mapped and NAT64 addresses is unwrapped.
+    """Return a packet's real destination: IPv4 inside mapped and NAT64 addresses is unwrapped.
 
     Compatible (``::a.b.c.d``), 6to4 and Teredo addresses are denied as the IPv6 they are.
     """

@@ -1,4 +1,4 @@
-"""The operator's allow-list: what it may say, and whom one of its rules names."""
+"""The operator's allow-list: its syntax, and the hosts and networks that a rule permits."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class AllowRule:
     port: int | Literal["*"] | None = None
 
     def permits(self, host: str, address: Address, port: int) -> bool:
-        """Whether this rule names the host or holds the address, and is not for another port."""
+        """Return True if the rule names the host or contains the address, and covers the port."""
         if isinstance(self.target, str):
             matches = host.lower().rstrip(".") == self.target
         else:
@@ -40,13 +40,13 @@ class AllowRule:
 
 
 def parse_allow(text: str) -> tuple[AllowRule, ...]:
-    """The rules of an allow-list: entries separated by commas or white space.
+    """Return the rules of an allow-list: entries separated by commas or white space.
 
     An entry is a host name, an address or a network, with an optional port (``*`` for every
     port): ``wiki.internal:8080``, ``10.1.0.0/16``, ``127.0.0.1/32:*``, ``[fd00::/8]:443``.
 
     Raises:
-        ConfigurationError: An entry is none of these.
+        ConfigurationError: An entry cannot be parsed.
     """
     return tuple(_allow_rule(entry) for entry in re.split(r"[\s,]+", text) if entry)
 

@@ -1,10 +1,10 @@
-"""Where a connection is opened, and therefore where its address is checked.
+"""The network backend, which opens connections and therefore checks their addresses.
 
 The check sits in an ``httpcore.AsyncNetworkBackend``, given to an ``httpcore.AsyncConnectionPool``
-under our own ``httpx.AsyncBaseTransport``. All three are public extension points of the pinned
-versions (httpcore 1.0, httpx 0.28); httpx's own ``AsyncHTTPTransport`` has no parameter for the
-backend, and checking a URL before the request leaves the gap that DNS rebinding uses. Every TCP
-connect passes ``GuardedBackend.connect_tcp`` (first hop, redirect, reopened pool): it resolves
+under an ``httpx.AsyncBaseTransport`` of Heartbit's own. All three are public extension points of
+the pinned versions (httpcore 1.0, httpx 0.28); httpx's own ``AsyncHTTPTransport`` has no parameter
+for the backend, and checking a URL before the request leaves the gap that DNS rebinding uses. Every
+TCP connect passes ``GuardedBackend.connect_tcp`` (first hop, redirect, reopened pool): it resolves
 once, wants every answer to be public, and opens the socket to that very address; TLS still names
 and verifies the host of the URL.
 """
@@ -28,18 +28,18 @@ Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
 
 
 async def system_resolver(host: str, port: int) -> Sequence[str]:
-    """Every address of a host, in the order of preference of the operating system."""
+    """Return every address of a host, in the order of preference of the operating system."""
     answers = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(answer[4][0]) for answer in answers))
 
 
 class GuardedBackend(httpcore.AsyncNetworkBackend):
-    """Opens TCP connections to checked addresses only, and nothing but TCP.
+    """A backend that opens TCP connections to checked addresses, and no other connections.
 
     Args:
-        policy: What is open.
-        resolver: How a host becomes addresses; asked exactly once a connect.
-        inner: What opens the socket; it is only ever given literal addresses.
+        policy: Permitted addresses and ports.
+        resolver: Resolves a host to addresses; called exactly once per connect.
+        inner: The backend that opens the socket; it only ever gets literal addresses.
     """
 
     def __init__(
@@ -83,11 +83,11 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         timeout: float | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """Refuse: a unix socket is always a service of this machine."""
+        """Refuse: a unix socket always belongs to a service of this machine."""
         raise BlockedAddressError(f"Unix sockets are closed to tools: {path}.")
 
     async def sleep(self, seconds: float) -> None:
-        """Wait; the pool uses it between its own retries, of which there are none."""
+        """Wait; the pool would use it between its own retries, which are off."""
         await self._inner.sleep(seconds)
 
     async def _addresses(self, host: str, port: int, timeout: float | None) -> Sequence[str]:
@@ -96,12 +96,12 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
                 return await self._resolver(host, port)
         except TimeoutError:
             raise httpcore.ConnectTimeout("resolving its name took too long") from None
-        except (OSError, ValueError) as error:  # ValueError: no name at all, by IDNA or a NUL
+        except (OSError, ValueError) as error:  # ValueError: not a name, by IDNA or for a NUL
             raise httpcore.ConnectError(f"its name cannot be resolved ({error})") from None
 
 
 async def _check_peer(stream: httpcore.AsyncNetworkStream, host: str, address: str) -> None:
-    """The other end is the address that was checked, whatever happened below this code."""
+    """Refuse a connection whose other end is not the address that was checked."""
     peer = stream.get_extra_info("server_addr")
     if peer is None or effective(str(peer[0])) != effective(address):
         await stream.aclose()

@@ -1,4 +1,4 @@
-"""The body of an answer: decompressed here, so that its size and its time have a limit."""
+"""Response bodies, decompressed here so that their size and their time have a limit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PIECE_BYTES = 65_536
 
 
 class _Inflater:
-    """Undoes gzip or zlib in bounded pieces: a bomb never exists in memory as a whole."""
+    """A decompressor of gzip or zlib in bounded pieces: a bomb never exists in memory whole."""
 
     def __init__(self) -> None:
         self._zlib = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
@@ -35,7 +35,7 @@ class _Inflater:
 
 
 class Body(httpx.AsyncByteStream):
-    """A response body, decompressed, that ends with an error at its size limit or deadline."""
+    """A response body, decompressed, that raises at its size limit or deadline."""
 
     def __init__(
         self,
@@ -73,16 +73,16 @@ class Body(httpx.AsyncByteStream):
             yield data
 
     async def aclose(self) -> None:
-        """Give the connection back."""
+        """Return the connection to the pool."""
         with httpx_errors():
             await self._response.aclose()
 
 
 def is_compressed(headers: httpx.Headers) -> bool:
-    """Whether the body is in a compression that ``Body`` undoes.
+    """Return True if the body has a compression that ``Body`` undoes.
 
     Raises:
-        httpx.DecodingError: It is in another one.
+        httpx.DecodingError: It has another compression.
     """
     encoding = headers.get("content-encoding", "identity").strip().lower()
     if encoding in ("gzip", "x-gzip", "deflate"):
@@ -95,6 +95,6 @@ def is_compressed(headers: httpx.Headers) -> bool:
 
 
 def declared_size(headers: httpx.Headers) -> int:
-    """The size a body claims to have; 0 when it claims none."""
+    """Return the declared size of a body in bytes; 0 when none is declared."""
     text = headers.get("content-length", "0")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else 0

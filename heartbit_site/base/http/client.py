@@ -1,4 +1,4 @@
-"""The client: redirects, total time, and how its parts are put together.
+"""The guarded client: redirects, total time, and the assembly of its parts.
 
 The pool's bookkeeping is quadratic in concurrent requests (httpcore): fine for tools, not for
 model traffic, which has its own construction in ``agents/llm``.
@@ -36,7 +36,7 @@ SILENCE_SECONDS = 10.0
 # A model may think for minutes; its caller limits every wait by itself.
 MODEL_DEADLINE_SECONDS = 24 * 3600.0
 
-# What a redirect may carry to another origin: anything else may be a secret of the first one.
+# Headers that a redirect may carry to another origin: others may be secrets of the first one.
 _PORTABLE_HEADERS = frozenset(
     "accept accept-encoding accept-language connection content-length content-type host "  # noqa: SIM905
     "idempotency-key transfer-encoding user-agent".split()
@@ -66,7 +66,7 @@ class GuardedClient(httpx.AsyncClient):
         self._deadline_seconds = deadline_seconds
 
     def build_request(self, method: str, url: httpx.URL | str, **parts: Any) -> httpx.Request:
-        """Build a request, as every other method does first.
+        """Build a request; every other method calls this first.
 
         Raises:
             InvalidURLError: The URL cannot be read.
@@ -84,12 +84,12 @@ class GuardedClient(httpx.AsyncClient):
         auth: AuthTypes | UseClientDefault | None = httpx.USE_CLIENT_DEFAULT,
         follow_redirects: bool | UseClientDefault = httpx.USE_CLIENT_DEFAULT,
     ) -> httpx.Response:
-        """Send a request, follow its redirects and, unless streaming, read the answer.
+        """Send a request, follow its redirects and, unless streaming, read the response.
 
         Raises:
-            BlockedAddressError: A hop leads where tools may not go.
+            BlockedAddressError: A hop leads to an address that is closed to tools.
             OutboundLimitError: Too slow in total, too many redirects, or too large.
-            httpx.HTTPError: As usual.
+            httpx.HTTPError: As in httpx.
         """
         follow = (
             self.follow_redirects if not isinstance(follow_redirects, bool) else follow_redirects
@@ -113,10 +113,10 @@ class GuardedClient(httpx.AsyncClient):
     async def _follow(
         self, request: httpx.Request, auth: AuthTypes | UseClientDefault | None, *, limit: int
     ) -> httpx.Response:
-        """The last response after at most ``limit`` redirects, its body unread."""
+        """Return the last response after at most ``limit`` redirects, its body unread."""
         history: list[httpx.Response] = []
         while True:
-            # Only what is undone below is advertised; brotli and zstd bombs cannot be bounded here.
+            # Only gzip, which ``bodies`` bounds: brotli and zstd bombs could not be bounded.
             request.headers["accept-encoding"] = "gzip"
             response = await super().send(request, stream=True, auth=auth, follow_redirects=False)
             response.history = list(history)
@@ -140,22 +140,21 @@ def guarded_client(
     resolver: Resolver = system_resolver,
     ssl_context: ssl.SSLContext | None = None,
 ) -> httpx.AsyncClient:
-    """A client for requests that a model or a remote party can steer; see the package's text.
+    """Return a client for requests that a model or a remote party can steer.
 
-    It ignores proxy variables and ``.netrc``, keeps no cookies, follows at most five redirects and
-    drops everything that may be a secret when one leaves the origin.
+    The client ignores proxy variables and ``.netrc``, keeps no cookies, follows at most five
+    redirects and drops everything that may be a secret when a redirect leaves the origin.
 
     Args:
-        allow: What an operator opens besides the public internet: rules, or text for
-            ``parse_allow``.
-        ports: Open on public addresses.
-        max_response_bytes: Limit of one answer's body after decompression.
+        allow: Exceptions beside the public internet: rules, or text for ``parse_allow``.
+        ports: Ports that are open on public addresses.
+        max_response_bytes: Limit of one response body after decompression.
         deadline_seconds: Limit of one request in total: every redirect, and the body.
         resolver: Replaced in tests.
         ssl_context: Replaces the default one (certifi's authorities).
 
     Raises:
-        ConfigurationError: An ``allow`` text cannot be read.
+        ConfigurationError: An ``allow`` text cannot be parsed.
     """
     policy = AddressPolicy(allow=_rules(allow), ports=frozenset(ports))
     pool = _pool(policy, resolver, ssl_context, max_connections=MAX_CONNECTIONS)
@@ -169,10 +168,10 @@ def guarded_model_client(
     resolver: Resolver = system_resolver,
     ssl_context: ssl.SSLContext | None = None,
 ) -> httpx.AsyncClient:
-    """The same guard for model servers whose address somebody typed in.
+    """Return a guarded client for model servers at an address that a user entered.
 
-    It follows no redirect (a prompt goes where it was sent, or nowhere) and leaves all waiting to
-    ``agents.llm``, which limits each silence, the whole call and its size.
+    The client follows no redirect, which would send a prompt to another host, and sets no time
+    limits: ``agents.llm`` limits each silence, the whole call and its size.
 
     Args:
         allow: As for ``guarded_client``.
@@ -180,7 +179,7 @@ def guarded_model_client(
         ssl_context: Replaces the default one (certifi's authorities).
 
     Raises:
-        ConfigurationError: An ``allow`` text cannot be read.
+        ConfigurationError: An ``allow`` text cannot be parsed.
     """
     policy = AddressPolicy(allow=_rules(allow), ports=DEFAULT_PORTS)
     pool = _pool(policy, resolver, ssl_context, max_connections=None)
@@ -217,12 +216,12 @@ def _pool(
 
 @functools.cache
 def _public_authorities() -> ssl.SSLContext:
-    """Certifi's, whatever the environment says; loading them takes about 50 ms."""
+    """Return certifi's authorities, whatever the environment says; loading takes about 50 ms."""
     return httpx.create_ssl_context(trust_env=False)
 
 
 async def _read(response: httpx.Response) -> None:
-    """Read the body, and give the connection back whatever happens."""
+    """Read the body, and return the connection to the pool in any case."""
     try:
         await response.aread()
     finally:

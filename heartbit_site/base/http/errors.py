@@ -1,4 +1,4 @@
-"""What the guarded client raises: its own two errors, and httpx's in place of httpcore's."""
+"""Errors of the guarded client: its own, and httpx's in place of httpcore's."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ class OutboundLimitError(HeartbitError):
 
 
 def too_large(max_bytes: int) -> OutboundLimitError:
-    """The answer passed its size limit."""
+    """Return the error for a response above its size limit."""
     return OutboundLimitError(f"The answer is larger than {max_bytes} bytes.")
 
 
 def too_late() -> OutboundLimitError:
-    """The request passed its deadline."""
+    """Return the error for a request past its deadline."""
     return OutboundLimitError("The request took longer than its total time limit.")
 
 
 @contextmanager
 def httpx_errors(host: str = "the host") -> Iterator[None]:
-    """Turn httpcore's errors into httpx's of the same name, which is what callers expect."""
+    """Turn httpcore's errors into httpx's of the same name, which callers expect."""
     try:
         yield
     except (

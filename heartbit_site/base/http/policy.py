@@ -1,4 +1,4 @@
-"""Where a connection may lead: public addresses at the usual ports, and what an operator opens."""
+"""Permitted targets of a connection: public addresses at the usual ports, and the allow-list."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DEFAULT_PORTS = frozenset({80, 443})
 
 @dataclass(frozen=True, slots=True)
 class AddressPolicy:
-    """Which addresses and ports a connection may use."""
+    """Addresses and ports that a connection may use."""
 
     allow: tuple[AllowRule, ...] = ()
     ports: frozenset[int] = DEFAULT_PORTS
@@ -26,11 +26,11 @@ class AddressPolicy:
     def check(self, host: str, port: int, addresses: Sequence[str]) -> None:
         """Refuse the host unless every address is public, or allowed by a rule, at this port.
 
-        One bad answer among good ones refuses the host: which one is used must not matter.
+        One bad address among good ones refuses the host: the choice between them must not matter.
 
         Raises:
-            BlockedAddressError: The addresses themselves are not named: what an internal name
-                resolves to is nothing a model should learn.
+            BlockedAddressError: The addresses themselves are not named: a model should not learn
+                the addresses of internal names.
         """
         if not addresses:
             raise BlockedAddressError(f"The host {host} has no address.")

@@ -1,4 +1,4 @@
-"""One request and its answer, over the connections of a guarded pool."""
+"""One request and its response, over the connections of a guarded pool."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ _CHARSET = re.compile(
 
 
 class GuardedTransport(httpx.AsyncBaseTransport):
-    """Sends one request over guarded connections."""
+    """A transport over guarded connections."""
 
     def __init__(self, pool: httpcore.AsyncConnectionPool, *, max_response_bytes: int) -> None:
         self._pool = pool
         self._max_response_bytes = max_response_bytes
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send it; the answer's body is limited, and unread.
+        """Send a request; the body of the response is limited, and unread.
 
         Raises:
-            BlockedAddressError: The URL leads where tools may not go.
-            OutboundLimitError: The answer says it is too large.
-            httpx.TransportError: As usual.
-            httpx.DecodingError: The answer is in a compression that was not asked for.
+            BlockedAddressError: The URL leads to an address that is closed to tools.
+            OutboundLimitError: The response declares a size above the limit.
+            httpx.TransportError: As in httpx.
+            httpx.DecodingError: The response has a compression that was not requested.
         """
         url = request.url
         if url.scheme not in ("http", "https"):
@@ -69,7 +69,7 @@ class GuardedTransport(httpx.AsyncBaseTransport):
         except (HeartbitError, httpx.DecodingError):
             await response.aclose()
             raise
-        if compressed:  # the body below is plain, and of another length
+        if compressed:  # the body below is decompressed, and has another length
             del headers["content-encoding"]
             headers.pop("content-length", None)
         body = Body(

@@ -1,4 +1,4 @@
-"""What was changed and decided, by whom: rows that nobody can change unnoticed."""
+"""Entries of the audit: changes and decisions with their actors, in tamper-evident rows."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from heartbit_site.base.models.workspace import Workspace
 
 
 class AuditEntry(models.Model):
-    """One change or decision; written by ``base.audit.record`` in the transaction it is about.
+    """One change or decision; ``base.audit.record`` writes it in the transaction of the change.
 
     The database computes ``number`` and ``hash`` and refuses updates and deletions; each hash
-    covers the one before (``base/sql/audit.sql``), so a chain from which somebody with more
-    rights took or changed a row does not verify.
+    covers the one before (``base/sql/audit.sql``), so a chain does not verify after a database
+    superuser removed or changed a row.
 
     Attributes:
-        chain: Whose chain: the workspace's id, or 0 for what concerns the installation.
+        chain: The workspace's id, or 0 for the installation.
         number: 1, 2, ... in the chain.
-        actor: Who, as people read it; ``user`` is their account while it exists.
-        via: Where: admin, web, api, terminal, email, system.
+        actor: The author's name; ``user`` is the account while it exists.
+        via: Surface: admin, web, api, terminal, email, system.
         action: A verb in dotted form, e.g. ``agent.publish``.
-        target: What it was done to, e.g. ``agent:17``; ``label`` is its name then.
-        details: What is worth knowing; never a secret.
+        target: The row that was changed, e.g. ``agent:17``; ``label`` is its name at that time.
+        details: Further facts; never a secret.
     """
 
     workspace = models.ForeignKey(

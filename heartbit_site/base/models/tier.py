@@ -1,4 +1,4 @@
-"""What workspaces of one kind may use: how much, how much at once, and for how long it is kept."""
+"""Tiers: limits that many workspaces share."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ _NONE = "Empty: no limit."
 
 
 class Tier(models.Model):
-    """A set of limits that a workspace is given; an empty one does not limit.
+    """A set of limits for workspaces; an empty limit does not limit.
 
     Attributes:
-        runs_per_day: Runs that are started in a day (UTC); sub-agents' runs are part of theirs.
-        tokens_per_month: Of all model calls in a month (UTC).
-        usd_per_month: What these cost; a cost that nobody knows counts as nothing.
-        runs_at_once: How many of the fleet's runs may be at work at the same time.
-        retention_days: Finished runs go after so many days, or earlier if the workspace says so.
-        warn_at: Percent of a limit from which on it is worth a warning.
+        runs_per_day: Runs that are started in a day (UTC); sub-agents' runs do not count.
+        tokens_per_month: Tokens of all model calls in a month (UTC).
+        usd_per_month: Cost of these calls in US dollars; an unknown cost counts as 0.
+        runs_at_once: Runs of the fleet that may be active at the same time.
+        retention_days: Days until finished runs are deleted, unless the workspace has fewer.
+        warn_at: Percentage of a limit at which a warning is sent.
     """
 
     name = models.SlugField(max_length=40, unique=True, help_text="Such as starter.")
@@ -44,22 +44,22 @@ class Tier(models.Model):
         null=True,
         blank=True,
         validators=[MinValueValidator(1)],
-        help_text=f"Others wait until one of these ends or waits itself. {_NONE}",
+        help_text=f"Further runs are queued until one of these ends or waits. {_NONE}",
     )
     retention_days = models.PositiveIntegerField(
         null=True,
         blank=True,
         validators=[MinValueValidator(1)],
         help_text=(
-            "Finished runs are archived and deleted after so many days; the workspace's own figure "
-            "counts where it is smaller. Empty: as the workspace says."
+            "Days until finished runs are archived and deleted, unless the workspace has fewer. "
+            "Empty: the workspace's own figure."
         ),
     )
     warn_at = models.PositiveSmallIntegerField(
         default=80,
         db_default=80,
         validators=[MinValueValidator(1), MaxValueValidator(100)],
-        help_text="Percent of a limit from which on a warning is given, once in its period.",
+        help_text="Percentage of a limit at which a warning is sent, once per period.",
     )
 
     class Meta:

@@ -1,4 +1,4 @@
-"""Put this folder's SQL into the database; a migration's operation."""
+"""Installation of this folder's SQL, as the operation of a migration."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from typing import Any
 
 
 def install_audit(apps: Any, schema_editor: Any) -> None:
-    """Create the functions and triggers of the audit anew."""
+    """Create or replace the functions and triggers of the audit."""
     with schema_editor.connection.cursor() as cursor:
         cursor.execute((Path(__file__).parent / "audit.sql").read_text())

@@ -15,16 +15,19 @@ if TYPE_CHECKING:
 
 
 class Command(BaseCommand):
-    """Run it after a key was put first in HEARTBIT_ENCRYPTION_KEYS; then drop the old one."""
+    """The command to run after a new key was put first in HEARTBIT_ENCRYPTION_KEYS.
+
+    Afterwards the old key can be removed from the list.
+    """
 
     help = "Encrypt every stored secret with the first key of HEARTBIT_ENCRYPTION_KEYS."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """One option."""
+        """Add ``--batch``."""
         parser.add_argument("--batch", type=int, default=BATCH, help="rows in one transaction")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Rotate, and say what happened; a secret that cannot be read makes the command fail."""
+        """Rotate and report; a secret that cannot be read makes the command fail."""
         if options["batch"] < 1:
             raise CommandError("--batch has to be 1 or more.")
         try:

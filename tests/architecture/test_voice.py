@@ -1,0 +1,163 @@
+"""The voice of docstrings, help texts and API descriptions, and one public class per name.
+
+The rules are in CONTRIBUTING.md. Names and literals in backticks are exempt from them.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from operator import attrgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("heartbit_site", "agents", "tools", "memory", "scheduling")
+FILES = sorted(
+    path
+    for package in PACKAGES
+    for path in (ROOT / package).rglob("*.py")
+    if "migrations" not in path.parts
+)
+
+#: A label of one word, such as "when", opens nothing.
+OPENING = re.compile(
+    r"(What|Whether|Who|Why|Where|How|When|Which|The same|Those|It|Also|Of)\b\W+\w",
+    re.IGNORECASE,
+)
+DIALECT = re.compile(
+    r"\b(?:anew|away|told|nobody|somebody|whoever|whom|at work|under way|goes on|so many)\b",
+    re.IGNORECASE,
+)
+LITERAL = re.compile(r"``.+?``|`[^`]+`", re.DOTALL)
+#: Arguments, dictionary keys and class attributes that hold a text for a reader.
+TEXTS = frozenset({"help", "help_text", "short_help", "epilog", "summary", "description"})
+#: The position of ``summary`` in an ``Operation``.
+SUMMARY = 3
+
+#: Names that several public classes share, each with the reason.
+SHARED = {
+    "Account": "a provider account of a workspace, and the account a bridged process calls with",
+    "Answer": "of a person to a tool, of a person in the CLI, of a provider, of a fake model",
+    "Approve": "a decision in the library's vocabulary, and in the CLI's",
+    "Body": "of an inbound e-mail, of a request to the API, of a response over HTTP",
+    "CallDecisionOut": "a decision within a turn, and within a call",
+    "CatchUp": "the CLI's choices, which need no Django, and the model's",
+    "Chart": "of the admin's dashboard, and of the usage page",
+    "Child": "a child run, and a child process",
+    "Column": "of a database table, and of two charts",
+    "Connection": "of a client to the fake model server, and to a mailbox",
+    "Conversation": "the row, the library's, and the one that a fake model server reads",
+    "Deny": "a decision in the library's vocabulary, and in the CLI's",
+    "Edit": "a decision in the library's vocabulary, and in the CLI's",
+    "Kind": "of a schedule, of a channel in the CLI, of a prompt",
+    "Limits": "of a dry run, of a provider account, of a response, of a run",
+    "Lines": "plain lines of a local run, and JSON lines of a remote one",
+    "Overlap": "the CLI's choices, which need no Django, and the model's",
+    "Part": "of a text with hidden characters, and of `heartbit up`",
+    "Request": "to the fake model server, and to `heartbit run`",
+    "Row": "of the dashboard, and of the usage page",
+    "Server": "an embedded server, and the server that the CLI talks to",
+    "Session": "a bridged model, as a protocol for the caller and as its implementation",
+    "Shown": "an update on a page, and the protocol of what displays updates",
+    "Status": "of the embedded services, and the CLI's choices of a run's status",
+    "ToolCall": "the row, and the part of a model's message",
+    "ToolDefinition": "the row, and what is sent of it to a model",
+    "Usage": "of a model call, of a workspace, and of a run in the library",
+    "UserNotFoundError": "one code of the API for two operations, each with its own sentence",
+}
+
+
+class Text(NamedTuple):
+    """A text of the source for a reader, with its place."""
+
+    place: str
+    text: str
+    opens: bool
+
+
+def texts() -> Iterator[Text]:
+    """Yield each docstring and each text of ``TEXTS``; f-strings and sums piece by piece."""
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            for value in values_of(node):
+                pieces = [
+                    piece
+                    for piece in ast.walk(value)
+                    if isinstance(piece, ast.Constant) and isinstance(piece.value, str)
+                ]
+                first = min(pieces, key=attrgetter("lineno", "col_offset"), default=None)
+                for piece in pieces:
+                    place = f"{path.relative_to(ROOT)}:{piece.lineno}"
+                    yield Text(place, str(piece.value).strip(), piece is first)
+
+
+def values_of(node: ast.AST) -> list[ast.expr]:
+    """Return the expressions of a node that hold a text for a reader."""
+    match node:
+        case ast.Module() | ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
+            match node.body:
+                case [ast.Expr(ast.Constant(str()) as docstring), *_]:
+                    return [docstring]
+        case ast.keyword(arg=name, value=value) if name in TEXTS:
+            return [value]
+        case ast.Assign([ast.Name(name)], value) if name in TEXTS:
+            return [value]
+        case ast.Dict(keys, values):
+            return [
+                value
+                for key, value in zip(keys, values, strict=True)
+                if isinstance(key, ast.Constant) and key.value in TEXTS
+            ]
+        case ast.Call(ast.Name("Operation"), positional) if len(positional) > SUMMARY:
+            return [positional[SUMMARY]]
+    return []
+
+
+def fail_with(broken: list[str], rule: str) -> None:
+    """Fail with one line per place that breaks the rule."""
+    if broken:
+        pytest.fail(f"{rule} ({len(broken)}):\n" + "\n".join(sorted(broken)), pytrace=False)
+
+
+def test_texts_open_with_a_verb_or_a_noun_phrase() -> None:
+    broken = [
+        f'{found.place}: opens with "{match[1]}": {found.text.splitlines()[0][:80]}'
+        for found in texts()
+        if found.opens and (match := OPENING.match(found.text))
+    ]
+    fail_with(broken, "Open with an imperative verb (functions, options) or a noun phrase")
+
+
+def test_texts_use_the_words_of_the_field() -> None:
+    broken = [
+        f'{found.place}: says "{match[0]}": {found.text.splitlines()[0][:80]}'
+        for found in texts()
+        if (match := DIALECT.search(LITERAL.sub("", found.text)))
+    ]
+    fail_with(broken, "Say it in the words of Django, Celery and HTTP")
+
+
+def test_a_name_is_one_public_class() -> None:
+    places = defaultdict(list)
+    for path in FILES:
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append(f"{path.relative_to(ROOT)}:{node.lineno}")
+    broken = [
+        f"{', '.join(found)}: several public classes are called {name}"
+        for name, found in places.items()
+        if len(found) > 1 and name not in SHARED
+    ]
+    broken += [
+        f"{Path(__file__).relative_to(ROOT)}: SHARED names {name}, which no two classes share"
+        for name in SHARED
+        if len(places[name]) < 2
+    ]
+    fail_with(broken, "Rename one of the classes, or name them in SHARED with a reason")
