@@ -16,6 +16,7 @@ from heartbit_site.base import audit
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from agents.actions.republish_orchestrators import Led
     from agents.definitions.spec import AgentSpec, ToolGrant
     from heartbit_site.base.audit import Actor
     from heartbit_site.base.models import Workspace
@@ -30,12 +31,14 @@ class Written:
         is_new: Whether it was not there before.
         changes: What differs from before, as the audit says it; empty: nothing, or it is new.
         made: What publishing it came to; None: that is still to come.
+        led: Its orchestrators, published again because it changed.
     """
 
     row: Agent
     is_new: bool = False
     changes: dict[str, Any] = field(default_factory=dict)
     made: Publication | None = None
+    led: list[Led] = field(default_factory=list)
 
     def record(self, by: Actor, **details: Any) -> None:
         """Write it into the audit, last in the transaction; nothing where nothing was done.
@@ -128,11 +131,11 @@ def bind(row: Agent, tools: Sequence[ToolGrant]) -> dict[str, Any]:
     surplus = sorted(set(bindings) - {tool.name for tool in tools})
     row.bindings.filter(tool__in=surplus).delete()
     added, changed = [], []
-    for tool in tools:
+    for index, tool in sorted(enumerate(tools), key=lambda one: one[1].name):
         columns = {name: getattr(tool, name) for name in GRANT_SETTINGS}
         binding = bindings.get(tool.name)
-        if binding is None or _differing(binding, columns):
-            check_grant({"name": tool.name, **columns})
+        given = columns if binding is None else _differing(binding, columns)
+        check_grant({"name": tool.name} | {name: columns[name] for name in given}, ("tools", index))
         if binding is None:
             ToolBinding.objects.create(agent=row, tool=tool.name, **columns)
             added.append(tool.name)

@@ -59,13 +59,18 @@ class InvalidSettingError(ConfigurationError):
     """A setting that cannot be used.
 
     Attributes:
-        path: Where it is, within what is described.
+        path: Place of the setting within the agent's settings.
+        message: End of a sentence that begins with the setting's name.
     """
 
-    def __init__(self, path: Path, message: str, *, subject: str = "") -> None:
+    def __init__(
+        self, path: Path, message: str, *, subject: str = "", subject_path: Path = ()
+    ) -> None:
+        self.path = (*subject_path, *path)
+        self.field = str(self.path[0]) if self.path else ""
+        self.message = message
         sentence = sentence_of(path, message)
         super().__init__(f"{subject}: {sentence}" if subject else sentence)
-        self.path = path
 
 
 def check(model: type[BaseModel], content: object, path: Path) -> Iterator[Complaint]:
