@@ -9,19 +9,23 @@ from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.shortcuts import redirect, render
 from django.urls import path
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from agents.admin import formatting, prompts, queries
-from agents.admin.approval_card import asked_about, is_in_doubt, since
 from agents.admin.links import RunLinks, run_url
+from agents.admin.prompts import asked_about, is_uncertain
 from agents.models import ToolCall
 from agents.querysets import shown_tool
+from heartbit_site.base import amounts
 from heartbit_site.base.access import visible_to
 from heartbit_site.base.admin.themed import ReadOnlyAdmin, pill
 from heartbit_site.base.visible_text import readable_json, visible
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from django.contrib.admin.views.main import ChangeList
     from django.db.models import QuerySet
     from django.http import HttpRequest, HttpResponse
@@ -107,7 +111,7 @@ class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
             '<span class="hb-two"><span class="hb-row"><b>{}</b>{}</span>'
             '<span class="hb-clip" dir="ltr">{}</span></span>',
             visible(shown_tool(call)),
-            pill("Unknown outcome", tone="warning") if is_in_doubt(call) else "",
+            pill("Unknown outcome", tone="warning") if is_uncertain(call) else "",
             " ".join(arguments.split())[:_PREVIEW],
         )
 
@@ -123,8 +127,9 @@ class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
 
     @admin.display(description="waits for")
     def waits(self, call: ToolCall) -> str:
-        """How long so far."""
-        return since(call)
+        """Return how long the call has waited."""
+        asked_at: datetime | None = getattr(call, "asked_at", None)
+        return amounts.duration(timezone.now() - asked_at) if asked_at else "a moment"
 
     @admin.display(description="workspace")
     def workspace(self, call: ToolCall) -> str:
