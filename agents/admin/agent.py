@@ -108,10 +108,6 @@ class AgentAdmin(SavedByVerb, FromTemplates, AgentList):
         now = self.offered_switches(self.get_object(request, object_id))
         return [one for one in offered if one.path not in self.switches or one.path in now]
 
-    def has_start_permission(self, request: HttpRequest, object_id: object = None) -> bool:
-        """Starting a run adds one."""
-        return self.may(request, "start", object_id)
-
     @page_action(label="Open chat", icon="forum", permissions=["start"])
     def open_chat(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """The agent's page in its workspace."""

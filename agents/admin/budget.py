@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django import forms
 from django.contrib import admin
@@ -10,13 +10,14 @@ from django.db.models import Func
 from django.utils.html import format_html
 
 from agents.actions.save_budget import save_budget
+from agents.admin.agent_choice import AgentChoice
 from agents.models import Agent, Budget
-from heartbit_site.base.admin.themed import ModelAdmin, pill
+from heartbit_site.base.admin.themed import pill
 
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from django.db.models import ForeignKey, QuerySet
+    from django.db.models import QuerySet
     from django.http import HttpRequest
     from django.utils.safestring import SafeString
 
@@ -57,7 +58,7 @@ class BudgetForm(forms.ModelForm[Budget]):
 
 
 @admin.register(Budget)
-class BudgetAdmin(ModelAdmin[Budget]):
+class BudgetAdmin(AgentChoice[Budget]):
     """Limits that calls are checked against before they are made; tiers have theirs elsewhere."""
 
     workspace_path = "workspace"
@@ -102,15 +103,6 @@ class BudgetAdmin(ModelAdmin[Budget]):
         """What was counted so far was counted for these."""
         fixed = ("workspace", "agent", "period") if obj else ()
         return (*self.readonly_fields, *fixed)
-
-    def formfield_for_foreignkey(
-        self, db_field: ForeignKey[Any, Any], request: HttpRequest, **kwargs: Any
-    ) -> forms.ModelChoiceField[Any] | None:
-        """Agents that people edit; files' and programs' are others each time."""
-        if db_field.name == "agent":
-            kwargs["queryset"] = Agent.objects.filter(origin="").order_by("workspace", "name")
-        field = super().formfield_for_foreignkey(db_field, request, **kwargs)
-        return cast("forms.ModelChoiceField[Any] | None", field)
 
     def save_model(
         self,

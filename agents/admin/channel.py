@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 
@@ -14,9 +14,10 @@ from agents.actions.rotate_channel_secret import rotate_channel_secret
 from agents.actions.save_channel import save_channel
 from agents.admin import formatting
 from agents.admin.channel_form import ChannelForm, conditions
+from agents.admin.signing import SigningAdmin
 from agents.models import Channel
 from heartbit_site.base.admin.audit_mixin import actor_of
-from heartbit_site.base.admin.themed import DialogForm, ModelAdmin, dialog, pill
+from heartbit_site.base.admin.themed import DialogForm, dialog, pill
 
 if TYPE_CHECKING:
     from django.utils.safestring import SafeString
@@ -32,24 +33,15 @@ ROTATE = dialog(
 
 
 @admin.register(Channel)
-class ChannelAdmin(ModelAdmin[Channel]):
+class ChannelAdmin(SigningAdmin[Channel]):
     """Ways in. Their secrets are shown when they are made, only then."""
 
-    workspace_path = "workspace"
     audit_name = "channel"
-    verbs_record = frozenset({"add", "change", "delete"})
-    needs: ClassVar[dict[str, str]] = dict.fromkeys(
-        ("view", "add", "change", "delete", "rotate"), "workspace:manage"
-    )
     form = ChannelForm
     warn_unsaved_form = True
     list_display = ("what", "workspace", "answers", "state", "made_by")
-    list_display_links = ("what",)
     list_filter = ("workspace", "kind")
-    list_select_related = ("workspace", "made_by")
     search_fields = ("name", "agent")
-    sortable_by = ()
-    actions = ()
     actions_detail = ("rotate",)
     conditional_fields = conditions()
 
@@ -108,19 +100,10 @@ class ChannelAdmin(ModelAdmin[Channel]):
         """Where messages are posted to."""
         return format_html("<code>{}{}</code>", settings.HEARTBIT_PUBLIC_URL, channel.path)
 
-    @admin.display(description="former secret is good until")
-    def both_until(self, channel: Channel) -> str:
-        """While a secret is being exchanged."""
-        return formatting.format_datetime(channel.former_until) if channel.former_until else "-"
-
     @admin.display(description="mailbox read")
     def looked(self, channel: Channel) -> str:
         """When it was last looked into."""
         return formatting.format_datetime(channel.looked_at) if channel.looked_at else "Not yet"
-
-    def has_rotate_permission(self, request: HttpRequest, object_id: object = None) -> bool:
-        """Who may manage the workspace."""
-        return self.may(request, "rotate", object_id)
 
     def save_model(
         self,
@@ -135,26 +118,16 @@ class ChannelAdmin(ModelAdmin[Channel]):
         password = form.cleaned_data.get("password") or None
         secret = save_channel(obj, password=password, by=actor_of(request))
         if secret is not None:
-            _show(request, secret)
+            self.show_secret(request, secret)
 
     def delete_model(self, request: HttpRequest, obj: Channel) -> None:
         """See ``remove_channel``."""
         remove_channel(obj, by=actor_of(request))
-
-    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """Its log goes with it, which nobody may delete by itself."""
-        found, counts, _, protected = super().get_deleted_objects(objs, request)
-        return found, counts, set(), protected
 
     @ROTATE
     def rotate(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
         """Make a new secret, and show it."""
         channel = self.get_object(request, object_id)
         if channel is not None:
-            _show(request, rotate_channel_secret(channel, by=actor_of(request)))
+            self.show_secret(request, rotate_channel_secret(channel, by=actor_of(request)))
         return HttpResponse(headers={"HX-Refresh": "true"})
-
-
-def _show(request: HttpRequest, secret: str) -> None:
-    text = "Copy the secret now, it is not shown again: <code>{}</code>"
-    messages.warning(request, format_html(text, secret))

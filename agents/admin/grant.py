@@ -97,10 +97,6 @@ class GrantAdmin(ReadOnlyAdmin[Grant]):
         """When it was given."""
         return formatting.clock(grant.created_at)
 
-    def has_revoke_permission(self, request: HttpRequest, object_id: object = None) -> bool:
-        """Who may change permissions, if the admin let anybody change them by hand."""
-        return self.may(request, "revoke", object_id)
-
     @admin.action(description="Revoke", permissions=["revoke"])
     def revoke_chosen(self, request: HttpRequest, grants: QuerySet[Grant]) -> None:
         """End the chosen ones."""

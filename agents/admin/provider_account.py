@@ -301,10 +301,6 @@ class ProviderAccountAdmin(ModelAdmin[ProviderAccount]):
 
     # ------------------------------------------------------------------------------------- actions
 
-    def has_check_permission(self, request: HttpRequest, object_id: object = None) -> bool:
-        """Who may change accounts."""
-        return self.may(request, "check", object_id)
-
     @CHECK
     def check_now(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
         """Check, and show the same page again."""

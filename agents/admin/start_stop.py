@@ -38,11 +38,6 @@ class AgentSwitches:
 
     switches = ("start_agent", "restart_agent", "stop_agent")
 
-    def has_switch_permission(self, request: HttpRequest, object_id: object = None) -> bool:
-        """Who may change agents."""
-        this: Any = self
-        return bool(this.may(request, "switch", object_id))
-
     def offered_switches(self, agent: Agent | None) -> set[str]:
         """Those that do something now."""
         if agent is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.contrib import admin, messages
@@ -14,11 +14,11 @@ from agents.actions.redeliver_webhook import ping_webhook
 from agents.actions.remove_webhook import remove_webhook
 from agents.actions.rotate_webhook_secret import rotate_webhook_secret
 from agents.actions.save_webhook import save_webhook
-from agents.admin import formatting
+from agents.admin.signing import SigningAdmin
 from agents.delivery.webhooks import EVENTS
 from agents.models import WebhookEndpoint
 from heartbit_site.base.admin.audit_mixin import actor_of
-from heartbit_site.base.admin.themed import DialogForm, ModelAdmin, dialog, pill
+from heartbit_site.base.admin.themed import DialogForm, dialog, pill
 from heartbit_site.base.errors import HeartbitError
 
 if TYPE_CHECKING:
@@ -58,23 +58,14 @@ class WebhookForm(forms.ModelForm[WebhookEndpoint]):
 
 
 @admin.register(WebhookEndpoint)
-class WebhookAdmin(ModelAdmin[WebhookEndpoint]):
+class WebhookAdmin(SigningAdmin[WebhookEndpoint]):
     """Addresses that are told of runs. Their secrets are shown when they are made, only then."""
 
-    workspace_path = "workspace"
     audit_name = "webhook"
-    verbs_record = frozenset({"add", "change", "delete"})
-    needs: ClassVar[dict[str, str]] = dict.fromkeys(
-        ("view", "add", "change", "delete", "rotate"), "workspace:manage"
-    )
     form = WebhookForm
     list_display = ("what", "workspace", "told", "state", "made_by")
-    list_display_links = ("what",)
     list_filter = ("workspace",)
-    list_select_related = ("workspace", "made_by")
     search_fields = ("name", "url")
-    sortable_by = ()
-    actions = ()
     actions_detail = ("ping", "rotate")
 
     def get_readonly_fields(
@@ -110,15 +101,6 @@ class WebhookAdmin(ModelAdmin[WebhookEndpoint]):
             return pill("Enabled", tone="success")
         return format_html("{} {}", pill("Disabled", tone="warning"), endpoint.disabled_because)
 
-    @admin.display(description="former secret signs until")
-    def both_until(self, endpoint: WebhookEndpoint) -> str:
-        """While a secret is being exchanged."""
-        return formatting.format_datetime(endpoint.former_until) if endpoint.former_until else "-"
-
-    def has_rotate_permission(self, request: HttpRequest, object_id: object = None) -> bool:
-        """Who may manage the workspace."""
-        return self.may(request, "rotate", object_id)
-
     def save_model(
         self,
         request: HttpRequest,
@@ -131,23 +113,18 @@ class WebhookAdmin(ModelAdmin[WebhookEndpoint]):
             obj.made_by_id = request.user.pk
         secret = save_webhook(obj, by=actor_of(request))
         if secret is not None:
-            _show(request, secret)
+            self.show_secret(request, secret)
 
     def delete_model(self, request: HttpRequest, obj: WebhookEndpoint) -> None:
         """See ``remove_webhook``."""
         remove_webhook(obj, by=actor_of(request))
-
-    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """Its log goes with it, which nobody may delete by itself."""
-        found, counts, _, protected = super().get_deleted_objects(objs, request)
-        return found, counts, set(), protected
 
     @ROTATE
     def rotate(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
         """Make a new secret, and show it."""
         endpoint = self.get_object(request, object_id)
         if endpoint is not None:
-            _show(request, rotate_webhook_secret(endpoint, by=actor_of(request)))
+            self.show_secret(request, rotate_webhook_secret(endpoint, by=actor_of(request)))
         return HttpResponse(headers={"HX-Refresh": "true"})
 
     @PING
@@ -161,8 +138,3 @@ class WebhookAdmin(ModelAdmin[WebhookEndpoint]):
             except HeartbitError as error:
                 messages.error(request, str(error))
         return HttpResponse(headers={"HX-Refresh": "true"})
-
-
-def _show(request: HttpRequest, secret: str) -> None:
-    text = "Copy the secret now, it is not shown again: <code>{}</code>"
-    messages.warning(request, format_html(text, secret))

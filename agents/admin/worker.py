@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import admin, messages
 from django.db.models import F, QuerySet
@@ -19,8 +19,9 @@ from agents.admin import queries
 from agents.choices import Placement
 from agents.models import WorkerHeartbeat
 from heartbit_site.base import amounts
+from heartbit_site.base.admin.audit_mixin import actor_of
+from heartbit_site.base.admin.permissions import INSTALLATION
 from heartbit_site.base.admin.themed import DialogForm, ReadOnlyAdmin, dialog, pill
-from heartbit_site.base.audit import Actor
 
 if TYPE_CHECKING:
     from django.utils.safestring import SafeString
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 class WorkerHeartbeatAdmin(ReadOnlyAdmin[WorkerHeartbeat]):
     """Which processes execute runs, and which have left."""
 
+    needs: ClassVar[dict[str, str]] = {"ask": INSTALLATION}  # superusers alone send workers away
     list_display = ("name", "state", "home", "serves", "load", "beat", "started_at")
     list_filter = ("home",)
     search_fields = ("name",)
@@ -46,10 +48,6 @@ class WorkerHeartbeatAdmin(ReadOnlyAdmin[WorkerHeartbeat]):
         """With the number of runs each holds."""
         rows: Any = super().get_queryset(request)
         return queries.with_held(rows.with_state())
-
-    def has_ask_permission(self, request: HttpRequest, object_id: object = None) -> bool:
-        """Workers are the installation's: superusers alone send them away."""
-        return self.may(request, "ask", object_id)
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
         """A worker of the fleet can be asked as long as it is there."""
@@ -88,9 +86,7 @@ class WorkerHeartbeatAdmin(ReadOnlyAdmin[WorkerHeartbeat]):
 
     def _ask(self, request: HttpRequest, object_id: str, wanted: WorkerRequest) -> HttpResponse:
         try:
-            user = request.user
-            by = Actor(user.get_username(), "admin", user.pk)
-            request_worker_action(int(object_id), wanted, by=by)
+            request_worker_action(int(object_id), wanted, by=actor_of(request))
         except WorkerNotFoundError as gone:
             messages.warning(request, str(gone))
         else:

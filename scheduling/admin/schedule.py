@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
@@ -13,11 +13,10 @@ from django.urls import path, reverse
 from django.utils import timezone
 from django.utils.html import format_html
 
-from agents.models import Agent
+from agents.admin.agent_choice import AgentChoice
 from heartbit_site.base.admin.audit_mixin import actor_of
 from heartbit_site.base.admin.themed import (
     DialogForm,
-    ModelAdmin,
     ask_again,
     dialog,
     pill,
@@ -40,8 +39,7 @@ from scheduling.recurrence import build_recurrence, time_zone
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from django import forms
-    from django.db.models import ForeignKey, QuerySet
+    from django.db.models import QuerySet
     from django.urls import URLPattern
     from django.utils.safestring import SafeString
 
@@ -49,7 +47,7 @@ TAB = ("tab",)
 
 
 @admin.register(Schedule)
-class ScheduleAdmin(ModelAdmin[Schedule]):
+class ScheduleAdmin(AgentChoice[Schedule]):
     """What comes due by itself, and when it does next."""
 
     workspace_path = "workspace"
@@ -124,15 +122,6 @@ class ScheduleAdmin(ModelAdmin[Schedule]):
     ) -> tuple[str, ...]:
         """A schedule stays in its workspace."""
         return ("workspace", "upcoming", "made") if obj else ("upcoming", "made")
-
-    def formfield_for_foreignkey(
-        self, db_field: ForeignKey[Any, Any], request: HttpRequest, **kwargs: Any
-    ) -> forms.ModelChoiceField[Any] | None:
-        """Agents that people edit; files' and programs' are others each time."""
-        if db_field.name == "agent":
-            kwargs["queryset"] = Agent.objects.filter(origin="").order_by("workspace", "name")
-        field = super().formfield_for_foreignkey(db_field, request, **kwargs)
-        return cast("forms.ModelChoiceField[Any] | None", field)
 
     def get_form(
         self,
@@ -264,10 +253,6 @@ class ScheduleAdmin(ModelAdmin[Schedule]):
         return found, counts, set(), protected
 
     # ------------------------------------------------------------------------------------- actions
-
-    def has_run_permission(self, request: HttpRequest, object_id: object = None) -> bool:
-        """Who may start runs."""
-        return self.may(request, "run", object_id)
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
         """Of pausing and going on the one that does something now."""

@@ -104,10 +104,6 @@ class ApiKeyAdmin(ModelAdmin[ApiKey]):
         """Revoked keys stay, to tell who once had access."""
         return False
 
-    def has_revoke_permission(self, request: HttpRequest, object_id: object = None) -> bool:
-        """Who may change keys, if they could be changed, may revoke them."""
-        return self.may(request, "revoke", object_id)
-
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         """A key may start runs, and ends by itself, unless somebody wants something else."""
         usual = {"expires_at": usual_expiry(), "scopes": list(USUAL_SCOPES)}

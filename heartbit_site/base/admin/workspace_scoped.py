@@ -11,7 +11,7 @@ What it does not name, only superusers may; a class without a path is theirs alt
 
 from __future__ import annotations
 
-from functools import wraps
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from django.contrib.admin import RelatedFieldListFilter
@@ -96,6 +96,9 @@ class WorkspaceScopedAdmin(ScopedChoicesMixin, _Base):
         unbounded = self.get_queryset
         # Outermost, over whatever subclasses do: a class cannot forget it.
         self.get_queryset = lambda request: self.reached(request, unbounded(request))  # type: ignore[method-assign]
+        for what in self.needs.keys() - {"view", "add", "change", "delete"}:
+            # Django and the theme ask such a method for the right to an action.
+            setattr(self, f"has_{what}_permission", partial(self._may_act, what))
 
     def scope_of(self, what: str) -> str:
         """The scope that something needs."""
@@ -126,6 +129,9 @@ class WorkspaceScopedAdmin(ScopedChoicesMixin, _Base):
             return False
         workspace = self._workspace_id(row)
         return workspace is not None and reach.allows(self.scope_of(what), workspace)
+
+    def _may_act(self, what: str, request: HttpRequest, row: object = None) -> bool:
+        return self.may(request, what, row)
 
     def workspace_of(self, row: Any) -> Workspace | None:
         """The workspace that a row belongs to; None: it is the installation's."""
