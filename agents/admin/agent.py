@@ -92,7 +92,7 @@ class AgentAdmin(SavedByVerb, FromTemplates, AgentList):
     def formfield_for_manytomany(
         self, db_field: ManyToManyField[Any, Any], request: HttpRequest, **kwargs: Any
     ) -> forms.ModelMultipleChoiceField[Any] | None:
-        """A team is chosen from the agent's own workspace."""
+        """Offer the agents of the same workspace as a team."""
         if db_field.name == "team":
             kwargs["queryset"] = _colleagues(request)
         field: Any = super().formfield_for_manytomany(db_field, request, **kwargs)
@@ -103,14 +103,14 @@ class AgentAdmin(SavedByVerb, FromTemplates, AgentList):
     # ------------------------------------------------------------------------------------- actions
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
-        """Of start, restart and stop those that do something now."""
+        """Return the buttons; start, restart and stop only where they have an effect."""
         offered: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
         now = self.offered_switches(self.get_object(request, object_id))
         return [one for one in offered if one.path not in self.switches or one.path in now]
 
     @page_action(label="Open chat", icon="forum", permissions=["start"])
     def open_chat(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """The agent's page in its workspace."""
+        """Show the agent's page in its workspace."""
         agent = self.get_object(request, object_id)
         if agent is None:
             return redirect("admin:agents_agent_changelist")
@@ -119,7 +119,7 @@ class AgentAdmin(SavedByVerb, FromTemplates, AgentList):
     @dialog(
         StartRunForm,
         label="Run now",
-        explanation="The fleet executes it; you watch it on its page.",
+        explanation="The fleet executes the run; its page shows it live.",
         submit="Start",
         icon="play_arrow",
         permissions=["start"],
@@ -149,7 +149,7 @@ class AgentAdmin(SavedByVerb, FromTemplates, AgentList):
 
 
 def _edited(request: HttpRequest) -> str | None:
-    """The id of the agent on this page; None on the page that adds one."""
+    """Return the id of the agent on this page; None on the page that adds one."""
     return request.resolver_match.kwargs.get("object_id") if request.resolver_match else None
 
 
@@ -158,7 +158,7 @@ def _with_workspace(agent: Any) -> str:
 
 
 def _colleagues(request: HttpRequest) -> QuerySet[Agent]:
-    """The agents that the one on this page may have in its team."""
+    """Return the agents that the one on this page may have in its team."""
     own = _edited(request)
     agents = Agent.objects.filter(origin="").order_by("workspace", "name")
     if own is None:

@@ -54,7 +54,7 @@ class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
     live = "calls"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ToolCall]:
-        """The open ones alone."""
+        """Return the open calls alone."""
         return queries.waiting_calls()
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
@@ -64,19 +64,19 @@ class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """The list under its own name."""
+        """Show the list under its own name."""
         named = copy(self.opts)  # the theme's header takes the name from here
         named.verbose_name_plural = TITLE
         context = {"title": TITLE, "opts": named} | (extra_context or {})
         return super().changelist_view(request, context)
 
     def get_urls(self) -> list[URLPattern]:
-        """The prompts of every page of the admin."""
+        """Add the address of the prompts of every page of the admin."""
         view = self.admin_site.admin_view(self.prompts)
         return [path("prompts/", view, name="agents_toolcall_prompts"), *super().get_urls()]
 
     def prompts(self, request: HttpRequest) -> HttpResponse:
-        """What began to wait since ``after``, for those who may decide it, and the badge."""
+        """Show the calls since ``after`` to those who may decide them, and the badge."""
         if not self.has_view_permission(request):
             raise PermissionDenied
         after = request.GET.get("after", "")
@@ -96,7 +96,7 @@ class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        """A call has no page of its own: the run's page shows it."""
+        """Redirect to the run's page, which shows the call."""
         rows = visible_to(self.model.objects.all(), request.user, path="run__workspace")
         call = rows.filter(pk=object_id).first() if object_id.isdecimal() else None
         if call is None or request.method != "GET" or not self.has_view_permission(request):
@@ -105,7 +105,7 @@ class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
 
     @admin.display(description="call")
     def what(self, call: ToolCall) -> SafeString:
-        """The tool, whether its outcome is unknown, and the beginning of its arguments."""
+        """Return the tool, a mark if the outcome is unknown, and the beginning of the arguments."""
         arguments = readable_json(asked_about(call))
         return format_html(
             '<span class="hb-two"><span class="hb-row"><b>{}</b>{}</span>'
@@ -122,10 +122,10 @@ class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
 
     @admin.display(description="effect", ordering="effect")
     def effect_class(self, call: ToolCall) -> str:
-        """What it would do outside."""
+        """Return the effect class of the call."""
         return call.effect.replace("_", " ")
 
-    @admin.display(description="waits for")
+    @admin.display(description="waiting")
     def waits(self, call: ToolCall) -> str:
         """Return how long the call has waited."""
         asked_at: datetime | None = getattr(call, "asked_at", None)
@@ -133,7 +133,7 @@ class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
 
     @admin.display(description="workspace")
     def workspace(self, call: ToolCall) -> str:
-        """Where it runs."""
+        """Return the name of the workspace."""
         return call.run.workspace.name
 
 
@@ -146,7 +146,7 @@ def _number(text: str) -> int:
 
 
 def badge(request: HttpRequest) -> str:
-    """How many wait, for the sidebar; the theme always draws a badge, so none hides itself."""
+    """Return the number of waiting calls for the sidebar, or an element that hides the badge."""
     seen = visible_to(queries.waiting_calls(), request.user, path="run__workspace")
     count = seen.count()
     shown = formatting.figure(count) or SafeString('<i class="hb-none"></i>')

@@ -62,18 +62,18 @@ class ToolBindingForm(forms.ModelForm[ToolBinding]):
                 {"placeholder": "As the agent says"}
             ),
             "required_approvals": UnfoldAdminIntegerFieldWidget({"placeholder": "1"}),
-            "approver_group": line_widget(placeholder="Whoever may decide"),
+            "approver_group": line_widget(placeholder="All who may decide"),
             "escalate_after_minutes": UnfoldAdminIntegerFieldWidget({"placeholder": "Never"}),
-            "escalation_group": line_widget(placeholder="Whoever may decide"),
+            "escalation_group": line_widget(placeholder="All who may decide"),
         }
         labels = {
             "approval": "Calls that wait for a person",
             "approval_when": "Rule",
             "approval_timeout_seconds": "Time to decide (seconds)",
-            "required_approvals": "People who have to approve",
-            "approver_group": "Only this group decides",
-            "escalate_after_minutes": "Ask more people after (minutes)",
-            "escalation_group": "Who is asked then",
+            "required_approvals": "Required approvals",
+            "approver_group": "Approver group",
+            "escalate_after_minutes": "Escalate after (minutes)",
+            "escalation_group": "Escalation group",
             "defaults": "Default arguments",
         }
         help_texts = {
@@ -86,7 +86,7 @@ class ToolBindingForm(forms.ModelForm[ToolBinding]):
             "approval_timeout_seconds": "Then the call is refused.",
             "required_approvals": "Different people; one who denies the call denies it.",
             "approver_group": "The name of a Django group; its members alone.",
-            "escalate_after_minutes": "If nobody has decided by then.",
+            "escalate_after_minutes": "If the call is undecided by then.",
             "escalation_group": "The name of a Django group; its members as well.",
             "defaults": "Used where the model gives none.",
         }
@@ -183,7 +183,7 @@ class ToolBindingInline(StackedInline[ToolBinding, Agent]):
     def formfield_for_dbfield(
         self, db_field: Field[Any, Any], request: HttpRequest, **kwargs: Any
     ) -> forms.Field | None:
-        """A list of tools instead of a line of text."""
+        """Offer a list of tools instead of a line of text."""
         if db_field.name == "tool":
             kwargs |= {"widget": UnfoldAdminSelectWidget(), "help_text": ""}
         return super().formfield_for_dbfield(db_field, request, **kwargs)
@@ -202,7 +202,7 @@ def tool_choices(known: Mapping[str, ToolSpec], current: str = "") -> list[tuple
             name = effect.value.replace("_", " ").capitalize()
             choices.append((f"{name}: {describe_effect(effect)}", sorted(tools)))
     if current and current not in known:
-        choices.append((current, f"{current} · not installed any more"))
+        choices.append((current, f"{current} · no longer installed"))
     return choices
 
 

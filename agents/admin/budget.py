@@ -36,7 +36,7 @@ class BudgetForm(forms.ModelForm[Budget]):
         }
 
     def clean(self) -> dict[str, Any] | None:
-        """A limit, an agent of the workspace, and no second budget for the same."""
+        """Require a limit and an agent of the workspace; reject a second budget of a scope."""
         cleaned = super().clean()
         workspace = self.cleaned_data.get("workspace") or getattr(self.instance, "workspace", None)
         agent = self.cleaned_data.get("agent")
@@ -79,7 +79,7 @@ class BudgetAdmin(AgentChoice[Budget]):
     readonly_fields = ("tokens", "money", "state")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Budget]:
-        """With what was spent in the period that is now; the row may be of an earlier one."""
+        """Return budgets with the spending of the current period, which a row may lag."""
         budgets = super().get_queryset(request).filter(of_tier=False)
         budgets = budgets.select_related("workspace", "agent")
         start = Func("period", template="date_trunc(%(expressions)s, clock_timestamp(), 'UTC')")
@@ -87,7 +87,7 @@ class BudgetAdmin(AgentChoice[Budget]):
         return annotated
 
     def get_fieldsets(self, request: HttpRequest, obj: Budget | None = None) -> Any:
-        """A new budget has spent nothing that it knows of."""
+        """Return the fields; a new budget has no spending to show."""
         fieldsets: list[tuple[str | None, dict[str, Any]]] = [
             (None, {"fields": ("workspace", "agent", "period")}),
             ("Limits", {"fields": (("max_tokens", "max_usd"), "warn_at")}),
@@ -100,7 +100,7 @@ class BudgetAdmin(AgentChoice[Budget]):
     def get_readonly_fields(
         self, request: HttpRequest, obj: Budget | None = None
     ) -> tuple[str, ...]:
-        """What was counted so far was counted for these."""
+        """Return scope and period too: what was counted so far was counted for them."""
         fixed = ("workspace", "agent", "period") if obj else ()
         return (*self.readonly_fields, *fixed)
 
@@ -111,19 +111,19 @@ class BudgetAdmin(AgentChoice[Budget]):
         form: Any,
         change: bool,  # noqa: FBT001  Django's signature
     ) -> None:
-        """See ``save_budget``."""
+        """Save with ``save_budget``."""
         save_budget(obj)
 
     # ------------------------------------------------------------------------------------- columns
 
-    @admin.display(description="budget of")
+    @admin.display(description="scope")
     def whose(self, budget: Budget) -> str:
-        """An agent, or everybody in the workspace."""
+        """Return the agent, or the whole workspace."""
         return budget.agent.name if budget.agent is not None else "the whole workspace"
 
-    @admin.display(description="every")
+    @admin.display(description="period")
     def every(self, budget: Budget) -> str:
-        """How long it has to last."""
+        """Return the period."""
         return budget.period
 
     @admin.display(description="tokens")
@@ -144,7 +144,7 @@ class BudgetAdmin(AgentChoice[Budget]):
 
     @admin.display(description="state")
     def state(self, budget: Budget) -> SafeString:
-        """Whether runs still get model calls out of it."""
+        """Return the state: whether the budget still allows model calls."""
         most = max(
             _percent(budget.spent_tokens, budget.max_tokens) or 0,
             _percent(budget.spent_usd, budget.max_usd) or 0,
@@ -166,7 +166,7 @@ def _percent(spent: Decimal | int, limit: Decimal | int | None) -> int | None:
 
 
 def _meter(spent: str, limit: str | None, percent: int | None, warn_at: int) -> SafeString:
-    """What was spent, of how much, and a line that shows it."""
+    """Return the amount spent, the limit, and a bar of both."""
     if percent is None:
         return format_html('<span class="hb-number">{} (no limit)</span>', spent)
     tone = "hb-full" if percent >= 100 else "hb-nearly" if percent >= warn_at else ""

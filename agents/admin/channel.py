@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 ROTATE = dialog(
     DialogForm,
-    label="New secret",
+    label="Rotate secret",
     explanation="For 24 hours messages may be signed with either secret, then with the new one.",
-    submit="Make it",
+    submit="Rotate",
     icon="key",
     permissions=["rotate"],
 )
@@ -48,12 +48,12 @@ class ChannelAdmin(SigningAdmin[Channel]):
     def get_readonly_fields(
         self, request: HttpRequest, obj: Channel | None = None
     ) -> tuple[str, ...]:
-        """A channel stays in its workspace, and what it is."""
+        """Return the workspace too: a channel stays in its workspace."""
         known = ("state", "url", "both_until", "looked", "made_by", "created_at")
         return ("workspace", *known) if obj else ()
 
     def get_fieldsets(self, request: HttpRequest, obj: Channel | None = None) -> Any:
-        """Of one that is there, only what its kind has; what is known of it comes last."""
+        """Return the fields of the channel's kind; its state comes last."""
         kind = obj.kind if obj is not None else None
         first = (("workspace", "name"), ("kind", "agent"), ("enabled", "approve"), "hourly_limit")
         mail = (
@@ -74,7 +74,7 @@ class ChannelAdmin(SigningAdmin[Channel]):
 
     @admin.display(description="channel")
     def what(self, channel: Channel) -> SafeString:
-        """Its name, and what comes in."""
+        """Return the channel's name and its source."""
         source = channel.imap_user if channel.imap_host else channel.get_kind_display()
         return format_html(
             '<span class="hb-two"><b>{}</b><span class="hb-clip">{}</span></span>',
@@ -83,12 +83,12 @@ class ChannelAdmin(SigningAdmin[Channel]):
 
     @admin.display(description="answered by")
     def answers(self, channel: Channel) -> str:
-        """Its agent."""
+        """Return the agent that answers."""
         return channel.agent
 
     @admin.display(description="state")
     def state(self, channel: Channel) -> SafeString:
-        """Whether it takes anything, and what is wrong with it."""
+        """Return the state, with the last error of a mailbox."""
         if not channel.enabled:
             return pill("Disabled", tone="warning")
         if channel.trouble:
@@ -97,12 +97,12 @@ class ChannelAdmin(SigningAdmin[Channel]):
 
     @admin.display(description="URL")
     def url(self, channel: Channel) -> SafeString:
-        """Where messages are posted to."""
+        """Return the URL that messages are posted to."""
         return format_html("<code>{}{}</code>", settings.HEARTBIT_PUBLIC_URL, channel.path)
 
-    @admin.display(description="mailbox read")
+    @admin.display(description="mailbox polled")
     def looked(self, channel: Channel) -> str:
-        """When it was last looked into."""
+        """Return the time at which the mailbox was last polled."""
         return formatting.format_datetime(channel.looked_at) if channel.looked_at else "Not yet"
 
     def save_model(
@@ -112,7 +112,7 @@ class ChannelAdmin(SigningAdmin[Channel]):
         form: Any,
         change: bool,  # noqa: FBT001  Django's signature
     ) -> None:
-        """See ``save_channel``; a new one's secret is shown, this once."""
+        """Save with ``save_channel``, and show a new channel's secret, this once."""
         if not change:
             obj.made_by_id = request.user.pk
         password = form.cleaned_data.get("password") or None
@@ -121,7 +121,7 @@ class ChannelAdmin(SigningAdmin[Channel]):
             self.show_secret(request, secret)
 
     def delete_model(self, request: HttpRequest, obj: Channel) -> None:
-        """See ``remove_channel``."""
+        """Delete with ``remove_channel``."""
         remove_channel(obj, by=actor_of(request))
 
     @ROTATE

@@ -1,4 +1,4 @@
-"""What became of the results that were ordered for somebody: to be read, and sent again."""
+"""Deliveries of results: read them, send one again."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ AGAIN = dialog(
 
 @admin.register(Delivery)
 class DeliveryAdmin(DeliveryLog[Delivery]):
-    """Where results go, and how far they have got."""
+    """Deliveries of results, and their state."""
 
     workspace_path = "workspace"
     audit_name = "delivery"
@@ -51,9 +51,9 @@ class DeliveryAdmin(DeliveryLog[Delivery]):
     )
     readonly_fields = fields
 
-    @admin.display(description="to")
+    @admin.display(description="recipient")
     def what(self, delivery: Delivery) -> SafeString:
-        """Whom it goes to, and how."""
+        """Return the recipient and the kind of delivery."""
         return format_html(
             '<span class="hb-two"><b>{}</b><span class="hb-clip">{}</span></span>',
             *(delivery.get_kind_display(), describe_target(delivery.target)),
@@ -66,13 +66,13 @@ class DeliveryAdmin(DeliveryLog[Delivery]):
 
     @admin.display(description="addresses")
     def addresses(self, delivery: Delivery) -> SafeString | str:
-        """What the mail server said to each that is settled."""
+        """Return the mail server's answer for each address."""
         said = [(to, why or "taken") for to, why in sorted(delivery.settled.items())]
         return format_html_join("", "<p>{}: {}</p>", said) or "-"
 
     @admin.display(description="message")
     def message(self, delivery: Delivery) -> SafeString | str:
-        """Its id; a webhook's leads to what the webhook said."""
+        """Return the message's id; a webhook's is a link to its delivery."""
         if delivery.kind != DeliveryKind.WEBHOOK:
             return delivery.message_id or "-"
         row = WebhookDelivery.objects.filter(message_id=delivery.message_id).first()
@@ -81,9 +81,9 @@ class DeliveryAdmin(DeliveryLog[Delivery]):
         url = reverse("admin:agents_webhookdelivery_change", args=[row.pk])
         return format_html('<a class="hb-link" href="{}">{}</a>', url, delivery.message_id)
 
-    @admin.display(description="as it was ordered")
+    @admin.display(description="target")
     def asked(self, delivery: Delivery) -> SafeString:
-        """The target."""
+        """Return the target as JSON."""
         return json_block(delivery.target)
 
     @AGAIN

@@ -28,10 +28,10 @@ FIELDS = ("workspace", "name", "team", *(name for name in SETTINGS if name != "c
 
 
 def check_model(name: str) -> str:
-    """A ``provider:model``, or nothing.
+    """Return a ``provider:model``, or an empty string.
 
     Raises:
-        ValidationError: It has another form, or nobody knows the provider.
+        ValidationError: It has another form, or the provider is unknown.
     """
     name = name.strip()
     if name:
@@ -62,18 +62,18 @@ class LongText(forms.CharField):
         super().__init__(**{**options, "strip": False})
 
     def to_python(self, value: Any) -> str:
-        """The text with line ends as everywhere else; nothing but white space is nothing."""
+        """Return the text with LF line ends; white space alone is an empty string."""
         text = str(super().to_python(value)).replace("\r\n", "\n")
         return text if text.strip() else ""
 
 
 class Seen(forms.CharField):
-    """When what the page shows was saved, sent back with it."""
+    """Time at which the row that the page shows was saved, sent back with the form."""
 
     widget = forms.HiddenInput
 
     def has_changed(self, initial: Any, data: Any) -> bool:
-        """It is nothing that anybody edits."""
+        """Return False: the field is never edited."""
         return False
 
 
@@ -91,7 +91,7 @@ class AgentForm(forms.ModelForm[Agent]):
     refusal: HeartbitError | None = None
     seen = Seen(required=False)
     context_type = forms.ChoiceField(
-        label="What the model is sent of a long conversation",
+        label="Context strategy",
         help_text=(
             "The journal keeps everything; this is what each call to the model contains. Less "
             "costs less and forgets more."
@@ -129,7 +129,7 @@ class AgentForm(forms.ModelForm[Agent]):
             "max_tokens": "Longest answer (tokens)",
             "approval": "Calls that wait for a person",
             "approval_timeout_seconds": "Time to decide (seconds)",
-            "response_schema": "Form of the answer",
+            "response_schema": "Schema of the answer",
             "max_turns": "Model calls",
             "timeout_seconds": "Time (seconds)",
             "max_runs_per_minute": "Runs a minute",
@@ -139,23 +139,23 @@ class AgentForm(forms.ModelForm[Agent]):
             "tool_timeout_seconds": "Time of one tool call (seconds)",
             "max_tool_output_bytes": "Result of one tool call (bytes)",
             "delegation_timeout_seconds": "Longest wait (seconds)",
-            "max_parallel": "Members at work at once",
+            "max_parallel": "Concurrent members",
             "stop": "Stop texts",
         }
         help_texts = {
-            "approval": "What a tool itself says wins.",
+            "approval": "A tool's own setting wins.",
             "reasoning_effort": (
                 "How long a reasoning model thinks before it answers: more costs more tokens and "
                 "time. Leave it empty for models that do not reason; they may refuse it."
             ),
             "strong_model": (
                 "Takes over for the rest of a run once the agent's own model has given two answers "
-                "in a row that do not do, such as arguments that do not fit a tool. Form: "
+                "in a row that cannot be used, such as arguments that do not fit a tool. Form: "
                 "provider:model. Empty: none."
             ),
             "uncertain_calls": (
-                "When a worker dies during a call that must not happen twice, nobody knows whether "
-                "it took effect. Asking is safe; make the call again only where twice does no harm."
+                "A worker that dies during a call that must not happen twice leaves its outcome "
+                "unknown. Asking is safe; retry only where a second call does no harm."
             ),
         }
 
@@ -214,7 +214,7 @@ class AgentForm(forms.ModelForm[Agent]):
 
 
 class StartRunForm(DialogForm):
-    """What an agent is asked to do."""
+    """Task of a new run, and its options."""
 
     task = forms.CharField(
         widget=text_widget(rows=5, placeholder="What should the agent do?"),
@@ -228,11 +228,11 @@ class StartRunForm(DialogForm):
     )
     approve = forms.BooleanField(
         required=False,
-        label="Ask before every tool call",
+        label="Require approval of every tool call",
         widget=UnfoldBooleanSwitchWidget(),
-        help_text="Each call of this run and its sub-agents waits until somebody approves it.",
+        help_text="Each call of this run and its sub-agents waits for an approval.",
     )
 
     def clean_model(self) -> str:
-        """See ``check_model``."""
+        """Check with ``check_model``."""
         return check_model(self.cleaned_data["model"])

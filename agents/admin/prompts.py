@@ -65,7 +65,7 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """What a page shows.
+    """Content of a page's prompts.
 
     Attributes:
         newest: The wait up to which nothing is prompted for: the newest one of an opened page.
@@ -131,7 +131,7 @@ def _waits(request: HttpRequest) -> QuerySet[Any]:
 
 
 def _without_voted(pks: Iterable[int], user: Any) -> list[ToolCall]:
-    """The calls on which the person has not said their word already, in this order."""
+    """Return the calls on which the person has not voted yet, in this order."""
     pks = list(pks)
     rows = queries.waiting_calls().in_bulk(pks)
     found = [rows[pk] for pk in pks if pk in rows]
@@ -171,7 +171,7 @@ def build_prompt(call: ToolCall) -> Prompt:
 
 
 def _over(request: HttpRequest, pks: Sequence[int]) -> list[tuple[int, str]]:
-    """What became of calls that do not wait any more, as far as the person may know."""
+    """Return how calls that do not wait any more were decided, as far as the person may know."""
     if not pks:
         return []
     rows = queries.calls_of(pks)

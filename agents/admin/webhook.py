@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 
 ROTATE = dialog(
     DialogForm,
-    label="New secret",
+    label="Rotate secret",
     explanation="For 24 hours messages are signed with both secrets, then with the new one alone.",
-    submit="Make it",
+    submit="Rotate",
     icon="key",
     permissions=["rotate"],
 )
 PING = dialog(
     DialogForm,
-    label="Try it",
-    explanation="A message of type ping goes out within seconds. Its deliveries show the outcome.",
+    label="Send test event",
+    explanation="An event of type ping goes out within seconds. Its deliveries show the result.",
     submit="Send",
     icon="send",
     permissions=["rotate"],
@@ -43,13 +43,13 @@ PING = dialog(
 
 
 class WebhookForm(forms.ModelForm[WebhookEndpoint]):
-    """Where it is, and what it is told of."""
+    """Address of a webhook, and its events."""
 
     events = forms.MultipleChoiceField(
         choices=[(name, f"{name}: {meaning}") for name, meaning in EVENTS.items()],
         widget=UnfoldAdminCheckboxSelectMultipleWidget,
         error_messages={"required": "Choose at least one."},
-        help_text="What it is told of.",
+        help_text="Events that are posted to the URL.",
     )
 
     class Meta:
@@ -59,11 +59,11 @@ class WebhookForm(forms.ModelForm[WebhookEndpoint]):
 
 @admin.register(WebhookEndpoint)
 class WebhookAdmin(SigningAdmin[WebhookEndpoint]):
-    """Addresses that are told of runs. Their secrets are shown when they are made, only then."""
+    """Addresses that events of runs are posted to. A secret is shown once, when it is created."""
 
     audit_name = "webhook"
     form = WebhookForm
-    list_display = ("what", "workspace", "told", "state", "made_by")
+    list_display = ("what", "workspace", "subscribed_events", "state", "made_by")
     list_filter = ("workspace",)
     search_fields = ("name", "url")
     actions_detail = ("ping", "rotate")
@@ -71,13 +71,13 @@ class WebhookAdmin(SigningAdmin[WebhookEndpoint]):
     def get_readonly_fields(
         self, request: HttpRequest, obj: WebhookEndpoint | None = None
     ) -> tuple[str, ...]:
-        """A webhook stays in its workspace."""
+        """Return the workspace too: a webhook stays in its workspace."""
         return ("workspace", "state", "made_by", "created_at", "both_until") if obj else ()
 
     def get_fields(
         self, request: HttpRequest, obj: WebhookEndpoint | None = None
     ) -> tuple[str, ...]:
-        """What is known of it comes last."""
+        """Return the fields; the webhook's state comes last."""
         first = ("workspace", "name", "url", "events", "enabled")
         return (*first, "state", "made_by", "created_at", "both_until") if obj else first
 
@@ -89,14 +89,14 @@ class WebhookAdmin(SigningAdmin[WebhookEndpoint]):
             *(endpoint.name, endpoint.url),
         )
 
-    @admin.display(description="told of")
-    def told(self, endpoint: WebhookEndpoint) -> str:
-        """Its events."""
+    @admin.display(description="events")
+    def subscribed_events(self, endpoint: WebhookEndpoint) -> str:
+        """Return the events."""
         return ", ".join(endpoint.events)
 
     @admin.display(description="state")
     def state(self, endpoint: WebhookEndpoint) -> SafeString:
-        """Whether it is told anything, and why not."""
+        """Return the state, with the reason why a webhook is disabled."""
         if endpoint.enabled:
             return pill("Enabled", tone="success")
         return format_html("{} {}", pill("Disabled", tone="warning"), endpoint.disabled_because)
@@ -108,7 +108,7 @@ class WebhookAdmin(SigningAdmin[WebhookEndpoint]):
         form: Any,
         change: bool,  # noqa: FBT001  Django's signature
     ) -> None:
-        """See ``save_webhook``; a new one's secret is shown, this once."""
+        """Save with ``save_webhook``, and show a new webhook's secret, this once."""
         if not change:
             obj.made_by_id = request.user.pk
         secret = save_webhook(obj, by=actor_of(request))
@@ -116,7 +116,7 @@ class WebhookAdmin(SigningAdmin[WebhookEndpoint]):
             self.show_secret(request, secret)
 
     def delete_model(self, request: HttpRequest, obj: WebhookEndpoint) -> None:
-        """See ``remove_webhook``."""
+        """Delete with ``remove_webhook``."""
         remove_webhook(obj, by=actor_of(request))
 
     @ROTATE

@@ -1,4 +1,4 @@
-"""What webhooks were told, to be read, and sent again."""
+"""Deliveries of webhook messages: read them, send one again."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ class WebhookDeliveryAdmin(DeliveryLog[WebhookDelivery]):
     )
     readonly_fields = fields
 
-    @admin.display(description="posted")
+    @admin.display(description="payload")
     def posted(self, delivery: WebhookDelivery) -> SafeString:
-        """The message."""
+        """Return the message as JSON."""
         return json_block(delivery.payload)
 
     @AGAIN

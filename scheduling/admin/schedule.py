@@ -48,7 +48,7 @@ TAB = ("tab",)
 
 @admin.register(Schedule)
 class ScheduleAdmin(AgentChoice[Schedule]):
-    """What comes due by itself, and when it does next."""
+    """Schedules and their next occurrences."""
 
     workspace_path = "workspace"
     audit_name = "schedule"
@@ -105,7 +105,7 @@ class ScheduleAdmin(AgentChoice[Schedule]):
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Schedule]:
-        """With the outcome of each one's latest slot."""
+        """Return the schedules, each with the outcome of its latest firing."""
         firings = Firing.objects.filter(schedule=OuterRef("pk"))
         latest = with_outcomes(firings).order_by("-slot")
         rows: QuerySet[Schedule] = super().get_queryset(request).select_related("agent")
@@ -120,7 +120,7 @@ class ScheduleAdmin(AgentChoice[Schedule]):
     def get_readonly_fields(
         self, request: HttpRequest, obj: Schedule | None = None
     ) -> tuple[str, ...]:
-        """A schedule stays in its workspace."""
+        """Return the workspace too: a schedule stays in its workspace."""
         return ("workspace", "upcoming", "made") if obj else ("upcoming", "made")
 
     def get_form(
@@ -143,7 +143,7 @@ class ScheduleAdmin(AgentChoice[Schedule]):
 
     @admin.display(description="schedule")
     def what(self, schedule: Schedule) -> SafeString:
-        """Its name, and who does it."""
+        """Return the schedule's name and its agent."""
         return format_html(
             '<span class="hb-two"><b>{}</b><span class="hb-clip">{}</span></span>',
             *(schedule.name, schedule.agent.name),
@@ -151,7 +151,7 @@ class ScheduleAdmin(AgentChoice[Schedule]):
 
     @admin.display(description="when")
     def when(self, schedule: Schedule) -> SafeString:
-        """Its rhythm in words."""
+        """Return the recurrence as text."""
         try:
             text = build_recurrence(schedule).words
         except ScheduleError as error:
@@ -160,12 +160,12 @@ class ScheduleAdmin(AgentChoice[Schedule]):
 
     @admin.display(description="next")
     def next(self, schedule: Schedule) -> SafeString | str:
-        """Its next slot, where it is meant."""
+        """Return the next occurrence, in the schedule's zone."""
         return _short(schedule.next_slot, schedule)
 
     @admin.display(description="last")
     def last(self, schedule: Any) -> SafeString | str:
-        """What became of its latest slot."""
+        """Return the outcome of the latest firing."""
         if schedule.fired is None:
             return "-"
         shown = format_html(
@@ -180,7 +180,7 @@ class ScheduleAdmin(AgentChoice[Schedule]):
 
     @admin.display(description="state")
     def state(self, schedule: Schedule) -> SafeString:
-        """Whether it fires."""
+        """Return the state: active or paused."""
         if not schedule.enabled:
             return pill("Paused", tone="warning")
         if schedule.next_slot is None:
@@ -191,7 +191,7 @@ class ScheduleAdmin(AgentChoice[Schedule]):
 
     @admin.display(description="next runs")
     def upcoming(self, schedule: Schedule) -> SafeString | str:
-        """In words and on a calendar."""
+        """Return the next occurrences as text and on a calendar."""
         if schedule._state.adding:
             shown: SafeString | str = "Say when it runs: its next runs are shown here."
         else:
@@ -199,7 +199,7 @@ class ScheduleAdmin(AgentChoice[Schedule]):
         return format_html('<div id="hb-preview" aria-live="polite">{}</div>', shown)
 
     def get_urls(self) -> list[URLPattern]:
-        """The address of the preview, beside the class's own."""
+        """Add the address of the preview."""
         view = self.admin_site.admin_view(self.preview)
         return [path("preview/", view, name="scheduling_schedule_preview"), *super().get_urls()]
 
@@ -223,9 +223,9 @@ class ScheduleAdmin(AgentChoice[Schedule]):
         ]
         return HttpResponse(format_html('<p class="hb-quiet">{}</p>', " ".join(wrong)))
 
-    @admin.display(description="made by")
+    @admin.display(description="created by")
     def made(self, schedule: Schedule) -> SafeString | str:
-        """Who made it; an agent's own names the run."""
+        """Return the creator; an agent's schedule names the run."""
         if schedule.made_in_run is None:
             return schedule.made_by or "-"
         url = reverse("web:run", args=[schedule.workspace.slug, schedule.made_in_run])
@@ -240,22 +240,22 @@ class ScheduleAdmin(AgentChoice[Schedule]):
         form: Any,
         change: bool,  # noqa: FBT001  Django's signature
     ) -> None:
-        """See ``save_schedule``."""
+        """Save with ``save_schedule``."""
         save_schedule(obj, by=actor_of(request))
 
     def delete_model(self, request: HttpRequest, obj: Schedule) -> None:
-        """See ``remove_schedule``."""
+        """Delete with ``remove_schedule``."""
         remove_schedule(obj, by=actor_of(request))
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """Its log goes with it, which nobody may delete by itself."""
+        """Return what is deleted; the log goes with its schedule, but not by itself."""
         found, counts, _, protected = super().get_deleted_objects(objs, request)
         return found, counts, set(), protected
 
     # ------------------------------------------------------------------------------------- actions
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
-        """Of pausing and going on the one that does something now."""
+        """Return the buttons; of pause and resume the one that has an effect."""
         offered: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
         schedule = self.get_object(request, object_id)
         useless = "go_on" if schedule is not None and schedule.enabled else "pause"
@@ -264,7 +264,7 @@ class ScheduleAdmin(AgentChoice[Schedule]):
     @dialog(
         DialogForm,
         label="Run now",
-        explanation="It runs once, as at its time; its slots stay as they are.",
+        explanation="It runs once; its next occurrences stay as they are.",
         submit="Run",
         icon="play_arrow",
         permissions=["run"],
@@ -284,18 +284,18 @@ class ScheduleAdmin(AgentChoice[Schedule]):
 
     @dialog(
         SpanForm,
-        label="Make up for",
+        label="Backfill",
         explanation=(
-            "Slots of this span that have no run get one, one after the other. Both times are "
-            "meant in the schedule's time zone."
+            "Occurrences of this span without a run get one, one after the other. Both times are "
+            "in the schedule's time zone."
         ),
-        submit="Hold them",
+        submit="Start backfill",
         icon="history",
         permissions=["run"],
         variant="DEFAULT",
     )
     def backfill(self, request: HttpRequest, form: SpanForm, object_id: str) -> HttpResponse:
-        """Hold past slots; the clocks start them."""
+        """Defer past occurrences; the schedulers start them."""
         schedule = self.get_object(request, object_id)
         if schedule is not None:
             try:
@@ -303,33 +303,35 @@ class ScheduleAdmin(AgentChoice[Schedule]):
                 held = backfill_schedule(schedule, begin, end, by=actor_of(request))
             except (HeartbitError, NoSuchTimeError) as error:
                 form.add_error("end", str(error))
-                return ask_again(request, form, submit="Hold them")
-            messages.success(request, f"{held} slots are held; they start one after the other.")
+                return ask_again(request, form, submit="Start backfill")
+            messages.success(
+                request, f"{held} firings are deferred; they start one after the other."
+            )
         return HttpResponse(headers={"HX-Refresh": "true"})
 
     @dialog(
         DialogForm,
         label="Pause",
-        explanation="Its slots pass until it goes on; nothing is made up for by itself.",
+        explanation="Occurrences are skipped until it is resumed, and not caught up later.",
         submit="Pause",
         icon="pause",
         permissions=["change"],
         variant="DEFAULT",
     )
     def pause(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
-        """Let its slots pass."""
+        """Pause the schedule: its occurrences are skipped."""
         return self._switch(request, object_id, enabled=False)
 
     @dialog(
         DialogForm,
-        label="Go on",
-        explanation="It fires again, from the next slot on.",
-        submit="Go on",
+        label="Resume",
+        explanation="It fires again, from the next occurrence on.",
+        submit="Resume",
         icon="resume",
         permissions=["change"],
     )
     def go_on(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
-        """Fire again, from the next slot on."""
+        """Resume the schedule, from the next occurrence on."""
         return self._switch(request, object_id, enabled=True)
 
     def _switch(self, request: HttpRequest, object_id: str, *, enabled: bool) -> HttpResponse:
@@ -351,7 +353,7 @@ def _upcoming(schedule: Schedule) -> SafeString:
 
 
 def _short(moment: datetime | None, schedule: Schedule) -> SafeString | str:
-    """A slot on one line; the schedule's zone is said elsewhere on it."""
+    """Return an occurrence on one line; the line shows the schedule's zone elsewhere."""
     if moment is None:
         return "-"
     there = moment.astimezone(time_zone(schedule.time_zone))

@@ -39,7 +39,7 @@ class ThemedGroupAdmin(GroupAdmin, ModelAdmin[Group]):
 
 @admin.register(AccessAttempt)
 class AttemptAdmin(ModelAdmin[AccessAttempt]):
-    """Who failed to log in, and how often; deleting a row ends the pause of that name."""
+    """Failed logins by user name; deleting a row ends the pause of that name."""
 
     workspace_path = None
     list_display = ("username", "ip_address", "failures_since_start", "attempt_time", "path_info")

@@ -39,13 +39,13 @@ REVOKE = dialog(
 
 
 class ApiKeyForm(forms.ModelForm[ApiKey]):
-    """What a new key opens, and how long."""
+    """Scopes and expiry of a new key."""
 
     scopes = forms.MultipleChoiceField(
         choices=[(name, f"{name}: {meaning}") for name, meaning in SCOPES.items()],
         widget=UnfoldAdminCheckboxSelectMultipleWidget,
         error_messages={"required": "Choose at least one."},
-        help_text="What the key may do.",
+        help_text="Rights of the key.",
     )
 
     class Meta:
@@ -53,7 +53,7 @@ class ApiKeyForm(forms.ModelForm[ApiKey]):
         fields = ("workspace", "name", "scopes", "expires_at")
 
     def clean_expires_at(self) -> datetime | None:
-        """A key that has expired already is a mistake."""
+        """Reject a key that has expired already."""
         expires_at: datetime | None = self.cleaned_data["expires_at"]
         if expires_at is not None and expires_at <= timezone.now():
             raise forms.ValidationError("This time is over; choose a later one.")
@@ -89,15 +89,15 @@ class ApiKeyAdmin(ModelAdmin[ApiKey]):
     )
 
     def get_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> tuple[str, ...]:
-        """A key that exists is only to look at."""
+        """Return the fields; an existing key is read only."""
         return self.page_fields if obj else ("workspace", "name", "scopes", "expires_at")
 
     def get_readonly_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> Any:
-        """See ``get_fields``."""
+        """Return all fields of an existing key."""
         return self.page_fields if obj else ()
 
     def has_change_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
-        """What a program was given stays as it is."""
+        """Return False: the rights of an existing key never change."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
@@ -105,12 +105,12 @@ class ApiKeyAdmin(ModelAdmin[ApiKey]):
         return False
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """A key may start runs, and ends by itself, unless somebody wants something else."""
+        """Return the defaults: a key may start runs, and expires."""
         usual = {"expires_at": usual_expiry(), "scopes": list(USUAL_SCOPES)}
         return {**usual, **super().get_changeform_initial_data(request)}
 
     def get_form(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        """The operators' scope is offered to them alone."""
+        """Offer the operators' scope to operators alone."""
         form: Any = super().get_form(request, *args, **kwargs)
         field = form.base_fields.get("scopes")
         if field is not None and not permissions_for(request).everywhere:
@@ -130,12 +130,12 @@ class ApiKeyAdmin(ModelAdmin[ApiKey]):
 
     @admin.display(description="key")
     def shown(self, key: ApiKey) -> str:
-        """Its public part."""
+        """Return the key's public part."""
         return f"hb_{key.prefix}_..."
 
     @admin.display(description="scopes")
     def allowed(self, key: ApiKey) -> str:
-        """What it may do."""
+        """Return the key's scopes."""
         return ", ".join(key.scopes)
 
     @admin.display(description="last used")
@@ -147,7 +147,7 @@ class ApiKeyAdmin(ModelAdmin[ApiKey]):
 
     @admin.display(description="state")
     def state(self, key: ApiKey) -> SafeString:
-        """Whether it opens anything."""
+        """Return the state: valid, expired or revoked."""
         if key.revoked_at is not None:
             return pill("Revoked", tone="danger")
         return pill("Expired", tone="warning") if key.expired else pill("Valid", tone="success")
@@ -175,7 +175,7 @@ class ApiKeyAdmin(ModelAdmin[ApiKey]):
         )
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
-        """A key is revoked once."""
+        """Return the buttons; a key is revoked once."""
         offered: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
         key = self.get_object(request, object_id)
         return offered if key is not None and key.revoked_at is None else []

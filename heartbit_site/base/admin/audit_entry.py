@@ -37,56 +37,56 @@ SPANS = {
 
 
 class TimeFilter(SimpleListFilter):
-    """When; spans until now."""
+    """Filter by time; spans until now."""
 
     title = "time"
     parameter_name = "since"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """The spans."""
+        """Return the spans."""
         return [(key, title) for key, (title, _) in SPANS.items()]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """The entries of the span."""
+        """Return the entries of the span."""
         chosen = SPANS.get(self.value() or "")
         return queryset if chosen is None else queryset.filter(at__gte=timezone.now() - chosen[1])
 
 
 class KindFilter(SimpleListFilter):
-    """What it was done to: the first word of the action."""
+    """Filter by the kind of target: the first word of the action."""
 
     title = "about"
     parameter_name = "about"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """The kinds that there are."""
+        """Return the kinds that there are."""
         actions = model_admin.get_queryset(request).order_by().values_list("action", flat=True)
         kinds = {name.partition(".")[0] for name in actions.distinct()}
         return [(kind, kind) for kind in sorted(kinds)]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """The entries of the kind."""
+        """Return the entries of the kind."""
         return queryset.filter(action__startswith=f"{self.value()}.") if self.value() else queryset
 
 
 class ViaFilter(SimpleListFilter):
-    """Where it was done."""
+    """Filter by surface."""
 
     title = "via"
     parameter_name = "via"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """The surfaces."""
+        """Return the surfaces."""
         return [(via, via) for via in VIAS]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """The entries of the surface."""
+        """Return the entries of the surface."""
         return queryset.filter(via=self.value()) if self.value() else queryset
 
 
 @admin.register(AuditEntry)
 class AuditAdmin(ReadOnlyAdmin[AuditEntry]):
-    """Who changed and decided what. The database refuses to change or delete an entry."""
+    """Changes and decisions. The database refuses to change or delete an entry."""
 
     workspace_path = "workspace"
     needs: ClassVar[dict[str, str]] = {"view": "audit:read"}
@@ -117,7 +117,7 @@ class AuditAdmin(ReadOnlyAdmin[AuditEntry]):
 
     @admin.display(description="workspace")
     def place(self, entry: AuditEntry) -> str:
-        """Where; an entry outlives its workspace."""
+        """Return the workspace; an entry outlives its workspace."""
         if entry.workspace_id is None:
             return "the installation"
         try:
@@ -127,7 +127,7 @@ class AuditAdmin(ReadOnlyAdmin[AuditEntry]):
 
     @admin.display(description="target")
     def about(self, entry: AuditEntry) -> SafeString | str:
-        """What it was done to, as a link to its page where it has one."""
+        """Return the target, as a link to its page where it has one."""
         name, _, key = entry.target.partition(":")
         for model in self.admin_site._registry:
             if model._meta.model_name == name and key:
@@ -141,11 +141,11 @@ class AuditAdmin(ReadOnlyAdmin[AuditEntry]):
 
     @admin.display(description="details")
     def what(self, entry: AuditEntry) -> SafeString | str:
-        """What changed: from what, to what."""
+        """Return the changes: old and new values."""
         return json_block(entry.details) if entry.details else "-"
 
     def has_verify_permission(self, request: HttpRequest, object_id: object = None) -> bool:
-        """Whoever may read the audit; the answer names nothing but chains."""
+        """Allow every reader of the audit; the answer names nothing but chains."""
         return self.may(request, "view")
 
     @page_action(label="Verify", icon="verified", permissions=["verify"], variant="PRIMARY")

@@ -1,7 +1,7 @@
-"""Every change in the admin leaves an entry in the audit, in the transaction of the change.
+"""Audit entries for every change in the admin, in the transaction of the change.
 
 Django tells its own log of every addition, change and deletion, in the same transaction; here the
-audit is told as well, with which fields changed from what to what. Secrets are never among them.
+audit gets an entry too, with the old and new values of the changed fields, but never a secret.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _UNSAID = "not shown"
 
 
 def actor_of(request: HttpRequest) -> audit.Actor:
-    """Whoever is signed in, as the audit names them."""
+    """Return the signed-in person as the audit names them."""
     return audit.Actor(request.user.get_username(), "admin", request.user.pk)
 
 
@@ -51,7 +51,7 @@ class AuditedAdmin(WorkspaceScopedAdmin):
         """Write an entry about a row, in the caller's transaction.
 
         Args:
-            request: Of whoever did it.
+            request: Of the person who did it.
             verb: What was done: ``revoke`` becomes ``api_key.revoke``.
             row: To what.
             details: JSON; never a secret.
@@ -91,25 +91,25 @@ class AuditedAdmin(WorkspaceScopedAdmin):
         return super().construct_change_message(request, form, formsets, add)
 
     def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> Any:
-        """Also in the audit."""
+        """Log an addition in the audit too."""
         self.note(request, "add", obj, getattr(request, "heartbit_changes", {}))
         return super().log_addition(request, obj, message)
 
     def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
-        """Also in the audit, if anything changed."""
+        """Log a change in the audit too, if there is one."""
         changes: dict[str, Any] = getattr(request, "heartbit_changes", {})
         if changes:
             self.note(request, "change", obj, changes)
         return super().log_change(request, obj, message)
 
     def log_deletions(self, request: HttpRequest, queryset: QuerySet[Any]) -> Any:
-        """Also in the audit."""
+        """Log deletions in the audit too."""
         for row in queryset:
             self.note(request, "delete", row)
         return super().log_deletions(request, queryset)
 
     def _changes(self, form: Any) -> dict[str, Any]:
-        """The fields of a form that were changed: from what, to what."""
+        """Return the changed fields of a form with their old and new values."""
         said: dict[str, Any] = {}
         for name in form.changed_data:
             if name not in form.fields:
@@ -126,7 +126,7 @@ class AuditedAdmin(WorkspaceScopedAdmin):
 
     @staticmethod
     def _inline_changes(formset: Any) -> dict[str, Any]:
-        """The rows of an inline that came, changed or went, by what they are called."""
+        """Return the rows of an inline that were added, changed or removed, by their names."""
         changed = [
             {"row": str(row), "fields": list(fields)} for row, fields in formset.changed_objects
         ]
@@ -140,7 +140,7 @@ class AuditedAdmin(WorkspaceScopedAdmin):
 
 
 def _shown(value: Any, field: Any) -> Any:
-    """A value as the audit keeps it: short, and readable without the row."""
+    """Return a value as the audit keeps it: short, and readable without the row."""
     if value is None or isinstance(value, bool | int | float):
         chosen = getattr(field, "queryset", None)
         if value is None or isinstance(value, bool) or chosen is None:

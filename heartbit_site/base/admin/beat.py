@@ -37,7 +37,7 @@ class PeriodicTaskForm(beat.PeriodicTaskForm):  # type: ignore[misc]
 
 @admin.register(models.PeriodicTask)
 class PeriodicTaskAdmin(beat.PeriodicTaskAdmin, ModelAdmin[Any]):  # type: ignore[misc]
-    """What beat sends, and when."""
+    """Messages that Beat sends, and their times."""
 
     workspace_path = None  # superusers' alone, as all of beat's
     form = PeriodicTaskForm

@@ -56,7 +56,7 @@ class PersonField(forms.ModelChoiceField):  # type: ignore[type-arg]
         )
 
     def prepare_value(self, value: Any) -> Any:
-        """The name, also of an id."""
+        """Return the user name, also for an id."""
         if isinstance(value, int):
             return User.objects.filter(pk=value).values_list("username", flat=True).first()
         return super().prepare_value(value)
@@ -76,7 +76,7 @@ class MemberForm(forms.ModelForm[Membership]):
         fields = ("workspace", "user", "role")
 
     def clean(self) -> dict[str, Any] | None:
-        """A workspace keeps an admin."""
+        """Require that the workspace keeps an admin."""
         cleaned = super().clean()
         role = self.cleaned_data.get("role")
         if self.instance.pk is not None and role and role != Role.ADMIN:
@@ -89,7 +89,7 @@ class MemberForm(forms.ModelForm[Membership]):
 
 
 class NewMemberForm(DialogForm):
-    """The same, in a dialog on the workspace's page."""
+    """Form of a new member, in a dialog on the workspace's page."""
 
     person = PersonField()
     role = forms.ChoiceField(choices=Role.choices, widget=UnfoldAdminRadioSelectWidget())
@@ -106,24 +106,24 @@ class MemberInline(ReadOnlyInline[Membership, Workspace]):
     verbose_name_plural = "members"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Membership]:
-        """By name."""
+        """Return the members by name."""
         return super().get_queryset(request).select_related("user").order_by("user__username")
 
     @admin.display(description="person")
     def person(self, member: Membership) -> SafeString:
-        """Their user name, as a link to where the role is changed."""
+        """Return the user name as a link to the page that changes the role."""
         url = reverse("admin:base_membership_change", args=[member.pk])
         return format_html('<a class="hb-link" href="{}">{}</a>', url, member.user.get_username())
 
     @admin.display(description="role")
     def may_do(self, member: Membership) -> SafeString:
-        """In colour."""
+        """Return the role as a label."""
         return role_pill(member)
 
 
 @admin.register(Membership)
 class MemberAdmin(ModelAdmin[Membership]):
-    """Who may do what where. Superusers belong to every workspace without being listed."""
+    """Members and their roles. Superusers belong to every workspace without being listed."""
 
     workspace_path = "workspace"
     needs: ClassVar[dict[str, str]] = {
@@ -152,12 +152,12 @@ class MemberAdmin(ModelAdmin[Membership]):
 
     @admin.display(description="person", ordering="user__username")
     def person(self, member: Membership) -> str:
-        """Their user name."""
+        """Return the user name."""
         return member.user.get_username()
 
     @admin.display(description="role", ordering="role")
     def may_do(self, member: Membership) -> SafeString:
-        """In colour; what each may do is said beside the choice."""
+        """Return the role as a label; the choice explains each role."""
         return role_pill(member)
 
     def save_model(
@@ -167,11 +167,11 @@ class MemberAdmin(ModelAdmin[Membership]):
         form: Any,
         change: bool,  # noqa: FBT001  Django's signature
     ) -> None:
-        """See ``save_member``."""
+        """Save with ``save_member``."""
         obj.pk = save_member(obj.workspace, obj.user, obj.role, by=actor_of(request)).pk
 
     def delete_model(self, request: HttpRequest, obj: Membership) -> None:
-        """See ``remove_member``."""
+        """Delete with ``remove_member``."""
         remove_member(obj.workspace, obj.user, by=actor_of(request))
 
     def delete_view(
@@ -186,5 +186,5 @@ class MemberAdmin(ModelAdmin[Membership]):
 
 
 def role_pill(member: Membership) -> SafeString:
-    """A member's role."""
+    """Return a member's role as a label."""
     return pill(str(Role(member.role).label).partition(":")[0], tone=TONES[member.role])

@@ -16,7 +16,7 @@ def checked(moment: datetime | None) -> datetime | None:
     """Return what a form was given, in UTC; None: nothing.
 
     Raises:
-        ValidationError: It is too far away.
+        ValidationError: It is out of range.
     """
     try:
         return to_utc(moment) if moment is not None else None

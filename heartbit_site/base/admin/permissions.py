@@ -1,4 +1,4 @@
-"""How far somebody in the admin reaches: the workspaces they belong to, and their role in each.
+"""Permissions in the admin: a user's workspaces, and the role in each.
 
 A superuser reaches everything. Anybody else needs a membership; Django's own permissions open
 nothing here.
@@ -28,7 +28,7 @@ INSTALLATION = "installation"
 
 @dataclass(frozen=True, slots=True)
 class AdminPermissions:
-    """What a signed-in person may do where.
+    """Rights of a signed-in user in each workspace.
 
     Attributes:
         user: Django's.
@@ -41,7 +41,7 @@ class AdminPermissions:
     scopes: Mapping[int, frozenset[str]]
 
     def allows(self, scope: str, workspace_id: int | None = None) -> bool:
-        """Whether they may do what ``scope`` names in that workspace; None: in some workspace."""
+        """Return True if the user has ``scope`` in that workspace; None: in some workspace."""
         if self.everywhere:
             return True
         if workspace_id is not None:
@@ -49,12 +49,12 @@ class AdminPermissions:
         return any(scope in scopes for scopes in self.scopes.values())
 
     def allows_wherever(self, seen: str, scope: str) -> bool:
-        """Whether they have ``scope`` in every workspace where they have ``seen``."""
+        """Return True if the user has ``scope`` in every workspace where they have ``seen``."""
         held = [scopes for scopes in self.scopes.values() if seen in scopes]
         return self.everywhere or all(scope in scopes for scopes in held)
 
     def rows(self, rows: QuerySet[M], path: str | None, scope: str) -> QuerySet[M]:
-        """The rows of the workspaces where they have a scope.
+        """Return the rows of the workspaces in which the user has a scope.
 
         Args:
             rows: Any.

@@ -145,7 +145,7 @@ class ReadOnlyInline(_NeverWritten, TabularInline[M, P]):
 
 
 def pill(text: str, *, tone: Tone = "") -> SafeString:
-    """A small coloured label."""
+    """Return a small coloured label."""
     return render_to_string("unfold/helpers/label.html", {"text": text, "variant": tone})
 
 
@@ -155,18 +155,18 @@ def pretty_json(value: object) -> str:
 
 
 def json_block(value: object) -> SafeString:
-    """The same, as the value of a read-only field."""
+    """Return JSON for people to read, as the value of a read-only field."""
     return format_html('<pre class="hb-text hb-code" tabindex="0">{}</pre>', pretty_json(value))
 
 
 def text_widget(*, rows: int, placeholder: str = "") -> forms.Textarea:
-    """A themed field for longer text."""
+    """Return a themed field for longer text."""
     widget: forms.Textarea = UnfoldAdminTextareaWidget({"rows": rows, "placeholder": placeholder})
     return widget
 
 
 def line_widget(*, placeholder: str = "") -> forms.TextInput:
-    """A themed field for one line."""
+    """Return a themed field for one line."""
     widget: forms.TextInput = UnfoldAdminTextInputWidget({"placeholder": placeholder})
     return widget
 
@@ -216,7 +216,7 @@ def page_action(
 
 
 def ask_again(request: HttpRequest, form: DialogForm, *, submit: str) -> HttpResponse:
-    """The same dialog once more, with what is wrong; only its form is replaced on the page."""
+    """Return the dialog's form again with its errors; only the form is replaced on the page."""
     context = {"dialog": {}, "form": form, "form_submit_text": submit}
     return render(request, "unfold/helpers/dialog.html", context)
 

@@ -33,44 +33,44 @@ class TierAdmin(ModelAdmin[Tier]):
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Tier]:
-        """With how many workspaces have each."""
+        """Return the tiers, each with the number of its workspaces."""
         tiers: QuerySet[Tier] = super().get_queryset(request).annotate(used=Count("workspaces"))
         return tiers
 
     def has_delete_permission(self, request: HttpRequest, obj: Tier | None = None) -> bool:
-        """Of a tier, while no workspace has it; of several at once, never."""
+        """Allow to delete a tier without workspaces, and never several at once."""
         if obj is None or obj.workspaces.exists():
             return False
         return super().has_delete_permission(request, obj)
 
     @admin.display(description="runs a day")
     def a_day(self, tier: Tier) -> str:
-        """The limit."""
+        """Return the limit on tokens a day."""
         return _limit(tier.runs_per_day)
 
     @admin.display(description="tokens a month")
     def a_month(self, tier: Tier) -> str:
-        """The limit."""
+        """Return the limit on tokens a month."""
         return _limit(tier.tokens_per_month)
 
     @admin.display(description="US dollars a month")
     def money(self, tier: Tier) -> str:
-        """The limit."""
+        """Return the limit on US dollars."""
         return _limit(tier.usd_per_month, "${:,.2f}")
 
-    @admin.display(description="runs at once")
+    @admin.display(description="concurrent runs")
     def at_once(self, tier: Tier) -> str:
-        """The limit."""
+        """Return the limit on concurrent runs."""
         return _limit(tier.runs_at_once)
 
     @admin.display(description="days kept")
     def kept(self, tier: Tier) -> str:
-        """The limit."""
+        """Return the limit on stored data."""
         return _limit(tier.retention_days)
 
     @admin.display(description="workspaces")
     def workspaces(self, tier: Tier) -> int:
-        """How many have it."""
+        """Return the number of workspaces with this tier."""
         return int(getattr(tier, "used", 0))
 
 

@@ -1,4 +1,4 @@
-"""Admin classes bounded by the roles of whoever looks: rows, choices, filters, actions, rights.
+"""Admin classes bounded by the user's roles: rows, choices, filters, actions, rights.
 
 An admin class names the way to the workspace and the scope of each thing one can do with its rows::
 
@@ -62,7 +62,7 @@ class ScopedChoicesMixin(_AnyAdmin):
         return self._bounded(super().formfield_for_foreignkey(db_field, request, **kwargs), request)
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Likewise."""
+        """Return the field, bounded to the rows that the user may see."""
         return self._bounded(super().formfield_for_manytomany(db_field, request, **kwargs), request)
 
     def _bounded(self, field: Any, request: HttpRequest) -> Any:
@@ -101,17 +101,17 @@ class WorkspaceScopedAdmin(ScopedChoicesMixin, _Base):
             setattr(self, f"has_{what}_permission", partial(self._may_act, what))
 
     def scope_of(self, what: str) -> str:
-        """The scope that something needs."""
+        """Return the scope that an action needs."""
         return self.needs.get(what, INSTALLATION)
 
     def reached(
         self, request: HttpRequest, rows: QuerySet[Any], what: str = "view"
     ) -> QuerySet[Any]:
-        """Those of the rows with which somebody may do something."""
+        """Return the rows on which the user may perform an action."""
         return permissions_for(request).rows(rows, self.workspace_path, self.scope_of(what))
 
     def may(self, request: HttpRequest, what: str, row: object = None) -> bool:
-        """Whether somebody may do something with a row, or with any at all.
+        """Return True if the user may perform an action on a row, or on any row at all.
 
         Args:
             request: Theirs.
@@ -134,7 +134,7 @@ class WorkspaceScopedAdmin(ScopedChoicesMixin, _Base):
         return self.may(request, what, row)
 
     def workspace_of(self, row: Any) -> Workspace | None:
-        """The workspace that a row belongs to; None: it is the installation's."""
+        """Return the workspace that a row belongs to; None: it is the installation's."""
         if self.workspace_path is None:
             return None
         if self.workspace_path == "pk":
@@ -157,7 +157,7 @@ class WorkspaceScopedAdmin(ScopedChoicesMixin, _Base):
     # ------------------------------------------------------------------------------------- Django's
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """A new row goes to the first workspace where one may add it."""
+        """Return the defaults: a new row goes to the first workspace where the user may add it."""
         initial: dict[str, Any] = {**super().get_changeform_initial_data(request)}
         if self.workspace_path == "workspace" and "workspace" not in initial:
             spaces = Workspace.objects.order_by("pk")
@@ -166,23 +166,23 @@ class WorkspaceScopedAdmin(ScopedChoicesMixin, _Base):
         return initial
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        """Whether the model is shown at all."""
+        """Return True if the model is shown at all."""
         return self.may(request, "view")
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """By role."""
+        """Return True if the user's role allows to view the row."""
         return self.may(request, "view", obj)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """By role."""
+        """Return True if the user's role allows to add rows."""
         return self.may(request, "add")
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """By role."""
+        """Return True if the user's role allows to change the row."""
         return self.may(request, "change", obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """By role."""
+        """Return True if the user's role allows to delete the row."""
         return self.may(request, "delete", obj)
 
     def get_list_filter(self, request: HttpRequest) -> Any:
@@ -200,7 +200,7 @@ class WorkspaceScopedAdmin(ScopedChoicesMixin, _Base):
         return (one, VisibleRelatedFilter) if field.is_relation else one
 
     def get_actions(self, request: HttpRequest) -> Any:
-        """What is done to chosen rows is done to those alone where the role allows it."""
+        """Limit actions on chosen rows to the rows where the role allows them."""
         offered: Any = super().get_actions(request)
         return {
             name: (self._reaching(function), name, said)
@@ -208,7 +208,7 @@ class WorkspaceScopedAdmin(ScopedChoicesMixin, _Base):
         }
 
     def get_actions_row(self, request: HttpRequest) -> list[Any]:
-        """What each row offers is what the role allows with all that are listed; pages say more."""
+        """Return the actions that the role allows on all listed rows; pages offer more."""
         offered: list[Any] = super().get_actions_row(request)  # type: ignore[misc]
         reach, seen = permissions_for(request), self.scope_of("view")
         return [
@@ -232,30 +232,30 @@ class WorkspaceScopedAdmin(ScopedChoicesMixin, _Base):
         return bounded
 
     def response_action(self, request: HttpRequest, queryset: Any, *place: Any) -> Any:
-        """In one transaction, with what the audit is told."""
+        """Run the action and its audit entries in one transaction."""
         with transaction.atomic():
             return super().response_action(request, queryset, *place)
 
 
 class ScopedInline(ScopedChoicesMixin):
-    """Rows on the page of another one: whoever may change that one may change them."""
+    """Rows on the page of another row, whose editors may change them."""
 
     def _may(self, request: HttpRequest, what: str, parent: Any) -> bool:
         owner = self.admin_site._registry.get(self.parent_model)  # type: ignore[attr-defined]
         return isinstance(owner, WorkspaceScopedAdmin) and owner.may(request, what, parent)
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """As the page."""
+        """Return True if the user may view the page."""
         return self._may(request, "view", obj)
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """As the page is changed."""
+        """Return True if the user may change the page."""
         return self._may(request, "add" if obj is None else "change", obj)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """As the page is changed."""
+        """Return True if the user may change the page."""
         return self._may(request, "add" if obj is None else "change", obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """As the page is changed."""
+        """Return True if the user may change the page."""
         return self._may(request, "change", obj)
