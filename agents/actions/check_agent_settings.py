@@ -21,7 +21,7 @@ from tools.catalogue import catalogue
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from agents.definitions.validation_messages import Complaint
+    from agents.definitions.validation_messages import Complaint, Path
     from agents.models import Agent
 
 
@@ -59,18 +59,23 @@ def check_agreement(
         raise InvalidSettingError(path, message)
 
 
-def check_grant(grant: Mapping[str, Any]) -> None:
-    """Check settings of ``ToolGrant``, with the tool's name, that are newly given to an agent.
+def check_grant(grant: Mapping[str, Any], path: Path) -> None:
+    """Check the settings of a tool that are newly given to an agent.
+
+    Args:
+        grant: Of ``ToolGrant``, with the tool's name.
+        path: Place of the tool within the agent's settings.
 
     Raises:
-        InvalidSettingError: Names the tool and the setting, in one sentence.
+        InvalidSettingError: One sentence that names the tool and the setting.
     """
-    for path, message in grant_complaints(grant):
-        raise InvalidSettingError(path, message, subject=f"Tool {grant['name']}")
+    for setting, message in _grant_complaints(grant):
+        subject = f"Tool {grant['name']}"
+        raise InvalidSettingError(setting, message, subject=subject, subject_path=path)
 
 
-def grant_complaints(grant: Mapping[str, Any]) -> Iterator[Complaint]:
-    """Yield secrets, and approver groups that do not exist: no one could decide the calls."""
+def _grant_complaints(grant: Mapping[str, Any]) -> Iterator[Complaint]:
+    """Yield secrets, and groups of approvers that do not exist: no one could decide the calls."""
     yield from validation_messages.secrets(grant.get("defaults"), ("defaults",))
     for setting in GROUPS:
         name = grant.get(setting)

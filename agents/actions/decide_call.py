@@ -54,7 +54,7 @@ class Decider:
     """The person who decides, and the interface used."""
 
     name: str
-    via: Literal["terminal", "inline", "api", "web", "admin", "email", "grant"]
+    via: Literal["terminal", "inline", "api", "web", "email", "grant"]
     user_id: int | None = None
 
 

@@ -2,17 +2,17 @@
 
 Usage::
 
-    agent, is_new = create_agent(workspace, spec, by=actor)
-    agent = change_agent(workspace, "writer", spec, {"max_turns"}, by=actor, version=7)
+    created = create_agent(workspace, spec, by=actor).row
+    changed = change_agent(workspace, "writer", spec, {"max_turns"}, by=actor, version=7).row
 
-Rows, version and audit entry are written together or not at all.
+Either all of it is written, published and in the audit, or none of it.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 
 from agents.actions.check_agent_settings import check_agreement
 from agents.actions.publish_agent import make_current
@@ -39,6 +39,8 @@ _KEY = "idempotency_key"  # in an agent's first entry in the audit
 class AgentExistsError(ConflictError):
     """The workspace already has an agent of that name."""
 
+    field = "name"
+
 
 class VersionConflictError(ConflictError):
     """The agent's current version is not the one that the change was made for."""
@@ -47,7 +49,7 @@ class VersionConflictError(ConflictError):
 @transaction.atomic
 def create_agent(
     workspace: Workspace, spec: AgentSpec, *, by: Actor, key: str | None = None
-) -> tuple[Agent, bool]:
+) -> Written:
     """Create an agent and publish it.
 
     Args:
@@ -55,9 +57,6 @@ def create_agent(
         spec: Its settings.
         by: The actor, for the audit.
         key: Idempotency key: repeated with the same name, it returns the agent that it created.
-
-    Returns:
-        The agent, and True if it is new.
 
     Raises:
         AgentExistsError: The workspace already has an agent of that name.
@@ -67,19 +66,15 @@ def create_agent(
     locked = _lock(workspace)
     there = Agent.objects.filter(workspace=locked, origin="", name=spec.name).first()
     if there is not None and key is not None and _was_made_with(there, key):
-        return there, False
+        return Written(there)
     if there is not None:
         raise _exists(spec.name)
     check_agreement(
         _table(spec, AgentSpec.model_fields), _names(locked), tools=catalogue(locked.pk)
     )
-    try:
-        with transaction.atomic():
-            written = write_agents(locked, [spec], origin="")[spec.name]
-    except IntegrityError:  # created meanwhile by the admin's form, which takes no lock
-        raise _exists(spec.name) from None
+    written = write_agents(locked, [spec], origin="")[spec.name]
     written.record(by, **({_KEY: key} if key is not None else {}))
-    return written.row, True
+    return written
 
 
 @transaction.atomic
@@ -91,7 +86,8 @@ def change_agent(
     *,
     by: Actor,
     version: int | None = None,
-) -> Agent:
+    saved_at: str | None = None,
+) -> Written:
     """Change some settings of an agent; publish it and its orchestrators.
 
     Args:
@@ -101,17 +97,18 @@ def change_agent(
         settings: Names of the settings to change. Tools and team are replaced as a whole.
         by: The actor, for the audit.
         version: The current version that is expected; None: any.
+        saved_at: Its ``updated_at`` in ISO 8601, when its settings were read; None: any.
 
     Raises:
         AgentNotFoundError: There is no such agent.
-        VersionConflictError: The current version is not ``version``.
+        VersionConflictError: Its current version is another one, or it was saved since.
         InvalidSettingError: As for ``create_agent``; also for a new name: an agent keeps its own.
         ConfigurationError: As for ``create_agent``.
     """
     locked = _lock(workspace)
     found = find_editable(locked, name)
     row = Agent.objects.select_for_update(no_key=True).get(pk=found.pk)
-    _check_version(row, version)
+    _check_version(row, version, saved_at)
     if "name" in settings and changed.name != row.name:
         raise InvalidSettingError(
             ("name",),
@@ -124,17 +121,19 @@ def change_agent(
     enabled = columns.pop("enabled", row.enabled)
     changes = update(row, columns)
     if "tools" in settings:
-        changes |= bind(row, sorted(changed.tools, key=lambda tool: tool.name))
+        changes |= bind(row, changed.tools)
     if "team" in settings:
         members = Agent.objects.filter(workspace=locked, origin="", name__in=changed.team)
         changes |= assemble(row, list(members))
+    if changes:
+        row.save(update_fields=["updated_at"])  # also for tools and team, which are other rows
     made = make_current(row)
     if enabled != row.enabled:
         changes["enabled"] = audit.changed(row.enabled, enabled)
         set_agent_state(row, "start" if enabled else "stop")  # also notifies the workers
-    publish_leaders([row], by=by)
-    Written(row, changes=changes, made=made).record(by)
-    return row
+    written = Written(row, changes=changes, made=made, led=publish_leaders([row], by=by))
+    written.record(by)
+    return written
 
 
 def _lock(workspace: Workspace) -> Workspace:
@@ -153,8 +152,10 @@ def _was_made_with(agent: Agent, key: str) -> bool:
     return entries.filter(**{f"details__{_KEY}": key}).exists()
 
 
-def _check_version(row: Agent, wanted: int | None) -> None:
+def _check_version(row: Agent, wanted: int | None, saved_at: str | None) -> None:
     number = row.current_version.number if row.current_version is not None else None
+    if saved_at is not None and row.updated_at.isoformat() != saved_at:
+        raise VersionConflictError(f"Somebody saved the agent {row.name} meanwhile.")
     if wanted is not None and number != wanted:
         now = f"at version {number}" if number is not None else "not published"
         raise VersionConflictError(
@@ -169,5 +170,6 @@ def _table(spec: AgentSpec, settings: Collection[str]) -> dict[str, Any]:
 
 
 def _names(workspace: Workspace) -> dict[str, None]:
+    """Return the names of the agents that a team may be chosen from."""
     agents = Agent.objects.filter(workspace=workspace, origin="").order_by("name")
     return dict.fromkeys(agents.values_list("name", flat=True))

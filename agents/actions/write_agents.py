@@ -16,6 +16,7 @@ from heartbit_site.base import audit
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from agents.actions.republish_orchestrators import Led
     from agents.definitions.spec import AgentSpec, ToolGrant
     from heartbit_site.base.audit import Actor
     from heartbit_site.base.models import Workspace
@@ -23,19 +24,21 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Written:
-    """Result of writing one agent.
+    """What became of one agent.
 
     Attributes:
         row: The agent.
         is_new: True if it was created.
         changes: Changes of an existing agent, in the audit's form; empty: none.
         made: Its publication; None: not published yet.
+        led: Its orchestrators, published again because it changed.
     """
 
     row: Agent
     is_new: bool = False
     changes: dict[str, Any] = field(default_factory=dict)
     made: Publication | None = None
+    led: list[Led] = field(default_factory=list)
 
     def record(self, by: Actor, **details: Any) -> None:
         """Write an audit entry if anything changed; call this last in the transaction."""
@@ -123,11 +126,11 @@ def bind(row: Agent, tools: Sequence[ToolGrant]) -> dict[str, Any]:
     surplus = sorted(set(bindings) - {tool.name for tool in tools})
     row.bindings.filter(tool__in=surplus).delete()
     added, changed = [], []
-    for tool in tools:
+    for index, tool in sorted(enumerate(tools), key=lambda one: one[1].name):
         columns = {name: getattr(tool, name) for name in GRANT_SETTINGS}
         binding = bindings.get(tool.name)
-        if binding is None or _differing(binding, columns):
-            check_grant({"name": tool.name, **columns})
+        given = columns if binding is None else _differing(binding, columns)
+        check_grant({"name": tool.name} | {name: columns[name] for name in given}, ("tools", index))
         if binding is None:
             ToolBinding.objects.create(agent=row, tool=tool.name, **columns)
             added.append(tool.name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from django.contrib import admin
+from django.contrib.admin.utils import flatten
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -13,11 +14,12 @@ from django.urls import reverse
 from agents.actions.start_run import start_run
 from agents.admin import strategy_form
 from agents.admin.agent_list import AgentList
-from agents.admin.agent_publishing import PublishedBySaving
+from agents.admin.agent_saving import SavedByVerb
 from agents.admin.agent_versions import VersionInline
 from agents.admin.forms import AgentForm, StartRunForm
 from agents.admin.links import run_url
 from agents.admin.templates import FromTemplates, TemplateBindingInline
+from agents.definitions.spec import SETTINGS
 from agents.models import Agent
 from heartbit_site.base.admin.audit_mixin import actor_of
 from heartbit_site.base.admin.themed import ask_again, dialog, page_action
@@ -27,12 +29,34 @@ if TYPE_CHECKING:
     from django import forms
     from django.db.models import ManyToManyField, QuerySet
 
-TAB = ("tab",)
+TABS: dict[str, tuple[Any, ...]] = {
+    "Prompt": ("system_prompt",),
+    "Model": (
+        *("model", "fallback_models", "strong_model"),
+        ("temperature", "reasoning_effort", "max_tokens"),
+        "stop",
+        ("max_retries", "retry_base_delay_ms", "retry_max_delay_ms"),
+    ),
+    "Approval": (("approval", "approval_timeout_seconds", "uncertain_calls"),),
+    "Answer": ("response_schema",),
+    "Conversation": strategy_form.FIELDS,
+    "Team": ("team", ("max_parallel", "delegation_timeout_seconds")),
+    "Limits": (
+        ("max_turns", "timeout_seconds"),
+        ("max_run_tokens", "max_run_cost_usd"),
+        ("tool_timeout_seconds", "max_tool_output_bytes"),
+        *("max_runs_per_minute", "queue"),
+    ),
+}
+_PLACED = {name for rows in TABS.values() for name in flatten(rows)}
+_PLACED |= {"description", "enabled", "context_strategy"}
+# A new setting is on the page before somebody chooses a better place for it.
+TABS["Limits"] += tuple(name for name in SETTINGS if name not in _PLACED)
 
 
 @admin.register(Agent)
-class AgentAdmin(PublishedBySaving, FromTemplates, AgentList):
-    """What people edit. Saving publishes a version; runs are pinned to versions."""
+class AgentAdmin(SavedByVerb, FromTemplates, AgentList):
+    """Agents that people edit. Saving publishes a version; runs are pinned to versions."""
 
     workspace_path = "workspace"
     needs: ClassVar[dict[str, str]] = {
@@ -48,47 +72,9 @@ class AgentAdmin(PublishedBySaving, FromTemplates, AgentList):
     inlines = (TemplateBindingInline, VersionInline)
     actions_detail = ("start", "open_chat", *AgentList.switches)
     conditional_fields = strategy_form.conditions()
-    fieldsets = (
+    fieldsets: ClassVar[Any] = (
         (None, {"fields": (("workspace", "name"), "description", "now", "seen")}),
-        ("Prompt", {"classes": TAB, "fields": ("system_prompt",)}),
-        (
-            "Model",
-            {
-                "classes": TAB,
-                "fields": (
-                    *("model", "fallback_models", "strong_model"),
-                    ("temperature", "reasoning_effort", "max_tokens"),
-                    "stop",
-                    ("max_retries", "retry_base_delay_ms", "retry_max_delay_ms"),
-                ),
-            },
-        ),
-        (
-            "Approval",
-            {
-                "classes": TAB,
-                "fields": (("approval", "approval_timeout_seconds", "uncertain_calls"),),
-            },
-        ),
-        ("Answer", {"classes": TAB, "fields": ("response_schema",)}),
-        ("Conversation", {"classes": TAB, "fields": strategy_form.FIELDS}),
-        (
-            "Team",
-            {"classes": TAB, "fields": ("team", ("max_parallel", "delegation_timeout_seconds"))},
-        ),
-        (
-            "Limits",
-            {
-                "classes": TAB,
-                "fields": (
-                    ("max_turns", "timeout_seconds"),
-                    ("max_run_tokens", "max_run_cost_usd"),
-                    ("tool_timeout_seconds", "max_tool_output_bytes"),
-                    "max_runs_per_minute",
-                    "queue",
-                ),
-            },
-        ),
+        *((title, {"classes": ("tab",), "fields": rows}) for title, rows in TABS.items()),
     )
 
     # ---------------------------------------------------------------------------------------- form
@@ -100,13 +86,13 @@ class AgentAdmin(PublishedBySaving, FromTemplates, AgentList):
     def get_readonly_fields(
         self, request: HttpRequest, obj: Agent | None = None
     ) -> tuple[str, ...]:
-        """An agent stays in its workspace: its runs and its team are there."""
-        return ("workspace", "now") if obj else ("now",)
+        """Return the workspace and name too: runs, channels and conversations refer to them."""
+        return ("workspace", "name", "now") if obj else ("now",)
 
     def formfield_for_manytomany(
         self, db_field: ManyToManyField[Any, Any], request: HttpRequest, **kwargs: Any
     ) -> forms.ModelMultipleChoiceField[Any] | None:
-        """A team is chosen from the agent's own workspace."""
+        """Offer the agents of the same workspace as a team."""
         if db_field.name == "team":
             kwargs["queryset"] = _colleagues(request)
         field: Any = super().formfield_for_manytomany(db_field, request, **kwargs)
@@ -117,18 +103,14 @@ class AgentAdmin(PublishedBySaving, FromTemplates, AgentList):
     # ------------------------------------------------------------------------------------- actions
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
-        """Of start, restart and stop those that do something now."""
+        """Return the buttons; start, restart and stop only where they have an effect."""
         offered: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
         now = self.offered_switches(self.get_object(request, object_id))
         return [one for one in offered if one.path not in self.switches or one.path in now]
 
-    def has_start_permission(self, request: HttpRequest, object_id: object = None) -> bool:
-        """Starting a run adds one."""
-        return self.may(request, "start", object_id)
-
     @page_action(label="Open chat", icon="forum", permissions=["start"])
     def open_chat(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """The agent's page in its workspace."""
+        """Show the agent's page in its workspace."""
         agent = self.get_object(request, object_id)
         if agent is None:
             return redirect("admin:agents_agent_changelist")
@@ -137,7 +119,7 @@ class AgentAdmin(PublishedBySaving, FromTemplates, AgentList):
     @dialog(
         StartRunForm,
         label="Run now",
-        explanation="The fleet executes it; you watch it on its page.",
+        explanation="The fleet executes the run; its page shows it live.",
         submit="Start",
         icon="play_arrow",
         permissions=["start"],
@@ -167,7 +149,7 @@ class AgentAdmin(PublishedBySaving, FromTemplates, AgentList):
 
 
 def _edited(request: HttpRequest) -> str | None:
-    """The id of the agent on this page; None on the page that adds one."""
+    """Return the id of the agent on this page; None on the page that adds one."""
     return request.resolver_match.kwargs.get("object_id") if request.resolver_match else None
 
 
@@ -176,7 +158,7 @@ def _with_workspace(agent: Any) -> str:
 
 
 def _colleagues(request: HttpRequest) -> QuerySet[Agent]:
-    """The agents that the one on this page may have in its team."""
+    """Return the agents that the one on this page may have in its team."""
     own = _edited(request)
     agents = Agent.objects.filter(origin="").order_by("workspace", "name")
     if own is None:

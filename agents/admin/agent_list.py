@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class AgentList(AgentSwitches, ModelAdmin[Agent]):
-    """Its columns, and what is done to chosen agents."""
+    """Columns of the list of agents, and actions on chosen agents."""
 
     list_display = ("who", "state", "uses", "members", "published", "last_status", "last_time")
     list_display_links = ("who",)
@@ -34,7 +34,7 @@ class AgentList(AgentSwitches, ModelAdmin[Agent]):
     live = "runs"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Agent]:
-        """What people edit; on the list with the team, the newest run and whether one is live."""
+        """Return the agents that people edit; the list adds team and runs."""
         agents = super().get_queryset(request).filter(origin="")
         if request.resolver_match and request.resolver_match.url_name == "agents_agent_changelist":
             return queries.with_runs(agents).prefetch_related("team")
@@ -51,28 +51,28 @@ class AgentList(AgentSwitches, ModelAdmin[Agent]):
 
     @admin.display(description="state")
     def state(self, agent: Agent) -> SafeString:
-        """Whether it works, could, or must not."""
+        """Return the state: idle, busy, error or stopped."""
         return formatting.agent_pill(_state(agent))
 
     @admin.display(description="model", ordering="model")
     def uses(self, agent: Agent) -> str:
-        """Its model."""
+        """Return the agent's model."""
         return agent.model or "default"
 
     @admin.display(description="team")
     def members(self, agent: Agent) -> str:
-        """Who it may delegate to."""
+        """Return the sub-agents that the agent may delegate to."""
         return ", ".join(member.name for member in agent.team.all()) or "-"
 
     @admin.display(description="version")
     def published(self, agent: Agent) -> str:
-        """What its next run is pinned to."""
+        """Return the version that the next run is pinned to."""
         version = agent.current_version
         return f"v{version.number}" if version else "not published"
 
     @admin.display(description="last run")
     def last_status(self, agent: Agent) -> SafeString:
-        """How the newest run is doing, as a link to it."""
+        """Return the newest run's status as a link to the run."""
         run = _last_run(agent)
         if run is None:
             return pill("never")
@@ -81,24 +81,24 @@ class AgentList(AgentSwitches, ModelAdmin[Agent]):
 
     @admin.display(description="when")
     def last_time(self, agent: Agent) -> str:
-        """When the newest run was accepted."""
+        """Return the time at which the newest run was accepted."""
         run = _last_run(agent)
         return formatting.clock(datetime.fromisoformat(run["at"])) if run else "-"
 
     @admin.action(description="Start", permissions=["change"])
     def start_again(self, request: HttpRequest, agents: QuerySet[Agent]) -> None:
-        """They take runs again, and what they had goes on."""
+        """Let the agents take runs again, and resume the runs that they had."""
         count = self._switch_all(request, agents, "start")
         messages.success(request, f"{amounts.counted(count, 'agent')} started.")
 
     @admin.action(description="Stop", permissions=["change"])
     def stop(self, request: HttpRequest, agents: QuerySet[Agent]) -> None:
-        """They take no runs; what is at work is handed back, and goes on when they are started."""
+        """Stop the agents: running runs are requeued and resume when the agents are started."""
         count = self._switch_all(request, agents, "stop")
         messages.success(
             request,
             f"{amounts.counted(count, 'agent')} stopped. "
-            "Live runs are kept, and go on at its start.",
+            "Live runs are kept, and resume at its start.",
         )
 
 
@@ -108,7 +108,7 @@ def _last_run(agent: Agent) -> dict[str, str] | None:
 
 
 def _state(agent: Agent) -> str:
-    """As ``agents.reads.metrics`` has it, from what the list has read already."""
+    """Return the state as ``agents.reads.metrics`` does, from what the list has read already."""
     if not agent.enabled:
         return "stopped"
     if getattr(agent, "has_live_run", False):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class VersionInline(ReadOnlyInline[AgentVersion, Agent]):
-    """What was published, newest first."""
+    """Published versions, newest first."""
 
     model = AgentVersion
     fk_name = "agent"
@@ -32,36 +32,36 @@ class VersionInline(ReadOnlyInline[AgentVersion, Agent]):
 
     @admin.display(description="version")
     def page(self, version: AgentVersion) -> SafeString:
-        """Its number, as a link to its snapshot."""
+        """Return the version's number as a link to its snapshot."""
         url = reverse("admin:agents_agentversion_change", args=[version.pk])
         return format_html('<a class="hb-link" href="{}">v{}</a>', url, version.number)
 
     @admin.display(description="hash")
     def short_hash(self, version: AgentVersion) -> str:
-        """As much of the hash as tells versions apart."""
+        """Return the beginning of the hash."""
         return version.hash[:12]
 
     @admin.display(description="state")
     def standing(self, version: AgentVersion) -> SafeString | str:
-        """Whether the next runs get it."""
+        """Mark the version that the next runs get."""
         current = version.pk == version.agent.current_version_id
         return pill("Current", tone="success") if current else ""
 
     @admin.display(description="runs")
     def pinned(self, version: AgentVersion) -> int:
-        """How many runs have it."""
+        """Return the number of runs pinned to the version."""
         count: int = getattr(version, "run_count", 0)
         return count
 
     @admin.display(description="compare")
     def compared(self, version: AgentVersion) -> SafeString | str:
-        """What differs from the current one, where it can be brought back."""
+        """Return a link to the comparison with the current version, which offers the rollback."""
         if version.pk == version.agent.current_version_id:
             return ""
         url = reverse("admin:agents_agentversion_compare", args=[version.pk])
         return format_html('<a class="hb-link" href="{}">Compare, roll back</a>', url)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AgentVersion]:
-        """With how many runs each has."""
+        """Return the versions, each with the number of its runs."""
         versions = super().get_queryset(request).select_related("agent")
         return versions.annotate(run_count=Count("runs")).order_by("-number")

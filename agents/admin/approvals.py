@@ -9,19 +9,23 @@ from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.shortcuts import redirect, render
 from django.urls import path
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from agents.admin import formatting, prompts, queries
-from agents.admin.approval_card import asked_about, is_in_doubt, since
 from agents.admin.links import RunLinks, run_url
+from agents.admin.prompts import asked_about, is_uncertain
 from agents.models import ToolCall
 from agents.querysets import shown_tool
+from heartbit_site.base import amounts
 from heartbit_site.base.access import visible_to
 from heartbit_site.base.admin.themed import ReadOnlyAdmin, pill
 from heartbit_site.base.visible_text import readable_json, visible
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from django.contrib.admin.views.main import ChangeList
     from django.db.models import QuerySet
     from django.http import HttpRequest, HttpResponse
@@ -50,7 +54,7 @@ class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
     live = "calls"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ToolCall]:
-        """The open ones alone."""
+        """Return the open calls alone."""
         return queries.waiting_calls()
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
@@ -60,19 +64,19 @@ class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """The list under its own name."""
+        """Show the list under its own name."""
         named = copy(self.opts)  # the theme's header takes the name from here
         named.verbose_name_plural = TITLE
         context = {"title": TITLE, "opts": named} | (extra_context or {})
         return super().changelist_view(request, context)
 
     def get_urls(self) -> list[URLPattern]:
-        """The prompts of every page of the admin."""
+        """Add the address of the prompts of every page of the admin."""
         view = self.admin_site.admin_view(self.prompts)
         return [path("prompts/", view, name="agents_toolcall_prompts"), *super().get_urls()]
 
     def prompts(self, request: HttpRequest) -> HttpResponse:
-        """What began to wait since ``after``, for those who may decide it, and the badge."""
+        """Show the calls since ``after`` to those who may decide them, and the badge."""
         if not self.has_view_permission(request):
             raise PermissionDenied
         after = request.GET.get("after", "")
@@ -92,7 +96,7 @@ class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        """A call has no page of its own: the run's page shows it."""
+        """Redirect to the run's page, which shows the call."""
         rows = visible_to(self.model.objects.all(), request.user, path="run__workspace")
         call = rows.filter(pk=object_id).first() if object_id.isdecimal() else None
         if call is None or request.method != "GET" or not self.has_view_permission(request):
@@ -101,13 +105,13 @@ class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
 
     @admin.display(description="call")
     def what(self, call: ToolCall) -> SafeString:
-        """The tool, whether its outcome is unknown, and the beginning of its arguments."""
+        """Return the tool, a mark if the outcome is unknown, and the beginning of the arguments."""
         arguments = readable_json(asked_about(call))
         return format_html(
             '<span class="hb-two"><span class="hb-row"><b>{}</b>{}</span>'
             '<span class="hb-clip" dir="ltr">{}</span></span>',
             visible(shown_tool(call)),
-            pill("Unknown outcome", tone="warning") if is_in_doubt(call) else "",
+            pill("Unknown outcome", tone="warning") if is_uncertain(call) else "",
             " ".join(arguments.split())[:_PREVIEW],
         )
 
@@ -118,17 +122,18 @@ class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
 
     @admin.display(description="effect", ordering="effect")
     def effect_class(self, call: ToolCall) -> str:
-        """What it would do outside."""
+        """Return the effect class of the call."""
         return call.effect.replace("_", " ")
 
-    @admin.display(description="waits for")
+    @admin.display(description="waiting")
     def waits(self, call: ToolCall) -> str:
-        """How long so far."""
-        return since(call)
+        """Return how long the call has waited."""
+        asked_at: datetime | None = getattr(call, "asked_at", None)
+        return amounts.duration(timezone.now() - asked_at) if asked_at else "a moment"
 
     @admin.display(description="workspace")
     def workspace(self, call: ToolCall) -> str:
-        """Where it runs."""
+        """Return the name of the workspace."""
         return call.run.workspace.name
 
 
@@ -141,7 +146,7 @@ def _number(text: str) -> int:
 
 
 def badge(request: HttpRequest) -> str:
-    """How many wait, for the sidebar; the theme always draws a badge, so none hides itself."""
+    """Return the number of waiting calls for the sidebar, or an element that hides the badge."""
     seen = visible_to(queries.waiting_calls(), request.user, path="run__workspace")
     count = seen.count()
     shown = formatting.figure(count) or SafeString('<i class="hb-none"></i>')

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from django import forms
+from django.contrib.admin.utils import flatten
 from django.utils.text import Truncator
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
-from agents.actions.check_agent_settings import grant_complaints
+from agents.admin.forms import add_complaint, add_complaints
 from agents.admin.json_fields import JSONObjectText, OptionalJSONObjectText, json_widget
 from agents.choices import BindingApproval
-from agents.definitions import consistency, validation_messages
 from agents.definitions.spec import GRANT_SETTINGS, ToolGrant
-from agents.definitions.validation_messages import sentence_of
-from agents.definitions.validators import unknown_tool
+from agents.definitions.validation_messages import InvalidSettingError
 from agents.models import Agent, ToolBinding
 from agents.reads.agent_settings import grant_table_of
 from heartbit_site.base.admin.themed import StackedInline, line_widget
@@ -29,7 +27,22 @@ if TYPE_CHECKING:
     from django.db.models.fields import Field
     from django.http import HttpRequest
 
+    from heartbit_site.base.errors import HeartbitError
     from heartbit_site.base.toolspec import ToolSpec
+
+    _FormSet = forms.BaseInlineFormSet[ToolBinding, Agent, forms.ModelForm[ToolBinding]]
+else:
+    _FormSet = forms.BaseInlineFormSet
+
+
+ROWS: tuple[Any, ...] = (
+    ("tool", "approval", "enabled"),
+    "approval_when",
+    ("approval_timeout_seconds", "required_approvals", "approver_group"),
+    ("escalate_after_minutes", "escalation_group"),
+    "defaults",
+)
+ROWS += tuple(name for name in GRANT_SETTINGS if name not in flatten(ROWS))  # new settings
 
 
 class ToolBindingForm(forms.ModelForm[ToolBinding]):
@@ -49,18 +62,18 @@ class ToolBindingForm(forms.ModelForm[ToolBinding]):
                 {"placeholder": "As the agent says"}
             ),
             "required_approvals": UnfoldAdminIntegerFieldWidget({"placeholder": "1"}),
-            "approver_group": line_widget(placeholder="Whoever may decide"),
+            "approver_group": line_widget(placeholder="All who may decide"),
             "escalate_after_minutes": UnfoldAdminIntegerFieldWidget({"placeholder": "Never"}),
-            "escalation_group": line_widget(placeholder="Whoever may decide"),
+            "escalation_group": line_widget(placeholder="All who may decide"),
         }
         labels = {
             "approval": "Calls that wait for a person",
             "approval_when": "Rule",
             "approval_timeout_seconds": "Time to decide (seconds)",
-            "required_approvals": "People who have to approve",
-            "approver_group": "Only this group decides",
-            "escalate_after_minutes": "Ask more people after (minutes)",
-            "escalation_group": "Who is asked then",
+            "required_approvals": "Required approvals",
+            "approver_group": "Approver group",
+            "escalate_after_minutes": "Escalate after (minutes)",
+            "escalation_group": "Escalation group",
             "defaults": "Default arguments",
         }
         help_texts = {
@@ -73,7 +86,7 @@ class ToolBindingForm(forms.ModelForm[ToolBinding]):
             "approval_timeout_seconds": "Then the call is refused.",
             "required_approvals": "Different people; one who denies the call denies it.",
             "approver_group": "The name of a Django group; its members alone.",
-            "escalate_after_minutes": "If nobody has decided by then.",
+            "escalate_after_minutes": "If the call is undecided by then.",
             "escalation_group": "The name of a Django group; its members as well.",
             "defaults": "Used where the model gives none.",
         }
@@ -101,7 +114,7 @@ class ToolBindingForm(forms.ModelForm[ToolBinding]):
         return 1 if given is None else given
 
     def clean(self) -> dict[str, Any] | None:
-        """A rule belongs to ``when``: with another choice its field is hidden, and forgotten."""
+        """Require the rule of ``when``; discard that of another choice, which hides its field."""
         cleaned = super().clean()
         if self.cleaned_data.get("approval") != BindingApproval.WHEN:
             self.cleaned_data["approval_when"] = None
@@ -111,28 +124,39 @@ class ToolBindingForm(forms.ModelForm[ToolBinding]):
         return cleaned
 
     def _post_clean(self) -> None:
-        """Django's last step, after the row has its values: what only Heartbit can judge."""
+        """Check the settings once the row has its values."""
         super()._post_clean()  # type: ignore[misc]  # not in the stubs
-        if self.errors:
-            return
-        table = grant_table_of(self.instance)
-        found = chain(
-            validation_messages.check(ToolGrant, table, ()),
-            # What stands there may be older than a rule, or its group be gone.
-            (one for one in grant_complaints(table) if one[0][0] in self.changed_data),
-            consistency.check_grant((), table),
-        )
-        unknown = unknown_tool(self.instance.tool, self._known)
-        if unknown and self.instance.enabled:  # a disabled tool need not be installed
-            self.add_error("tool", sentence_of(("name",), unknown))
-        for path, message in found:
-            self.add_error(_field_of(path), sentence_of(path, message))
+        if not self.errors:
+            add_complaints(self, ToolGrant, grant_table_of(self.instance))
 
 
-def _field_of(path: validation_messages.Path) -> str | None:
-    """Return the form's field of a setting; None: it is about several."""
-    setting = path[0] if path else None
-    return "tool" if setting == "name" else setting if isinstance(setting, str) else None
+class ToolBindingFormSet(_FormSet):
+    """Tools of one agent.
+
+    Attributes:
+        refusal: The error of saving what was sent; shown at the tool that it concerns.
+    """
+
+    refusal: HeartbitError | None = None
+
+    def grants(self) -> list[dict[str, Any]]:
+        """Return the tools as tables of ``ToolGrant``."""
+        return [grant_table_of(form.instance) for form in self._kept()]
+
+    def clean(self) -> None:
+        """Show at its field why a tool was not saved."""
+        super().clean()
+        if isinstance(self.refusal, InvalidSettingError) and self.refusal.field == "tools":
+            index, path = self.refusal.path[1], self.refusal.path[2:]
+            add_complaint(self._kept()[int(index)], path, self.refusal.message)
+
+    def _kept(self) -> list[Any]:
+        """Return the forms of tools that stay or are new, in the order of ``grants``."""
+        return [
+            form
+            for form in self.forms
+            if not form.cleaned_data.get("DELETE") and (form.instance.pk or form.has_changed())
+        ]
 
 
 class ToolBindingInline(StackedInline[ToolBinding, Agent]):
@@ -140,21 +164,9 @@ class ToolBindingInline(StackedInline[ToolBinding, Agent]):
 
     model = ToolBinding
     form = ToolBindingForm
+    formset = ToolBindingFormSet
     classes = ("hb-bindings",)
-    fieldsets = (
-        (
-            None,
-            {
-                "fields": (
-                    ("tool", "approval", "enabled"),
-                    "approval_when",
-                    ("approval_timeout_seconds", "required_approvals", "approver_group"),
-                    ("escalate_after_minutes", "escalation_group"),
-                    "defaults",
-                )
-            },
-        ),
-    )
+    fieldsets = ((None, {"fields": ROWS}),)
     verbose_name = "tool"
     verbose_name_plural = "tools"
     extra = 0
@@ -165,12 +177,13 @@ class ToolBindingInline(StackedInline[ToolBinding, Agent]):
         """Forms that offer the tools of the agent's workspace."""
         formset: Any = super().get_formset(request, obj, **kwargs)
         formset.form.known = catalogue(None if obj is None else obj.workspace_id)
+        formset.refusal = getattr(request, "heartbit_refusal", None)
         return formset
 
     def formfield_for_dbfield(
         self, db_field: Field[Any, Any], request: HttpRequest, **kwargs: Any
     ) -> forms.Field | None:
-        """A list of tools instead of a line of text."""
+        """Offer a list of tools instead of a line of text."""
         if db_field.name == "tool":
             kwargs |= {"widget": UnfoldAdminSelectWidget(), "help_text": ""}
         return super().formfield_for_dbfield(db_field, request, **kwargs)
@@ -189,7 +202,7 @@ def tool_choices(known: Mapping[str, ToolSpec], current: str = "") -> list[tuple
             name = effect.value.replace("_", " ").capitalize()
             choices.append((f"{name}: {describe_effect(effect)}", sorted(tools)))
     if current and current not in known:
-        choices.append((current, f"{current} · not installed any more"))
+        choices.append((current, f"{current} · no longer installed"))
     return choices
 
 

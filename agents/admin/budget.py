@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django import forms
 from django.contrib import admin
@@ -10,13 +10,14 @@ from django.db.models import Func
 from django.utils.html import format_html
 
 from agents.actions.save_budget import save_budget
+from agents.admin.agent_choice import AgentChoice
 from agents.models import Agent, Budget
-from heartbit_site.base.admin.themed import ModelAdmin, pill
+from heartbit_site.base.admin.themed import pill
 
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from django.db.models import ForeignKey, QuerySet
+    from django.db.models import QuerySet
     from django.http import HttpRequest
     from django.utils.safestring import SafeString
 
@@ -35,7 +36,7 @@ class BudgetForm(forms.ModelForm[Budget]):
         }
 
     def clean(self) -> dict[str, Any] | None:
-        """A limit, an agent of the workspace, and no second budget for the same."""
+        """Require a limit and an agent of the workspace; reject a second budget of a scope."""
         cleaned = super().clean()
         workspace = self.cleaned_data.get("workspace") or getattr(self.instance, "workspace", None)
         agent = self.cleaned_data.get("agent")
@@ -57,7 +58,7 @@ class BudgetForm(forms.ModelForm[Budget]):
 
 
 @admin.register(Budget)
-class BudgetAdmin(ModelAdmin[Budget]):
+class BudgetAdmin(AgentChoice[Budget]):
     """Limits that calls are checked against before they are made; tiers have theirs elsewhere."""
 
     workspace_path = "workspace"
@@ -78,7 +79,7 @@ class BudgetAdmin(ModelAdmin[Budget]):
     readonly_fields = ("tokens", "money", "state")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Budget]:
-        """With what was spent in the period that is now; the row may be of an earlier one."""
+        """Return budgets with the spending of the current period, which a row may lag."""
         budgets = super().get_queryset(request).filter(of_tier=False)
         budgets = budgets.select_related("workspace", "agent")
         start = Func("period", template="date_trunc(%(expressions)s, clock_timestamp(), 'UTC')")
@@ -86,7 +87,7 @@ class BudgetAdmin(ModelAdmin[Budget]):
         return annotated
 
     def get_fieldsets(self, request: HttpRequest, obj: Budget | None = None) -> Any:
-        """A new budget has spent nothing that it knows of."""
+        """Return the fields; a new budget has no spending to show."""
         fieldsets: list[tuple[str | None, dict[str, Any]]] = [
             (None, {"fields": ("workspace", "agent", "period")}),
             ("Limits", {"fields": (("max_tokens", "max_usd"), "warn_at")}),
@@ -99,18 +100,9 @@ class BudgetAdmin(ModelAdmin[Budget]):
     def get_readonly_fields(
         self, request: HttpRequest, obj: Budget | None = None
     ) -> tuple[str, ...]:
-        """What was counted so far was counted for these."""
+        """Return scope and period too: what was counted so far was counted for them."""
         fixed = ("workspace", "agent", "period") if obj else ()
         return (*self.readonly_fields, *fixed)
-
-    def formfield_for_foreignkey(
-        self, db_field: ForeignKey[Any, Any], request: HttpRequest, **kwargs: Any
-    ) -> forms.ModelChoiceField[Any] | None:
-        """Agents that people edit; files' and programs' are others each time."""
-        if db_field.name == "agent":
-            kwargs["queryset"] = Agent.objects.filter(origin="").order_by("workspace", "name")
-        field = super().formfield_for_foreignkey(db_field, request, **kwargs)
-        return cast("forms.ModelChoiceField[Any] | None", field)
 
     def save_model(
         self,
@@ -119,19 +111,19 @@ class BudgetAdmin(ModelAdmin[Budget]):
         form: Any,
         change: bool,  # noqa: FBT001  Django's signature
     ) -> None:
-        """See ``save_budget``."""
+        """Save with ``save_budget``."""
         save_budget(obj)
 
     # ------------------------------------------------------------------------------------- columns
 
-    @admin.display(description="budget of")
+    @admin.display(description="scope")
     def whose(self, budget: Budget) -> str:
-        """An agent, or everybody in the workspace."""
+        """Return the agent, or the whole workspace."""
         return budget.agent.name if budget.agent is not None else "the whole workspace"
 
-    @admin.display(description="every")
+    @admin.display(description="period")
     def every(self, budget: Budget) -> str:
-        """How long it has to last."""
+        """Return the period."""
         return budget.period
 
     @admin.display(description="tokens")
@@ -152,7 +144,7 @@ class BudgetAdmin(ModelAdmin[Budget]):
 
     @admin.display(description="state")
     def state(self, budget: Budget) -> SafeString:
-        """Whether runs still get model calls out of it."""
+        """Return the state: whether the budget still allows model calls."""
         most = max(
             _percent(budget.spent_tokens, budget.max_tokens) or 0,
             _percent(budget.spent_usd, budget.max_usd) or 0,
@@ -174,7 +166,7 @@ def _percent(spent: Decimal | int, limit: Decimal | int | None) -> int | None:
 
 
 def _meter(spent: str, limit: str | None, percent: int | None, warn_at: int) -> SafeString:
-    """What was spent, of how much, and a line that shows it."""
+    """Return the amount spent, the limit, and a bar of both."""
     if percent is None:
         return format_html('<span class="hb-number">{} (no limit)</span>', spent)
     tone = "hb-full" if percent >= 100 else "hb-nearly" if percent >= warn_at else ""

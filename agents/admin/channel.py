@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 
@@ -14,54 +14,46 @@ from agents.actions.rotate_channel_secret import rotate_channel_secret
 from agents.actions.save_channel import save_channel
 from agents.admin import formatting
 from agents.admin.channel_form import ChannelForm, conditions
+from agents.admin.signing import SigningAdmin
 from agents.models import Channel
 from heartbit_site.base.admin.audit_mixin import actor_of
-from heartbit_site.base.admin.themed import DialogForm, ModelAdmin, dialog, pill
+from heartbit_site.base.admin.themed import DialogForm, dialog, pill
 
 if TYPE_CHECKING:
     from django.utils.safestring import SafeString
 
 ROTATE = dialog(
     DialogForm,
-    label="New secret",
+    label="Rotate secret",
     explanation="For 24 hours messages may be signed with either secret, then with the new one.",
-    submit="Make it",
+    submit="Rotate",
     icon="key",
     permissions=["rotate"],
 )
 
 
 @admin.register(Channel)
-class ChannelAdmin(ModelAdmin[Channel]):
+class ChannelAdmin(SigningAdmin[Channel]):
     """Ways in. Their secrets are shown when they are made, only then."""
 
-    workspace_path = "workspace"
     audit_name = "channel"
-    verbs_record = frozenset({"add", "change", "delete"})
-    needs: ClassVar[dict[str, str]] = dict.fromkeys(
-        ("view", "add", "change", "delete", "rotate"), "workspace:manage"
-    )
     form = ChannelForm
     warn_unsaved_form = True
     list_display = ("what", "workspace", "answers", "state", "made_by")
-    list_display_links = ("what",)
     list_filter = ("workspace", "kind")
-    list_select_related = ("workspace", "made_by")
     search_fields = ("name", "agent")
-    sortable_by = ()
-    actions = ()
     actions_detail = ("rotate",)
     conditional_fields = conditions()
 
     def get_readonly_fields(
         self, request: HttpRequest, obj: Channel | None = None
     ) -> tuple[str, ...]:
-        """A channel stays in its workspace, and what it is."""
+        """Return the workspace too: a channel stays in its workspace."""
         known = ("state", "url", "both_until", "looked", "made_by", "created_at")
         return ("workspace", *known) if obj else ()
 
     def get_fieldsets(self, request: HttpRequest, obj: Channel | None = None) -> Any:
-        """Of one that is there, only what its kind has; what is known of it comes last."""
+        """Return the fields of the channel's kind; its state comes last."""
         kind = obj.kind if obj is not None else None
         first = (("workspace", "name"), ("kind", "agent"), ("enabled", "approve"), "hourly_limit")
         mail = (
@@ -82,7 +74,7 @@ class ChannelAdmin(ModelAdmin[Channel]):
 
     @admin.display(description="channel")
     def what(self, channel: Channel) -> SafeString:
-        """Its name, and what comes in."""
+        """Return the channel's name and its source."""
         source = channel.imap_user if channel.imap_host else channel.get_kind_display()
         return format_html(
             '<span class="hb-two"><b>{}</b><span class="hb-clip">{}</span></span>',
@@ -91,12 +83,12 @@ class ChannelAdmin(ModelAdmin[Channel]):
 
     @admin.display(description="answered by")
     def answers(self, channel: Channel) -> str:
-        """Its agent."""
+        """Return the agent that answers."""
         return channel.agent
 
     @admin.display(description="state")
     def state(self, channel: Channel) -> SafeString:
-        """Whether it takes anything, and what is wrong with it."""
+        """Return the state, with the last error of a mailbox."""
         if not channel.enabled:
             return pill("Disabled", tone="warning")
         if channel.trouble:
@@ -105,22 +97,13 @@ class ChannelAdmin(ModelAdmin[Channel]):
 
     @admin.display(description="URL")
     def url(self, channel: Channel) -> SafeString:
-        """Where messages are posted to."""
+        """Return the URL that messages are posted to."""
         return format_html("<code>{}{}</code>", settings.HEARTBIT_PUBLIC_URL, channel.path)
 
-    @admin.display(description="former secret is good until")
-    def both_until(self, channel: Channel) -> str:
-        """While a secret is being exchanged."""
-        return formatting.format_datetime(channel.former_until) if channel.former_until else "-"
-
-    @admin.display(description="mailbox read")
+    @admin.display(description="mailbox polled")
     def looked(self, channel: Channel) -> str:
-        """When it was last looked into."""
+        """Return the time at which the mailbox was last polled."""
         return formatting.format_datetime(channel.looked_at) if channel.looked_at else "Not yet"
-
-    def has_rotate_permission(self, request: HttpRequest, object_id: object = None) -> bool:
-        """Who may manage the workspace."""
-        return self.may(request, "rotate", object_id)
 
     def save_model(
         self,
@@ -129,32 +112,22 @@ class ChannelAdmin(ModelAdmin[Channel]):
         form: Any,
         change: bool,  # noqa: FBT001  Django's signature
     ) -> None:
-        """See ``save_channel``; a new one's secret is shown, this once."""
+        """Save with ``save_channel``, and show a new channel's secret, this once."""
         if not change:
             obj.made_by_id = request.user.pk
         password = form.cleaned_data.get("password") or None
         secret = save_channel(obj, password=password, by=actor_of(request))
         if secret is not None:
-            _show(request, secret)
+            self.show_secret(request, secret)
 
     def delete_model(self, request: HttpRequest, obj: Channel) -> None:
-        """See ``remove_channel``."""
+        """Delete with ``remove_channel``."""
         remove_channel(obj, by=actor_of(request))
-
-    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """Its log goes with it, which nobody may delete by itself."""
-        found, counts, _, protected = super().get_deleted_objects(objs, request)
-        return found, counts, set(), protected
 
     @ROTATE
     def rotate(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
         """Make a new secret, and show it."""
         channel = self.get_object(request, object_id)
         if channel is not None:
-            _show(request, rotate_channel_secret(channel, by=actor_of(request)))
+            self.show_secret(request, rotate_channel_secret(channel, by=actor_of(request)))
         return HttpResponse(headers={"HX-Refresh": "true"})
-
-
-def _show(request: HttpRequest, secret: str) -> None:
-    text = "Copy the secret now, it is not shown again: <code>{}</code>"
-    messages.warning(request, format_html(text, secret))

@@ -21,10 +21,10 @@ _MAPPING = """{
 
 
 class ChannelForm(forms.ModelForm[Channel]):
-    """What comes in, from whom, and who answers; the password can be written here and not read."""
+    """Form of a channel; a password can be written here and not read."""
 
     deliver = JSONListText(
-        label="Deliver answers to",
+        label="Additional recipients",
         required=False,
         widget=json_widget(rows=3, placeholder='[{"kind": "email", "to": ["ada@example.org"]}]'),
         help_text="Besides the sender. Empty: answers are in the conversation.",
@@ -34,15 +34,15 @@ class ChannelForm(forms.ModelForm[Channel]):
         required=False,
         widget=json_widget(rows=7, placeholder=_MAPPING),
         help_text=(
-            "How a message becomes a task: texts with fields of its body in braces. Empty: the "
-            "agent gets all of it."
+            "Texts of the task, with fields of the message's body in braces. Empty: the agent gets "
+            "the whole body."
         ),
     )
     from_whom = forms.CharField(
-        label="Who may write",
+        label="Allowed senders",
         required=False,
         widget=text_widget(rows=3, placeholder="ada@example.org\n@example.com"),
-        help_text='One a line: an address, "@example.org" for all of a domain, "*" for everybody.',
+        help_text='One a line: an address, "@example.org" for all of a domain, "*" for all.',
     )
     password = forms.CharField(
         required=False,
@@ -74,7 +74,7 @@ class ChannelForm(forms.ModelForm[Channel]):
             self.fields["password"].help_text = "Empty: the present one is kept."
 
     def _post_clean(self) -> None:
-        """Also asks whether the row can be as it is now."""
+        """Check the row with the verb too."""
         super()._post_clean()  # type: ignore[misc]
         if self.errors:
             return
@@ -96,7 +96,7 @@ class ChannelForm(forms.ModelForm[Channel]):
 
 
 def conditions() -> dict[str, str]:
-    """Which fields are shown when, in the words of the theme."""
+    """Return for each conditional field the theme's expression that shows it."""
     mail = (
         *("from_whom", "reply", "imap_host", "imap_port", "imap_security", "imap_user"),
         *("password", "imap_folder"),

@@ -60,12 +60,12 @@ class Chart:
 
 
 def runs_link(day: Day | None = None, **filters: str) -> str:
-    """The list of runs, of one day or with filters."""
+    """Return the address of the list of runs, of one day or with filters."""
     return _link("admin:agents_run_changelist", "created_at", day, filters)
 
 
 def usage_link(day: Day | None = None, **filters: str) -> str:
-    """The list of model calls, likewise."""
+    """Return the address of the list of model calls, of one day or with filters."""
     return _link("admin:base_usageentry_changelist", "at", day, filters)
 
 
@@ -115,7 +115,7 @@ def spend(days: list[Day]) -> Chart:
 
 
 def latency(days: list[Day]) -> Chart:
-    """How long runs took: the 95th percentile, and the median inside."""
+    """Return the chart of run durations: the 95th percentile, and the median inside."""
     return _durations(days, lambda day: (_seconds(day.median), _seconds(day.slow)))
 
 
@@ -141,7 +141,7 @@ def _durations(days: list[Day], of: Callable[[Day], tuple[float, float]]) -> Cha
 
 
 def legend(days: Iterable[Day]) -> list[tuple[str, str, int, str]]:
-    """The outcomes: name, colour, how many, and the runs of all days."""
+    """Return the outcomes: name, colour, count, and the address of the runs of all days."""
     found = list(days)
     return [
         (

@@ -1,4 +1,4 @@
-"""Conversations in the admin: who talks with whom, and the runs that answered."""
+"""Conversations in the admin: people, agents, and the runs that answered."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PREVIEW = 200  # characters
 
 
 class MessageInline(ReadOnlyInline[Run, Conversation]):
-    """What was said and answered, the oldest first."""
+    """Messages and their answers, the oldest first."""
 
     model = Run
     fields = ("message", "answer", "state", "accepted")
@@ -42,7 +42,7 @@ class MessageInline(ReadOnlyInline[Run, Conversation]):
 
     @admin.display(description="message")
     def message(self, run: Run) -> SafeString:
-        """What was said, as a link to the run that answers it."""
+        """Return the message as a link to the run that answers it."""
         url = run_url(run.workspace, run.pk)
         return format_html(
             '<a class="hb-link" href="{}"><span class="hb-text" dir="auto">{}</span></a>',
@@ -52,18 +52,18 @@ class MessageInline(ReadOnlyInline[Run, Conversation]):
 
     @admin.display(description="answer")
     def answer(self, run: Run) -> SafeString:
-        """What came back."""
+        """Return the answer."""
         text = formatting.truncate(run.output or "-", _PREVIEW)
         return format_html('<span class="hb-text" dir="auto">{}</span>', text)
 
     @admin.display(description="status")
     def state(self, run: Run) -> SafeString:
-        """How the run is doing."""
+        """Return the run's status."""
         return formatting.run_pill(run.status)
 
-    @admin.display(description="said")
+    @admin.display(description="sent")
     def accepted(self, run: Run) -> str:
-        """When."""
+        """Return the time at which the message was accepted."""
         return formatting.clock(run.created_at)
 
 
@@ -83,12 +83,12 @@ class ConversationAdmin(ReadOnlyAdmin[Conversation]):
     readonly_fields = fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Conversation]:
-        """With the number of messages."""
+        """Return the conversations with their number of messages."""
         return queries.with_messages(super().get_queryset(request))
 
     @admin.display(description="conversation")
     def what(self, conversation: Conversation) -> SafeString:
-        """Who answers, and about what."""
+        """Return the agent and the title."""
         return format_html(
             '<span class="hb-two"><b>{}</b><span class="hb-clip">{}</span></span>',
             conversation.agent,
@@ -97,10 +97,10 @@ class ConversationAdmin(ReadOnlyAdmin[Conversation]):
 
     @admin.display(description="messages")
     def messages(self, conversation: Conversation) -> int:
-        """How many were said."""
+        """Return the number of messages."""
         return int(getattr(conversation, "said", 0))
 
-    @admin.display(description="begun", ordering="created_at")
+    @admin.display(description="started", ordering="created_at")
     def begun(self, conversation: Conversation) -> str:
-        """When."""
+        """Return the time at which the conversation was started."""
         return formatting.clock(conversation.created_at)

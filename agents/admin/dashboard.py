@@ -70,7 +70,7 @@ class FleetTable:
 
 @dataclass(frozen=True, slots=True)
 class Dashboard:
-    """What the page shows.
+    """Content of the dashboard.
 
     Attributes:
         today: The figures of today; ``statuses`` its runs: pill, how many, and their list.
@@ -182,7 +182,7 @@ def _row(run: Run) -> Row:
 
 
 def _cost(days: Iterable[statistics.Day]) -> str:
-    """What is known of it; how many calls have no price is said beside it."""
+    """Return the known cost; the number of calls without a price is shown beside it."""
     found = list(days)
     calls, unpriced = sum(day.calls for day in found), sum(day.unpriced for day in found)
     if calls and calls == unpriced:
@@ -219,7 +219,7 @@ def _by_cost(agents: list[statistics.TopAgent]) -> list[Ranked]:
 
 
 def _with_code(sentence: str) -> SafeString:
-    """A sentence with what stands between backquotes as code."""
+    """Return a sentence with the text between backquotes as code."""
     parts = enumerate(sentence.split("`"))
     return format_html_join("", "{}", ((_part(text, is_code=n % 2 == 1),) for n, text in parts))
 

@@ -36,7 +36,7 @@ TONES: dict[str, Tone] = {
 
 @admin.register(Decision)
 class DecisionAdmin(ReadOnlyAdmin[Decision]):
-    """Who decided what, and for exactly what."""
+    """Decisions on calls, each about exactly one set of arguments."""
 
     workspace_path = "run__workspace"
     needs: ClassVar[dict[str, str]] = {"view": "runs:read"}
@@ -46,7 +46,7 @@ class DecisionAdmin(ReadOnlyAdmin[Decision]):
     list_filter = (("verdict", ChoicesCheckboxFilter), "via")
     list_filter_submit = True
     search_fields = ("decided_by", "run__agent", "^run__id")
-    search_help_text = "Who decided, an agent, or the beginning of a run's id."
+    search_help_text = "A person, an agent, or the beginning of a run's id."
     ordering = ("-id",)
     fields = (
         *("place", "called", "said", "decided_by", "via", "why", "edited", "right"),
@@ -55,7 +55,7 @@ class DecisionAdmin(ReadOnlyAdmin[Decision]):
     readonly_fields = fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Decision]:
-        """With the run's agent."""
+        """Return the decisions with the run's agent."""
         return super().get_queryset(request).select_related("run__workspace", "grant")
 
     @admin.display(description="call")
@@ -70,12 +70,12 @@ class DecisionAdmin(ReadOnlyAdmin[Decision]):
 
     @admin.display(description="verdict", ordering="verdict")
     def said(self, decision: Decision) -> SafeString:
-        """What was decided."""
+        """Return the verdict."""
         return pill(decision.get_verdict_display(), tone=TONES[decision.verdict])
 
     @admin.display(description="grant")
     def right(self, decision: Decision) -> SafeString | str:
-        """The standing permission that decided it, or that came with it."""
+        """Return the grant that decided the call, or that was given with the decision."""
         if decision.grant is None:
             return "-"
         url = reverse("admin:agents_grant_change", args=[decision.grant.pk])
@@ -84,28 +84,28 @@ class DecisionAdmin(ReadOnlyAdmin[Decision]):
 
     @admin.display(description="when", ordering="at")
     def when(self, decision: Decision) -> str:
-        """The time."""
+        """Return the time of the decision."""
         return formatting.clock(decision.at)
 
     @admin.display(description="run")
     def place(self, decision: Decision) -> SafeString:
-        """Its run, as a link."""
+        """Return a link to the run."""
         return run_link(decision.run.workspace, decision.run_id, str(decision.run))
 
     @admin.display(description="call")
     def called(self, decision: Decision) -> str:
-        """The tool and its call's number."""
+        """Return the tool and the id of the call."""
         call = ToolCall.objects.filter(run=decision.run_id, call_id=decision.call_id).first()
         return f"{visible(call.tool)} ({call.call_id})" if call else decision.call_id
 
     @admin.display(description="reason")
     def why(self, decision: Decision) -> str:
-        """What the model was told: why not, or what the call had given."""
+        """Return the reason that the model read, or the result of a confirmed call."""
         return visible(decision.reason) or "-"
 
-    @admin.display(description="other arguments")
+    @admin.display(description="edited arguments")
     def edited(self, decision: Decision) -> SafeString | str:
-        """What it ran with instead."""
+        """Return the arguments that replaced those of the model."""
         if decision.arguments is None:
             return "-"
         return format_html('<pre class="hb-text hb-code">{}</pre>', visible(decision.arguments))

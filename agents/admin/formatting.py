@@ -1,4 +1,4 @@
-"""How statuses, times and amounts are said on the admin's pages."""
+"""Formats of statuses, times and amounts on the admin's pages."""
 
 from __future__ import annotations
 
@@ -42,49 +42,49 @@ AGENT_TONES: dict[str, Tone] = {
 
 
 def run_pill(status: str) -> SafeString:
-    """A run's status."""
+    """Return a run's status as a label."""
     return pill(str(RunStatus(status).label), tone=RUN_TONES[status])
 
 
 def delivery_pill(status: str) -> SafeString:
-    """How far a message, or a result, has got."""
+    """Return the status of a message or a result as a label."""
     return pill(str(DeliveryStatus(status).label), tone=DELIVERY_TONES[status])
 
 
 def agent_pill(state: str) -> SafeString:
-    """What an agent is doing."""
+    """Return an agent's state as a label."""
     return pill(state.capitalize(), tone=AGENT_TONES[state])
 
 
 def figure(count: int) -> str:
-    """A number for a small place; nothing for none."""
+    """Return a number for a small place; an empty string for 0."""
     return "" if count == 0 else str(count) if count < 100 else "99+"
 
 
 def truncate(text: str, most: int) -> str:
-    """The text, cut after so many characters."""
+    """Return the text, cut after ``most`` characters."""
     return text if len(text) <= most else f"{text[:most]} …"
 
 
 def short_id(run_id: UUID) -> str:
-    """The end of a run's id: ids of one second begin alike."""
+    """Return the end of a run's id: ids of one second begin alike."""
     return str(run_id)[-8:]
 
 
 def run_duration(run: Run) -> str:
-    """How long a run took, or has taken so far; waiting in the queue counts."""
+    """Return a run's duration, until now if it has not ended; waiting in the queue counts."""
     return duration((run.finished_at or timezone.now()) - run.created_at)
 
 
 def clock(at: datetime) -> str:
-    """A time of today as a time, any other with its day, in the current time zone."""
+    """Return a time of today as a time, any other with its day, in the current time zone."""
     local = timezone.localtime(at)
     same_day = local.date() == timezone.localtime().date()
     return local.strftime("%H:%M:%S" if same_day else "%d %b %Y, %H:%M")
 
 
 def format_datetime(at: datetime) -> str:
-    """A time to the second, with its zone."""
+    """Return a time to the second, with its zone."""
     return timezone.localtime(at).strftime("%d %b %Y, %H:%M:%S %Z")
 
 

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldBooleanSwitchWidget
 
+from agents.actions.save_agent import VersionConflictError
 from agents.admin import strategy_form
 from agents.admin.json_fields import JSONListText, JSONText, json_widget
 from agents.definitions import validation_messages
 from agents.definitions.spec import SETTINGS, AgentSpec
+from agents.definitions.validation_messages import InvalidSettingError, sentence_of
 from agents.llm.references import check_reference
 from agents.models import Agent
 from agents.reads.agent_settings import table_of
@@ -18,16 +20,18 @@ from heartbit_site.base.admin.themed import DialogForm, line_widget, text_widget
 from heartbit_site.base.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from heartbit_site.base.models import Workspace
+    from agents.definitions.spec import Spec
+    from agents.definitions.validation_messages import Path
+    from heartbit_site.base.errors import HeartbitError
 
 FIELDS = ("workspace", "name", "team", *(name for name in SETTINGS if name != "context_strategy"))
 
 
 def check_model(name: str) -> str:
-    """A ``provider:model``, or nothing.
+    """Return a ``provider:model``, or an empty string.
 
     Raises:
-        ValidationError: It has another form, or nobody knows the provider.
+        ValidationError: It has another form, or the provider is unknown.
     """
     name = name.strip()
     if name:
@@ -38,6 +42,19 @@ def check_model(name: str) -> str:
     return name
 
 
+def add_complaints(form: forms.BaseForm, model: type[Spec], table: dict[str, Any]) -> None:
+    """Show at its field each setting of a table that breaks a rule of its model."""
+    for path, message in validation_messages.check(model, table, ()):
+        add_complaint(form, path, message)
+
+
+def add_complaint(form: forms.BaseForm, path: Path, message: str) -> None:
+    """Show a complaint at the setting's field, or above the form that has no such field."""
+    setting = str(path[0]) if path else ""
+    field = "tool" if setting == "name" and "tool" in form.fields else setting
+    form.add_error(field if field in form.fields else None, sentence_of(path, message))
+
+
 class LongText(forms.CharField):
     """A text that is stored as it was written; browsers end its lines with CR LF."""
 
@@ -45,18 +62,18 @@ class LongText(forms.CharField):
         super().__init__(**{**options, "strip": False})
 
     def to_python(self, value: Any) -> str:
-        """The text with line ends as everywhere else; nothing but white space is nothing."""
+        """Return the text with LF line ends; white space alone is an empty string."""
         text = str(super().to_python(value)).replace("\r\n", "\n")
         return text if text.strip() else ""
 
 
 class Seen(forms.CharField):
-    """When what the page shows was saved, sent back with it."""
+    """Time at which the row that the page shows was saved, sent back with the form."""
 
     widget = forms.HiddenInput
 
     def has_changed(self, initial: Any, data: Any) -> bool:
-        """It is nothing that anybody edits."""
+        """Return False: the field is never edited."""
         return False
 
 
@@ -65,16 +82,16 @@ def _saved_at(agent: Agent) -> str:
 
 
 class AgentForm(forms.ModelForm[Agent]):
-    """An agent's own fields; a page that changes one reads it in its transaction.
+    """Fields of an agent, derived from the columns and so from ``AgentSpec``.
 
     Attributes:
-        refusal: Why publishing what was sent failed; set by the page, which then shows the form.
+        refusal: The error of saving what was sent; set by the page, which then shows the form.
     """
 
-    refusal = ""
+    refusal: HeartbitError | None = None
     seen = Seen(required=False)
     context_type = forms.ChoiceField(
-        label="What the model is sent of a long conversation",
+        label="Context strategy",
         help_text=(
             "The journal keeps everything; this is what each call to the model contains. Less "
             "costs less and forgets more."
@@ -112,7 +129,7 @@ class AgentForm(forms.ModelForm[Agent]):
             "max_tokens": "Longest answer (tokens)",
             "approval": "Calls that wait for a person",
             "approval_timeout_seconds": "Time to decide (seconds)",
-            "response_schema": "Form of the answer",
+            "response_schema": "Schema of the answer",
             "max_turns": "Model calls",
             "timeout_seconds": "Time (seconds)",
             "max_runs_per_minute": "Runs a minute",
@@ -122,23 +139,23 @@ class AgentForm(forms.ModelForm[Agent]):
             "tool_timeout_seconds": "Time of one tool call (seconds)",
             "max_tool_output_bytes": "Result of one tool call (bytes)",
             "delegation_timeout_seconds": "Longest wait (seconds)",
-            "max_parallel": "Members at work at once",
+            "max_parallel": "Concurrent members",
             "stop": "Stop texts",
         }
         help_texts = {
-            "approval": "What a tool itself says wins.",
+            "approval": "A tool's own setting wins.",
             "reasoning_effort": (
                 "How long a reasoning model thinks before it answers: more costs more tokens and "
                 "time. Leave it empty for models that do not reason; they may refuse it."
             ),
             "strong_model": (
                 "Takes over for the rest of a run once the agent's own model has given two answers "
-                "in a row that do not do, such as arguments that do not fit a tool. Form: "
+                "in a row that cannot be used, such as arguments that do not fit a tool. Form: "
                 "provider:model. Empty: none."
             ),
             "uncertain_calls": (
-                "When a worker dies during a call that must not happen twice, nobody knows whether "
-                "it took effect. Asking is safe; make the call again only where twice does no harm."
+                "A worker that dies during a call that must not happen twice leaves its outcome "
+                "unknown. Asking is safe; retry only where a second call does no harm."
             ),
         }
 
@@ -148,72 +165,56 @@ class AgentForm(forms.ModelForm[Agent]):
         seen = {"seen": _saved_at(self.instance)} if self.instance.pk is not None else {}
         self.initial = {**strategy, **seen, **self.initial}
 
+    def settings(self) -> dict[str, Any]:
+        """Return the valid form's settings as a table of ``AgentSpec``; tools are elsewhere."""
+        team = sorted(member.name for member in self.cleaned_data["team"])
+        return {**table_of(self.instance), "team": team}
+
     def clean(self) -> dict[str, Any] | None:
-        """A free name, a team of other agents of the same workspace, a whole context strategy."""
+        """Read the context strategy; reject members of another workspace, whose names are lost."""
         cleaned = super().clean()
         workspace = self.cleaned_data.get("workspace") or getattr(self.instance, "workspace", None)
         for member in self.cleaned_data.get("team") or ():
             if workspace is not None and member.workspace_id != workspace.pk:
                 self.add_error("team", f"{member.name} belongs to another workspace.")
-            if member.pk == self.instance.pk:
-                self.add_error("team", f"{member.name} cannot be in its own team.")
-        self._check_name(workspace)
-        self._check_seen()
-        self._read_strategy()
-        if self.refusal:
-            raise forms.ValidationError(self.refusal)
+        if not set(strategy_form.FIELDS) & set(self.errors):
+            chosen, problems = strategy_form.read(self.cleaned_data)
+            for field, problem in problems.items():
+                self.add_error(field, problem)
+            if chosen is not None:
+                self.instance.context_strategy = chosen
         return cleaned
 
-    def _check_name(self, workspace: Workspace | None) -> None:
-        """Django leaves this to us: a part of the constraint, the origin, is not in the form."""
-        name = self.cleaned_data.get("name")
-        others = Agent.objects.filter(workspace=workspace, name=name, origin="")
-        if name and others.exclude(pk=self.instance.pk).exists():
-            self.add_error("name", f"The workspace already has an agent named {name}.")
+    def _post_clean(self) -> None:
+        """Check the settings once the row has its values, or show why they were not saved."""
+        super()._post_clean()  # type: ignore[misc]  # not in the stubs
+        if isinstance(self.refusal, VersionConflictError):
+            self._refuse_outdated()
+        elif isinstance(self.refusal, InvalidSettingError):
+            if self.refusal.field != "tools":  # their forms show it
+                add_complaint(self, self.refusal.path, self.refusal.message)
+        elif self.refusal is not None:
+            self.add_error(self.refusal.field or None, str(self.refusal))
+        elif not self.errors:
+            # Tools and team are judged together with the rest, when they are saved.
+            add_complaints(self, AgentSpec, {**table_of(self.instance), "tools": [], "team": []})
 
-    def _check_seen(self) -> None:
-        """Who had the page open while somebody else saved would undo what that one did, unseen."""
-        seen = self.cleaned_data.get("seen")
-        if self.instance.pk is None or not seen:
-            return
-        # Whoever saves at this moment is waited for.
-        now = Agent.objects.select_for_update(no_key=True, of=("self",)).get(pk=self.instance.pk)
-        if _saved_at(now) == seen:
-            return
+    def _refuse_outdated(self) -> None:
+        """Reject settings read before another user saved; the next attempt replaces theirs."""
         sent: Any = self.data
         self.data = sent.copy()
-        self.data[self.add_prefix("seen")] = _saved_at(now)  # type: ignore[index]
-        number = now.current_version.number if now.current_version is not None else "none"
+        self.data[self.add_prefix("seen")] = _saved_at(self.instance)  # type: ignore[index]
+        version = self.instance.current_version
         self.add_error(
             None,
             "Somebody saved this agent while you edited it, so what you sent was not saved. Its "
-            f"current version is {number}: look under Versions at what they changed. If you save "
-            "again, what is in this form replaces it.",
+            f"current version is {version.number if version is not None else 'none'}: look under "
+            "Versions at what they changed. If you save again, what is in this form replaces it.",
         )
-
-    def _read_strategy(self) -> None:
-        if set(strategy_form.FIELDS) & set(self.errors):
-            return
-        chosen, problems = strategy_form.read(self.cleaned_data)
-        for field, problem in problems.items():
-            self.add_error(field, problem)
-        if chosen is not None:
-            self.instance.context_strategy = chosen
-
-    def _post_clean(self) -> None:
-        """Django's last step, after the row has its values: what only Heartbit can judge."""
-        super()._post_clean()  # type: ignore[misc]  # not in the stubs
-        if self.errors:
-            return
-        # Tools and team are judged as they were sent, when they are saved and published.
-        table = {**table_of(self.instance), "tools": [], "team": []}
-        for path, message in validation_messages.check(AgentSpec, table, ()):
-            field = str(path[0]) if path[0] in self.fields else None
-            self.add_error(field, validation_messages.sentence_of(path, message))
 
 
 class StartRunForm(DialogForm):
-    """What an agent is asked to do."""
+    """Task of a new run, and its options."""
 
     task = forms.CharField(
         widget=text_widget(rows=5, placeholder="What should the agent do?"),
@@ -227,11 +228,11 @@ class StartRunForm(DialogForm):
     )
     approve = forms.BooleanField(
         required=False,
-        label="Ask before every tool call",
+        label="Require approval of every tool call",
         widget=UnfoldBooleanSwitchWidget(),
-        help_text="Each call of this run and its sub-agents waits until somebody approves it.",
+        help_text="Each call of this run and its sub-agents waits for an approval.",
     )
 
     def clean_model(self) -> str:
-        """See ``check_model``."""
+        """Check with ``check_model``."""
         return check_model(self.cleaned_data["model"])

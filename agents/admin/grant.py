@@ -39,7 +39,7 @@ REVOKE = dialog(
 
 @admin.register(Grant)
 class GrantAdmin(ReadOnlyAdmin[Grant]):
-    """What needs no question, for whom and until when."""
+    """Standing permissions: a tool's calls that need no approval."""
 
     workspace_path = "workspace"
     needs: ClassVar[dict[str, str]] = {"view": "runs:read", "revoke": "approvals:decide"}
@@ -58,12 +58,12 @@ class GrantAdmin(ReadOnlyAdmin[Grant]):
     readonly_fields = fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Grant]:
-        """With agent and tree."""
+        """Return grants with agent and tree."""
         return super().get_queryset(request).select_related("agent", "root", "workspace")
 
     @admin.display(description="grant")
     def what(self, grant: Grant) -> SafeString:
-        """The tool, and who may use it."""
+        """Return the tool and the agent that may use it."""
         return format_html(
             '<span class="hb-two"><b>{}</b><span class="hb-clip">for {}</span></span>',
             visible(grant.tool),
@@ -72,14 +72,14 @@ class GrantAdmin(ReadOnlyAdmin[Grant]):
 
     @admin.display(description="state")
     def state(self, grant: Grant) -> SafeString:
-        """Whether it still holds."""
+        """Return the state: valid, expired or revoked."""
         if grant.revoked_at is not None:
             return pill("Revoked", tone="warning")
-        return pill("Ended") if _is_over(grant) else pill("Holds", tone="success")
+        return pill("Ended") if _is_over(grant) else pill("Valid", tone="success")
 
-    @admin.display(description="where")
+    @admin.display(description="scope")
     def scope(self, grant: Grant) -> SafeString | str:
-        """One run's tree, or every run of the agent."""
+        """Return the scope: one run's tree, or every run of the agent."""
         if grant.root is None:
             return "every run"
         text = f"…{formatting.short_id(grant.root.pk)}"
@@ -87,19 +87,15 @@ class GrantAdmin(ReadOnlyAdmin[Grant]):
 
     @admin.display(description="until", ordering="expires_at")
     def until(self, grant: Grant) -> str:
-        """When it ends by itself."""
+        """Return the time at which the grant expires."""
         if grant.expires_at is not None:
             return formatting.format_datetime(grant.expires_at)
-        return "it is revoked" if grant.root is None else "the run ends"
+        return "revoked" if grant.root is None else "the run ends"
 
-    @admin.display(description="given", ordering="created_at")
+    @admin.display(description="granted", ordering="created_at")
     def since(self, grant: Grant) -> str:
-        """When it was given."""
+        """Return the time at which the grant was given."""
         return formatting.clock(grant.created_at)
-
-    def has_revoke_permission(self, request: HttpRequest, object_id: object = None) -> bool:
-        """Who may change permissions, if the admin let anybody change them by hand."""
-        return self.may(request, "revoke", object_id)
 
     @admin.action(description="Revoke", permissions=["revoke"])
     def revoke_chosen(self, request: HttpRequest, grants: QuerySet[Grant]) -> None:
@@ -131,7 +127,7 @@ class GrantAdmin(ReadOnlyAdmin[Grant]):
 
 
 def _is_over(grant: Grant) -> bool:
-    """Whether it ended by itself: its time, or its run, is over."""
+    """Return True if the grant's time, or its run, has ended."""
     if grant.expires_at is not None and grant.expires_at <= timezone.now():
         return True
     return grant.root is not None and grant.root.status in TERMINAL

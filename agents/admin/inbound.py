@@ -1,4 +1,4 @@
-"""What came in by channels, to be read."""
+"""Inbound messages of channels, read only."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class InboundMessageAdmin(ReadOnlyAdmin[InboundMessage]):
     workspace_path = "channel__workspace"
     audit_name = "channel"
     needs: ClassVar[dict[str, str]] = {"view": "workspace:manage"}
-    list_display = ("what", "channel", "state", "reason", "came")
+    list_display = ("what", "channel", "state", "reason", "received")
     list_display_links = ("what",)
     list_select_related = ("channel",)
     list_filter = ("status", "channel")
@@ -37,7 +37,7 @@ class InboundMessageAdmin(ReadOnlyAdmin[InboundMessage]):
 
     @admin.display(description="message")
     def what(self, message: InboundMessage) -> SafeString:
-        """What it is about, and whose it is."""
+        """Return the subject and the sender."""
         return format_html(
             '<span class="hb-two"><b>{}</b><span class="hb-clip">{}</span></span>',
             *(message.title or "-", message.sender),
@@ -45,16 +45,16 @@ class InboundMessageAdmin(ReadOnlyAdmin[InboundMessage]):
 
     @admin.display(description="state")
     def state(self, message: InboundMessage) -> SafeString:
-        """Whether an agent was given it."""
+        """Return the state: accepted or rejected."""
         taken = message.status == InboundStatus.ACCEPTED
         return pill(message.get_status_display(), tone="success" if taken else "warning")
 
-    @admin.display(description="came")
-    def came(self, message: InboundMessage) -> str:
-        """When."""
+    @admin.display(description="received")
+    def received(self, message: InboundMessage) -> str:
+        """Return the time at which the message was received."""
         return formatting.clock(message.received_at)
 
     @admin.display(description="run")
     def run(self, message: InboundMessage) -> SafeString | str:
-        """What answers it; a link as long as the run is there."""
+        """Return a link to the run that answers, as long as the run exists."""
         return kept_run_link(message.channel.workspace, message.run_id)

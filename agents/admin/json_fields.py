@@ -42,7 +42,7 @@ class JSONText(forms.JSONField):
             raise forms.ValidationError(str(error)) from error
 
     def bound_data(self, data: Any, initial: Any) -> Any:
-        """What was typed is shown again as it was typed."""
+        """Return the text as it was typed."""
         return None if data is None else InvalidJSONInput(data)
 
     def prepare_value(self, value: Any) -> str:
@@ -55,7 +55,7 @@ class JSONText(forms.JSONField):
         return line if len(line) <= _ONE_LINE else pretty_json(value)
 
     def has_changed(self, initial: Any, data: Any) -> bool:
-        """Whether it means something else; the way it is written does not count."""
+        """Return True if the JSON means something else; the way it is written does not count."""
         try:
             return bool(self.to_python(data) != initial)
         except forms.ValidationError:
@@ -92,7 +92,7 @@ class OptionalJSONObjectText(JSONObjectText):
 
 
 def json_widget(*, rows: int, placeholder: str = "") -> Textarea:
-    """A field for JSON: monospaced, without the browser's spelling and quotes."""
+    """Return a widget for JSON: monospaced, without the browser's spelling and quotes."""
     widget = text_widget(rows=rows, placeholder=placeholder)
     widget.attrs["class"] += " hb-json"
     widget.attrs |= {"spellcheck": "false", "autocomplete": "off", "autocapitalize": "off"}

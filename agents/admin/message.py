@@ -1,4 +1,4 @@
-"""Messages between agents in the admin: who wrote what to whom, and who has read it."""
+"""Messages between agents in the admin: senders, recipients, and who has read them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TONES: dict[str, Tone] = {
 
 
 class InboxInline(ReadOnlyInline[InboxEntry, Message]):
-    """The inboxes that it was put in."""
+    """Inboxes that hold the message."""
 
     model = InboxEntry
     fields = ("agent", "state", "reader")
@@ -39,23 +39,23 @@ class InboxInline(ReadOnlyInline[InboxEntry, Message]):
     per_page = 20
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[InboxEntry]:
-        """With the agents' names."""
+        """Return the entries with the agents' names."""
         return super().get_queryset(request).select_related("agent", "message__workspace")
 
     @admin.display(description="read")
     def state(self, entry: InboxEntry) -> str:
-        """When, if it was."""
+        """Return the time at which the message was read."""
         return formatting.clock(entry.read_at) if entry.read_at is not None else "not yet"
 
     @admin.display(description="by the run")
     def reader(self, entry: InboxEntry) -> SafeString | str:
-        """Which run of the agent was given it."""
+        """Return the run of the agent that was given the message."""
         return kept_run_link(entry.message.workspace, entry.run_id)
 
 
 @admin.register(Message)
 class MessageAdmin(ReadOnlyAdmin[Message]):
-    """What agents, people and programs wrote to each other."""
+    """Messages between agents, people and programs."""
 
     workspace_path = "workspace"
     needs: ClassVar[dict[str, str]] = {"view": "runs:read"}
@@ -79,36 +79,36 @@ class MessageAdmin(ReadOnlyAdmin[Message]):
 
     @admin.display(description="message")
     def what(self, message: Message) -> SafeString:
-        """How it begins."""
+        """Return the beginning of the message."""
         text = formatting.truncate(message.body, _PREVIEW)
         return format_html('<span class="hb-clip" dir="auto">{}</span>', text)
 
     @admin.display(description="kind")
     def wants(self, message: Message) -> SafeString:
-        """What it wants."""
+        """Return the kind of message."""
         return pill(str(MessageKind(message.kind).label), tone=TONES[message.kind])
 
     @admin.display(description="number")
     def number(self, message: Message) -> int:
-        """Its place on the thread."""
+        """Return the message's position on the thread."""
         return message.seq
 
     @admin.display(description="sent")
     def sent(self, message: Message) -> str:
-        """When."""
+        """Return the time at which the message was sent."""
         return formatting.clock(message.created_at)
 
     @admin.display(description="text")
     def said(self, message: Message) -> SafeString:
-        """All of it."""
+        """Return the whole text."""
         return format_html('<span class="hb-text" dir="auto">{}</span>', message.body)
 
     @admin.display(description="written by the run")
     def writer(self, message: Message) -> SafeString | str:
-        """Which run wrote it."""
+        """Return the run that wrote the message."""
         return kept_run_link(message.workspace, message.source_run_id)
 
     @admin.display(description="started the run")
     def started(self, message: Message) -> SafeString | str:
-        """The run whose result is the answer."""
+        """Return the run whose result is the answer."""
         return kept_run_link(message.workspace, message.run_id)

@@ -7,13 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models import BooleanField, F, Func, Max, OuterRef, Q, Subquery, Value
 
-from agents.admin import queries
-from agents.admin.approval_card import Card, card, decided
+from agents.admin import formatting, queries
 from agents.admin.links import run_url
-from agents.choices import CallStatus
+from agents.approvals.call_display import display_call
+from agents.approvals.questions import answer_schema
+from agents.approvals.uncertain_calls import executed_arguments
+from agents.choices import CallResolution, CallStatus
 from agents.models import Decision, Vote, Wait
 from agents.querysets import approval_of
+from agents.reads.pinned_tools import in_tool_order
 from heartbit_site.base.admin.permissions import permissions_for
+from heartbit_site.base.effect_text import UNCERTAIN_CALL
+from heartbit_site.base.visible_text import visible
+from tools.answer_form import without_form
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -21,29 +27,45 @@ if TYPE_CHECKING:
     from django.db.models import QuerySet
     from django.http import HttpRequest
 
+    from agents.approvals.call_display import CallDisplay
     from agents.models import ToolCall
 
+_RESOLVED: dict[str, str] = {
+    CallResolution.RETRIED: "Sent again",
+    CallResolution.DONE: "Confirmed",
+    CallResolution.SKIPPED: "Left as it is",
+}
 MOST = 1  # prompts at once: whoever works on the page keeps seeing it, also on a phone
 _LOOKED_AT = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A call with what a prompt needs beside its card.
+    """A waiting call as a page prompts for it.
 
     Attributes:
-        page: The page of the call's run.
-        can_decide: True when approving and denying are possible without writing anything.
+        tool: Name of the tool that would run.
+        page: Address of the run's page.
+        is_uncertain: True if the call has run and its outcome is unknown.
+        is_question: True if a person answers the call instead of approving it.
     """
 
-    card: Card
+    call: ToolCall
+    tool: str
+    display: CallDisplay
     page: str
-    can_decide: bool
+    is_uncertain: bool
+    is_question: bool
+
+    @property
+    def can_decide(self) -> bool:
+        """True when approving and denying are possible without writing anything."""
+        return not (self.is_uncertain or self.is_question)
 
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """What a page shows.
+    """Content of a page's prompts.
 
     Attributes:
         newest: The wait up to which nothing is prompted for: the newest one of an opened page.
@@ -77,7 +99,7 @@ def read(
         after = waits.aggregate(newest=Max("wait"))["newest"] or 0
     begun = waits.filter(wait__gt=after).exclude(pk__in=dismissed).order_by("wait")
     found = _without_voted(begun.values_list("pk", flat=True)[:_LOOKED_AT], request.user)
-    prompts = [_prompt(call) for call in found[:MOST]]
+    prompts = [build_prompt(call) for call in found[:MOST]]
     waiting = {call.pk for call in found}
     return Prompts(
         newest=after,
@@ -109,7 +131,7 @@ def _waits(request: HttpRequest) -> QuerySet[Any]:
 
 
 def _without_voted(pks: Iterable[int], user: Any) -> list[ToolCall]:
-    """The calls on which the person has not said their word already, in this order."""
+    """Return the calls on which the person has not voted yet, in this order."""
     pks = list(pks)
     rows = queries.waiting_calls().in_bulk(pks)
     found = [rows[pk] for pk in pks if pk in rows]
@@ -118,17 +140,38 @@ def _without_voted(pks: Iterable[int], user: Any) -> list[ToolCall]:
     return [call for call in found if (call.run_id, approval_of(call)) not in said]
 
 
-def _prompt(call: ToolCall) -> Prompt:
-    shown = card(call)
+def is_uncertain(call: ToolCall) -> bool:
+    """Return True if the outcome of a call of ``queries.waiting_calls`` is unknown."""
+    return call.status == CallStatus.UNCERTAIN
+
+
+def asked_about(call: ToolCall) -> dict[str, Any]:
+    """Return the arguments of a call of ``queries.waiting_calls``."""
+    if is_uncertain(call):
+        return executed_arguments(call, getattr(call, "edited", None))
+    return (call.shown or {}).get("arguments") or {}
+
+
+def build_prompt(call: ToolCall) -> Prompt:
+    """Return the prompt for a call of ``queries.waiting_calls``."""
+    reason = UNCERTAIN_CALL if is_uncertain(call) else str((call.shown or {}).get("reason", ""))
+    is_question = not is_uncertain(call) and answer_schema(call) is not None
+    arguments = in_tool_order(call, asked_about(call))
+    if is_question:
+        arguments = without_form(arguments)
+    display = display_call(call, arguments, reason)
     return Prompt(
-        card=shown,
+        call=call,
+        tool="".join(piece.text for piece in display.tool),
+        display=display,
         page=run_url(call.run.workspace, call.run_id),
-        can_decide=not (shown.in_doubt or shown.is_question),
+        is_uncertain=is_uncertain(call),
+        is_question=is_question,
     )
 
 
 def _over(request: HttpRequest, pks: Sequence[int]) -> list[tuple[int, str]]:
-    """What became of calls that do not wait any more, as far as the person may know."""
+    """Return how calls that do not wait any more were decided, as far as the person may know."""
     if not pks:
         return []
     rows = queries.calls_of(pks)
@@ -140,5 +183,17 @@ def _what_became_of(call: ToolCall) -> str:
     decisions = Decision.objects.filter(run_id=call.run_id, call_id=call.call_id)
     last = decisions.order_by("-at", "-id").first()
     if last is not None:
-        return f"{decided(last)}."
+        return f"{_describe_decision(last)}."
     return f"The call does not wait for you: its run is {call.run.get_status_display().lower()}."
+
+
+def _describe_decision(decision: Decision) -> str:
+    """Return the decision, who made it, where and when, and by which grant."""
+    what = _RESOLVED.get(decision.verdict, decision.get_verdict_display())
+    where = "" if decision.via == "grant" else f" ({decision.via})"
+    sentence = f"{what} by {visible(decision.decided_by)}{where}, {formatting.clock(decision.at)}"
+    if decision.grant_id is None:
+        return sentence
+    if decision.via == "grant":
+        return f"{sentence}, by grant {decision.grant_id}"
+    return f"{sentence}, and grant {decision.grant_id} given"

@@ -52,12 +52,12 @@ CHECK = dialog(
 
 CLOSE = dialog(
     DialogForm,
-    label="Call again now",
+    label="Close circuit breaker",
     explanation=(
-        "Its provider kept failing, so workers leave it alone for a while. From now on they call "
-        "it as usual, until it keeps failing again."
+        "Its provider kept failing, so workers back off for a while. From now on they call it as "
+        "usual, until it keeps failing again."
     ),
-    submit="Call again",
+    submit="Close",
     icon="electrical_services",
     permissions=["check"],
 )
@@ -91,14 +91,14 @@ class ProviderAccountForm(forms.ModelForm[ProviderAccount]):
             self.fields["key"].help_text = f"Empty: the present key{ends} is kept."
 
     def clean_key(self) -> str:
-        """A key as it can stand in a header."""
+        """Return the key as a header can hold it."""
         try:
             return check_key(self.cleaned_data["key"])
         except HeartbitError as error:
             raise forms.ValidationError(str(error)) from error
 
     def clean(self) -> dict[str, Any] | None:
-        """What concerns several fields; the last rule is the database's as well."""
+        """Check rules on several fields; the last one is the database's as well."""
         cleaned = super().clean()
         name = self.cleaned_data.get("provider") or self.instance.provider
         provider = HOSTED.get(name)
@@ -127,7 +127,7 @@ class ProviderAccountForm(forms.ModelForm[ProviderAccount]):
             self.add_error(name, sentence)
 
     def _rivals(self) -> bool:
-        """Whether another enabled account stands for the same; on edit Django does not look."""
+        """Return True if another enabled account stands for the same; Django ignores it on edit."""
         workspace = self.cleaned_data.get("workspace") or self.instance.workspace
         provider = self.cleaned_data.get("provider") or self.instance.provider
         enabled = ProviderAccount.objects.filter(
@@ -165,7 +165,7 @@ class ProviderAccountAdmin(ModelAdmin[ProviderAccount]):
     readonly_fields = ("health", "finding", "checked", "calls", *USAGE_FIELDS)
 
     def get_fieldsets(self, request: HttpRequest, obj: ProviderAccount | None = None) -> Any:
-        """A new account has no health and no usage yet."""
+        """Return the fields; a new account has no health and no usage to show."""
         fieldsets: list[tuple[str | None, dict[str, Any]]] = [
             (None, {"fields": ("workspace", "provider", "label", "key", "base_url", "enabled")}),
             ("Limits", {"fields": (("requests_per_minute", "tokens_per_minute"),)}),
@@ -181,7 +181,7 @@ class ProviderAccountAdmin(ModelAdmin[ProviderAccount]):
     def get_readonly_fields(
         self, request: HttpRequest, obj: ProviderAccount | None = None
     ) -> tuple[str, ...]:
-        """Where an account belongs is settled: its key is bound to the place."""
+        """Return the place too: the key is bound to it."""
         return (*self.readonly_fields, "workspace", "provider") if obj else self.readonly_fields
 
     def save_model(
@@ -191,7 +191,7 @@ class ProviderAccountAdmin(ModelAdmin[ProviderAccount]):
         form: Any,
         change: bool,  # noqa: FBT001  Django's signature
     ) -> None:
-        """An empty key keeps the present one."""
+        """Save the account; an empty key keeps the present one."""
         save_provider_account(obj, key=form.cleaned_data["key"] or None, by=actor_of(request))
 
     # ------------------------------------------------------------------------------------- columns
@@ -207,7 +207,7 @@ class ProviderAccountAdmin(ModelAdmin[ProviderAccount]):
 
     @admin.display(description="key")
     def hint(self, account: ProviderAccount) -> str:
-        """How the key ends; the rest is not shown to anybody."""
+        """Return the end of the key; the rest is never shown."""
         if not account.secret:
             return "none"
         return f"...{account.key_hint}" if account.key_hint else "set"
@@ -227,7 +227,7 @@ class ProviderAccountAdmin(ModelAdmin[ProviderAccount]):
 
     @admin.display(description="health")
     def health(self, account: ProviderAccount) -> SafeString:
-        """What the last check found, in colour."""
+        """Return the result of the last check as a label."""
         if account.healthy is None:
             return pill("Not checked")
         if account.healthy:
@@ -236,7 +236,7 @@ class ProviderAccountAdmin(ModelAdmin[ProviderAccount]):
 
     @admin.display(description="calls")
     def calls(self, account: ProviderAccount) -> SafeString:
-        """Whether workers call it, or leave it alone since it kept failing."""
+        """Return the circuit's state: whether workers call the provider or back off."""
         known: dict[str, OpenCircuit] | None = getattr(account, "circuits", None)
         if known is None:
             return pill("Unknown")
@@ -247,31 +247,31 @@ class ProviderAccountAdmin(ModelAdmin[ProviderAccount]):
             return pill(f"Held for {circuit.seconds_left:.0f} s", tone="danger")
         return pill("One tries", tone="warning")
 
-    @admin.display(description="finding")
+    @admin.display(description="result")
     def finding(self, account: ProviderAccount) -> str:
-        """The last check's sentence."""
+        """Return the last check's sentence."""
         return account.health_message or "It is checked every ten minutes while it is enabled."
 
     @admin.display(description="checked")
     def checked(self, account: ProviderAccount) -> str:
-        """How long ago."""
+        """Return the time since the last check."""
         if account.checked_at is None:
             return "never"
         return f"{amounts.duration(timezone.now() - account.checked_at)} ago"
 
     @admin.display(description="tokens")
     def usage(self, account: ProviderAccount) -> str:
-        """What the workspace used of this provider, whichever key paid."""
+        """Return the workspace's tokens of this provider, whichever key paid."""
         return _said(_spent(account, USAGE))
 
     @admin.display(description="cost")
     def cost(self, account: ProviderAccount) -> str:
-        """What that cost; a price nobody knows is not nothing."""
+        """Return the cost; an unknown price does not count as 0."""
         return formatting.cost(_spent(account, USAGE))
 
     @admin.display(description="tokens")
     def usage_today(self, account: ProviderAccount) -> SafeString:
-        """The same of a day, as a link to the calls."""
+        """Return the tokens of the last day as a link to the calls."""
         asked = {
             "workspace__id__exact": account.workspace_id,
             "model__startswith": f"{account.provider}:",
@@ -282,11 +282,11 @@ class ProviderAccountAdmin(ModelAdmin[ProviderAccount]):
 
     @admin.display(description="cost")
     def cost_today(self, account: ProviderAccount) -> str:
-        """Likewise."""
+        """Return the cost of the last day."""
         return formatting.cost(_spent(account, TODAY))
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
-        """With what workers think of each account's provider."""
+        """Return the list with the circuits of each account's provider."""
         changelist = super().get_changelist_instance(request)
         _look_at(changelist.result_list)
         return changelist
@@ -294,16 +294,12 @@ class ProviderAccountAdmin(ModelAdmin[ProviderAccount]):
     def get_object(
         self, request: HttpRequest, object_id: str, from_field: str | None = None
     ) -> ProviderAccount | None:
-        """Likewise."""
+        """Return the account with the circuits of its provider."""
         account = super().get_object(request, object_id, from_field)
         _look_at([account] if account is not None else [])
         return account
 
     # ------------------------------------------------------------------------------------- actions
-
-    def has_check_permission(self, request: HttpRequest, object_id: object = None) -> bool:
-        """Who may change accounts."""
-        return self.may(request, "check", object_id)
 
     @CHECK
     def check_now(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
@@ -333,12 +329,12 @@ class ProviderAccountAdmin(ModelAdmin[ProviderAccount]):
                 self.note(request, "call_again", account)
                 messages.success(request, f"{account}: workers call it again.")
             except RedisError as error:
-                messages.error(request, f"{account}: Valkey is away ({error}); try again.")
+                messages.error(request, f"{account}: Valkey is unavailable ({error}); try again.")
         return HttpResponse(headers={"HX-Refresh": "true"})
 
 
 def _look_at(accounts: Iterable[ProviderAccount]) -> None:
-    """Note at each account which circuits are open; nothing is noted while Valkey is away."""
+    """Set at each account which circuits are open; none while Valkey is unavailable."""
     rows = list(accounts)
     try:
         circuits = open_circuits(settings.REDIS_URL, [account_name(row.pk) for row in rows])

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What model calls used.
+    """Usage of model calls.
 
     Attributes:
         cost_usd: The sum of the known prices.
@@ -56,7 +56,7 @@ def with_runs(agents: QuerySet[Agent]) -> QuerySet[Agent]:
 
 
 def waiting_calls() -> QuerySet[ToolCall]:
-    """The tool calls of every workspace that wait for a person, with ``asked_at``, ``edited``.
+    """Select the calls of all workspaces that wait for a person, with ``asked_at``, ``edited``.
 
     They wait for approval, or, as those with the status ``uncertain``, for a word on their outcome.
     """
@@ -75,7 +75,7 @@ def waiting_calls() -> QuerySet[ToolCall]:
 
 
 def calls_of(pks: Iterable[int]) -> QuerySet[ToolCall]:
-    """The calls with these ids, with their runs, whatever became of them."""
+    """Select the calls with these ids, with their runs, whatever their status."""
     return ToolCall.objects.filter(pk__in=list(pks)).select_related("run").order_by("pk")
 
 
@@ -85,7 +85,7 @@ def with_messages(conversations: QuerySet[Conversation]) -> QuerySet[Conversatio
 
 
 def spent_with(workspace_id: int, provider: str, *, since: datetime) -> Spent:
-    """What a workspace used of one provider since then."""
+    """Return a workspace's usage of one provider since a time."""
     entries = UsageEntry.objects.filter(workspace=workspace_id, at__gte=since)
     sums = entries.filter(model__startswith=f"{provider}:").aggregate(
         calls=Count("pk"),

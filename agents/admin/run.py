@@ -31,7 +31,7 @@ class TreeFilter(RadioFilter):  # type: ignore[misc]  # unfold has no types
     all_option = ("", "Without sub-agents")
 
     def lookups(self, request: HttpRequest, model_admin: object) -> list[tuple[str, str]]:
-        """The choices beside the default."""
+        """Return the choices beside the default."""
         return [("all", "All runs"), ("children", "Sub-agents only")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Run]) -> QuerySet[Run]:
@@ -50,7 +50,7 @@ class AgentFilter(RadioFilter):  # type: ignore[misc]
     parameter_name = "agent"
 
     def lookups(self, request: HttpRequest, model_admin: object) -> list[tuple[str, str]]:
-        """The names of all agents."""
+        """Return the names of all agents."""
         agents = visible_to(Agent.objects.all(), request.user)
         names = agents.order_by("name").values_list("name", flat=True).distinct()
         return [(name, name) for name in names]
@@ -62,7 +62,7 @@ class AgentFilter(RadioFilter):  # type: ignore[misc]
 
 @admin.register(Run)
 class RunAdmin(ReadOnlyAdmin[Run]):
-    """What happened, and what is happening."""
+    """Runs of every workspace."""
 
     workspace_path = "workspace"
     needs: ClassVar[dict[str, str]] = {"view": "runs:read"}
@@ -97,7 +97,7 @@ class RunAdmin(ReadOnlyAdmin[Run]):
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """The list below the searches that people make every day."""
+        """Show the list below the usual searches."""
         context = {"quick_links": run_views.links(request)} | (extra_context or {})
         return super().changelist_view(request, context)
 
@@ -121,7 +121,7 @@ class RunAdmin(ReadOnlyAdmin[Run]):
 
     @admin.display(description="run")
     def what(self, run: Run) -> SafeString:
-        """Who does what."""
+        """Return the agent and the task."""
         return format_html(
             '<span class="hb-two"><b>{}</b><span class="hb-clip">{}</span></span>',
             run.agent,
@@ -130,7 +130,7 @@ class RunAdmin(ReadOnlyAdmin[Run]):
 
     @admin.display(description="status", ordering="status")
     def state(self, run: Run) -> SafeString:
-        """The status in colour."""
+        """Return the status as a label."""
         return formatting.run_pill(run.status)
 
     @admin.display(description="tokens")
@@ -140,10 +140,10 @@ class RunAdmin(ReadOnlyAdmin[Run]):
 
     @admin.display(description="duration")
     def lasted(self, run: Run) -> str:
-        """From acceptance to the end, or until now."""
+        """Return the time from acceptance to the end, or until now."""
         return formatting.run_duration(run)
 
     @admin.display(description="accepted", ordering="id")
     def accepted(self, run: Run) -> str:
-        """When."""
+        """Return the time at which the run was accepted."""
         return formatting.clock(run.created_at)

@@ -27,18 +27,18 @@ VIEWS = {
 
 
 class ViewFilter(RadioFilter):  # type: ignore[misc]  # unfold has no types
-    """One of them."""
+    """Filter by one of the usual searches."""
 
     title = "view"
     parameter_name = "view"
     all_option = ("", "All")
 
     def lookups(self, request: HttpRequest, model_admin: object) -> list[tuple[str, str]]:
-        """Their names."""
+        """Return the names of the views."""
         return list(VIEWS.items())
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Run]) -> QuerySet[Run]:
-        """The runs of the chosen one."""
+        """Return the runs of the chosen view."""
         now = timezone.localtime()
         match self.value():
             case "failed":

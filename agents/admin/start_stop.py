@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from agents.models import Agent
 
 STOPPED = (
-    "{} is stopped: it takes no runs; what is at work is handed back at the end of its turn, and "
-    "goes on when it is started."
+    "{} is stopped: it takes no runs; running runs are requeued at the end of their turn, and "
+    "resume when it is started."
 )
 DONE: dict[Switch, str] = {
-    "start": "{} is started: what it had goes on.",
+    "start": "{} is started: its runs resume.",
     "stop": STOPPED,
-    "restart": "{} is restarted: what is at work is handed over and taken up anew.",
+    "restart": "{} is restarted: running runs are requeued and resume.",
 }
 
 
@@ -38,13 +38,8 @@ class AgentSwitches:
 
     switches = ("start_agent", "restart_agent", "stop_agent")
 
-    def has_switch_permission(self, request: HttpRequest, object_id: object = None) -> bool:
-        """Who may change agents."""
-        this: Any = self
-        return bool(this.may(request, "switch", object_id))
-
     def offered_switches(self, agent: Agent | None) -> set[str]:
-        """Those that do something now."""
+        """Return the names of the actions that have an effect now."""
         if agent is None:
             return set()
         return {"stop_agent", "restart_agent"} if agent.enabled else {"start_agent"}
@@ -52,7 +47,7 @@ class AgentSwitches:
     @dialog(
         DialogForm,
         label="Start agent",
-        explanation="It takes runs again. What was queued or handed back goes on.",
+        explanation="It takes runs again, and its queued runs resume.",
         submit="Start",
         icon="power_settings_new",
         permissions=["switch"],
@@ -64,7 +59,7 @@ class AgentSwitches:
     @dialog(
         DialogForm,
         label="Restart agent",
-        explanation="What it has at work is handed over, and taken up anew from where it was.",
+        explanation="Its running runs are requeued, and resume where they were.",
         submit="Restart",
         icon="restart_alt",
         permissions=["switch"],
@@ -78,8 +73,8 @@ class AgentSwitches:
         DialogForm,
         label="Stop agent",
         explanation=(
-            "It takes no runs. What is at work is handed back at the end of its turn; queued and "
-            "waiting runs stay. Nothing is lost: all of it goes on when the agent is started."
+            "It takes no runs. Running runs are requeued at the end of their turn; queued and "
+            "waiting runs stay. Nothing is lost: all of them resume when the agent is started."
         ),
         submit="Stop",
         icon="pause_circle",
@@ -91,7 +86,7 @@ class AgentSwitches:
         return self._switch(request, object_id, "stop")
 
     def _switch_all(self, request: HttpRequest, agents: Iterable[Agent], to: Switch) -> int:
-        """Of how many agents that changed something; ``response_action`` has the transaction."""
+        """Return how many agents changed; ``response_action`` has the transaction."""
         this: Any = self
         done = [agent for agent in agents if set_agent_state(agent, to)]
         for agent in done:  # last: the audit's chain is locked from here on
@@ -112,7 +107,7 @@ class AgentSwitches:
 
     @admin.display(description="now")
     def now(self, agent: Agent) -> SafeString | str:
-        """What it is doing: state, runs, uptime, tools that are not what they were."""
+        """Return the agent's activity: state, queue, last failure, and changed tools."""
         if agent._state.adding:
             return "It starts with its first run."
         found = next(iter(statuses(agent.workspace, names=[agent.name])), None)

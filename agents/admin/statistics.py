@@ -58,7 +58,7 @@ class Percentile(Aggregate):
 
 @dataclass(slots=True)
 class Day:
-    """What one day brought; days and their limits are those of the current time zone.
+    """Statistics of one day, in the current time zone.
 
     Attributes:
         runs: Those that people started, by status.
@@ -84,12 +84,12 @@ class Day:
 
     @property
     def failed(self) -> int:
-        """Those that failed or killed their workers."""
+        """Number of runs that failed or were quarantined."""
         return self.runs.get(RunStatus.FAILED, 0) + self.runs.get(RunStatus.QUARANTINED, 0)
 
     @property
     def begins(self) -> datetime:
-        """Its first moment."""
+        """First moment of the day."""
         return timezone.make_aware(datetime.combine(self.day, time()))
 
     @property
@@ -115,11 +115,11 @@ class TopAgent:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """All of them.
+    """Statistics of all days, and of the present moment.
 
     Attributes:
         days: The last ``DAYS``, today last.
-        live: Runs at work now, sub-agents included, by status.
+        live: Live runs by status, sub-agents included.
         waiting: Tool calls that wait for a person.
         last: The newest runs that people started, the newest first.
     """

@@ -54,7 +54,7 @@ FIELDS = ("context_type", *(f"{_PREFIX}{name}" for name in NUMBERS))
 
 
 def number_field(name: str) -> forms.IntegerField:
-    """The form's field for one of ``NUMBERS``."""
+    """Return the form's field for one of ``NUMBERS``."""
     return forms.IntegerField(
         required=False,  # the chosen strategy says which are
         min_value=1,
@@ -66,7 +66,7 @@ def number_field(name: str) -> forms.IntegerField:
 
 
 def conditions() -> dict[str, str]:
-    """When each number is shown: an expression over the form's values, for the theme."""
+    """Return for each number the theme's expression over the form's values that shows it."""
     shown: dict[str, str] = {}
     for name in NUMBERS:
         kinds = [kind.type for kind in TITLES if name in _names(kind)]
@@ -75,7 +75,7 @@ def conditions() -> dict[str, str]:
 
 
 def initial(value: object) -> dict[str, Any]:
-    """The form's values for a strategy as it is kept; each number has at least its default."""
+    """Return the form's values for a stored strategy; each number has at least its default."""
     values: dict[str, Any] = {f"{_PREFIX}{name}": n.default for name, n in NUMBERS.items()}
     try:
         kept = strategy.dump(strategy.parse(value))
@@ -85,7 +85,7 @@ def initial(value: object) -> dict[str, Any]:
 
 
 def read(cleaned: Mapping[str, Any]) -> tuple[dict[str, Any] | None, dict[str, str]]:
-    """The strategy that the form's values mean, or what is wrong by field."""
+    """Return the strategy of the form's values, or the problems by field."""
     kind = next((kind for kind in TITLES if kind.type == cleaned.get("context_type")), Unlimited)
     given = {name: cleaned.get(f"{_PREFIX}{name}") for name in _names(kind)}
     missing = [
@@ -98,5 +98,5 @@ def read(cleaned: Mapping[str, Any]) -> tuple[dict[str, Any] | None, dict[str, s
 
 
 def _names(kind: type[Strategy]) -> dict[str, Any]:
-    """A strategy's numbers with their defaults."""
+    """Return a strategy's numbers with their defaults."""
     return {field.name: field.default for field in fields_of(kind)}

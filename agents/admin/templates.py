@@ -27,7 +27,7 @@ class FromTemplates(ModelAdmin[Agent]):
 
     @page_action(label="Add from a template", icon="dashboard_customize", permissions=["add"])
     def add_from_template(self, request: HttpRequest) -> HttpResponse:
-        """The templates; each leads to the form that adds an agent."""
+        """Show the templates; each leads to the form that adds an agent."""
         context = {
             **self.admin_site.each_context(request),
             "title": "Add an agent from a template",
@@ -36,7 +36,7 @@ class FromTemplates(ModelAdmin[Agent]):
         return render(request, "admin/agents/agent/templates.html", context)
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """What the chosen template proposes, over what every new agent begins with."""
+        """Return the template's values over those of every new agent."""
         initial = super().get_changeform_initial_data(request)
         template = _asked(request)
         if template is None:
@@ -48,7 +48,7 @@ class FromTemplates(ModelAdmin[Agent]):
     def get_formset_kwargs(
         self, request: HttpRequest, obj: Agent, inline: Any, prefix: str
     ) -> dict[str, Any]:
-        """The template's tools, until the form is sent: then what was sent counts."""
+        """Propose the template's tools until the form is sent."""
         made: dict[str, Any] = super().get_formset_kwargs(request, obj, inline, prefix)
         template = _asked(request)
         proposes = template is not None and request.method == "GET" and obj.pk is None
@@ -59,7 +59,7 @@ class FromTemplates(ModelAdmin[Agent]):
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *place: Any, **more: Any
     ) -> Any:
-        """With the template's name and what is left to do."""
+        """Show the template's name and what is left to do."""
         if context.get("add", more.get("add")):
             context["from_template"] = _asked(request)
         return super().render_change_form(request, context, *place, **more)
@@ -69,13 +69,13 @@ class TemplateBindingInline(ToolBindingInline):
     """The tools of an agent; on the form that adds one, room for those of the chosen template."""
 
     def get_extra(self, request: HttpRequest, obj: Agent | None = None, **options: Any) -> int:
-        """As many as the template has."""
+        """Return the number of the template's tools."""
         template = _asked(request)
         return len(template.tools) if template is not None and obj is None else 0
 
 
 def _asked(request: HttpRequest) -> AgentTemplate | None:
-    """The template that the address names; None: none, or one that is not there."""
+    """Return the template that the address names; None: it names none, or an unknown one."""
     return TEMPLATES.get(request.GET.get(ASKED, ""))
 
 
@@ -95,7 +95,7 @@ def _binding(tool: TemplateTool) -> dict[str, Any]:
 
 
 def _names(agents: QuerySet[Agent], workspace: object) -> set[str]:
-    """The names in a workspace, which the address may name: then it can be anything."""
+    """Return the names in a workspace, whose key comes from the address and may be anything."""
     key = str(workspace)
     if not key.isdecimal() or len(key) > 9:
         return set()
@@ -103,6 +103,6 @@ def _names(agents: QuerySet[Agent], workspace: object) -> set[str]:
 
 
 def _free(name: str, taken: set[str]) -> str:
-    """The name, with a number if it is taken."""
+    """Return the name, with a number if it is taken."""
     numbered = (f"{name}-{number}" for number in range(2, len(taken) + 2))
     return next(one for one in (name, *numbered) if one not in taken)

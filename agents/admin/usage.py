@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 
 class PriceFilter(SimpleListFilter):
-    """Calls whose price nobody knows, and the others."""
+    """Filter by calls with and without a known price."""
 
     title = "price"
     parameter_name = "price"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """The two."""
+        """Return the two choices."""
         return [("unknown", "Unknown"), ("known", "Known")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """By whether there is a cost."""
+        """Return the calls with, or without, a cost."""
         if self.value() in ("unknown", "known"):
             return queryset.filter(cost_usd__isnull=self.value() == "unknown")
         return queryset
@@ -65,17 +65,17 @@ class UsageAdmin(ReadOnlyAdmin[UsageEntry]):
 
     @admin.display(description="read from a cache")
     def cached(self, entry: UsageEntry) -> str:
-        """Of those read."""
+        """Return the tokens that were read from the provider's cache."""
         return f"{entry.cached_input_tokens:,}"
 
     @admin.display(description="cost")
     def price(self, entry: UsageEntry) -> SafeString | str:
-        """What it cost, if that is known."""
+        """Return the cost, if it is known."""
         return pill("unknown") if entry.cost_usd is None else amounts.money(entry.cost_usd)
 
     @admin.display(description="when")
     def when(self, entry: UsageEntry) -> str:
-        """The time."""
+        """Return the time of the call."""
         return formatting.clock(entry.at)
 
     @admin.display(description="run")

@@ -33,7 +33,7 @@ SHORT = 60  # characters of JSON that stand on one line
 
 @admin.register(AgentVersion)
 class AgentVersionAdmin(ReadOnlyAdmin[AgentVersion]):
-    """What runs are pinned to."""
+    """Versions that runs are pinned to."""
 
     workspace_path = "agent__workspace"
     needs: ClassVar[dict[str, str]] = {"view": "agents:read", "rollback": "agents:write"}
@@ -47,21 +47,21 @@ class AgentVersionAdmin(ReadOnlyAdmin[AgentVersion]):
     readonly_fields = fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AgentVersion]:
-        """Of the agents that people edit."""
+        """Return the versions of the agents that people edit."""
         return super().get_queryset(request).filter(agent__origin="")
 
     @admin.display(description="hash")
     def short_hash(self, version: AgentVersion) -> str:
-        """As much of the hash as tells versions apart."""
+        """Return the beginning of the hash."""
         return version.hash[:12]
 
     @admin.display(description="snapshot")
     def content(self, version: AgentVersion) -> SafeString:
-        """What the model sees and what limits hold."""
+        """Return the snapshot as JSON."""
         return json_block(version.snapshot)
 
     def get_urls(self) -> list[URLPattern]:
-        """The page that compares a version with another one, and brings it back."""
+        """Add the page that compares a version with another one and rolls back to it."""
         compare = path(
             "<int:version_pk>/compare/",
             self.admin_site.admin_view(self.compare),
@@ -70,7 +70,7 @@ class AgentVersionAdmin(ReadOnlyAdmin[AgentVersion]):
         return [compare, *super().get_urls()]
 
     def compare(self, request: HttpRequest, version_pk: int) -> HttpResponse:
-        """What differs between this version and another; a POST brings this one back."""
+        """Show the differences between this version and another; a POST rolls back to this one."""
         version = self.get_object(request, str(version_pk))
         if version is None:
             raise Http404
@@ -121,7 +121,7 @@ def _rolled_back(request: HttpRequest, version: AgentVersion) -> HttpResponse:
 
 
 def _shown(diff: SnapshotDiff) -> dict[str, Any]:
-    """The differences as rows: what, before, after."""
+    """Return the differences as rows: setting, before, after."""
     rows = [_row("", change) for change in diff.fields]
     for noun, parts in (("tool", diff.tools), ("team", diff.team)):
         for part in parts:
@@ -150,5 +150,5 @@ def _value(value: Any) -> str:
 
 
 def _kind(line: str) -> str:
-    """How a line of a unified diff is drawn."""
+    """Return the kind of a line of a unified diff."""
     return {"+": "added", "-": "removed", "@": "place"}.get(line[:1], "same")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import admin, messages
 from django.db.models import F, QuerySet
@@ -19,8 +19,9 @@ from agents.admin import queries
 from agents.choices import Placement
 from agents.models import WorkerHeartbeat
 from heartbit_site.base import amounts
+from heartbit_site.base.admin.audit_mixin import actor_of
+from heartbit_site.base.admin.permissions import INSTALLATION
 from heartbit_site.base.admin.themed import DialogForm, ReadOnlyAdmin, dialog, pill
-from heartbit_site.base.audit import Actor
 
 if TYPE_CHECKING:
     from django.utils.safestring import SafeString
@@ -28,8 +29,9 @@ if TYPE_CHECKING:
 
 @admin.register(WorkerHeartbeat)
 class WorkerHeartbeatAdmin(ReadOnlyAdmin[WorkerHeartbeat]):
-    """Which processes execute runs, and which have left."""
+    """Processes that execute runs, and those that have left."""
 
+    needs: ClassVar[dict[str, str]] = {"ask": INSTALLATION}  # superusers alone send workers away
     list_display = ("name", "state", "home", "serves", "load", "beat", "started_at")
     list_filter = ("home",)
     search_fields = ("name",)
@@ -43,16 +45,12 @@ class WorkerHeartbeatAdmin(ReadOnlyAdmin[WorkerHeartbeat]):
     actions_detail = ("restart", "stop")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[WorkerHeartbeat]:
-        """With the number of runs each holds."""
+        """Return the workers, each with the number of its runs."""
         rows: Any = super().get_queryset(request)
         return queries.with_held(rows.with_state())
 
-    def has_ask_permission(self, request: HttpRequest, object_id: object = None) -> bool:
-        """Workers are the installation's: superusers alone send them away."""
-        return self.may(request, "ask", object_id)
-
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
-        """A worker of the fleet can be asked as long as it is there."""
+        """Return the buttons; only a running worker of the fleet can be asked."""
         offered: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
         worker = self.get_object(request, object_id)
         there = worker is not None and worker.gone_at is None and worker.home == Placement.FLEET
@@ -61,7 +59,7 @@ class WorkerHeartbeatAdmin(ReadOnlyAdmin[WorkerHeartbeat]):
     @dialog(
         DialogForm,
         label="Restart worker",
-        explanation="It hands its runs back and starts itself anew, as another row of the list.",
+        explanation="It requeues its runs and starts again, as another row of the list.",
         submit="Restart",
         icon="restart_alt",
         permissions=["ask"],
@@ -74,7 +72,7 @@ class WorkerHeartbeatAdmin(ReadOnlyAdmin[WorkerHeartbeat]):
         DialogForm,
         label="Stop worker",
         explanation=(
-            "It hands its runs back and leaves; others take them. A supervisor such as systemd, or "
+            "It requeues its runs and leaves; others take them. A supervisor such as systemd, or "
             "a container's restart policy, may start it again."
         ),
         submit="Stop",
@@ -88,9 +86,7 @@ class WorkerHeartbeatAdmin(ReadOnlyAdmin[WorkerHeartbeat]):
 
     def _ask(self, request: HttpRequest, object_id: str, wanted: WorkerRequest) -> HttpResponse:
         try:
-            user = request.user
-            by = Actor(user.get_username(), "admin", user.pk)
-            request_worker_action(int(object_id), wanted, by=by)
+            request_worker_action(int(object_id), wanted, by=actor_of(request))
         except WorkerNotFoundError as gone:
             messages.warning(request, str(gone))
         else:
@@ -109,10 +105,10 @@ class WorkerHeartbeatAdmin(ReadOnlyAdmin[WorkerHeartbeat]):
 
     @admin.display(description="queues")
     def serves(self, worker: WorkerHeartbeat) -> str:
-        """The queues it serves; a local process has none."""
+        """Return the queues that the worker serves; a local process has none."""
         return ", ".join(worker.queues) or "its own runs"
 
-    @admin.display(description="holds")
+    @admin.display(description="runs")
     def load(self, worker: WorkerHeartbeat) -> str:
         """Runs now, of how many at most."""
         held: int = getattr(worker, "held", 0)
@@ -120,6 +116,6 @@ class WorkerHeartbeatAdmin(ReadOnlyAdmin[WorkerHeartbeat]):
 
     @admin.display(description="last heartbeat", ordering="beat_at")
     def beat(self, worker: WorkerHeartbeat) -> str:
-        """How long ago."""
+        """Return the time since the last heartbeat."""
         silence: timedelta = getattr(worker, "silence", timedelta(0))
         return f"{amounts.duration(silence)} ago"

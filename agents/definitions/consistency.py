@@ -42,7 +42,8 @@ def check(
         here = (*path, "tools", index)
         grant = entry if isinstance(entry, dict) else {"name": entry}
         name = grant.get("name")
-        if unknown := unknown_tool(name, tools):
+        unknown = unknown_tool(name, tools)
+        if unknown and grant.get("enabled") is not False:  # a disabled tool need not be installed
             yield (*here, "name"), unknown
         if isinstance(name, str):
             if name in seen:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pydantic_core import ErrorDetails
 
-#: Location of a setting: keys, and indices of arrays.
+#: Where a setting is: keys, and indices of arrays.
 Path: TypeAlias = tuple[str | int, ...]
 #: A setting, and the end of the sentence about it that begins with its name.
 Complaint: TypeAlias = tuple[Path, str]
@@ -50,22 +50,27 @@ _PHRASES: Final = {
     "too_long": "must have at most {max_length} entries",
     "string_too_long": "must have at most {max_length} characters",
 }
-#: Phrases that do not quote the given value.
+#: Phrases that do not end with what there is instead.
 _COMPLETE: Final = ("missing", "string_too_short", "union_tag_not_found", "union_tag_invalid")
 _SHOWN: Final = 60
 
 
 class InvalidSettingError(ConfigurationError):
-    """A setting's value is not valid.
+    """A setting that cannot be used.
 
     Attributes:
-        path: Path of the setting within its table.
+        path: Place of the setting within the agent's settings.
+        message: End of a sentence that begins with the setting's name.
     """
 
-    def __init__(self, path: Path, message: str, *, subject: str = "") -> None:
+    def __init__(
+        self, path: Path, message: str, *, subject: str = "", subject_path: Path = ()
+    ) -> None:
+        self.path = (*subject_path, *path)
+        self.field = str(self.path[0]) if self.path else ""
+        self.message = message
         sentence = sentence_of(path, message)
         super().__init__(f"{subject}: {sentence}" if subject else sentence)
-        self.path = path
 
 
 def check(model: type[BaseModel], content: object, path: Path) -> Iterator[Complaint]:

@@ -45,10 +45,10 @@ def create_agent(
 
     The same key with the same name makes one agent, however often it is sent.
     """
-    row, is_new = saving.create_agent(
+    written = saving.create_agent(
         access.workspace, body, by=actor_of(access), key=idempotency_key or None
     )
-    return Answered(201 if is_new else 200, _find(access.workspace, row.name))
+    return Answered(201 if written.is_new else 200, _find(access.workspace, written.row.name))
 
 
 def show_agent(access: Access, name: Name) -> AgentDetailOut:
@@ -62,10 +62,10 @@ def change_agent(access: Access, name: Name, body: AgentChangeIn) -> AgentDetail
     `version` says which version you know: 409 when another one is current by now.
     """
     given = body.model_fields_set - {"version"}
-    row = saving.change_agent(
+    written = saving.change_agent(
         access.workspace, name, body, given, by=actor_of(access), version=body.version
     )
-    return _find(access.workspace, row.name)
+    return _find(access.workspace, written.row.name)
 
 
 def _published(workspace: Workspace) -> QuerySet[Agent]:

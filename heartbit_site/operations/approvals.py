@@ -13,6 +13,7 @@ from django.db.models import Q
 from agents.actions.decide_call import VERDICTS, Always, Decider, decide_call
 from agents.actions.dry_run_call import dry_run_call
 from agents.actions.resolve_call import resolve_call as resolve
+from agents.approvals.call_display import display_call
 from agents.approvals.question_state import load_question_state
 from agents.approvals.questions import answer_schema
 from agents.approvals.uncertain_calls import UncertainCall, asked_about, to_uncertain_call
@@ -46,9 +47,9 @@ from heartbit_site.contract.approvals import (
 )
 from heartbit_site.contract.dry_runs import DryRunOut
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
-from heartbit_site.operations.call_display import ToolSchemas, asked_view
 from heartbit_site.operations.calls import find_call
 from heartbit_site.operations.paging import page
+from heartbit_site.operations.tool_schemas import ToolSchemas
 
 if TYPE_CHECKING:
     from agents.dry_runs.changes import DryRun
@@ -169,7 +170,7 @@ def doubt_view(found: UncertainCall) -> UncertainCallOut:
         **_asked(call, found.since),
         arguments=arguments,
         question=found.question,
-        view=asked_view(call, arguments, UNCERTAIN_CALL),
+        view=display_call(call, arguments, UNCERTAIN_CALL),
     )
 
 
@@ -192,7 +193,7 @@ def _approval(
         escalated=_escalated(wait, shown.get("escalated_to", "")),
         parameters=offers.parameters(call.run, shown_tool(call)),
         answer_schema=answer_schema(call),
-        view=asked_view(call, arguments, reason),
+        view=display_call(call, arguments, reason),
     )
 
 

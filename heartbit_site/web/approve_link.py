@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from django.shortcuts import render
@@ -9,6 +10,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from agents.actions.decide_call import VERDICTS, Decider, decide_call
+from agents.approvals.call_display import Piece, display_call
 from agents.approvals.links import open_link
 from agents.approvals.questions import answer_schema
 from agents.errors import CallClosedError, InvalidEditError
@@ -16,20 +18,18 @@ from agents.querysets import calls_waiting
 from agents.reads.pinned_tools import in_tool_order
 from heartbit_site.base.untrusted import UntrustedJSONError
 from heartbit_site.base.visible_text import visible
-from heartbit_site.contract.approvals import PieceOut
-from heartbit_site.operations.call_display import asked_view
 from tools.answer_form import explained, without_form
 from tools.questions import read_answer
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
 
-    from agents.approvals.links import Opened
+from agents.approvals.links import Opened
 
 _PAGE = "web/approve_link.html"
 _MOST_REASON = 2000
 _DECIDED = {"approve": "Approved.", "answer": "Answered.", "deny": "Denied."}
-_ASKED = [PieceOut(text="question", escaped=False)]  # the name of a question's text
+_ASKED = [Piece(text="question", escaped=False)]  # the name of a question's text
 
 
 @never_cache
@@ -62,7 +62,9 @@ def _shown(opened: Opened) -> dict[str, Any]:
         raise CallClosedError("The call does not wait for a decision.")
     shown = call.shown or {}
     arguments, form = in_tool_order(call, shown.get("arguments", {})), answer_schema(call)
-    seen = asked_view(call, without_form(arguments) if form else arguments, shown.get("reason", ""))
+    seen = display_call(
+        call, without_form(arguments) if form else arguments, shown.get("reason", "")
+    )
     found: dict[str, Any] = {"call": call, "access": opened.access, "view": seen}
     if form is None:
         return found
@@ -70,7 +72,7 @@ def _shown(opened: Opened) -> dict[str, Any]:
     rest = [one for one in seen.arguments if one not in texts]
     return {
         **found,
-        "view": seen.model_copy(update={"arguments": rest}),
+        "view": replace(seen, arguments=rest),
         "is_question": True,
         "texts": texts,
         "form": visible(explained(form)),

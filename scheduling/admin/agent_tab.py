@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ScheduleInline(ReadOnlyInline[Schedule, Agent]):
-    """What the agent does by the clock."""
+    """Schedules of the agent."""
 
     model = Schedule
     fk_name = "agent"
@@ -32,13 +32,13 @@ class ScheduleInline(ReadOnlyInline[Schedule, Agent]):
 
     @admin.display(description="schedule")
     def page(self, schedule: Schedule) -> SafeString:
-        """Its page."""
+        """Return the schedule's name as a link to its page."""
         url = reverse("admin:scheduling_schedule_change", args=[schedule.pk])
         return format_html('<a class="hb-link" href="{}">{}</a>', url, schedule.name)
 
     @admin.display(description="when")
     def when(self, schedule: Schedule) -> str:
-        """Its rhythm in words."""
+        """Return the recurrence as text."""
         try:
             return build_recurrence(schedule).words
         except ScheduleError as error:
@@ -46,14 +46,14 @@ class ScheduleInline(ReadOnlyInline[Schedule, Agent]):
 
     @admin.display(description="next")
     def next(self, schedule: Schedule) -> str:
-        """Its next slot."""
+        """Return the next occurrence."""
         if schedule.next_slot is None:
             return "-"
         return format_time(schedule.next_slot, time_zone(schedule.time_zone))
 
     @admin.display(description="state")
     def state(self, schedule: Schedule) -> SafeString:
-        """Whether it fires."""
+        """Return the state: active or paused."""
         active = schedule.enabled and schedule.next_slot is not None
         return pill("Active", tone="success") if active else pill("Paused", tone="warning")
 

@@ -22,7 +22,7 @@ _MOST = 2_000
 
 
 def upcoming(schedule: Schedule, now: datetime) -> SafeString:
-    """The next five slots, and a calendar with how many there are each day.
+    """Return the next five occurrences, and a calendar with their number for each day.
 
     Raises:
         ScheduleError: The schedule's rhythm is none.

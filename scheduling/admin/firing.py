@@ -1,4 +1,4 @@
-"""What became of slots: on a schedule's page, and of all schedules."""
+"""Firings: those of one schedule on its page, and those of all schedules."""
 
 from __future__ import annotations
 
@@ -48,22 +48,22 @@ def outcome_pills(status: str, run_status: str | None, delivery_status: str | No
 
 
 class _Columns:
-    """What a row of the log shows."""
+    """Columns of a log of firings."""
 
     @admin.display(description="outcome")
     def outcome(self, firing: Any) -> SafeString:
-        """How its run ended and whether the result arrived, or why there is no run."""
+        """Return how the run ended and whether its result arrived, or why there is no run."""
         pills = outcome_pills(firing.status, firing.run_status, firing.delivery_status)
         return format_html("{} {}", pills, firing.note)
 
-    @admin.display(description="slot")
+    @admin.display(description="due")
     def at(self, firing: Firing) -> str:
-        """When it was due."""
+        """Return the time at which the firing was due."""
         return formatting.format_datetime(firing.slot)
 
     @admin.display(description="run")
     def run(self, firing: Firing) -> SafeString | str:
-        """Its run's page."""
+        """Return a link to the run."""
         if firing.run_id is None:
             return "-"
         url = reverse("web:run", args=[firing.schedule.workspace.slug, firing.run_id])
@@ -76,13 +76,13 @@ class FiringInline(_Columns, ReadOnlyInline[Firing, Schedule]):
     model = Firing
     fields = ("at", "cause", "outcome", "run")
     readonly_fields = fields
-    verbose_name_plural = "what became of its slots"
+    verbose_name_plural = "firings"
     tab = True
     hide_title = True
     per_page = 20
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Firing]:
-        """With what a row shows."""
+        """Return the firings with the columns' rows."""
         rows = super().get_queryset(request).select_related("schedule__workspace")
         return with_outcomes(rows)
 
@@ -103,11 +103,11 @@ class FiringAdmin(_Columns, ReadOnlyAdmin[Firing]):
     readonly_fields = fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Firing]:
-        """With the statuses of runs and deliveries."""
+        """Return the firings with the statuses of runs and deliveries."""
         return with_outcomes(super().get_queryset(request))
 
     @admin.display(description="schedule")
     def of(self, firing: Firing) -> SafeString:
-        """Its schedule's page."""
+        """Return a link to the schedule."""
         url = reverse("admin:scheduling_schedule_change", args=[firing.schedule_id])
         return format_html('<a class="hb-link" href="{}">{}</a>', url, firing.schedule.name)

@@ -31,17 +31,17 @@ _TIMES = ("at", "begins_at", "ends_at")
 
 
 class ScheduleForm(forms.ModelForm[Schedule]):
-    """What is done and when; where results go is told apart by its kinds.
+    """Form of a schedule; each kind of delivery target has its own field.
 
     Times are shown and read as the clocks of the chosen time zone have them. Another zone leaves
-    the time of day as it stands, but for a begin that nobody touched: that stays the moment it was.
+    the time of day as it stands, but for an unchanged begin: that stays the moment it was.
     """
 
     mail_to = forms.CharField(
         label="E-mail to",
         required=False,
         widget=line_widget(placeholder="ann@example.org, ben@example.org"),
-        help_text="Who gets each result; separate addresses by commas.",
+        help_text="Recipients of each result, separated by commas.",
     )
     mail_attach = forms.BooleanField(
         label="With attachments",
@@ -55,10 +55,10 @@ class ScheduleForm(forms.ModelForm[Schedule]):
         required=False,
         queryset=WebhookEndpoint.objects.order_by("name"),
         widget=UnfoldAdminCheckboxSelectMultipleWidget(),
-        help_text="Each is posted the result, signed.",
+        help_text="The signed result is posted to each.",
     )
     keep_as = forms.CharField(
-        label="Keep as a file",
+        label="Save as artifact",
         required=False,
         max_length=100,
         widget=line_widget(placeholder="report"),
@@ -79,8 +79,8 @@ class ScheduleForm(forms.ModelForm[Schedule]):
         } | {name: LocalTimeWidget() for name in _TIMES}
         field_classes = dict.fromkeys(_TIMES, LocalTimeField)
         help_texts = {
-            "at": "For a one-off: when, by the clocks of the time zone.",
-            "time_zone": "Where all its times of day are meant, e.g. Europe/Berlin.",
+            "at": "Time of a one-off, in the time zone.",
+            "time_zone": "IANA time zone of all its times, e.g. Europe/Berlin.",
             "begins_at": (
                 "Nothing fires before it; an interval counts from it. By the clocks of the time "
                 "zone. Empty: now."
@@ -90,11 +90,11 @@ class ScheduleForm(forms.ModelForm[Schedule]):
             ),
         }
         labels = {
-            "task_type": "What happens",
-            "kind": "When",
-            "every_seconds": "Seconds between two",
+            "task_type": "Task",
+            "kind": "Recurrence",
+            "every_seconds": "Interval (seconds)",
             "at": "At",
-            "require_approval": "Ask before each tool call",
+            "require_approval": "Require approval of each tool call",
             "jitter_seconds": "Jitter (seconds)",
         }
 
@@ -144,7 +144,7 @@ class ScheduleForm(forms.ModelForm[Schedule]):
                 self.initial[name] = moment.astimezone(zone).replace(tzinfo=None)
 
     def _post_clean(self) -> None:
-        """Also ask the verb what it would refuse of the row, all at once."""
+        """Check the row with the verb too, and show all its refusals at once."""
         super()._post_clean()  # type: ignore[misc]
         schedule, now = self.instance, database_now()
         schedule.begins_at = schedule.begins_at or now  # also for the page that says what is wrong
@@ -166,7 +166,7 @@ class ScheduleForm(forms.ModelForm[Schedule]):
         return column if column in self.fields else None
 
     def _targets(self) -> list[dict[str, Any]]:
-        """What the fields about delivery say; what they have no words for stays as it was."""
+        """Return the targets of the delivery fields; targets without a field stay as they were."""
         known = {target["kind"]: target for target in self.instance.deliver}
         found: list[dict[str, Any]] = []
         to = [one.strip() for one in self.cleaned_data["mail_to"].split(",") if one.strip()]
@@ -188,7 +188,7 @@ class SpanForm(DialogForm):
     end = LocalTimeField(label="To", widget=StackedTimeWidget())
 
     def span(self, zone: ZoneInfo) -> tuple[datetime, datetime]:
-        """Its ends, where those clocks are.
+        """Return both ends of the span in the given time zone.
 
         Raises:
             NoSuchTimeError: One of them is a time that the clocks leap over.
@@ -198,7 +198,7 @@ class SpanForm(DialogForm):
 
 
 def conditions() -> dict[str, str]:
-    """Which fields are shown when, in the words of the theme."""
+    """Return for each conditional field the theme's expression that shows it."""
     found = {field: f"kind == '{kind}'" for field, kind in KINDS.items()}
     found |= {"task": "task_type != 'tool_call'"}
     return found | dict.fromkeys(("tool", "arguments"), "task_type == 'tool_call'")

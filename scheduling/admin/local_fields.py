@@ -22,16 +22,16 @@ class LocalTimeWidget(UnfoldAdminSplitDateTimeWidget):  # type: ignore[misc]
 
 
 class StackedTimeWidget(LocalTimeWidget):
-    """The same one below the other, for dialogs, which are narrow."""
+    """Date and time one below the other, for dialogs, which are narrow."""
 
     template_name = "unfold/widgets/split_datetime_vertical.html"
 
 
 class LocalTimeField(forms.SplitDateTimeField):
-    """What a clock shows, without a zone: the form knows in which it is meant."""
+    """Local date and time without a zone, which the form knows."""
 
     def compress(self, data_list: Any) -> datetime | None:
-        """The two as one, as they were written."""
+        """Return date and time as one value, as they were written."""
         if not data_list:
             return None
         day, time = data_list

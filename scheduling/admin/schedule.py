@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
@@ -13,11 +13,10 @@ from django.urls import path, reverse
 from django.utils import timezone
 from django.utils.html import format_html
 
-from agents.models import Agent
+from agents.admin.agent_choice import AgentChoice
 from heartbit_site.base.admin.audit_mixin import actor_of
 from heartbit_site.base.admin.themed import (
     DialogForm,
-    ModelAdmin,
     ask_again,
     dialog,
     pill,
@@ -40,8 +39,7 @@ from scheduling.recurrence import build_recurrence, time_zone
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from django import forms
-    from django.db.models import ForeignKey, QuerySet
+    from django.db.models import QuerySet
     from django.urls import URLPattern
     from django.utils.safestring import SafeString
 
@@ -49,8 +47,8 @@ TAB = ("tab",)
 
 
 @admin.register(Schedule)
-class ScheduleAdmin(ModelAdmin[Schedule]):
-    """What comes due by itself, and when it does next."""
+class ScheduleAdmin(AgentChoice[Schedule]):
+    """Schedules and their next occurrences."""
 
     workspace_path = "workspace"
     audit_name = "schedule"
@@ -107,7 +105,7 @@ class ScheduleAdmin(ModelAdmin[Schedule]):
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Schedule]:
-        """With the outcome of each one's latest slot."""
+        """Return the schedules, each with the outcome of its latest firing."""
         firings = Firing.objects.filter(schedule=OuterRef("pk"))
         latest = with_outcomes(firings).order_by("-slot")
         rows: QuerySet[Schedule] = super().get_queryset(request).select_related("agent")
@@ -122,17 +120,8 @@ class ScheduleAdmin(ModelAdmin[Schedule]):
     def get_readonly_fields(
         self, request: HttpRequest, obj: Schedule | None = None
     ) -> tuple[str, ...]:
-        """A schedule stays in its workspace."""
+        """Return the workspace too: a schedule stays in its workspace."""
         return ("workspace", "upcoming", "made") if obj else ("upcoming", "made")
-
-    def formfield_for_foreignkey(
-        self, db_field: ForeignKey[Any, Any], request: HttpRequest, **kwargs: Any
-    ) -> forms.ModelChoiceField[Any] | None:
-        """Agents that people edit; files' and programs' are others each time."""
-        if db_field.name == "agent":
-            kwargs["queryset"] = Agent.objects.filter(origin="").order_by("workspace", "name")
-        field = super().formfield_for_foreignkey(db_field, request, **kwargs)
-        return cast("forms.ModelChoiceField[Any] | None", field)
 
     def get_form(
         self,
@@ -154,7 +143,7 @@ class ScheduleAdmin(ModelAdmin[Schedule]):
 
     @admin.display(description="schedule")
     def what(self, schedule: Schedule) -> SafeString:
-        """Its name, and who does it."""
+        """Return the schedule's name and its agent."""
         return format_html(
             '<span class="hb-two"><b>{}</b><span class="hb-clip">{}</span></span>',
             *(schedule.name, schedule.agent.name),
@@ -162,7 +151,7 @@ class ScheduleAdmin(ModelAdmin[Schedule]):
 
     @admin.display(description="when")
     def when(self, schedule: Schedule) -> SafeString:
-        """Its rhythm in words."""
+        """Return the recurrence as text."""
         try:
             text = build_recurrence(schedule).words
         except ScheduleError as error:
@@ -171,12 +160,12 @@ class ScheduleAdmin(ModelAdmin[Schedule]):
 
     @admin.display(description="next")
     def next(self, schedule: Schedule) -> SafeString | str:
-        """Its next slot, where it is meant."""
+        """Return the next occurrence, in the schedule's zone."""
         return _short(schedule.next_slot, schedule)
 
     @admin.display(description="last")
     def last(self, schedule: Any) -> SafeString | str:
-        """What became of its latest slot."""
+        """Return the outcome of the latest firing."""
         if schedule.fired is None:
             return "-"
         shown = format_html(
@@ -191,7 +180,7 @@ class ScheduleAdmin(ModelAdmin[Schedule]):
 
     @admin.display(description="state")
     def state(self, schedule: Schedule) -> SafeString:
-        """Whether it fires."""
+        """Return the state: active or paused."""
         if not schedule.enabled:
             return pill("Paused", tone="warning")
         if schedule.next_slot is None:
@@ -202,7 +191,7 @@ class ScheduleAdmin(ModelAdmin[Schedule]):
 
     @admin.display(description="next runs")
     def upcoming(self, schedule: Schedule) -> SafeString | str:
-        """In words and on a calendar."""
+        """Return the next occurrences as text and on a calendar."""
         if schedule._state.adding:
             shown: SafeString | str = "Say when it runs: its next runs are shown here."
         else:
@@ -210,7 +199,7 @@ class ScheduleAdmin(ModelAdmin[Schedule]):
         return format_html('<div id="hb-preview" aria-live="polite">{}</div>', shown)
 
     def get_urls(self) -> list[URLPattern]:
-        """The address of the preview, beside the class's own."""
+        """Add the address of the preview."""
         view = self.admin_site.admin_view(self.preview)
         return [path("preview/", view, name="scheduling_schedule_preview"), *super().get_urls()]
 
@@ -234,9 +223,9 @@ class ScheduleAdmin(ModelAdmin[Schedule]):
         ]
         return HttpResponse(format_html('<p class="hb-quiet">{}</p>', " ".join(wrong)))
 
-    @admin.display(description="made by")
+    @admin.display(description="created by")
     def made(self, schedule: Schedule) -> SafeString | str:
-        """Who made it; an agent's own names the run."""
+        """Return the creator; an agent's schedule names the run."""
         if schedule.made_in_run is None:
             return schedule.made_by or "-"
         url = reverse("web:run", args=[schedule.workspace.slug, schedule.made_in_run])
@@ -251,26 +240,22 @@ class ScheduleAdmin(ModelAdmin[Schedule]):
         form: Any,
         change: bool,  # noqa: FBT001  Django's signature
     ) -> None:
-        """See ``save_schedule``."""
+        """Save with ``save_schedule``."""
         save_schedule(obj, by=actor_of(request))
 
     def delete_model(self, request: HttpRequest, obj: Schedule) -> None:
-        """See ``remove_schedule``."""
+        """Delete with ``remove_schedule``."""
         remove_schedule(obj, by=actor_of(request))
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """Its log goes with it, which nobody may delete by itself."""
+        """Return what is deleted; the log goes with its schedule, but not by itself."""
         found, counts, _, protected = super().get_deleted_objects(objs, request)
         return found, counts, set(), protected
 
     # ------------------------------------------------------------------------------------- actions
 
-    def has_run_permission(self, request: HttpRequest, object_id: object = None) -> bool:
-        """Who may start runs."""
-        return self.may(request, "run", object_id)
-
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
-        """Of pausing and going on the one that does something now."""
+        """Return the buttons; of pause and resume the one that has an effect."""
         offered: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
         schedule = self.get_object(request, object_id)
         useless = "go_on" if schedule is not None and schedule.enabled else "pause"
@@ -279,7 +264,7 @@ class ScheduleAdmin(ModelAdmin[Schedule]):
     @dialog(
         DialogForm,
         label="Run now",
-        explanation="It runs once, as at its time; its slots stay as they are.",
+        explanation="It runs once; its next occurrences stay as they are.",
         submit="Run",
         icon="play_arrow",
         permissions=["run"],
@@ -299,18 +284,18 @@ class ScheduleAdmin(ModelAdmin[Schedule]):
 
     @dialog(
         SpanForm,
-        label="Make up for",
+        label="Backfill",
         explanation=(
-            "Slots of this span that have no run get one, one after the other. Both times are "
-            "meant in the schedule's time zone."
+            "Occurrences of this span without a run get one, one after the other. Both times are "
+            "in the schedule's time zone."
         ),
-        submit="Hold them",
+        submit="Start backfill",
         icon="history",
         permissions=["run"],
         variant="DEFAULT",
     )
     def backfill(self, request: HttpRequest, form: SpanForm, object_id: str) -> HttpResponse:
-        """Hold past slots; the clocks start them."""
+        """Defer past occurrences; the schedulers start them."""
         schedule = self.get_object(request, object_id)
         if schedule is not None:
             try:
@@ -318,33 +303,35 @@ class ScheduleAdmin(ModelAdmin[Schedule]):
                 held = backfill_schedule(schedule, begin, end, by=actor_of(request))
             except (HeartbitError, NoSuchTimeError) as error:
                 form.add_error("end", str(error))
-                return ask_again(request, form, submit="Hold them")
-            messages.success(request, f"{held} slots are held; they start one after the other.")
+                return ask_again(request, form, submit="Start backfill")
+            messages.success(
+                request, f"{held} firings are deferred; they start one after the other."
+            )
         return HttpResponse(headers={"HX-Refresh": "true"})
 
     @dialog(
         DialogForm,
         label="Pause",
-        explanation="Its slots pass until it goes on; nothing is made up for by itself.",
+        explanation="Occurrences are skipped until it is resumed, and not caught up later.",
         submit="Pause",
         icon="pause",
         permissions=["change"],
         variant="DEFAULT",
     )
     def pause(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
-        """Let its slots pass."""
+        """Pause the schedule: its occurrences are skipped."""
         return self._switch(request, object_id, enabled=False)
 
     @dialog(
         DialogForm,
-        label="Go on",
-        explanation="It fires again, from the next slot on.",
-        submit="Go on",
+        label="Resume",
+        explanation="It fires again, from the next occurrence on.",
+        submit="Resume",
         icon="resume",
         permissions=["change"],
     )
     def go_on(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
-        """Fire again, from the next slot on."""
+        """Resume the schedule, from the next occurrence on."""
         return self._switch(request, object_id, enabled=True)
 
     def _switch(self, request: HttpRequest, object_id: str, *, enabled: bool) -> HttpResponse:
@@ -366,7 +353,7 @@ def _upcoming(schedule: Schedule) -> SafeString:
 
 
 def _short(moment: datetime | None, schedule: Schedule) -> SafeString | str:
-    """A slot on one line; the schedule's zone is said elsewhere on it."""
+    """Return an occurrence on one line; the line shows the schedule's zone elsewhere."""
     if moment is None:
         return "-"
     there = moment.astimezone(time_zone(schedule.time_zone))

@@ -12,10 +12,14 @@ from django.urls import reverse
 
 from agents.actions.create_default_team import create_default_team
 from agents.actions.publish_agent import publish_agent
+from agents.actions.save_agent import change_agent
 from agents.admin.bindings import ToolBindingForm
+from agents.definitions.spec import AgentSpec
 from agents.live.changes import notify
 from agents.models import Agent, Run, ToolBinding
+from agents.reads.agent_settings import table_of
 from agents.runs import wake_messages
+from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import Workspace
 from tests.admin.forms import filled
 
@@ -288,13 +292,11 @@ def test_who_decides_and_until_when_is_saved_and_published(
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [
-        ("approver_group", "nobodies", 'names the group "nobodies", which does not exist'),
         ("required_approvals", "none", "Enter a whole number"),
         ("required_approvals", "0", "greater than or equal to 1"),
         ("required_approvals", "21", "less than or equal to 20"),
         ("approval_timeout_seconds", "0", "greater than or equal to 1"),
         ("escalate_after_minutes", "0", "greater than or equal to 1"),
-        ("escalation_group", "nobodies", 'names the group "nobodies", which does not exist'),
     ],
 )
 def test_given_a_quorum_that_cannot_be_then_it_is_said_at_its_field(
@@ -310,21 +312,76 @@ def test_given_a_quorum_that_cannot_be_then_it_is_said_at_its_field(
 @pytest.mark.parametrize(
     ("sent", "field", "said"),
     [
+        ({"approver_group": "none"}, "approver_group", 'names the group "none", which does not'),
+        (
+            {"escalation_group": "none", "escalate_after_minutes": "60"},
+            *("escalation_group", 'names the group "none", which does not'),
+        ),
         ({"escalation_group": "chiefs"}, "escalation_group", "needs escalate_after_minutes"),
         (
             {"escalate_after_minutes": "60", "approval_timeout_seconds": "3600"},
             "escalate_after_minutes",
-            "a call is refused after 3600 seconds",
+            "is too late: a call is refused after 3600 seconds",
         ),
+        ({"tool": "calculater"}, "tool", "did you mean calculate?"),
+        ({"defaults": '{"api_key": "x"}'}, "defaults", "looks like a secret"),
     ],
 )
-def test_given_an_escalation_that_never_comes_then_it_is_said_at_its_field(
-    db: None, sent: dict[str, str], field: str, said: str
+def test_when_the_verb_refuses_a_tool_then_it_is_said_at_its_field_and_nothing_is_saved(
+    browser: Client, workspace: Workspace, sent: dict[str, str], field: str, said: str
 ) -> None:
     Group.objects.get_or_create(name="chiefs")
-    form = ToolBindingForm({"tool": "calculate", "enabled": "on", **sent})
-    assert list(form.errors) == [field]
-    assert said in form.errors[field][0]
+    agent = Agent.objects.get(workspace=workspace, name="researcher")
+    number = agent.bindings.count()
+    assert number > 0
+    bound = {"tool": "calculate", "enabled": "on"} | sent
+    changes = {f"bindings-{number}-{name}": value for name, value in bound.items()}
+    removed = {"bindings-0-DELETE": "on"}  # so that places in the form and in the agent differ
+    more = {"bindings-TOTAL_FORMS": number + 1, "system_prompt": "Half saved?"}
+    shown = save(browser, agent, **changes, **removed, **more)
+    assert shown.status_code == 200
+    [bindings, *_] = shown.context["inline_admin_formsets"]
+    errors = bindings.formset.errors[-1]
+    assert list(errors) == [field]
+    assert said in errors[field][0]
+    agent.refresh_from_db()
+    assert agent.system_prompt != "Half saved?"
+    assert agent.bindings.count() == number
+
+
+def test_given_an_agent_when_its_form_is_sent_with_another_name_then_it_keeps_its_own(
+    browser: Client, workspace: Workspace
+) -> None:
+    agent = Agent.objects.get(workspace=workspace, name="writer")
+    assert save(browser, agent, name="scribe", max_turns=7).status_code == 302
+    agent.refresh_from_db()
+    assert (agent.name, agent.max_turns) == ("writer", 7), "channels and runs refer to the name"
+
+
+def test_given_tools_saved_by_the_api_then_a_form_that_was_open_does_not_undo_it(
+    browser: Client, workspace: Workspace
+) -> None:
+    agent = Agent.objects.get(workspace=workspace, name="writer")
+    opened = filled(browser.get(url_of(agent)))
+    table = table_of(agent)
+    theirs = AgentSpec.model_validate({**table, "tools": [*table["tools"], "calculate"]})
+    change_agent(workspace, "writer", theirs, {"tools"}, by=SYSTEM)
+    shown = browser.post(url_of(agent), opened | {"system_prompt": "Mine."})
+    assert "Its current version is 2" in shown.content.decode()
+    assert agent.bindings.filter(tool="calculate").exists()
+    agent.refresh_from_db()
+    assert agent.system_prompt != "Mine."
+
+
+def test_given_a_taken_name_then_it_is_said_at_its_field(
+    browser: Client, workspace: Workspace
+) -> None:
+    url = reverse("admin:agents_agent_add")
+    new = {"workspace": workspace.pk, "name": "writer", "system_prompt": "You write."}
+    shown = browser.post(url, filled(browser.get(url)) | new)
+    errors = shown.context["adminform"].form.errors
+    assert list(errors) == ["name"]
+    assert "already has an agent named writer" in errors["name"][0]
 
 
 def test_every_editable_field_of_an_agent_and_of_its_tools_is_on_the_page(

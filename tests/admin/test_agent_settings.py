@@ -125,7 +125,6 @@ def test_json_is_shown_indented_and_nothing_as_nothing(browser: Client, writer: 
         ("fallback_models", '["nobody:x"]', 'unknown provider "nobody"'),
         ("response_schema", '{"type": "objekt"}', "objekt"),
         ("response_schema", "[" * 2000, "nested too deeply"),
-        ("name", "researcher", "already has an agent named researcher"),
         ("reasoning_effort", "endless", "Select a valid choice"),
     ],
 )

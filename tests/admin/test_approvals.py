@@ -93,7 +93,7 @@ class TestTheList:
         assert f'href="{page(call)}">Open and answer' in text
         assert 'data-act="approve"' not in text
         [prompt] = answer.context["prompts"].shown
-        names = [argument.name[0].text for argument in prompt.card.arguments]
+        names = [argument.name[0].text for argument in prompt.display.arguments]
         assert names == ["question"], "the form is said where it is answered"
 
     def test_the_list_has_every_workspaces_calls_the_oldest_first(

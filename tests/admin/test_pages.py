@@ -59,7 +59,7 @@ def full(workspace: Workspace) -> None:
     rows.tree(workspace)
     post_message(start_conversation(workspace, agent="writer", title=rows.HOSTILE), rows.HOSTILE)
     decided = rows.asking(workspace)
-    by = Decider(rows.HOSTILE, "admin")
+    by = Decider(rows.HOSTILE, "web")
     approve_call(decided, digest=decided.digest, by=by, always=Always("run"))
     rows.asking(workspace, arguments={"url": rows.HOSTILE})
     every = IntervalSchedule.objects.create(every=5, period="minutes")

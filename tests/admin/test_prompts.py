@@ -29,7 +29,7 @@ def test_given_waiting_calls_then_no_more_are_read_than_are_looked_at(
     browser.force_login(member(workspace), backend="django.contrib.auth.backends.ModelBackend")
     with CaptureQueriesContext(connection) as asked:
         begun = browser.get(PROMPTS, {"after": "0"}).context["prompts"]
-    assert call.pk in {prompt.card.row.pk for prompt in begun.shown}
+    assert call.pk in {prompt.call.pk for prompt in begun.shown}
     reads = [one["sql"] for one in asked if "heartbit_is_asked" in one["sql"]]
     assert reads
     assert all(f"LIMIT {prompts._LOOKED_AT}" in one for one in reads)

@@ -14,8 +14,8 @@ from agents.actions.publish_agent import publish_agent
 from agents.actions.rollback_agent import RollbackRefusedError, rollback_agent
 from agents.actions.save_agent import change_agent
 from agents.actions.start_run import start_run
-from agents.admin.bindings import ToolBindingForm
 from agents.definitions.snapshot_diff import compare
+from agents.definitions.validation_messages import InvalidSettingError
 from agents.errors import AgentNotFoundError
 from agents.models import Agent, AgentVersion, Run, ToolBinding
 from agents.reads.agent_settings import spec_of
@@ -195,17 +195,19 @@ class TestAnAgentOlderThanARule:
         publish_agent(keeper)
         group.delete()
         workspace = keeper.workspace
-        changed = change_agent(workspace, "keeper", spec_of(keeper), {"description"}, by=ANNA)
+        changed = change_agent(workspace, "keeper", spec_of(keeper), {"description"}, by=ANNA).row
         assert rollback_agent(changed, 3, by=ANNA).version.number == 3
-        binding = keeper.bindings.get(enabled=True)
-        form = ToolBindingForm({"tool": binding.tool, "enabled": "on"}, instance=binding)
-        assert form.is_valid(), form.errors
+        [tool] = [tool for tool in spec_of(keeper).tools if tool.enabled]
+        slower = tool.model_copy(update={"approval_timeout_seconds": 60})
+        asked = spec_of(keeper).model_copy(update={"tools": [slower]})
+        change_agent(workspace, "keeper", asked, {"tools"}, by=ANNA)
+        assert keeper.bindings.get(enabled=True).approval_timeout_seconds == 60
 
     def test_its_defaults_look_like_a_secret(self, keeper: Agent) -> None:
         keeper.bindings.update(defaults={"token": "x"})
         changed = change_agent(
             keeper.workspace, "keeper", spec_of(keeper), {"description"}, by=ANNA
-        )
+        ).row
         assert publish_agent(changed).number == 4
 
     def test_a_disabled_tool_is_not_installed_any_more(
@@ -214,6 +216,8 @@ class TestAnAgentOlderThanARule:
         uninstall(monkeypatch, "calculate")
         rollback_agent(keeper, 1, by=ANNA, anyway=True)
         gone = ToolBinding.objects.create(agent=keeper, tool="calculate", enabled=False)
-        change_agent(keeper.workspace, "keeper", spec_of(keeper), {"max_turns"}, by=ANNA)
-        form = ToolBindingForm({"tool": "calculate", "enabled": ""}, instance=gone)
-        assert form.is_valid(), form.errors
+        change_agent(keeper.workspace, "keeper", spec_of(keeper), {"max_turns", "tools"}, by=ANNA)
+        gone.enabled = True
+        gone.save()
+        with pytest.raises(InvalidSettingError, match="unknown tool"):
+            change_agent(keeper.workspace, "keeper", spec_of(keeper), {"tools"}, by=ANNA)

@@ -84,7 +84,7 @@ def filled_workspace() -> Workspace:
     rows.tree(made)
     post_message(start_conversation(made, agent="writer", title=f"in {slug}"), "Hello")
     decided = rows.asking(made)
-    by = Decider("somebody", "admin")
+    by = Decider("somebody", "web")
     approve_call(decided, digest=decided.digest, by=by, always=Always("agent"))
     rows.asking(made, arguments={"url": f"https://{slug}.example/"})
     create_api_key(made, f"key of {slug}", scopes=["runs:read"])

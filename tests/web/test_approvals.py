@@ -14,7 +14,8 @@ from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import Decider, approve_call, deny_call, edit_call
 from agents.actions.notify_approvers import notify_approvers
 from agents.actions.publish_agent import publish_agent
-from agents.admin.approval_card import card
+from agents.admin.prompts import build_prompt
+from agents.approvals.call_display import display_call
 from agents.approvals.links import token_of
 from agents.errors import CallClosedError
 from agents.models import Agent, Decision, Run, ToolBinding, ToolCall, Vote, Wait
@@ -22,7 +23,6 @@ from heartbit_site.base.audit import verify
 from heartbit_site.base.models import AuditEntry, Membership
 from heartbit_site.cli.asked_calls import approval_call
 from heartbit_site.contract.approvals import ApprovalOut
-from heartbit_site.operations.call_display import asked_view
 from tests.doubtful import in_doubt
 from tests.web.asked import address, asked_of, row_of
 from tests.web.people import member
@@ -82,7 +82,7 @@ class TestWhatACardSays:
     ) -> None:
         call = ToolCall(tool="save", effect="at_most_once", shown={"tool": "save"})
         hostile = "a\u202eexe.txt \u200b \x1b[31m\u2066"
-        seen = asked_view(call, {"name\u200d": hostile, "n": 2**60}, "why\u202e")
+        seen = display_call(call, {"name\u200d": hostile, "n": 2**60}, "why\u202e")
         pieces = [*seen.arguments[0].name, *seen.arguments[0].value, *seen.reason]
         escaped = [piece.text for piece in pieces if piece.escaped]
         assert escaped == ["\\u200d", "\\u202e", "\\u200b", "\\u001b", "\\u2066", "\\u202e"]
@@ -102,7 +102,7 @@ class TestWhatACardSays:
         self, address: str, host: str
     ) -> None:
         call = ToolCall(tool="http_get", effect="idempotent", shown={"tool": "http_get"})
-        seen = asked_view(call, {"deep": [{"url": address}]}, "")
+        seen = display_call(call, {"deep": [{"url": address}]}, "")
         assert [(one.argument, one.host) for one in seen.hosts] == [("deep", host)]
 
 
@@ -508,8 +508,8 @@ def test_given_arguments_in_another_order_then_every_surface_has_that_of_the_sch
     [row] = caller.get("/approvals").json()["calls"]
     assert list(row["arguments"]) == order
     assert [one["name"][0]["text"] for one in row["view"]["arguments"]] == order
-    admins = card(call)
-    assert ["".join(part.text for part in one.name) for one in admins.arguments] == order
+    admins = build_prompt(call).display
+    assert ["".join(piece.text for piece in one.name) for one in admins.arguments] == order
     mine = approval_call(ApprovalOut.model_validate(row))
     assert list(mine.arguments) == order
 

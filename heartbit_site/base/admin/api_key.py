@@ -53,7 +53,7 @@ class ApiKeyForm(forms.ModelForm[ApiKey]):
         fields = ("workspace", "name", "scopes", "expires_at")
 
     def clean_expires_at(self) -> datetime | None:
-        """Refuse a time in the past."""
+        """Reject a key that has expired already."""
         expires_at: datetime | None = self.cleaned_data["expires_at"]
         if expires_at is not None and expires_at <= timezone.now():
             raise forms.ValidationError("This time is over; choose a later one.")
@@ -89,32 +89,28 @@ class ApiKeyAdmin(ModelAdmin[ApiKey]):
     )
 
     def get_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> tuple[str, ...]:
-        """Return the fields of a new key's form, or of an existing key's read-only page."""
+        """Return the fields; an existing key is read only."""
         return self.page_fields if obj else ("workspace", "name", "scopes", "expires_at")
 
     def get_readonly_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> Any:
-        """Make every field of an existing key read-only."""
+        """Return all fields of an existing key."""
         return self.page_fields if obj else ()
 
     def has_change_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
-        """Refuse: keys are revoked and replaced instead."""
+        """Return False: the rights of an existing key never change."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
         """Refuse: revoked keys stay as a record of former access."""
         return False
 
-    def has_revoke_permission(self, request: HttpRequest, object_id: object = None) -> bool:
-        """Return True if the user's role may revoke keys."""
-        return self.may(request, "revoke", object_id)
-
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """Suggest the usual scopes and expiry."""
+        """Return the defaults: a key may start runs, and expires."""
         usual = {"expires_at": usual_expiry(), "scopes": list(USUAL_SCOPES)}
         return {**usual, **super().get_changeform_initial_data(request)}
 
     def get_form(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        """Offer the operators' scope to superusers alone."""
+        """Offer the operators' scope to operators alone."""
         form: Any = super().get_form(request, *args, **kwargs)
         field = form.base_fields.get("scopes")
         if field is not None and not permissions_for(request).everywhere:
@@ -134,12 +130,12 @@ class ApiKeyAdmin(ModelAdmin[ApiKey]):
 
     @admin.display(description="key")
     def shown(self, key: ApiKey) -> str:
-        """Return the public part."""
+        """Return the key's public part."""
         return f"hb_{key.prefix}_..."
 
     @admin.display(description="scopes")
     def allowed(self, key: ApiKey) -> str:
-        """Return the scopes."""
+        """Return the key's scopes."""
         return ", ".join(key.scopes)
 
     @admin.display(description="last used")
@@ -151,7 +147,7 @@ class ApiKeyAdmin(ModelAdmin[ApiKey]):
 
     @admin.display(description="state")
     def state(self, key: ApiKey) -> SafeString:
-        """Return the state as a pill."""
+        """Return the state: valid, expired or revoked."""
         if key.revoked_at is not None:
             return pill("Revoked", tone="danger")
         return pill("Expired", tone="warning") if key.expired else pill("Valid", tone="success")
@@ -179,7 +175,7 @@ class ApiKeyAdmin(ModelAdmin[ApiKey]):
         )
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
-        """Hide the actions of a revoked key."""
+        """Return the buttons; a key is revoked once."""
         offered: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
         key = self.get_object(request, object_id)
         return offered if key is not None and key.revoked_at is None else []

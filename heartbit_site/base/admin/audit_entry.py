@@ -37,7 +37,7 @@ SPANS = {
 
 
 class TimeFilter(SimpleListFilter):
-    """A filter by time spans that end now."""
+    """Filter by time; spans until now."""
 
     title = "time"
     parameter_name = "since"
@@ -53,13 +53,13 @@ class TimeFilter(SimpleListFilter):
 
 
 class KindFilter(SimpleListFilter):
-    """A filter by the kind of the target: the first word of the action."""
+    """Filter by the kind of target: the first word of the action."""
 
     title = "about"
     parameter_name = "about"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return the kinds of the visible entries."""
+        """Return the kinds that there are."""
         actions = model_admin.get_queryset(request).order_by().values_list("action", flat=True)
         kinds = {name.partition(".")[0] for name in actions.distinct()}
         return [(kind, kind) for kind in sorted(kinds)]
@@ -70,7 +70,7 @@ class KindFilter(SimpleListFilter):
 
 
 class ViaFilter(SimpleListFilter):
-    """A filter by surface."""
+    """Filter by surface."""
 
     title = "via"
     parameter_name = "via"
@@ -86,7 +86,7 @@ class ViaFilter(SimpleListFilter):
 
 @admin.register(AuditEntry)
 class AuditAdmin(ReadOnlyAdmin[AuditEntry]):
-    """Entries of the audit. The database refuses to change or delete an entry."""
+    """Changes and decisions. The database refuses to change or delete an entry."""
 
     workspace_path = "workspace"
     needs: ClassVar[dict[str, str]] = {"view": "audit:read"}
@@ -127,7 +127,7 @@ class AuditAdmin(ReadOnlyAdmin[AuditEntry]):
 
     @admin.display(description="target")
     def about(self, entry: AuditEntry) -> SafeString | str:
-        """Return the target, as a link to its page if it has one."""
+        """Return the target, as a link to its page where it has one."""
         name, _, key = entry.target.partition(":")
         for model in self.admin_site._registry:
             if model._meta.model_name == name and key:
@@ -141,11 +141,11 @@ class AuditAdmin(ReadOnlyAdmin[AuditEntry]):
 
     @admin.display(description="details")
     def what(self, entry: AuditEntry) -> SafeString | str:
-        """Return the changed values, before and after."""
+        """Return the changes: old and new values."""
         return json_block(entry.details) if entry.details else "-"
 
     def has_verify_permission(self, request: HttpRequest, object_id: object = None) -> bool:
-        """Return True if the user may read the audit; the result names nothing but chains."""
+        """Allow every reader of the audit; the answer names nothing but chains."""
         return self.may(request, "view")
 
     @page_action(label="Verify", icon="verified", permissions=["verify"], variant="PRIMARY")

@@ -1,7 +1,7 @@
 """Audit entries for every change in the admin, in the transaction of the change.
 
-Django logs every addition, change and deletion in the same transaction; these classes write an
-audit entry beside it, with the changed fields before and after. Secrets are never among them.
+Django tells its own log of every addition, change and deletion, in the same transaction; here the
+audit gets an entry too, with the old and new values of the changed fields, but never a secret.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _UNSAID = "not shown"
 
 
 def actor_of(request: HttpRequest) -> audit.Actor:
-    """Return the signed-in user as an actor."""
+    """Return the signed-in person as the audit names them."""
     return audit.Actor(request.user.get_username(), "admin", request.user.pk)
 
 
@@ -51,9 +51,9 @@ class AuditedAdmin(WorkspaceScopedAdmin):
         """Write an entry about a row, in the caller's transaction.
 
         Args:
-            request: Request of the author.
-            verb: Verb of the action: ``revoke`` becomes ``api_key.revoke``.
-            row: The row.
+            request: Of the person who did it.
+            verb: What was done: ``revoke`` becomes ``api_key.revoke``.
+            row: To what.
             details: JSON; never a secret.
         """
         if verb in self.verbs_record:
@@ -91,25 +91,25 @@ class AuditedAdmin(WorkspaceScopedAdmin):
         return super().construct_change_message(request, form, formsets, add)
 
     def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> Any:
-        """Log and audit the new row."""
+        """Log an addition in the audit too."""
         self.note(request, "add", obj, getattr(request, "heartbit_changes", {}))
         return super().log_addition(request, obj, message)
 
     def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
-        """Log the change, and audit it if any value changed."""
+        """Log a change in the audit too, if there is one."""
         changes: dict[str, Any] = getattr(request, "heartbit_changes", {})
         if changes:
             self.note(request, "change", obj, changes)
         return super().log_change(request, obj, message)
 
     def log_deletions(self, request: HttpRequest, queryset: QuerySet[Any]) -> Any:
-        """Log and audit the deleted rows."""
+        """Log deletions in the audit too."""
         for row in queryset:
             self.note(request, "delete", row)
         return super().log_deletions(request, queryset)
 
     def _changes(self, form: Any) -> dict[str, Any]:
-        """Return the changed fields of a form, before and after."""
+        """Return the changed fields of a form with their old and new values."""
         said: dict[str, Any] = {}
         for name in form.changed_data:
             if name not in form.fields:
@@ -126,7 +126,7 @@ class AuditedAdmin(WorkspaceScopedAdmin):
 
     @staticmethod
     def _inline_changes(formset: Any) -> dict[str, Any]:
-        """Return the names of an inline's added, changed and removed rows."""
+        """Return the rows of an inline that were added, changed or removed, by their names."""
         changed = [
             {"row": str(row), "fields": list(fields)} for row, fields in formset.changed_objects
         ]
@@ -140,7 +140,7 @@ class AuditedAdmin(WorkspaceScopedAdmin):
 
 
 def _shown(value: Any, field: Any) -> Any:
-    """Return a value for the audit: short, and readable without the row."""
+    """Return a value as the audit keeps it: short, and readable without the row."""
     if value is None or isinstance(value, bool | int | float):
         chosen = getattr(field, "queryset", None)
         if value is None or isinstance(value, bool) or chosen is None:

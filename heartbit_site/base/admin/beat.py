@@ -37,9 +37,9 @@ class PeriodicTaskForm(beat.PeriodicTaskForm):  # type: ignore[misc]
 
 @admin.register(models.PeriodicTask)
 class PeriodicTaskAdmin(beat.PeriodicTaskAdmin, ModelAdmin[Any]):  # type: ignore[misc]
-    """Tasks that Beat sends, with their schedules."""
+    """Messages that Beat sends, and their times."""
 
-    workspace_path = None  # for superusers only, as all of Beat's tables
+    workspace_path = None  # superusers' alone, as all of beat's
     form = PeriodicTaskForm
 
 

@@ -56,7 +56,7 @@ class PersonField(forms.ModelChoiceField):  # type: ignore[type-arg]
         )
 
     def prepare_value(self, value: Any) -> Any:
-        """Return the user name, of an id too."""
+        """Return the user name, also for an id."""
         if isinstance(value, int):
             return User.objects.filter(pk=value).values_list("username", flat=True).first()
         return super().prepare_value(value)
@@ -76,7 +76,7 @@ class MemberForm(forms.ModelForm[Membership]):
         fields = ("workspace", "user", "role")
 
     def clean(self) -> dict[str, Any] | None:
-        """Refuse to lose the workspace's last admin."""
+        """Require that the workspace keeps an admin."""
         cleaned = super().clean()
         role = self.cleaned_data.get("role")
         if self.instance.pk is not None and role and role != Role.ADMIN:
@@ -89,7 +89,7 @@ class MemberForm(forms.ModelForm[Membership]):
 
 
 class NewMemberForm(DialogForm):
-    """A person and a role, in a dialog on the workspace's page."""
+    """Form of a new member, in a dialog on the workspace's page."""
 
     person = PersonField()
     role = forms.ChoiceField(choices=Role.choices, widget=UnfoldAdminRadioSelectWidget())
@@ -111,19 +111,19 @@ class MemberInline(ReadOnlyInline[Membership, Workspace]):
 
     @admin.display(description="person")
     def person(self, member: Membership) -> SafeString:
-        """Return the user name, as a link to the member's page."""
+        """Return the user name as a link to the page that changes the role."""
         url = reverse("admin:base_membership_change", args=[member.pk])
         return format_html('<a class="hb-link" href="{}">{}</a>', url, member.user.get_username())
 
     @admin.display(description="role")
     def may_do(self, member: Membership) -> SafeString:
-        """Return the role as a pill."""
+        """Return the role as a label."""
         return role_pill(member)
 
 
 @admin.register(Membership)
 class MemberAdmin(ModelAdmin[Membership]):
-    """Members of workspaces. Superusers belong to every workspace without being listed."""
+    """Members and their roles. Superusers belong to every workspace without being listed."""
 
     workspace_path = "workspace"
     needs: ClassVar[dict[str, str]] = {
@@ -157,7 +157,7 @@ class MemberAdmin(ModelAdmin[Membership]):
 
     @admin.display(description="role", ordering="role")
     def may_do(self, member: Membership) -> SafeString:
-        """Return the role as a pill."""
+        """Return the role as a label; the choice explains each role."""
         return role_pill(member)
 
     def save_model(
@@ -171,7 +171,7 @@ class MemberAdmin(ModelAdmin[Membership]):
         obj.pk = save_member(obj.workspace, obj.user, obj.role, by=actor_of(request)).pk
 
     def delete_model(self, request: HttpRequest, obj: Membership) -> None:
-        """Remove with ``remove_member``."""
+        """Delete with ``remove_member``."""
         remove_member(obj.workspace, obj.user, by=actor_of(request))
 
     def delete_view(
@@ -186,5 +186,5 @@ class MemberAdmin(ModelAdmin[Membership]):
 
 
 def role_pill(member: Membership) -> SafeString:
-    """Return a member's role as a pill."""
+    """Return a member's role as a label."""
     return pill(str(Role(member.role).label).partition(":")[0], tone=TONES[member.role])

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def checked(moment: datetime | None) -> datetime | None:
-    """Return a form's time in UTC; None if the field is empty.
+    """Return what a form was given, in UTC; None: nothing.
 
     Raises:
-        ValidationError: It is too far in the past or future.
+        ValidationError: It is out of range.
     """
     try:
         return to_utc(moment) if moment is not None else None

@@ -1,7 +1,7 @@
-"""Rights of the admin's users: their workspaces, and their role in each.
+"""Permissions in the admin: a user's workspaces, and the role in each.
 
-A superuser has every right. Other users need a membership; Django's own permissions open nothing
-here.
+A superuser reaches everything. Anybody else needs a membership; Django's own permissions open
+nothing here.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 
 M = TypeVar("M", bound=Model)
 
-#: The right of superusers alone: workers, users, and all rows without a workspace.
+#: What only superusers may: workers, users, and all that belongs to no workspace.
 INSTALLATION = "installation"
 
 
 @dataclass(frozen=True, slots=True)
 class AdminPermissions:
-    """Rights of a signed-in user, by workspace.
+    """Rights of a signed-in user in each workspace.
 
     Attributes:
-        user: Django's user.
-        everywhere: True for a superuser.
-        scopes: Scopes of the user's role, by workspace id.
+        user: Django's.
+        everywhere: A superuser.
+        scopes: By workspace id, what their role there allows.
     """
 
     user: Any
@@ -41,7 +41,7 @@ class AdminPermissions:
     scopes: Mapping[int, frozenset[str]]
 
     def allows(self, scope: str, workspace_id: int | None = None) -> bool:
-        """Return True if the user has a scope in that workspace; None for any workspace."""
+        """Return True if the user has ``scope`` in that workspace; None: in some workspace."""
         if self.everywhere:
             return True
         if workspace_id is not None:
@@ -54,11 +54,11 @@ class AdminPermissions:
         return self.everywhere or all(scope in scopes for scopes in held)
 
     def rows(self, rows: QuerySet[M], path: str | None, scope: str) -> QuerySet[M]:
-        """Return the rows of the workspaces where the user has a scope.
+        """Return the rows of the workspaces in which the user has a scope.
 
         Args:
-            rows: Rows of any model.
-            path: The field that leads to the workspace; None for rows of the installation.
+            rows: Any.
+            path: The field that leads to the workspace; None: the rows are the installation's.
             scope: A name of ``SCOPES``, or ``INSTALLATION``.
         """
         if self.everywhere:

@@ -1,4 +1,4 @@
-"""Visibility of the sidebar's entries, for the theme's settings."""
+"""Entries of the sidebar that a user sees; the theme's settings call this."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ if TYPE_CHECKING:
 
 
 def sees(request: HttpRequest, model: str) -> bool:
-    """Return True if the user may open the list of a model (``app.name``)."""
+    """Return True if the user may see the list of a model (``app.name``)."""
     page = admin.site._registry.get(apps.get_model(model))
     return page is not None and page.has_view_permission(request)

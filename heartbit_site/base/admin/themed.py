@@ -99,7 +99,7 @@ class ModelAdmin(AuditedAdmin, PlainModelAdmin[M]):
         try:
             with transaction.atomic():
                 found = super().get_changelist_instance(request)
-                len(found.result_list)  # runs the query now
+                len(found.result_list)  # asks the database now
                 return found
         except DataError as error:
             raise IncorrectLookupParameters(error) from None
@@ -133,7 +133,7 @@ class ReadOnlyAdmin(_NeverWritten, ModelAdmin[M]):
     """A read-only list and page; a POST to either is refused."""
 
     actions = ()
-    actions_detail_hide_default = True  # the theme's "History": these rows never change here
+    actions_detail_hide_default = True  # the theme's "History": nobody changes these rows here
 
 
 class ReadOnlyInline(_NeverWritten, TabularInline[M, P]):
@@ -155,18 +155,18 @@ def pretty_json(value: object) -> str:
 
 
 def json_block(value: object) -> SafeString:
-    """Return indented JSON as the value of a read-only field."""
+    """Return JSON for people to read, as the value of a read-only field."""
     return format_html('<pre class="hb-text hb-code" tabindex="0">{}</pre>', pretty_json(value))
 
 
 def text_widget(*, rows: int, placeholder: str = "") -> forms.Textarea:
-    """Return a themed input for several lines."""
+    """Return a themed field for longer text."""
     widget: forms.Textarea = UnfoldAdminTextareaWidget({"rows": rows, "placeholder": placeholder})
     return widget
 
 
 def line_widget(*, placeholder: str = "") -> forms.TextInput:
-    """Return a themed input for one line."""
+    """Return a themed field for one line."""
     widget: forms.TextInput = UnfoldAdminTextInputWidget({"placeholder": placeholder})
     return widget
 
@@ -216,7 +216,7 @@ def page_action(
 
 
 def ask_again(request: HttpRequest, form: DialogForm, *, submit: str) -> HttpResponse:
-    """Return the dialog with its form's errors; only the form is replaced on the page."""
+    """Return the dialog's form again with its errors; only the form is replaced on the page."""
     context = {"dialog": {}, "form": form, "form_submit_text": submit}
     return render(request, "unfold/helpers/dialog.html", context)
 

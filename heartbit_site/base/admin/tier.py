@@ -33,44 +33,44 @@ class TierAdmin(ModelAdmin[Tier]):
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Tier]:
-        """Annotate the number of workspaces of each tier."""
+        """Return the tiers, each with the number of its workspaces."""
         tiers: QuerySet[Tier] = super().get_queryset(request).annotate(used=Count("workspaces"))
         return tiers
 
     def has_delete_permission(self, request: HttpRequest, obj: Tier | None = None) -> bool:
-        """Return True for a single tier that no workspace has."""
+        """Allow to delete a tier without workspaces, and never several at once."""
         if obj is None or obj.workspaces.exists():
             return False
         return super().has_delete_permission(request, obj)
 
     @admin.display(description="runs a day")
     def a_day(self, tier: Tier) -> str:
-        """Return the limit of runs per day."""
+        """Return the limit on tokens a day."""
         return _limit(tier.runs_per_day)
 
     @admin.display(description="tokens a month")
     def a_month(self, tier: Tier) -> str:
-        """Return the limit of tokens per month."""
+        """Return the limit on tokens a month."""
         return _limit(tier.tokens_per_month)
 
     @admin.display(description="US dollars a month")
     def money(self, tier: Tier) -> str:
-        """Return the limit of US dollars per month."""
+        """Return the limit on US dollars."""
         return _limit(tier.usd_per_month, "${:,.2f}")
 
-    @admin.display(description="runs at once")
+    @admin.display(description="concurrent runs")
     def at_once(self, tier: Tier) -> str:
-        """Return the limit of runs at the same time."""
+        """Return the limit on concurrent runs."""
         return _limit(tier.runs_at_once)
 
     @admin.display(description="days kept")
     def kept(self, tier: Tier) -> str:
-        """Return the days until finished runs are deleted."""
+        """Return the limit on stored data."""
         return _limit(tier.retention_days)
 
     @admin.display(description="workspaces")
     def workspaces(self, tier: Tier) -> int:
-        """Return the number of workspaces of the tier."""
+        """Return the number of workspaces with this tier."""
         return int(getattr(tier, "used", 0))
 
 

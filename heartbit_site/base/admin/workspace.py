@@ -37,13 +37,13 @@ class WorkspaceAdmin(ModelAdmin[Workspace]):
     actions_detail = ("add_member",)
 
     def has_invite_permission(self, request: HttpRequest, object_id: object = None) -> bool:
-        """Return True if the user manages the workspace."""
+        """Allow those who manage the workspace."""
         return self.may(request, "change", object_id)
 
     @dialog(
         NewMemberForm,
         label="Add member",
-        explanation="Somebody with an account of this installation.",
+        explanation="A person with an account of this installation.",
         submit="Add",
         icon="person_add",
         permissions=["invite"],
@@ -64,7 +64,7 @@ class WorkspaceAdmin(ModelAdmin[Workspace]):
     def get_readonly_fields(
         self, request: HttpRequest, obj: Workspace | None = None
     ) -> tuple[str, ...]:
-        """Fix the short name of an existing workspace, and the tier for all but superusers."""
+        """Return the slug of an existing workspace, and the tier for everyone but superusers."""
         fixed = ("slug",) if obj else ()
         return fixed if request.user.is_superuser else (*fixed, "tier")
 

@@ -1,17 +1,17 @@
 """Admin classes bounded by the user's roles: rows, choices, filters, actions, rights.
 
-An admin class names the path to the workspace and the scope of each operation on its rows::
+An admin class names the way to the workspace and the scope of each thing one can do with its rows::
 
     class ThingAdmin(ModelAdmin[Thing]):
         workspace_path = "run__workspace"
         needs = {"view": "runs:read", "change": "runs:write", "revoke": "workspace:manage"}
 
-Operations that it does not name need a superuser, and so does a class without a path.
+What it does not name, only superusers may; a class without a path is theirs altogether.
 """
 
 from __future__ import annotations
 
-from functools import wraps
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from django.contrib.admin import RelatedFieldListFilter
@@ -62,7 +62,7 @@ class ScopedChoicesMixin(_AnyAdmin):
         return self._bounded(super().formfield_for_foreignkey(db_field, request, **kwargs), request)
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Offer visible rows."""
+        """Return the field, bounded to the rows that the user may see."""
         return self._bounded(super().formfield_for_manytomany(db_field, request, **kwargs), request)
 
     def _bounded(self, field: Any, request: HttpRequest) -> Any:
@@ -93,26 +93,29 @@ class WorkspaceScopedAdmin(ScopedChoicesMixin, _Base):
     def __init__(self, model: type[Model], admin_site: AdminSite) -> None:
         super().__init__(model, admin_site)
         unbounded = self.get_queryset
-        # Wraps the subclasses' querysets, so that no class can forget it.
+        # Outermost, over whatever subclasses do: a class cannot forget it.
         self.get_queryset = lambda request: self.reached(request, unbounded(request))  # type: ignore[method-assign]
+        for what in self.needs.keys() - {"view", "add", "change", "delete"}:
+            # Django and the theme ask such a method for the right to an action.
+            setattr(self, f"has_{what}_permission", partial(self._may_act, what))
 
     def scope_of(self, what: str) -> str:
-        """Return the scope of an operation."""
+        """Return the scope that an action needs."""
         return self.needs.get(what, INSTALLATION)
 
     def reached(
         self, request: HttpRequest, rows: QuerySet[Any], what: str = "view"
     ) -> QuerySet[Any]:
-        """Return the rows for which the user has the scope of an operation."""
+        """Return the rows on which the user may perform an action."""
         return permissions_for(request).rows(rows, self.workspace_path, self.scope_of(what))
 
     def may(self, request: HttpRequest, what: str, row: object = None) -> bool:
-        """Return True if the user may do an operation with a row, or with any row.
+        """Return True if the user may perform an action on a row, or on any row at all.
 
         Args:
-            request: Request of the user.
+            request: Theirs.
             what: A key of ``needs``.
-            row: The row or its id; None for any row of any workspace.
+            row: The row or its id; None: some row, of whichever workspace.
         """
         reach = permissions_for(request)
         if reach.everywhere:
@@ -126,8 +129,11 @@ class WorkspaceScopedAdmin(ScopedChoicesMixin, _Base):
         workspace = self._workspace_id(row)
         return workspace is not None and reach.allows(self.scope_of(what), workspace)
 
+    def _may_act(self, what: str, request: HttpRequest, row: object = None) -> bool:
+        return self.may(request, what, row)
+
     def workspace_of(self, row: Any) -> Workspace | None:
-        """Return the workspace that a row belongs to; None for a row of the installation."""
+        """Return the workspace that a row belongs to; None: it is the installation's."""
         if self.workspace_path is None:
             return None
         if self.workspace_path == "pk":
@@ -144,13 +150,13 @@ class WorkspaceScopedAdmin(ScopedChoicesMixin, _Base):
             rows = self.model._default_manager.filter(pk=row)
             ids = rows.order_by().values_list(self.workspace_path, flat=True)
             return cast("int | None", ids.first())
-        except (ValueError, TypeError, OverflowError):  # not an id, so there is no such row
+        except (ValueError, TypeError, OverflowError):  # no id at all: so nothing is there
             return None
 
     # ------------------------------------------------------------------------------------- Django's
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """Choose the first workspace where the user may add such a row."""
+        """Return the defaults: a new row goes to the first workspace where the user may add it."""
         initial: dict[str, Any] = {**super().get_changeform_initial_data(request)}
         if self.workspace_path == "workspace" and "workspace" not in initial:
             spaces = Workspace.objects.order_by("pk")
@@ -159,23 +165,23 @@ class WorkspaceScopedAdmin(ScopedChoicesMixin, _Base):
         return initial
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        """Return True if the user may view such rows in any workspace."""
+        """Return True if the model is shown at all."""
         return self.may(request, "view")
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return True if the user's role allows it."""
+        """Return True if the user's role allows to view the row."""
         return self.may(request, "view", obj)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Return True if the user's role allows it."""
+        """Return True if the user's role allows to add rows."""
         return self.may(request, "add")
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return True if the user's role allows it."""
+        """Return True if the user's role allows to change the row."""
         return self.may(request, "change", obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return True if the user's role allows it."""
+        """Return True if the user's role allows to delete the row."""
         return self.may(request, "delete", obj)
 
     def get_list_filter(self, request: HttpRequest) -> Any:
@@ -188,12 +194,12 @@ class WorkspaceScopedAdmin(ScopedChoicesMixin, _Base):
             return one
         try:
             field = get_fields_from_path(self.model, one)[-1]
-        except FieldDoesNotExist:  # Django reports it
+        except FieldDoesNotExist:  # Django says so itself
             return one
         return (one, VisibleRelatedFilter) if field.is_relation else one
 
     def get_actions(self, request: HttpRequest) -> Any:
-        """Bound actions on chosen rows to the rows where the user's role allows them."""
+        """Limit actions on chosen rows to the rows where the role allows them."""
         offered: Any = super().get_actions(request)
         return {
             name: (self._reaching(function), name, said)
@@ -201,7 +207,7 @@ class WorkspaceScopedAdmin(ScopedChoicesMixin, _Base):
         }
 
     def get_actions_row(self, request: HttpRequest) -> list[Any]:
-        """Offer on each row only the actions that the role allows on all visible rows."""
+        """Return the actions that the role allows on all listed rows; pages offer more."""
         offered: list[Any] = super().get_actions_row(request)  # type: ignore[misc]
         reach, seen = permissions_for(request), self.scope_of("view")
         return [
@@ -231,24 +237,24 @@ class WorkspaceScopedAdmin(ScopedChoicesMixin, _Base):
 
 
 class ScopedInline(ScopedChoicesMixin):
-    """Rows on another row's page, with the rights of that page."""
+    """Rows on the page of another row, whose editors may change them."""
 
     def _may(self, request: HttpRequest, what: str, parent: Any) -> bool:
         owner = self.admin_site._registry.get(self.parent_model)  # type: ignore[attr-defined]
         return isinstance(owner, WorkspaceScopedAdmin) and owner.may(request, what, parent)
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return True if the user may view the page's row."""
+        """Return True if the user may view the page."""
         return self._may(request, "view", obj)
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return True if the user may change the page's row, or add it."""
+        """Return True if the user may change the page."""
         return self._may(request, "add" if obj is None else "change", obj)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return True if the user may change the page's row, or add it."""
+        """Return True if the user may change the page."""
         return self._may(request, "add" if obj is None else "change", obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return True if the user may change the page's row."""
+        """Return True if the user may change the page."""
         return self._may(request, "change", obj)

@@ -128,7 +128,7 @@ PAGES = {
     "admin-schedules": Shot(lambda _: SCHEDULES, REPORT),
     "admin-schedule": Shot(lambda demo: f"{SCHEDULES}{demo.schedule}/change/", "Europe/Berlin"),
     "admin-channels": Shot(lambda _: CHANNELS, MAILBOX),
-    "admin-channel": Shot(lambda demo: f"{CHANNELS}{demo.channel}/change/", "Who may write"),
+    "admin-channel": Shot(lambda demo: f"{CHANNELS}{demo.channel}/change/", "Allowed senders"),
     "admin-came-in": Shot(lambda _: "/admin/agents/inboundmessage/", "Can I try a Wren?"),
     "web-login": Shot(lambda _: "/login/", "Log in", looks=("light",)),  # the last: it logs out
 }

@@ -1,28 +1,22 @@
-"""A tool call that a person is asked about, as a card shows it: all of it, with nothing hidden."""
+"""Tool call that a person decides, as every surface shows it: complete, with nothing hidden."""
 
 from __future__ import annotations
 
+import json
 import re
-from functools import cached_property
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 
 from agents.querysets import shown_tool
-from agents.reads.turns import definition_of
-from agents.runtime.toolbox import offered_tools
 from heartbit_site.base.effect_text import describe_effect
-from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.visible_text import readable_json, split_hidden, visible
-from heartbit_site.contract.approvals import CallDisplayOut, HostOut, PieceOut, ShownArgumentOut
-from tools.catalogue import catalogue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from agents.models import Run, ToolCall
-    from heartbit_site.base.models import Workspace
-    from heartbit_site.base.toolspec import ToolSpec
+    from agents.models import ToolCall
 
 _KINDS: Final = {str: "text", bool: "yes or no", int: "number", float: "number", dict: "object"}
 _URL: Final = re.compile(r"[a-z][a-z0-9+.-]{1,15}://[^\s\"'<>]+", re.IGNORECASE)
@@ -30,45 +24,65 @@ _MOST_HOSTS: Final = 50
 _SAFE: Final = 2**53 - 1  # a browser's numbers hold every integer up to here
 
 
-class ToolSchemas:
-    """Tools that each version of a workspace's agents offers its runs; read once a version."""
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Piece of a text; an escaped one stands for a character that cannot be seen."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
-        self._known: dict[tuple[int, bool], Mapping[str, ToolSpec]] = {}
-
-    def parameters(self, run: Run, tool: str) -> dict[str, Any] | None:
-        """Return the JSON Schema of a tool's arguments; None: it changed after publication."""
-        key = (run.version_id, run.parent_id is not None)
-        if key not in self._known:
-            self._known[key] = self._offered(run)
-        spec = self._known[key].get(tool)
-        return dict(spec.parameters) if spec is not None else None
-
-    @cached_property
-    def _tools(self) -> Mapping[str, ToolSpec]:
-        return catalogue(self._workspace.pk)
-
-    def _offered(self, run: Run) -> Mapping[str, ToolSpec]:
-        try:
-            definition = definition_of(run.version)
-        except ConfigurationError:
-            return {}  # a newer Heartbit wrote it, and knows what it offers
-        return offered_tools(definition, self._tools, is_child=run.parent_id is not None).specs
+    text: str
+    escaped: bool
 
 
-def asked_view(call: ToolCall, arguments: Mapping[str, Any], reason: str) -> CallDisplayOut:
-    """Return the card of a call.
+@dataclass(frozen=True, slots=True)
+class ShownArgument:
+    """One argument; a value that is no text is JSON."""
+
+    name: list[Piece]
+    kind: str
+    value: list[Piece]
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """Host that an address among the arguments leads to, as the network spells it (punycode)."""
+
+    argument: str
+    host: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallDisplay:
+    """A call as a person should see it, with nothing hidden.
+
+    Attributes:
+        requested_name: The tool's name as the model wrote it; empty: it is the same.
+        hidden_character_count: Characters of the arguments that are shown as escapes.
+        arguments_json: The arguments as JSON that means exactly what is shown.
+        is_javascript_safe: True if JavaScript's numbers can hold the numbers of the arguments.
+    """
+
+    tool: list[Piece]
+    requested_name: list[Piece]
+    reason: list[Piece]
+    effect: str
+    arguments: list[ShownArgument]
+    hosts: list[Host]
+    hidden_character_count: int
+    arguments_json: str
+    is_javascript_safe: bool
+
+
+def display_call(call: ToolCall, arguments: Mapping[str, Any], reason: str) -> CallDisplay:
+    """Return what a card says of a call.
 
     Args:
         call: It waits for a person.
         arguments: What it would run with, or was made with, in the order in which they are shown.
-        reason: Reason for asking a person.
+        reason: Why somebody is asked.
     """
     tool = shown_tool(call)
     shown = [_argument(name, value) for name, value in arguments.items()]
     pieces_shown = [piece for one in shown for piece in (*one.name, *one.value)]
-    return CallDisplayOut(
+    return CallDisplay(
         tool=_parts(tool),
         requested_name=[] if call.tool == tool else _parts(call.tool),
         reason=_parts(reason),
@@ -81,18 +95,18 @@ def asked_view(call: ToolCall, arguments: Mapping[str, Any], reason: str) -> Cal
     )
 
 
-def _argument(name: str, value: object) -> ShownArgumentOut:
-    text = value if isinstance(value, str) else readable_json(value)
+def _argument(name: str, value: object) -> ShownArgument:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
     kind = "nothing" if value is None else _KINDS.get(type(value), "list")
-    return ShownArgumentOut(name=_parts(name), kind=kind, value=_parts(text))
+    return ShownArgument(name=_parts(name), kind=kind, value=_parts(text))
 
 
-def _parts(text: str) -> list[PieceOut]:
+def _parts(text: str) -> list[Piece]:
     found = enumerate(split_hidden(text))
-    return [PieceOut(text=piece, escaped=bool(index % 2)) for index, piece in found if piece]
+    return [Piece(text=piece, escaped=bool(index % 2)) for index, piece in found if piece]
 
 
-def _hosts(arguments: Mapping[str, Any]) -> list[HostOut]:
+def _hosts(arguments: Mapping[str, Any]) -> list[Host]:
     """Return where the addresses among the arguments lead, as the network spells it."""
     found: dict[tuple[str, str], None] = {}
     for name, value in arguments.items():
@@ -101,7 +115,7 @@ def _hosts(arguments: Mapping[str, Any]) -> list[HostOut]:
                 found[visible(name), _host(address)] = None
                 if len(found) >= _MOST_HOSTS:
                     break
-    return [HostOut(argument=name, host=host) for name, host in found]
+    return [Host(argument=name, host=host) for name, host in found]
 
 
 def _host(address: str) -> str:
