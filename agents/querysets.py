@@ -84,7 +84,7 @@ def calls_waiting(workspace: Workspace | None = None) -> QuerySet[ToolCall]:
     return _calls_asked_about(APPROVAL.name, workspace).filter(
         run__status__in=[RunStatus.WAITING, RunStatus.RUNNING],
         status=CallStatus.WAITING,
-        shown__isnull=False,
+        approval_view__isnull=False,
     )
 
 
@@ -128,10 +128,10 @@ def waits_for_answers(workspace: Workspace | None = None) -> QuerySet[Wait]:
 
 def shown_tool(call: ToolCall) -> str:
     """Return the name of the tool that a call waiting for approval would run."""
-    shown = call.shown or {}
+    shown = call.approval_view or {}
     return str(shown.get("tool", call.tool))
 
 
 def approval_of(call: ToolCall) -> str:
     """Return the key of the wait that a decision about the call resolves."""
-    return approval_key(call.call_id, int((call.shown or {}).get("question", 1)))
+    return approval_key(call.call_id, int((call.approval_view or {}).get("question", 1)))

@@ -42,7 +42,7 @@ def sync_to_beat(schedule: Schedule) -> PeriodicTask | None:
     Returns:
         The row; None if Beat cannot express the recurrence (``L``, ``#``) or no occurrence is left.
     """
-    comes = schedule.enabled and schedule.next_slot is not None
+    comes = schedule.enabled and schedule.next_occurrence is not None
     rhythm = _rhythm(schedule) if comes else None  # None too if Beat cannot express it
     if rhythm is None:
         remove_from_beat(schedule)

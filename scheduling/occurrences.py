@@ -32,25 +32,25 @@ class DueOccurrences:
     Attributes:
         fire: Occurrences to start now, the earliest first.
         skip: Missed occurrences to skip, the earliest first.
-        next_slot: Earliest occurrence that is not due yet, or None.
+        next_occurrence: Earliest occurrence that is not due yet, or None.
     """
 
     fire: tuple[datetime, ...]
     skip: tuple[datetime, ...]
-    next_slot: datetime | None
+    next_occurrence: datetime | None
 
 
 def due(schedule: Schedule, now: datetime) -> DueOccurrences:
     """Sort the occurrences that have elapsed since the schedule was last processed.
 
     Args:
-        schedule: Schedule with its ``next_slot``.
+        schedule: Schedule with its ``next_occurrence``.
         now: Time of the database.
 
     Raises:
         ScheduleError: The recurrence is not valid.
     """
-    first = schedule.next_slot
+    first = schedule.next_occurrence
     if first is None:
         return DueOccurrences((), (), None)
     rhythm = build_recurrence(schedule)
@@ -87,7 +87,7 @@ def elapsed_occurrences(schedule: Schedule, now: datetime) -> list[datetime]:
 
 
 def _come(schedule: Schedule, rhythm: Recurrence, now: datetime) -> list[datetime]:
-    first = schedule.next_slot
+    first = schedule.next_occurrence
     if first is None:
         return []
     last = min(now, schedule.ends_at) if schedule.ends_at is not None else now

@@ -133,7 +133,7 @@ def _hand_over(delivery: Delivery, target: WebhookTarget, run: Run) -> _Outcome 
             endpoint=endpoint,
             run_id=run.pk,
             event=RUN_DELIVERED,
-            occurrence=f"delivery:{delivery.pk}",
+            event_key=f"delivery:{delivery.pk}",
             message_id=message_id,
             payload=message(RUN_DELIVERED, ended, data_of(run)),
         )
@@ -141,8 +141,8 @@ def _hand_over(delivery: Delivery, target: WebhookTarget, run: Run) -> _Outcome 
 
 
 def _mail(delivery: Delivery, target: EmailTarget, run: Run) -> _Outcome | None:
-    report = report_of(run, attach=target.attach and not target.outside)
-    if target.outside and (report.problem or not report.answer):
+    report = report_of(run, attach=target.attach and not target.external)
+    if target.external and (report.problem or not report.answer):
         return _Outcome("The run has no answer, so nothing is sent outside.", final=True)
     try:
         letter = build_email(target, report, delivery.message_id)
@@ -155,7 +155,7 @@ def _mail(delivery: Delivery, target: EmailTarget, run: Run) -> _Outcome | None:
 
 def _send(delivery: Delivery, target: EmailTarget, letter: ResultEmail) -> _Outcome | None:
     """Send a copy to each address that is not settled yet; return None if the lease is lost."""
-    settled = dict(delivery.settled)
+    settled = dict(delivery.recipient_results)
     later = ""
     with mail_server() as server:
         for address in target.to:
@@ -168,7 +168,7 @@ def _send(delivery: Delivery, target: EmailTarget, letter: ResultEmail) -> _Outc
                 later = later or refusal.sentence
             # Stored at once: a process that takes over sends only to the other addresses.
             rest = Now() + timedelta(seconds=LEASE_SECONDS)
-            if not _mine(delivery).update(settled=settled, next_at=rest):
+            if not _mine(delivery).update(recipient_results=settled, next_at=rest):
                 return None
     if later:
         return _Outcome(later)

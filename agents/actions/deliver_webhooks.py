@@ -167,7 +167,7 @@ def _disable(endpoint: WebhookEndpoint) -> None:
     """Disable the endpoint: HTTP 410 means that the receiver wants no more messages, ever."""
     why = "It answered with HTTP 410: it wants no more messages."
     enabled = WebhookEndpoint.objects.filter(pk=endpoint.pk, enabled=True, url=endpoint.url)
-    if enabled.update(enabled=False, disabled_because=why):
+    if enabled.update(enabled=False, disabled_reason=why):
         record(
             SYSTEM,
             "webhook.disable",

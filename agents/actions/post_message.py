@@ -53,7 +53,7 @@ def start_conversation(
     *,
     agent: str,
     title: str = "",
-    second_message: BusyPolicy = BusyPolicy.QUEUE,
+    busy_policy: BusyPolicy = BusyPolicy.QUEUE,
     origin: str = "",
 ) -> Conversation:
     """Start a conversation with an agent; for ``origin`` see ``start_run``.
@@ -67,7 +67,7 @@ def start_conversation(
         agent=agent,
         origin=origin,
         title=title,
-        second_message=second_message,
+        busy_policy=busy_policy,
     )
 
 
@@ -80,7 +80,7 @@ def post_message(
     model: str = "",
     home: Placement = Placement.FLEET,
     idempotency_key: str | InternalKey | None = None,
-    second_message: BusyPolicy | None = None,
+    busy_policy: BusyPolicy | None = None,
     approve: bool = False,
     hops: int = 0,
 ) -> Posted:
@@ -93,7 +93,7 @@ def post_message(
         model: ``provider:model`` for this run and its children; empty: each agent's own.
         home: Placement of the run: fleet or local.
         idempotency_key: Repeating the key in the same workspace returns the same run.
-        second_message: Policy while a run still answers the last message; None: the conversation's.
+        busy_policy: Policy while a run still answers the last message; None: the conversation's.
         approve: True if every tool call of this run waits for a person.
         hops: Number of agents' plans in a row that led to the message, as in ``Run``; a steered
             run keeps its own.
@@ -105,7 +105,7 @@ def post_message(
         ConversationBusyError: The policy is to refuse the message, and a run is active.
         QuotaExceededError: The workspace or the agent has reached a run quota.
     """
-    policy = BusyPolicy(second_message or conversation.second_message)
+    policy = BusyPolicy(busy_policy or conversation.busy_policy)
     key = stored_key(idempotency_key)
     reached = _under_way(conversation, policy, key)
     run_id = new_id()

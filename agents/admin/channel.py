@@ -39,7 +39,7 @@ class ChannelAdmin(SigningAdmin[Channel]):
     audit_name = "channel"
     form = ChannelForm
     warn_unsaved_form = True
-    list_display = ("what", "workspace", "answers", "state", "made_by")
+    list_display = ("what", "workspace", "answers", "state", "created_by")
     list_filter = ("workspace", "kind")
     search_fields = ("name", "agent")
     actions_detail = ("rotate",)
@@ -49,7 +49,7 @@ class ChannelAdmin(SigningAdmin[Channel]):
         self, request: HttpRequest, obj: Channel | None = None
     ) -> tuple[str, ...]:
         """Return the workspace too: a channel stays in its workspace."""
-        known = ("state", "url", "both_until", "looked", "made_by", "created_at")
+        known = ("state", "url", "both_until", "looked", "created_by", "created_at")
         return ("workspace", *known) if obj else ()
 
     def get_fieldsets(self, request: HttpRequest, obj: Channel | None = None) -> Any:
@@ -68,7 +68,7 @@ class ChannelAdmin(SigningAdmin[Channel]):
         found.append(("Answers", {"fields": ("deliver",)}))
         if obj is not None:
             looked = ("looked",) if obj.imap_host else ()
-            known = ("state", "url", "both_until", *looked, "made_by", "created_at")
+            known = ("state", "url", "both_until", *looked, "created_by", "created_at")
             found.append(("State", {"fields": known}))
         return found
 
@@ -91,8 +91,8 @@ class ChannelAdmin(SigningAdmin[Channel]):
         """Return the state, with the last error of a mailbox."""
         if not channel.enabled:
             return pill("Disabled", tone="warning")
-        if channel.trouble:
-            return format_html("{} {}", pill("Trouble", tone="danger"), channel.trouble)
+        if channel.last_error:
+            return format_html("{} {}", pill("Trouble", tone="danger"), channel.last_error)
         return pill("Enabled", tone="success")
 
     @admin.display(description="URL")
@@ -103,7 +103,11 @@ class ChannelAdmin(SigningAdmin[Channel]):
     @admin.display(description="mailbox polled")
     def looked(self, channel: Channel) -> str:
         """Return the time at which the mailbox was last polled."""
-        return formatting.format_datetime(channel.looked_at) if channel.looked_at else "Not yet"
+        return (
+            formatting.format_datetime(channel.last_polled_at)
+            if channel.last_polled_at
+            else "Not yet"
+        )
 
     def save_model(
         self,
@@ -114,7 +118,7 @@ class ChannelAdmin(SigningAdmin[Channel]):
     ) -> None:
         """Save with ``save_channel``, and show a new channel's secret, this once."""
         if not change:
-            obj.made_by_id = request.user.pk
+            obj.created_by_id = request.user.pk
         password = form.cleaned_data.get("password") or None
         secret = save_channel(obj, password=password, by=actor_of(request))
         if secret is not None:

@@ -29,7 +29,7 @@ TONES: dict[str, Tone] = {
     Verdict.ANSWERED: "success",
     Verdict.DENIED: "warning",
     CallResolution.RETRIED: "info",
-    CallResolution.DONE: "success",
+    CallResolution.CONFIRMED: "success",
     CallResolution.SKIPPED: "warning",
 }
 
@@ -50,7 +50,7 @@ class DecisionAdmin(ReadOnlyAdmin[Decision]):
     ordering = ("-id",)
     fields = (
         *("place", "called", "said", "decided_by", "via", "why", "edited", "right"),
-        *("at", "digest", "runs_digest"),
+        *("at", "digest", "executed_digest"),
     )
     readonly_fields = fields
 

@@ -67,7 +67,7 @@ class DeliveryAdmin(DeliveryLog[Delivery]):
     @admin.display(description="addresses")
     def addresses(self, delivery: Delivery) -> SafeString | str:
         """Return the mail server's answer for each address."""
-        said = [(to, why or "taken") for to, why in sorted(delivery.settled.items())]
+        said = [(to, why or "taken") for to, why in sorted(delivery.recipient_results.items())]
         return format_html_join("", "<p>{}: {}</p>", said) or "-"
 
     @admin.display(description="message")

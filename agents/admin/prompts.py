@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _RESOLVED: dict[str, str] = {
     CallResolution.RETRIED: "Sent again",
-    CallResolution.DONE: "Confirmed",
+    CallResolution.CONFIRMED: "Confirmed",
     CallResolution.SKIPPED: "Left as it is",
 }
 MOST = 1  # prompts at once: whoever works on the page keeps seeing it, also on a phone
@@ -121,7 +121,7 @@ def _waits(request: HttpRequest) -> QuerySet[Any]:
         queries.waiting_calls(), "run__workspace", "approvals:decide"
     )
     asked = Func(
-        F("shown"),
+        F("approval_view"),
         Value(request.user.pk),
         function="heartbit_is_asked",
         output_field=BooleanField(),
@@ -149,12 +149,14 @@ def asked_about(call: ToolCall) -> dict[str, Any]:
     """Return the arguments of a call of ``queries.waiting_calls``."""
     if is_uncertain(call):
         return executed_arguments(call, getattr(call, "edited", None))
-    return (call.shown or {}).get("arguments") or {}
+    return (call.approval_view or {}).get("arguments") or {}
 
 
 def build_prompt(call: ToolCall) -> Prompt:
     """Return the prompt for a call of ``queries.waiting_calls``."""
-    reason = UNCERTAIN_CALL if is_uncertain(call) else str((call.shown or {}).get("reason", ""))
+    reason = (
+        UNCERTAIN_CALL if is_uncertain(call) else str((call.approval_view or {}).get("reason", ""))
+    )
     is_question = not is_uncertain(call) and answer_schema(call) is not None
     arguments = in_tool_order(call, asked_about(call))
     if is_question:

@@ -26,14 +26,18 @@ class SigningAdmin(ModelAdmin[S]):
         ("view", "add", "change", "delete", "rotate"), "workspace:manage"
     )
     list_display_links = ("what",)
-    list_select_related = ("workspace", "made_by")
+    list_select_related = ("workspace", "created_by")
     sortable_by = ()
     actions = ()
 
     @admin.display(description="previous secret valid until")
     def both_until(self, row: S) -> str:
         """Return the end of the time in which both secrets are valid."""
-        return formatting.format_datetime(row.former_until) if row.former_until else "-"
+        return (
+            formatting.format_datetime(row.previous_secret_expires_at)
+            if row.previous_secret_expires_at
+            else "-"
+        )
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """Return what is deleted; the log goes with its row, but not by itself."""

@@ -63,7 +63,7 @@ class WebhookAdmin(SigningAdmin[WebhookEndpoint]):
 
     audit_name = "webhook"
     form = WebhookForm
-    list_display = ("what", "workspace", "subscribed_events", "state", "made_by")
+    list_display = ("what", "workspace", "subscribed_events", "state", "created_by")
     list_filter = ("workspace",)
     search_fields = ("name", "url")
     actions_detail = ("ping", "rotate")
@@ -72,14 +72,14 @@ class WebhookAdmin(SigningAdmin[WebhookEndpoint]):
         self, request: HttpRequest, obj: WebhookEndpoint | None = None
     ) -> tuple[str, ...]:
         """Return the workspace too: a webhook stays in its workspace."""
-        return ("workspace", "state", "made_by", "created_at", "both_until") if obj else ()
+        return ("workspace", "state", "created_by", "created_at", "both_until") if obj else ()
 
     def get_fields(
         self, request: HttpRequest, obj: WebhookEndpoint | None = None
     ) -> tuple[str, ...]:
         """Return the fields; the webhook's state comes last."""
         first = ("workspace", "name", "url", "events", "enabled")
-        return (*first, "state", "made_by", "created_at", "both_until") if obj else first
+        return (*first, "state", "created_by", "created_at", "both_until") if obj else first
 
     @admin.display(description="webhook")
     def what(self, endpoint: WebhookEndpoint) -> SafeString:
@@ -99,7 +99,7 @@ class WebhookAdmin(SigningAdmin[WebhookEndpoint]):
         """Return the state, with the reason why a webhook is disabled."""
         if endpoint.enabled:
             return pill("Enabled", tone="success")
-        return format_html("{} {}", pill("Disabled", tone="warning"), endpoint.disabled_because)
+        return format_html("{} {}", pill("Disabled", tone="warning"), endpoint.disabled_reason)
 
     def save_model(
         self,
@@ -110,7 +110,7 @@ class WebhookAdmin(SigningAdmin[WebhookEndpoint]):
     ) -> None:
         """Save with ``save_webhook``, and show a new webhook's secret, this once."""
         if not change:
-            obj.made_by_id = request.user.pk
+            obj.created_by_id = request.user.pk
         secret = save_webhook(obj, by=actor_of(request))
         if secret is not None:
             self.show_secret(request, secret)

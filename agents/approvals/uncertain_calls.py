@@ -76,7 +76,9 @@ def unasked(workspace: Workspace, run: Run | None = None) -> list[UncertainCall]
 
 
 def _asks(snapshot: dict[str, Any]) -> bool:
-    return bool(snapshot.get("uncertain_calls", UncertainCalls.ASK) == UncertainCalls.ASK)
+    return bool(
+        snapshot.get("uncertain_calls", UncertainCalls.ASK_HUMAN) == UncertainCalls.ASK_HUMAN
+    )
 
 
 def asked_about(workspace: Workspace) -> QuerySet[Any]:
@@ -111,8 +113,8 @@ def written_arguments() -> Subquery:
 
 def executed_arguments(call: ToolCall, edited: str | None) -> dict[str, Any]:
     """Return the arguments that a call ran with: as a person approved them, else the model's."""
-    if edited is None and call.shown is not None:
-        shown: dict[str, Any] = call.shown.get("arguments", {})
+    if edited is None and call.approval_view is not None:
+        shown: dict[str, Any] = call.approval_view.get("arguments", {})
         return shown
     read = json.loads(edited or call.arguments or "{}")
     return read if isinstance(read, dict) else {"": read}

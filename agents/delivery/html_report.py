@@ -46,7 +46,7 @@ _COLOURS: Final = {
 _FAILED: Final = "#a3211a"
 
 
-def html_of(report: Report, *, outside: bool = False) -> str:
+def html_of(report: Report, *, external: bool = False) -> str:
     """Return the page; the answer in it is sanitised HTML.
 
     Args:
@@ -54,7 +54,7 @@ def html_of(report: Report, *, outside: bool = False) -> str:
         outside: True for a reader outside the workspace, who gets only the answer.
     """
     return render_to_string(
-        "mail/answer.html" if outside else "mail/result.html",
+        "mail/answer.html" if external else "mail/result.html",
         {
             "report": report,
             "answer": SafeString(to_html(report.answer, styles=STYLES)),

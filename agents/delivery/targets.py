@@ -104,13 +104,13 @@ class EmailTarget(_Target):
     ]
     subject: Annotated[str, Field(max_length=200), AfterValidator(_one_line)] = ""
     attach: bool = True
-    outside: bool = False
+    external: bool = False
     in_reply_to: Annotated[str, Field(pattern=rf"^({_MESSAGE_ID})?\z")] = ""
     references: Annotated[list[_MessageId], Field(max_length=MOST_REFERENCES)] = []
 
     @model_validator(mode="after")
     def _names_no_agent(self) -> EmailTarget:
-        if self.outside and not self.subject:
+        if self.external and not self.subject:
             raise ValueError("needs a subject when it goes outside")
         return self
 

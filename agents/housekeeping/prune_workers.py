@@ -16,5 +16,5 @@ def prune_workers() -> int:
 
     Journals that name such a worker stay unchanged.
     """
-    deleted, _ = WorkerHeartbeat.objects.filter(gone_at__lt=Now() - KEEP).delete()
+    deleted, _ = WorkerHeartbeat.objects.filter(left_at__lt=Now() - KEEP).delete()
     return deleted

@@ -38,7 +38,7 @@ def verify(channel: Channel, headers: Mapping[str, str], body: bytes, now: datet
     """Return the message's id, which its signature covers.
 
     Args:
-        channel: The channel, whose former secret is valid as well until ``former_until``.
+        channel: The channel, whose former secret is valid as well until ``previous_secret_expires_at``.
         headers: Headers by name in lower case.
         body: The raw body.
         now: The present.
@@ -69,5 +69,5 @@ def _signature(secret: str, content: bytes) -> bytes:
 
 def _secrets_of(channel: Channel, now: datetime) -> Iterator[str]:
     yield secrets.reveal(channel, "secret")
-    if channel.former_until is not None and channel.former_until > now:
-        yield secrets.reveal(channel, "former_secret")
+    if channel.previous_secret_expires_at is not None and channel.previous_secret_expires_at > now:
+        yield secrets.reveal(channel, "previous_secret")

@@ -97,14 +97,14 @@ class ModelAnswered:
 
 
 @dataclass(frozen=True, slots=True)
-class ModelCut:
+class ModelInterrupted:
     """A model call ended before its answer was complete; the partial answer is discarded.
 
     Providers bill partial answers without reporting their size: ``usage`` is an estimate from the
     length of the request and of the text received.
     """
 
-    type: ClassVar[str] = "model.cut"
+    type: ClassVar[str] = "model.interrupted"
     turn: int
     reason: str
     usage: Usage
@@ -214,7 +214,7 @@ class ApprovalEscalated:
 
 
 @dataclass(frozen=True, slots=True)
-class DecisionLapsed:
+class ApprovalLapsed:
     """The approver lost the right to decide before the call ran.
 
     The call was not run and needs a new approval.
@@ -223,17 +223,17 @@ class DecisionLapsed:
         key: Key of the wait that the decision had resolved.
     """
 
-    type: ClassVar[str] = "decision.lapsed"
+    type: ClassVar[str] = "approval.lapsed"
     call_id: str
     key: str
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class OutcomeAsked:
+class OutcomeRequested:
     """A worker was lost during an at-most-once call: a person must state its outcome."""
 
-    type: ClassVar[str] = "outcome.asked"
+    type: ClassVar[str] = "outcome.requested"
     call_id: str
     tool: str
     question: int
@@ -379,10 +379,10 @@ class RunQuarantined:
 
 
 @dataclass(frozen=True, slots=True)
-class RunRevived:
+class RunUnquarantined:
     """A quarantined run was resumed. Written by ``heartbit_revive``."""
 
-    type: ClassVar[str] = "run.revived"
+    type: ClassVar[str] = "run.unquarantined"
     by: str = ""
 
 
@@ -400,13 +400,13 @@ Event = (
     | RunStarted
     | RunRequeued
     | ModelAnswered
-    | ModelCut
+    | ModelInterrupted
     | ModelDelayed
     | ContextSummarized
     | ApprovalRequested
     | ApprovalEscalated
-    | DecisionLapsed
-    | OutcomeAsked
+    | ApprovalLapsed
+    | OutcomeRequested
     | ToolStarted
     | ToolFinished
     | CallWaiting
@@ -417,7 +417,7 @@ Event = (
     | RunFailed
     | RunCancelled
     | RunQuarantined
-    | RunRevived
+    | RunUnquarantined
     | RunDiscarded
 )
 #: Events with which the loop ends a run.
@@ -425,7 +425,7 @@ Ending = RunSucceeded | RunFailed | RunCancelled
 #: Events that end a run.
 Closing = Ending | RunQuarantined | RunDiscarded
 #: Events that open a wait, given by their ``wait``.
-Opening = ApprovalRequested | OutcomeAsked | ModelDelayed
+Opening = ApprovalRequested | OutcomeRequested | ModelDelayed
 
 _ADAPTERS: dict[str, TypeAdapter[Event]] = {kind.type: TypeAdapter(kind) for kind in Event.__args__}
 

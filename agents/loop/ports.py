@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from agents.journal.events import (
+        ApprovalLapsed,
         ApprovalRequested,
-        DecisionLapsed,
         Ending,
         Event,
         RecordedEvent,
@@ -127,7 +127,7 @@ class Toolbox(Protocol):
         """Check a call before it runs: return it ready, its result, or an approval request."""
         ...
 
-    async def lapsed(self, call_id: str, key: str) -> DecisionLapsed | None:
+    async def lapsed(self, call_id: str, key: str) -> ApprovalLapsed | None:
         """Return why the decision about a call is no longer valid; None: it is valid."""
         ...
 

@@ -9,21 +9,21 @@ from typing import Any, Literal
 
 from agents.context import summary
 from agents.journal.events import (
+    ApprovalLapsed,
     ApprovalRequested,
     CallWaiting,
     CancelRequested,
     ContextSummarized,
-    DecisionLapsed,
     ModelAnswered,
-    ModelCut,
     ModelDelayed,
-    OutcomeAsked,
+    ModelInterrupted,
+    OutcomeRequested,
     RecordedEvent,
     RunCreated,
     RunForked,
-    RunRevived,
     RunStarted,
     RunSteered,
+    RunUnquarantined,
     ToolFinished,
     ToolStarted,
     WaitResolved,
@@ -45,12 +45,12 @@ POOR_ANSWERS = 2  # in a row, then the stronger model takes over
 _WORK = (
     RunStarted,
     ModelAnswered,
-    ModelCut,
+    ModelInterrupted,
     ModelDelayed,
     ContextSummarized,
     ApprovalRequested,
-    DecisionLapsed,
-    OutcomeAsked,
+    ApprovalLapsed,
+    OutcomeRequested,
     ToolStarted,
     ToolFinished,
     CallWaiting,
@@ -77,7 +77,7 @@ class CallState:
     lapsed_decisions: int = 0
     started: str = ""
     outcome_requests: int = 0
-    outcome_request: OutcomeAsked | None = None
+    outcome_request: OutcomeRequested | None = None
     wait_keys: tuple[str, ...] = ()
     finished: ToolFinished | None = None
 
@@ -165,12 +165,14 @@ class RunState:
             case RunStarted(model=model):
                 self.model = self.model or model
                 self._slice(recorded.at)
-            case ModelAnswered() | ModelCut() | ModelDelayed() | ContextSummarized() as event:
+            case (
+                ModelAnswered() | ModelInterrupted() | ModelDelayed() | ContextSummarized() as event
+            ):
                 self._asked(event)
             case (
                 ApprovalRequested()
-                | DecisionLapsed()
-                | OutcomeAsked()
+                | ApprovalLapsed()
+                | OutcomeRequested()
                 | ToolStarted()
                 | CallWaiting()
                 | ToolFinished() as step
@@ -180,7 +182,7 @@ class RunState:
                 self._told(recorded.seq, word)
             case RunForked():
                 self._forked()
-            case RunRevived():
+            case RunUnquarantined():
                 self.cancel_reason = None  # who let it go on took that back
             case _:
                 pass  # requeues and endings change the row, not what the loop decides from
@@ -249,7 +251,9 @@ class RunState:
         }
         self._open = len(self.calls)
 
-    def _asked(self, event: ModelAnswered | ModelCut | ModelDelayed | ContextSummarized) -> None:
+    def _asked(
+        self, event: ModelAnswered | ModelInterrupted | ModelDelayed | ContextSummarized
+    ) -> None:
         match event:
             case ModelAnswered():
                 self._answered(event)
@@ -260,7 +264,7 @@ class RunState:
                 conversation = tuple(self.conversation)
                 self.conversation = list(summary.replace(conversation, upto, text, task=self.task))
                 self._spent(usage, cost)
-            case ModelCut(usage=usage, cost_usd=cost):
+            case ModelInterrupted(usage=usage, cost_usd=cost):
                 self._spent(usage, cost)
 
     def _spent(self, usage: Usage, cost_usd: str | None) -> None:
@@ -281,8 +285,8 @@ class RunState:
     def _step(
         self,
         step: ApprovalRequested
-        | DecisionLapsed
-        | OutcomeAsked
+        | ApprovalLapsed
+        | OutcomeRequested
         | ToolStarted
         | CallWaiting
         | ToolFinished,
@@ -291,9 +295,9 @@ class RunState:
         match step:
             case ApprovalRequested():
                 call.approval_request = step
-            case DecisionLapsed(key=key):
+            case ApprovalLapsed(key=key):
                 self._lapsed(call, key)
-            case OutcomeAsked(question=question):
+            case OutcomeRequested(question=question):
                 call.outcome_requests = question
                 call.outcome_request = step
             case ToolStarted(effect=effect):
@@ -363,7 +367,7 @@ class RunState:
         """Conversation of the next model call, including unanswered messages to the run."""
         return (*self.conversation, *(UserMessage(word.text) for word in self.inbox))
 
-    def decision(self, question: ApprovalRequested | OutcomeAsked | None) -> WaitOutcome | None:
+    def decision(self, question: ApprovalRequested | OutcomeRequested | None) -> WaitOutcome | None:
         """Return the person's answer to a request, or None."""
         return self.resolved.get(question.key) if question is not None else None
 

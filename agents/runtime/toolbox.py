@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from django.db import transaction
 
 from agents.definitions.definition import BoundTool
-from agents.journal.events import ApprovalRequested, DecisionLapsed, ToolFinished
+from agents.journal.events import ApprovalLapsed, ApprovalRequested, ToolFinished
 from agents.llm.messages import Message, ToolCall, ToolDefinition
 from agents.loop import delegation
 from agents.loop.ports import ApprovedCall, ReadyCall
@@ -224,13 +224,13 @@ class RunToolbox:
             escalate_group=bound.escalation_group,
         )
 
-    async def lapsed(self, call_id: str, key: str) -> DecisionLapsed | None:
+    async def lapsed(self, call_id: str, key: str) -> ApprovalLapsed | None:
         """Return why the decision about a call is no longer valid; None: it is valid."""
         who = await self._lost(key)
         if who is None:
             return None
         reason = f"{who} let the call run, but lost the right to decide: it is asked about again."
-        return DecisionLapsed(call_id, key, reason)
+        return ApprovalLapsed(call_id, key, reason)
 
     def _decided(
         self, call: ToolCall, context: ToolContext, approved: ApprovedCall

@@ -68,7 +68,7 @@ class Settle:
     """Outcome of an uncertain call, or how to resolve it.
 
     Attributes:
-        outcome: `retried`: it is made again; `done`: it took effect; `skipped`: it is left.
+        outcome: `retried`: it is made again; `confirmed`: it took effect; `skipped`: it is left.
         result: With `confirm`: what the model reads as its answer.
     """
 

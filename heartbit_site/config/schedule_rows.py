@@ -83,7 +83,9 @@ def _is_over(setting: ScheduleSpec) -> bool:
 
 def _pause_others(workspace: Workspace, names: Sequence[str], by: Actor) -> list[str]:
     """Pause the schedules that are not named, except those that agents created for themselves."""
-    rows = Schedule.objects.filter(workspace=workspace, enabled=True, made_in_run__isnull=True)
+    rows = Schedule.objects.filter(
+        workspace=workspace, enabled=True, created_by_run_id__isnull=True
+    )
     others = list(rows.exclude(name__in=names).order_by("name"))
     for row in others:
         change_schedule(row, {"enabled": False}, by=by)

@@ -12,7 +12,7 @@ class CallDecisionOut(View):
     """A decision about a call: decider, verdict and arguments."""
 
     verdict: str = Field(
-        description="approved, edited, answered or denied; retried, done or skipped."
+        description="approved, edited, answered or denied; retried, confirmed or skipped."
     )
     by: str = Field(validation_alias="decided_by")
     via: str = Field(description="Surface, such as terminal or web; grant: a standing permission.")
@@ -21,7 +21,10 @@ class CallDecisionOut(View):
         description="Arguments that a person wrote and that run instead, as JSON."
     )
     digest: str = Field(description="Digest of the shown call.")
-    runs_digest: str = Field(description="Digest of the executed call; empty: none runs.")
+    runs_digest: str = Field(
+        validation_alias="executed_digest",
+        description="Digest of the executed call; empty: none runs.",
+    )
     at: Time
     text: str = Field(description="In words, such as `Approved by alice`.")
     grant_id: int | None = Field(

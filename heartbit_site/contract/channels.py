@@ -38,12 +38,8 @@ class MailboxOut(View):
     security: Security = Field(validation_alias="imap_security")
     user: str = Field(validation_alias="imap_user")
     folder: str = Field(validation_alias="imap_folder")
-    last_polled_at: Time | None = Field(
-        validation_alias="looked_at", description="Time of the last poll; null: never."
-    )
-    last_error: str = Field(
-        validation_alias="trouble", description="Error of the last poll; empty: it succeeded."
-    )
+    last_polled_at: Time | None = Field(description="Time of the last poll; null: never.")
+    last_error: str = Field(description="Error of the last poll; empty: it succeeded.")
 
 
 class ChannelOut(EndpointOut):

@@ -18,10 +18,10 @@ class EndpointOut(View):
     enabled: bool
     created_by: str | None = Field(
         None,
-        validation_alias=AliasPath("made_by", "username"),
+        validation_alias=AliasPath("created_by", "username"),
         description="Null: a key that a command made.",
     )
     created_at: Time
     previous_secret_expires_at: Time | None = Field(
-        validation_alias="former_until", description="Until then both secrets are valid."
+        description="Until then both secrets are valid."
     )

@@ -27,9 +27,7 @@ class WorkerOut(View):
     state: Literal["alive", "stale", "leaving"] = Field(
         description="stale: silent for longer than its lease; leaving: it was asked to."
     )
-    requested_action: str = Field(
-        validation_alias="wanted", description="Requested action: stop, restart or none."
-    )
+    requested_action: str = Field(description="Requested action: stop, restart or none.")
     uptime_seconds: Seconds
     heartbeat_age_seconds: Seconds = Field(
         validation_alias="beat_seconds", description="Since it last proved that it lives."

@@ -69,7 +69,6 @@ class FiringOut(View):
     """Outcome of an occurrence."""
 
     scheduled_for: Time = Field(
-        validation_alias="slot",
         description="Time at which it was due; of a manual one, of the request.",
     )
     trigger: Literal["schedule", "manual", "backfill"] = Field(validation_alias="cause")
@@ -128,9 +127,8 @@ class ScheduleSummaryOut(RecurrenceOut):
     )
     next_at: Time | None = Field(description="Time of the next firing, with jitter; null: never.")
     last: FiringOut | None = Field(description="Outcome of the latest occurrence.")
-    created_by: str = Field(validation_alias="made_by")
+    created_by: str
     created_by_run_id: Id | None = Field(
-        validation_alias="made_in_run",
         description="The run whose agent made it; null: a person did.",
     )
     created_at: Time

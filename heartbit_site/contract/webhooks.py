@@ -41,7 +41,6 @@ class WebhookOut(EndpointOut):
 
     events: list[str]
     disabled_reason: str = Field(
-        validation_alias="disabled_because",
         description="Reason why Heartbit disabled it; empty: it did not.",
     )
 

@@ -59,7 +59,7 @@ class _Columns:
     @admin.display(description="due")
     def at(self, firing: Firing) -> str:
         """Return the time at which the firing was due."""
-        return formatting.format_datetime(firing.slot)
+        return formatting.format_datetime(firing.scheduled_for)
 
     @admin.display(description="run")
     def run(self, firing: Firing) -> SafeString | str:

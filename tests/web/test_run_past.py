@@ -147,7 +147,7 @@ class TestFacts:
         self, signed_in: Visitor, tree: tuple[Run, Run]
     ) -> None:
         root, _ = tree
-        Run.objects.filter(pk=root.pk).update(payload={"action": "review"}, attempts=2)
+        Run.objects.filter(pk=root.pk).update(payload={"action": "review"}, crashes=2)
         signed_in.go(f"runs/{root.pk}/")
         for name, value in (
             ("Agent", "orchestrator, version 1"),
@@ -217,7 +217,7 @@ class TestDecisions:
         call = in_doubt(workspace, arguments={"url": f"https://a.example/{rows.HOSTILE}\u202e"})
         Decision.objects.create(
             run=call.run, call_id="1.0", wait_key="approval:1.0", digest="d" * 64,
-            runs_digest="e" * 64, verdict="edited", decided_by="bert", via="terminal",
+            executed_digest="e" * 64, verdict="edited", decided_by="bert", via="terminal",
             arguments='{"url": "https://edited.example/"}',
         )  # fmt: skip
         page = signed_in.page
@@ -233,7 +233,10 @@ class TestDecisions:
         expect(decided).to_contain_text("Approved with other arguments by bert (terminal)")
         expect(decided).to_contain_text(re.compile(r"Confirmed by \S+ \(web\)"))
         expect(decided.get_by_label("Arguments of http_request")).to_contain_text("\\u202e")
-        assert Decision.objects.get(run=call.run, verdict=CallResolution.DONE).reason == "Code 200."
+        assert (
+            Decision.objects.get(run=call.run, verdict=CallResolution.CONFIRMED).reason
+            == "Code 200."
+        )
 
     def test_given_a_standing_permission_then_the_calls_say_which(
         self, signed_in: Visitor, workspace: Workspace
