@@ -22,8 +22,8 @@ from tools.catalogue import record_installed
 
 MIGRATION_LOCK = 7701  # one process migrates, the others wait
 DEFAULT_WORKSPACE = "default"
-#: A migration that every database had before the first release, and none has since.
-EARLY = ("agents", "0002_functions")
+#: Migrations of databases made before the first release: each of these has one, no later one does.
+EARLY = frozenset({("agents", "0002_functions"), ("agents", "0002_quota_notices")})
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def migrate_and_seed() -> Admin | None:
             f"The database cannot be reached ({reason}): check DATABASE_URL, or unset it to use "
             "the embedded one."
         ) from error
-    if EARLY in applied:
+    if not EARLY.isdisjoint(applied):
         raise ConfigurationError(
             "The database was made before Heartbit's first release, and no way leads from its "
             "tables to today's: begin with an empty one, by another HEARTBIT_STATE_DIR or "

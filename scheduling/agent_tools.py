@@ -39,7 +39,7 @@ LONGEST_AHEAD_SECONDS = 366 * 24 * 3600
 
 Seconds = Annotated[
     int | None,
-    Field(ge=1, le=LONGEST_AHEAD_SECONDS, description="Once, so many seconds from now."),
+    Field(ge=1, le=LONGEST_AHEAD_SECONDS, description="Once, after this number of seconds."),
 ]
 At = Annotated[
     str | None,
@@ -50,13 +50,13 @@ At = Annotated[
 ]
 Every = Annotated[
     int | None,
-    Field(ge=SHORTEST_SECONDS, description="Again and again, with so many seconds between."),
+    Field(ge=SHORTEST_SECONDS, description="Repeatedly, with this number of seconds between."),
 ]
 Cron = Annotated[
     str | None,
     Field(
         max_length=120,
-        description="Again and again, by a cron expression: minute hour day month weekday.",
+        description="Repeatedly, by a cron expression: minute hour day month weekday.",
     ),
 ]
 
@@ -70,7 +70,7 @@ def schedule(
         Field(
             min_length=1,
             max_length=4_000,
-            description="What you are asked to do then. Say all that you need to know.",
+            description="Your task at that time, with everything you need to know.",
         ),
     ],
     in_seconds: Seconds = None,
@@ -78,7 +78,7 @@ def schedule(
     every_seconds: Every = None,
     cron: Cron = None,
     time_zone: Annotated[
-        str, Field(max_length=60, description="Of at and cron, e.g. Europe/Berlin.")
+        str, Field(max_length=60, description="IANA time zone for at and cron, e.g. Europe/Berlin.")
     ] = "UTC",
 ) -> str:
     """Plan a task for yourself: once (in_seconds or at) or again and again (every_seconds or cron).
@@ -140,7 +140,7 @@ def list_schedules(context: ToolContext) -> list[dict[str, str]]:
 @tool(effect=Effect.TRANSACTIONAL, tags=("schedule",))
 def cancel_schedule(
     context: ToolContext,
-    name: Annotated[str, Field(max_length=200, description="As list_schedules shows it.")],
+    name: Annotated[str, Field(max_length=200, description="Name as list_schedules shows it.")],
 ) -> str:
     """Cancel something that you have planned for yourself."""
     own = _own(context)

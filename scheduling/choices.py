@@ -8,33 +8,33 @@ from django.db import models
 class Kind(models.TextChoices):
     """Kind of recurrence."""
 
-    CRON = "cron", "A cron expression"
-    INTERVAL = "interval", "An interval"
-    ONCE = "once", "One point in time"
+    CRON = "cron", "Cron expression"
+    INTERVAL = "interval", "Interval"
+    ONCE = "once", "Once"
 
 
 class TaskType(models.TextChoices):
     """Kind of work that a firing starts."""
 
-    TASK = "task", "A task for the agent"
-    MESSAGE = "message", "A message on the schedule's conversation"
-    TOOL_CALL = "tool_call", "A call of one of the agent's tools"
+    TASK = "task", "Task for the agent"
+    MESSAGE = "message", "Message in the schedule's conversation"
+    TOOL_CALL = "tool_call", "Call of one of the agent's tools"
 
 
 class CatchUp(models.TextChoices):
     """Policy for occurrences that passed while nothing could fire."""
 
-    NONE = "none", "Skip them"
-    LATEST = "latest", "Run the last one"
-    ALL = "all", "Run all of them"
+    NONE = "none", "None"
+    LATEST = "latest", "Latest occurrence"
+    ALL = "all", "All occurrences"
 
 
 class Overlap(models.TextChoices):
     """Policy for an occurrence while the schedule's previous run is still running."""
 
-    SKIP = "skip", "Skip the slot"
-    QUEUE = "queue", "Run it afterwards"
-    PARALLEL = "parallel", "Run it at once"
+    SKIP = "skip", "Skip"
+    QUEUE = "queue", "Queue"
+    PARALLEL = "parallel", "Run in parallel"
 
 
 class FiringStatus(models.TextChoices):

@@ -53,20 +53,20 @@ Overlap = Literal["skip", "queue", "parallel"]
 class TaskSpec(Spec):
     """Settings of the work and its agent."""
 
-    name: ScheduleName = Field(description="What it is for, e.g. Monday sales report.")
-    agent: AgentName = Field(description="Who does it.")
+    name: ScheduleName = Field(description="Name in lists, e.g. Monday sales report.")
+    agent: AgentName = Field(description="Agent that runs.")
     task_type: TaskType = Field(
         "task",
-        description="A message goes to one conversation, so the agent knows what it said before.",
+        description="Messages go to one conversation, so the agent knows its earlier answers.",
     )
     task: Annotated[str, Field(max_length=TASK_CHARACTERS), _STORABLE] = Field(
-        "", description="What the agent is asked to do each time."
+        "", description="Task of the agent, the same for each run."
     )
     tool: Annotated[str, Field(max_length=64), _STORABLE] = Field(
-        "", description="For a tool call: the tool's name."
+        "", description="Name of the tool, for a tool call."
     )
     arguments: dict[str, JsonValue] = Field(
-        default_factory=dict, description="For a tool call: its arguments, a JSON object."
+        default_factory=dict, description="Arguments of a tool call: a JSON object."
     )
 
 
@@ -79,37 +79,39 @@ class RhythmSpec(Spec):
         )
     )
     every_seconds: Annotated[int, Field(ge=SHORTEST_INTERVAL, le=2_147_483_647)] | None = Field(
-        None, description="For an interval: seconds between two firings."
+        None, description="Seconds between two firings, for an interval."
     )
-    at: Time = Field(None, description="For a one-off: when.")
+    at: Time = Field(None, description="Time of the only firing, for a one-off.")
     time_zone: Annotated[str, Field(max_length=60), _STORABLE, Rule(rules.time_zone)] = Field(
-        "UTC", description="Where nine o'clock is meant, e.g. Europe/Berlin."
+        "UTC", description="IANA time zone of the cron expression, e.g. Europe/Berlin."
     )
     begins_at: Time = Field(
-        None, description="Nothing fires before it; an interval counts from it. Empty: now."
+        None, description="Earliest firing; an interval counts from it. Empty: now."
     )
-    ends_at: Time = Field(None, description="Nothing fires after it. Empty: it never ends.")
+    ends_at: Time = Field(None, description="Latest firing. Empty: no end.")
 
 
 class PolicySpec(Spec):
     """Settings of catch-up, overlap, approval and delivery."""
 
     catch_up: CatchUp = Field(
-        "latest", description="Of slots that passed while nothing could fire: none, the last, all."
+        "latest", description="Missed occurrences to run: none, the latest, or all."
     )
     overlap: Overlap = Field(
-        "skip", description="When it comes due while its last run is still at work."
+        "skip", description="Policy for an occurrence while the previous run is active."
     )
     jitter_seconds: Annotated[int, Field(ge=0, le=LONGEST_JITTER)] = Field(
         0,
-        description="Each slot fires up to so many seconds late, so that not all begin at once.",
+        description="Random delay of each firing in seconds, so that not all start together.",
     )
     require_approval: bool = Field(
-        default=False, description="Every tool call of its runs waits for a person."
+        default=False, description="Every tool call of its runs needs approval."
     )
     #: In the form of ``agents.delivery.targets``.
-    deliver: list[Any] = Field(default_factory=list, description="Where each result goes.")
-    enabled: bool = Field(default=True, description="A paused one lets its slots pass.")
+    deliver: list[Any] = Field(default_factory=list, description="Recipients of each result.")
+    enabled: bool = Field(
+        default=True, description="While paused, occurrences are skipped and not caught up later."
+    )
 
 
 class ScheduleSpec(PolicySpec, RhythmSpec, TaskSpec):

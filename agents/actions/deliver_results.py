@@ -51,12 +51,12 @@ class _Outcome:
     Attributes:
         error: Why the result did not arrive, as one sentence; empty: it arrived.
         final: True if retrying is of no use.
-        away: True if the mail server is unavailable, so that other mails would fail too.
+        unavailable: True if the mail server is unavailable, so that other mails would fail too.
     """
 
     error: str = ""
     final: bool = False
-    away: bool = False
+    unavailable: bool = False
 
 
 def deliver_results() -> int:
@@ -72,7 +72,7 @@ def deliver_results() -> int:
             if delivery is None or outcome is None:
                 continue
             arrived += _store(delivery, outcome)
-            if outcome.away:
+            if outcome.unavailable:
                 break
     return arrived
 
@@ -148,7 +148,7 @@ def _mail(delivery: Delivery, target: EmailTarget, run: Run) -> _Outcome | None:
         letter = build_email(target, report, delivery.message_id)
         return _send(delivery, target, letter)
     except MailServerError as error:
-        return _Outcome(str(error), away=True)
+        return _Outcome(str(error), unavailable=True)
     except ValueError as error:  # a header or an address that no mail can have
         return _Outcome(f"No mail can be made of it: {error}", final=True)
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Written:
-    """What became of one agent.
+    """Result of writing one agent.
 
     Attributes:
         row: The agent.

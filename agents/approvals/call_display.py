@@ -72,12 +72,12 @@ class CallDisplay:
 
 
 def display_call(call: ToolCall, arguments: Mapping[str, Any], reason: str) -> CallDisplay:
-    """Return what a card says of a call.
+    """Return the content of a call's card.
 
     Args:
-        call: It waits for a person.
-        arguments: What it would run with, or was made with, in the order in which they are shown.
-        reason: Why somebody is asked.
+        call: The call that waits for a person.
+        arguments: Arguments that it would run with, or was made with, in the order to show.
+        reason: Reason for the question.
     """
     tool = shown_tool(call)
     shown = [_argument(name, value) for name, value in arguments.items()]

@@ -82,42 +82,42 @@ class ToolGrant(Spec):
     name: ToolName = Field(description="The tool's name in the catalogue.")
     enabled: bool = True
     approval: Annotated[Literal["", "never", "always", "when"], Pinned()] = Field(
-        "", description="Whether its calls wait for a person. Empty: as the agent says."
+        "", description="Calls that need approval. Empty: the agent's setting."
     )
     approval_when: Annotated[Schema | None, Pinned()] = Field(
         None,
-        description="For 'when': a JSON Schema; calls whose arguments fit it wait for a person.",
+        description="For 'when': JSON Schema of the arguments whose calls need approval.",
     )
     approval_timeout_seconds: Annotated[
         Positive | None, Pinned(name="approval_seconds", late=True)
     ] = Field(
         None,
-        description="A call that nobody decides for so long is refused. Empty: as the agent says.",
+        description="Seconds after which an undecided call is refused. Empty: the agent's setting.",
     )
     required_approvals: Annotated[int, Field(ge=1, le=20), Pinned(name="approvals", late=True)] = (
-        Field(1, description="How many people have to approve a call; one who denies it denies it.")
+        Field(1, description="People who have to approve a call; one denial is enough to deny it.")
     )
     approver_group: Annotated[Group, Pinned(name="approvers", late=True)] = Field(
         "",
         description=(
-            "Only members of this Django group may decide. Empty: whoever may decide at all."
+            "Django group whose members may decide. Empty: all who may decide in the workspace."
         ),
     )
     escalate_after_minutes: Annotated[
         Positive | None, Pinned(name="escalate_minutes", late=True)
     ] = Field(
         None,
-        description="A call that nobody decides for so long goes to more people. Empty: never.",
+        description="Minutes after which an undecided call goes to more people. Empty: never.",
     )
     escalation_group: Annotated[
         Group, Pinned(name="escalate_group", late=True, beside="escalate_after_minutes")
     ] = Field(
         "",
-        description="Its members may then decide as well. Empty: whoever may decide at all.",
+        description="Django group that may decide then. Empty: all who may decide.",
     )
     defaults: Annotated[Arguments, Pinned()] = Field(
         default_factory=dict,
-        description="Arguments used where the model gives none: a JSON object.",
+        description="Arguments used when the model gives none: a JSON object.",
     )
 
 
@@ -129,12 +129,12 @@ Tool = Annotated[
 class AgentSettings(Spec):
     """Settings of an agent, except its tools and its team."""
 
-    name: Name = Field(description="How people and other agents call it, e.g. researcher.")
+    name: Name = Field(description="Name for people and other agents, e.g. researcher.")
     description: Description = Field(
-        description="One sentence. An orchestrator reads it to decide whom to give a task."
+        description="Sentence by which an orchestrator chooses an agent for a task."
     )
     system_prompt: Annotated[FullText, Pinned()] = Field(
-        description="Who the agent is and how it should work."
+        description="The agent's role and instructions."
     )
     enabled: bool = Field(default=True, description="A stopped agent takes no new runs.")
     model: Annotated[Reference, Pinned()] = Field(
@@ -143,62 +143,61 @@ class AgentSettings(Spec):
     )
     fallback_models: Annotated[list[FullReference], Pinned()] = Field(
         default_factory=list,
-        description="Asked in this order when the model fails: a JSON list of provider:model.",
+        description="Used in this order when the model fails: a JSON list of provider:model.",
     )
     strong_model: Annotated[Reference, Pinned(late=True)] = Field(
         "",
         description=(
-            "provider:model that takes over for the rest of a run once the agent's own model has "
-            "given two answers in a row that do not do. Empty: none."
+            "provider:model that takes over for the rest of a run after two unusable answers in a "
+            "row of the agent's own model. Empty: none."
         ),
     )
     temperature: Annotated[
         Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)] | None, Pinned()
     ] = Field(None, description="0 is steady, 1 is lively. Empty: the provider's default.")
     max_tokens: Annotated[Positive, Pinned("limits")] = Field(
-        4096, description="Limit on each answer."
+        4096, description="Token limit of each answer."
     )
     stop: Annotated[list[FullText], Field(max_length=4), Pinned()] = Field(
         default_factory=list, description="Texts that end an answer: a JSON list of strings."
     )
     reasoning_effort: Annotated[Literal["", "none", "low", "medium", "high"], Pinned()] = Field(
-        "", description="How long a reasoning model thinks. Empty: the provider's default."
+        "", description="Effort of a reasoning model. Empty: the provider's default."
     )
     max_turns: Annotated[Positive, Pinned("limits")] = Field(
-        10, description="Limit on model calls in one run."
+        10, description="Model calls in one run."
     )
     max_run_tokens: Annotated[
         Annotated[int, Field(ge=1, le=9_223_372_036_854_775_807)] | None,
         Pinned("limits", late=True),
-    ] = Field(
-        None, description="Tokens one run may use, its sub-agents' included. Empty: no limit."
-    )
+    ] = Field(None, description="Token limit of one run, sub-agents included. Empty: no limit.")
     max_run_cost_usd: Annotated[Money | None, Pinned("limits", late=True)] = Field(
-        None, description="What one run may cost, its sub-agents included. Empty: no limit."
+        None,
+        description="Cost limit of one run in US dollars, sub-agents included. Empty: no limit.",
     )
     max_runs_per_minute: Positive | None = Field(
         None,
         description=(
-            "Runs that may be started in a minute, not counting those that orchestrators give it. "
-            "Empty: no limit."
+            "Limit of runs started per minute, not counting an orchestrator's sub-agents. Empty: "
+            "no limit."
         ),
     )
     timeout_seconds: Annotated[Positive, Pinned("limits")] = Field(
-        600, description="Limit on the time one run works."
+        600, description="Seconds of work in one run, without time spent waiting."
     )
     max_retries: Annotated[Retries, Pinned("retry")] = Field(
-        3, description="How often a model call that failed is repeated."
+        3, description="Retries of a failed model call."
     )
     retry_base_delay_ms: Annotated[Count, Pinned("retry", "base_delay_ms")] = Field(
-        500, description="Upper limit of the first pause; it doubles with each repetition."
+        500, description="Longest first pause in milliseconds; it doubles with each retry."
     )
     retry_max_delay_ms: Annotated[Count, Pinned("retry", "max_delay_ms")] = Field(
-        30_000, description="Longest pause between two repetitions."
+        30_000, description="Longest pause between two retries in milliseconds."
     )
     context_strategy: Annotated[Strategy, Pinned()] = Field(
         default_factory=lambda: {"type": "unlimited"},
         description=(
-            "What of a long conversation the model is sent, e.g. "
+            "Part of a long conversation that is sent to the model, e.g. "
             '{"type": "sliding_window", "max_tokens": 100000}.'
         ),
     )
@@ -207,15 +206,15 @@ class AgentSettings(Spec):
     )
     approval: Annotated[Literal["never", "effects", "always"], Pinned()] = Field(
         "never",
-        description="Which of its tool calls wait for a person; a tool's own setting wins.",
+        description="Tool calls that need approval; a tool's own setting wins.",
     )
     approval_timeout_seconds: Annotated[
         Positive | None, Pinned(name="approval_seconds", late=True)
     ] = Field(
         None,
         description=(
-            "A call that nobody decides for so long is refused; a tool's own time wins. Empty: it "
-            "waits for as long as it takes."
+            "Seconds after which an undecided call is refused; a tool's own setting wins. Empty: "
+            "never."
         ),
     )
     uncertain_calls: Annotated[Literal["ask_human", "tell_model", "retry"], Pinned(late=True)] = (
@@ -225,18 +224,21 @@ class AgentSettings(Spec):
         )
     )
     tool_timeout_seconds: Annotated[Positive, Pinned("limits")] = Field(
-        60, description="Limit on one tool call."
+        60, description="Seconds that one tool call may take."
     )
     max_tool_output_bytes: Annotated[int, Field(ge=256, le=2_147_483_647), Pinned("limits")] = (
-        Field(32_768, description="Longer results are cut; the model is told.")
+        Field(
+            32_768,
+            description="Longest tool result in bytes; a longer one is cut, with a note in it.",
+        )
     )
     max_parallel: Annotated[int, Field(ge=1, le=1000), Pinned("limits")] = Field(
-        10, description="How many sub-agents may work at once."
+        10, description="Sub-agents that may run at the same time."
     )
     delegation_timeout_seconds: Annotated[Positive, Pinned("limits")] = Field(
-        60, description="How long an orchestrator waits for its sub-agents."
+        60, description="Seconds that an orchestrator waits for its sub-agents."
     )
-    queue: Queue = Field("agents", description="The worker queue its runs go to.")
+    queue: Queue = Field("agents", description="Worker queue of its runs.")
 
 
 class AgentSpec(AgentSettings):

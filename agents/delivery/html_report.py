@@ -51,7 +51,7 @@ def html_of(report: Report, *, external: bool = False) -> str:
 
     Args:
         report: The report.
-        outside: True for a reader outside the workspace, who gets only the answer.
+        external: True for a reader outside the workspace, who gets only the answer.
     """
     return render_to_string(
         "mail/answer.html" if external else "mail/result.html",

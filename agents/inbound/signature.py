@@ -38,7 +38,8 @@ def verify(channel: Channel, headers: Mapping[str, str], body: bytes, now: datet
     """Return the message's id, which its signature covers.
 
     Args:
-        channel: The channel, whose former secret is valid as well until ``previous_secret_expires_at``.
+        channel: The channel; its previous secret is valid too until
+            ``previous_secret_expires_at``.
         headers: Headers by name in lower case.
         body: The raw body.
         now: The present.

@@ -123,10 +123,10 @@ async def watch(
 async def _told(place: _Place, known: dict[UUID, int]) -> AsyncIterator[Batch]:
     if place.begun:
         yield Batch(place.begun)
-    while (told := await place.told.get()) is not None:
-        fresh = _unknown(told.shown, known)
+    while (batch := await place.batches.get()) is not None:
+        fresh = _unknown(batch.shown, known)
         if fresh:
-            yield told if len(fresh) == len(told.shown) else Batch(fresh)
+            yield batch if len(fresh) == len(batch.shown) else Batch(fresh)
     if place.problem is not None:
         raise place.problem
 
@@ -151,14 +151,14 @@ class _Place:
     Attributes:
         begun: Text of model calls that were in flight when the watcher came.
         is_first: True if the reading began with this watcher.
-        told: Batches since the watcher came; None ends them.
+        batches: Batches since the watcher came; None ends them.
         is_behind: True if the watcher fell too far behind and was dropped.
         problem: Error that ended the reading early.
     """
 
     begun: list[Shown]
     is_first: bool
-    told: asyncio.Queue[Batch | None] = field(default_factory=asyncio.Queue)
+    batches: asyncio.Queue[Batch | None] = field(default_factory=asyncio.Queue)
     is_behind: bool = False
     problem: BaseException | None = None
 
@@ -240,18 +240,18 @@ class _Reading:
 
     def _tell(self, batch: Batch) -> None:
         for place in list(self._places):
-            if place.told.qsize() < MAX_BEHIND:
-                place.told.put_nowait(batch)
+            if place.batches.qsize() < MAX_BEHIND:
+                place.batches.put_nowait(batch)
             else:
                 place.is_behind = True
-                place.told.put_nowait(None)
+                place.batches.put_nowait(None)
                 self._places.discard(place)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         problem = None if task.cancelled() else task.exception()
         for place in self._places:
             place.problem = problem
-            place.told.put_nowait(None)
+            place.batches.put_nowait(None)
 
 
 _readings: WeakKeyDictionary[AbstractEventLoop, dict[UUID, _Reading]] = WeakKeyDictionary()

@@ -26,7 +26,8 @@ WITH looked AS (
     WHERE id = %(endpoint)s AND enabled
 ), endpoint AS (
     SELECT e.id, e.workspace_id, e.events,
-           greatest(e.events_from, coalesce(e.last_polled_at, e.events_from) - %(overlap)s::interval,
+           greatest(e.events_from,
+                    coalesce(e.last_polled_at, e.events_from) - %(overlap)s::interval,
                     clock_timestamp() - %(oldest)s::interval) AS after
     FROM agents_webhookendpoint e WHERE e.id = %(endpoint)s AND e.enabled
 ), happened AS (

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 class ToolSchemas:
-    """What each version of a workspace's agents offers its runs; read once a version."""
+    """Tools that each version of a workspace's agents offers its runs; read once a version."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._known: dict[tuple[int, bool], Mapping[str, ToolSpec]] = {}
 
     def parameters(self, run: Run, tool: str) -> dict[str, Any] | None:
-        """The JSON Schema of a tool's arguments; None: it has changed since it was published."""
+        """Return the JSON Schema of a tool's arguments; None: it changed after publication."""
         key = (run.version_id, run.parent_id is not None)
         if key not in self._known:
             self._known[key] = self._offered(run)

@@ -104,7 +104,7 @@ class TestAChangeIsSeen:
                 state.calls[event.call_id].started = ""
 
         monkeypatch.setattr(RunState, "_step", careless)
-        words = different(replayed(of(journals, "uncertain_done")))
+        words = different(replayed(of(journals, "uncertain_confirmed")))
         assert any(
             "was suspend outcome.requested, and from the fold it is call" in w for w in words
         )

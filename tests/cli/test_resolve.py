@@ -86,8 +86,8 @@ def test_given_a_dead_worker_when_nobody_is_asked_inline_then_the_command_is_nam
     assert (call.status, call.result) == ("ok", "Sent, code 200.")
     late = refused(call, "1.0", retry=True)
     assert late is not None
-    assert (late[0], "already done by " in late[1]) == (1, True)
-    assert "done by " in heartbit("runs", "show", str(call.run_id)).out
+    assert (late[0], "already confirmed by " in late[1]) == (1, True)
+    assert "confirmed by " in heartbit("runs", "show", str(call.run_id)).out
 
 
 def test_given_no_process_that_waits_then_whoever_settles_is_told_how_to_go_on(

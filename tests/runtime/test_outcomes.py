@@ -112,7 +112,7 @@ async def test_the_first_word_wins(studio: Studio, agent: Create) -> None:
     await orm.run_in_thread(lambda: agent(tools=("http_request",)))
     call = await asked(studio)
     await orm.run_in_thread(partial(resolve_call, call, CallResolution.CONFIRMED, by=ANNA))
-    with pytest.raises(CallClosedError, match=r"already done by anna"):
+    with pytest.raises(CallClosedError, match=r"already confirmed by anna"):
         await orm.run_in_thread(partial(resolve_call, call, CallResolution.RETRIED, by=ANNA))
 
 

@@ -16,7 +16,7 @@ def ask_human(
         Field(
             min_length=1,
             max_length=4_000,
-            description="All that somebody needs to know who cannot see this conversation.",
+            description="The question, complete for a person who cannot see this conversation.",
         ),
     ],
     answer: Answer,

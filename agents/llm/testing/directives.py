@@ -1,22 +1,22 @@
-"""What a request asks the wire server to do, written into the user's text.
+"""Directives to the wire server, written into the user's text.
 
 A directive is ``[[name: value]]``; JSON inside may hold further directives, for sub-agents::
 
     [[calls: current_time {}, calculate {"expression": "1+1"}]]  call these, then answer
     [[then: save {"key": "a"}]]        after those results call this too; may be repeated
     [[delegate: {"agent": "writer", "task": "Write. [[calls: clock {}]]"}, {...}]]
-    [[rounds: 5]]                      repeat all calls so many times before the answer
+    [[rounds: 5]]                      repeat all calls this often before the answer
     [[text: The answer.]]              the answer; [[tokens: 200]] for a long one
     [[thinking: Hmm.]]                 reasoning before it
     [[latency: 200]] [[stream: 500]]   milliseconds before the first and over all further pieces
     [[chunks: 10]]                     pieces of the text
-    [[clock: 100]]                     so many pieces, each the time at which it is sent and ";"
+    [[clock: 100]]                     this many pieces, each its time of sending and ";"
     [[error: 429 retry_after=2]]       refuse; [[error: 503 page=html times=1]] only the first time;
                                        with after=2 the third refusal is the first to name a wait
     [[event: overloaded_error]]        an error event in the middle of the stream; also with times=;
                                        with held=1 it is sent on ``POST /release/<run>``
-    [[cut: 300]]                       close the connection after so many bytes; also with times=
-    [[hang: headers]] [[hang: stream]] say nothing at all, or nothing more; also with times=
+    [[cut: 300]]                       close the connection after this many bytes; also with times=
+    [[hang: headers]] [[hang: stream]] send nothing at all, or nothing more; also with times=
     [[run: order-17]]                  the key of the statistics and the ledger
 """
 

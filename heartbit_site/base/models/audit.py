@@ -1,4 +1,4 @@
-"""Entries of the audit: changes and decisions with their actors, in tamper-evident rows."""
+"""The audit: a tamper-evident chain of changes and decisions."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from heartbit_site.base.models.workspace import Workspace
 
 
 class AuditEntry(models.Model):
-    """One change or decision; ``base.audit.record`` writes it in the transaction of the change.
+    """One change or decision; written by ``base.audit.record`` in the transaction it is about.
 
     The database computes ``number`` and ``hash`` and refuses updates and deletions; each hash
-    covers the one before (``base/sql/audit.sql``), so a chain does not verify after a database
-    superuser removed or changed a row.
+    covers the one before (``base/sql/audit.sql``), so a chain from which a row was removed or
+    changed with higher rights does not verify.
 
     Attributes:
-        chain: The workspace's id, or 0 for the installation.
-        number: 1, 2, ... in the chain.
-        actor: The author's name; ``user`` is the account while it exists.
+        chain: Workspace id, or 0 for the installation's own chain.
+        number: Position in the chain, from 1.
+        actor: Display name of the actor; ``user`` is the account while it exists.
         via: Surface: admin, web, api, terminal, email, system.
-        action: A verb in dotted form, e.g. ``agent.publish``.
-        target: The row that was changed, e.g. ``agent:17``; ``label`` is its name at that time.
+        action: Dotted name of the action, e.g. ``agent.publish``.
+        target: Changed object, e.g. ``agent:17``; ``label`` is its name at that time.
         details: Further facts; never a secret.
     """
 

@@ -1,4 +1,4 @@
-"""Members of workspaces, and their roles."""
+"""Members of workspaces and their roles."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from heartbit_site.base.models.workspace import Workspace
 
 
 class Role(models.TextChoices):
-    """A member's role; each has the rights of the one before and more (``base.access``)."""
+    """Roles of members; each includes the one before (``base.access``)."""
 
     VIEWER = "viewer", "Viewer: sees runs, chats, approvals and usage, and changes nothing"
     OPERATOR = "operator", "Operator: also starts and stops runs, chats, and approves tool calls"
@@ -30,7 +30,7 @@ class Membership(models.Model):
         max_length=8,
         choices=Role.choices,
         default=Role.VIEWER,
-        help_text="Rights in the workspace.",
+        help_text="Permissions in the workspace.",
     )
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 

@@ -8,7 +8,7 @@ from heartbit_site.base.models.workspace import Workspace
 
 
 class UsageEntry(models.Model):
-    """Tokens and cost of one model call.
+    """Usage of one model call.
 
     ``run_id`` is a plain id because the ledger outlives runs (retention) and lies below them.
     ``cost_usd`` is null when the price is unknown, never 0 for unknown.

@@ -35,7 +35,7 @@ class Workspace(models.Model):
         blank=True,
         on_delete=models.PROTECT,
         related_name="workspaces",
-        help_text="Limits of the workspace. Empty: no limits.",
+        help_text="Quotas of the workspace. Empty: no limits.",
     )
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -47,7 +47,7 @@ class Workspace(models.Model):
 
     @property
     def kept_days(self) -> int | None:
-        """Days until finished runs are deleted, the fewer of workspace and tier; None for never."""
+        """Days until finished runs are archived: its own value or its tier's; None: never."""
         tiers = self.tier.retention_days if self.tier is not None else None
         limits = (self.retention_days, tiers)
         return min((days for days in limits if days is not None), default=None)
