@@ -71,8 +71,8 @@ class BindingApproval(models.TextChoices):
 class UncertainCalls(models.TextChoices):
     """What follows when a worker died while an at-most-once call ran, so that nobody knows."""
 
-    ASK = "ask", "Ask a person"
-    TELL = "tell", "Tell the model, and go on"
+    ASK_HUMAN = "ask_human", "Ask a person"
+    TELL_MODEL = "tell_model", "Tell the model, and go on"
     RETRY = "retry", "Make the call again"
 
 
@@ -105,7 +105,7 @@ class CallResolution(models.TextChoices):
     """What a person says about a call whose effect is unknown."""
 
     RETRIED = "retried", "Make it again"
-    DONE = "done", "It took effect"
+    CONFIRMED = "confirmed", "It took effect"
     SKIPPED = "skipped", "Leave it"
 
 

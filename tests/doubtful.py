@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 
 from agents.actions.start_run import start_run
 from agents.choices import Placement
-from agents.journal.events import Event, ModelAnswered, OutcomeAsked, ToolStarted, encode
+from agents.journal.events import Event, ModelAnswered, OutcomeRequested, ToolStarted, encode
 from agents.llm.messages import AssistantMessage, Usage
 from agents.llm.messages import ToolCall as Asked
 from agents.models import Run, ToolCall, WorkerHeartbeat
@@ -44,7 +44,7 @@ def in_doubt(
         *(run_id, token, seq, _json(answered, ToolStarted("1.0", "at_most_once"))),
     )
     if asked:
-        question = OutcomeAsked("1.0", TOOL, 1)
+        question = OutcomeRequested("1.0", TOOL, 1)
         seq = Run.objects.get(pk=run_id).last_seq
         _sql(
             "SELECT * FROM heartbit_suspend(%s, %s, %s, %s, %s)",

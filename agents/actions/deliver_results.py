@@ -144,8 +144,8 @@ def _hand_over(delivery: Delivery, target: WebhookTarget, run: Run) -> _Outcome 
 
 
 def _mail(delivery: Delivery, target: EmailTarget, run: Run) -> _Outcome | None:
-    report = report_of(run, attach=target.attach and not target.outside)
-    if target.outside and (report.problem or not report.answer):
+    report = report_of(run, attach=target.attach and not target.external)
+    if target.external and (report.problem or not report.answer):
         return _Outcome("The run has no answer, so nobody outside is told.", final=True)
     try:
         letter = build_email(target, report, delivery.message_id)

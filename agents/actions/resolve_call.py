@@ -34,7 +34,7 @@ def resolve_call(call: ToolCall, outcome: CallResolution, *, by: Decider, result
     Raises:
         CallClosedError: Somebody was quicker, or the run has ended.
     """
-    text = clean_text(result).strip() if outcome is CallResolution.DONE else ""
+    text = clean_text(result).strip() if outcome is CallResolution.CONFIRMED else ""
     parameters = (
         *(call.run_id, call.call_id, outcome.value, text or None),
         *(by.user_id, by.name, by.via),

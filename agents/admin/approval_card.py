@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _SETTLED: dict[str, str] = {
     CallResolution.RETRIED: "Sent again",
-    CallResolution.DONE: "Confirmed",
+    CallResolution.CONFIRMED: "Confirmed",
     CallResolution.SKIPPED: "Left as it is",
 }
 

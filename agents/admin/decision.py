@@ -29,7 +29,7 @@ TONES: dict[str, Tone] = {
     Verdict.ANSWERED: "success",
     Verdict.DENIED: "warning",
     CallResolution.RETRIED: "info",
-    CallResolution.DONE: "success",
+    CallResolution.CONFIRMED: "success",
     CallResolution.SKIPPED: "warning",
 }
 

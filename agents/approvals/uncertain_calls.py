@@ -85,7 +85,9 @@ def unasked(workspace: Workspace, run: Run | None = None) -> list[UncertainCall]
 
 
 def _asks(snapshot: dict[str, Any]) -> bool:
-    return bool(snapshot.get("uncertain_calls", UncertainCalls.ASK) == UncertainCalls.ASK)
+    return bool(
+        snapshot.get("uncertain_calls", UncertainCalls.ASK_HUMAN) == UncertainCalls.ASK_HUMAN
+    )
 
 
 def asked_about(workspace: Workspace) -> QuerySet[Any]:

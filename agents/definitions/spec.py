@@ -219,9 +219,11 @@ class AgentSettings(Spec):
             "waits for as long as it takes."
         ),
     )
-    uncertain_calls: Annotated[Literal["ask", "tell", "retry"], Pinned(late=True)] = Field(
-        "ask",
-        description="What follows when its worker died while a call with an effect outside ran.",
+    uncertain_calls: Annotated[Literal["ask_human", "tell_model", "retry"], Pinned(late=True)] = (
+        Field(
+            "ask_human",
+            description="Handling of a call with an external effect whose worker crashed.",
+        )
     )
     tool_timeout_seconds: Annotated[Positive, Pinned("limits")] = Field(
         60, description="Limit on one tool call."

@@ -46,15 +46,15 @@ _COLOURS: Final = {
 _FAILED: Final = "#a3211a"
 
 
-def html_of(report: Report, *, outside: bool = False) -> str:
+def html_of(report: Report, *, external: bool = False) -> str:
     """The page; of the answer, sanitised HTML.
 
     Args:
         report: What to show.
-        outside: Whether its reader is not of the workspace, and gets the answer alone.
+        external: Whether its reader is not of the workspace, and gets the answer alone.
     """
     return render_to_string(
-        "mail/answer.html" if outside else "mail/result.html",
+        "mail/answer.html" if external else "mail/result.html",
         {
             "report": report,
             "answer": SafeString(to_html(report.answer, styles=STYLES)),

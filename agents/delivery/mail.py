@@ -76,10 +76,10 @@ def build_email(target: EmailTarget, report: Report, message_id: str) -> ResultE
     subject = target.subject or one_line(f"{report.agent}: {report.title}", MOST_OF_SUBJECT)
     return ResultEmail(
         subject=subject,
-        body=report.text_outside() if target.outside else report.text(),
+        body=report.text_outside() if target.external else report.text(),
         to=target.to,
         headers=_headers(target, report, message_id),
-        alternatives=[(html_of(report, outside=target.outside), "text/html")],
+        alternatives=[(html_of(report, external=target.external), "text/html")],
         attachments=[_part(file) for file in report.files],
     )
 
@@ -129,7 +129,7 @@ def _headers(target: EmailTarget, report: Report, message_id: str) -> dict[str, 
         "Date": formatdate(),  # one for all copies
         "Auto-Submitted": "auto-generated",  # RFC 3834: no machine answers it
     }
-    if not target.outside:
+    if not target.external:
         headers["X-Heartbit-Run"] = str(report.run_id)
     if target.in_reply_to:
         headers["In-Reply-To"] = target.in_reply_to

@@ -89,7 +89,7 @@ class EmailTarget(_Target):
         to: Addresses, which see one another.
         subject: Empty: the agent's name and the first words of the task.
         attach: Whether the answer, as ``report.md``, and the run's artifacts are attached.
-        outside: Whether it goes to people who are not of the workspace: they get the answer alone,
+        external: Whether it goes to people who are not of the workspace: they get the answer alone,
             without a link to the run or files, and nothing if there is no answer.
         in_reply_to: The Message-ID that it answers, with its angle brackets; empty: none.
         references: The Message-IDs of the thread before it, the oldest first.
@@ -103,13 +103,13 @@ class EmailTarget(_Target):
     ]
     subject: Annotated[str, Field(max_length=200), AfterValidator(_one_line)] = ""
     attach: bool = True
-    outside: bool = False
+    external: bool = False
     in_reply_to: Annotated[str, Field(pattern=rf"^({_MESSAGE_ID})?\z")] = ""
     references: Annotated[list[_MessageId], Field(max_length=MOST_REFERENCES)] = []
 
     @model_validator(mode="after")
     def _names_no_agent(self) -> EmailTarget:
-        if self.outside and not self.subject:
+        if self.external and not self.subject:
             raise ValueError("needs a subject when it goes outside")
         return self
 

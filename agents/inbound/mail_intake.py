@@ -65,7 +65,7 @@ def _reply(mail: Mail, addressee: str) -> EmailTarget:
         to=[addressee],
         subject=one_line(subject, _MOST_OF_SUBJECT),
         attach=False,
-        outside=True,
+        external=True,
         in_reply_to=mail.message_id,
         references=thread,
     )

@@ -98,7 +98,7 @@ class ModelAnswered:
 
 
 @dataclass(frozen=True, slots=True)
-class ModelCut:
+class ModelInterrupted:
     """A model call that had begun to answer ended without its whole answer, which is void.
 
     Providers bill what was said until then and do not tell how much that was: ``usage`` is a guess
@@ -109,7 +109,7 @@ class ModelCut:
         reason: One sentence for a person.
     """
 
-    type: ClassVar[str] = "model.cut"
+    type: ClassVar[str] = "model.interrupted"
     turn: int
     reason: str
     usage: Usage
@@ -224,7 +224,7 @@ class ApprovalEscalated:
 
 
 @dataclass(frozen=True, slots=True)
-class DecisionLapsed:
+class ApprovalLapsed:
     """Who let a call run may not decide it any more: it was not run, and is asked about again.
 
     Attributes:
@@ -232,17 +232,17 @@ class DecisionLapsed:
         reason: One sentence for a person.
     """
 
-    type: ClassVar[str] = "decision.lapsed"
+    type: ClassVar[str] = "approval.lapsed"
     call_id: str
     key: str
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class OutcomeAsked:
+class OutcomeRequested:
     """A worker died while an at-most-once call ran: a person says what became of it."""
 
-    type: ClassVar[str] = "outcome.asked"
+    type: ClassVar[str] = "outcome.requested"
     call_id: str
     tool: str
     question: int
@@ -392,10 +392,10 @@ class RunQuarantined:
 
 
 @dataclass(frozen=True, slots=True)
-class RunRevived:
+class RunUnquarantined:
     """Somebody let a quarantined run go on. Written by the revival."""
 
-    type: ClassVar[str] = "run.revived"
+    type: ClassVar[str] = "run.unquarantined"
     by: str = ""
 
 
@@ -413,13 +413,13 @@ Event = (
     | RunStarted
     | RunRequeued
     | ModelAnswered
-    | ModelCut
+    | ModelInterrupted
     | ModelDelayed
     | ContextSummarized
     | ApprovalRequested
     | ApprovalEscalated
-    | DecisionLapsed
-    | OutcomeAsked
+    | ApprovalLapsed
+    | OutcomeRequested
     | ToolStarted
     | ToolFinished
     | CallWaiting
@@ -430,7 +430,7 @@ Event = (
     | RunFailed
     | RunCancelled
     | RunQuarantined
-    | RunRevived
+    | RunUnquarantined
     | RunDiscarded
 )
 #: What the loop ends a run with.
@@ -438,7 +438,7 @@ Ending = RunSucceeded | RunFailed | RunCancelled
 #: With each a run is over.
 Closing = Ending | RunQuarantined | RunDiscarded
 #: Each says what it waits for.
-Opening = ApprovalRequested | OutcomeAsked | ModelDelayed
+Opening = ApprovalRequested | OutcomeRequested | ModelDelayed
 
 _ADAPTERS: dict[str, TypeAdapter[Event]] = {kind.type: TypeAdapter(kind) for kind in Event.__args__}
 

@@ -31,10 +31,9 @@ MOST_CHARACTERS: Final = 16  # of a name, as its column has it
 _DECISIONS: Final = {
     "edited": "approved with other arguments",
     "retried": "sent again",
-    "done": "confirmed",
     "skipped": "left as it is",
 }
-_AGREEING: Final = ("approved", "edited", "answered", "done")
+_AGREEING: Final = ("approved", "edited", "answered", "confirmed")
 
 
 def decision(value: Value) -> str:
@@ -196,6 +195,6 @@ OUTCOME: Final = register(
             "approvals.resolve_call",
             "resolve",
         ),
-        opened_by="outcome.asked",
+        opened_by="outcome.requested",
     )
 )

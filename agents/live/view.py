@@ -44,10 +44,10 @@ TERMINAL: Final = frozenset({"succeeded", "failed", "cancelled", "quarantined"})
 #: Happen to the conversation: the last one of them is the run's remark.
 _REMARKS: Final = (
     events.RunForked,
-    events.ModelCut,
+    events.ModelInterrupted,
     events.ContextSummarized,
     events.RunSteered,
-    events.RunRevived,
+    events.RunUnquarantined,
 )
 #: Stand between the turns.
 _NOTES: Final = (
@@ -55,7 +55,7 @@ _NOTES: Final = (
     events.RunRequeued,
     events.ModelDelayed,
     events.ApprovalEscalated,
-    events.DecisionLapsed,
+    events.ApprovalLapsed,
     events.CancelRequested,
     events.RunDiscarded,
 )
@@ -273,7 +273,7 @@ class RunView:
         self._wait(event.key, TIMER, at, reason=event.reason)
 
     @_fold.register
-    def _(self, event: events.ModelCut, at: datetime) -> None:
+    def _(self, event: events.ModelInterrupted, at: datetime) -> None:
         self._spend(event)
         self._times.add("model", self.created_at, at, event.duration_ms, name="cut off")
 
@@ -296,11 +296,11 @@ class RunView:
             self._changed["run"] = None
 
     @_fold.register
-    def _(self, event: events.DecisionLapsed, at: datetime) -> None:
+    def _(self, event: events.ApprovalLapsed, at: datetime) -> None:
         self._call(event.call_id).decision = None
 
     @_fold.register
-    def _(self, event: events.OutcomeAsked, at: datetime) -> None:
+    def _(self, event: events.OutcomeRequested, at: datetime) -> None:
         call = self._call(event.call_id)
         call.status, call.doubt = "uncertain", True
         self._wait(event.key, OUTCOME, at, call=event.call_id)
@@ -370,7 +370,7 @@ class RunView:
         self._end("quarantined", at, say(event, str).text)
 
     @_fold.register
-    def _(self, event: events.RunRevived, at: datetime) -> None:
+    def _(self, event: events.RunUnquarantined, at: datetime) -> None:
         self.finished_at, self.problem, self.ending = None, "", None
         self._queue(at)
 
@@ -420,7 +420,7 @@ class RunView:
         }
 
     def _spend(
-        self, event: events.ModelAnswered | events.ModelCut | events.ContextSummarized
+        self, event: events.ModelAnswered | events.ModelInterrupted | events.ContextSummarized
     ) -> None:
         self.input_tokens += event.usage.input_tokens
         self.output_tokens += event.usage.output_tokens

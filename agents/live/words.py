@@ -49,7 +49,7 @@ def _say_run(event: events.Event) -> Phrase | None:
             return Phrase(f"told by {visible(by) or 'somebody'}", text, "campaign", "primary")
         case events.CancelRequested(reason=reason):
             return Phrase("is being cancelled", reason, "stop_circle", "warning")
-        case events.RunRevived(by=by):
+        case events.RunUnquarantined(by=by):
             return Phrase(f"let go on{_by(by)}", "", "restart_alt", "primary")
         case _:
             return None
@@ -88,7 +88,7 @@ def _say_model(event: events.Event) -> Phrase | None:
         case events.ModelDelayed(turn=turn, reason=reason):
             title = f"is paused for {duration(timedelta(seconds=event.delay_seconds))}"
             return Phrase(title, visible(reason), "hourglass_top", "warning", f"turn {turn}")
-        case events.ModelCut(turn=turn, reason=reason):
+        case events.ModelInterrupted(turn=turn, reason=reason):
             note = f"turn {turn}, {_figures(event)}"
             return Phrase("got half an answer", visible(reason), "content_cut", "warning", note)
         case events.ContextSummarized(upto=upto, text=text):
@@ -131,17 +131,19 @@ def _say_question(event: events.Event, name_of: Namer) -> Phrase:
             people = visible(group) or "everybody who may decide"
             title = f"nobody decided about {_name(call_id, name_of)} in time: escalated to {people}"
             return Phrase(title, "", "back_hand", "warning")
-        case events.DecisionLapsed(call_id=call_id, reason=reason):
+        case events.ApprovalLapsed(call_id=call_id, reason=reason):
             title = f"did not run {_name(call_id, name_of)}: it is asked about again"
             return Phrase(title, visible(reason), "block", "warning")
-        case events.OutcomeAsked(call_id=call_id):
+        case events.OutcomeRequested(call_id=call_id):
             title = f"waits for a word on {_name(call_id, name_of)}: nobody knows what became of it"
             return Phrase(title, "", "help", "warning")
         case _:
             return Phrase(event.type)
 
 
-def _figures(event: events.ModelAnswered | events.ModelCut | events.ContextSummarized) -> str:
+def _figures(
+    event: events.ModelAnswered | events.ModelInterrupted | events.ContextSummarized,
+) -> str:
     """Return what a model call took."""
     used = event.usage
     figures = [f"{used.input_tokens:,} in", f"{used.output_tokens:,} out"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from agents.context import summary
 from agents.context.strategy import Summarize
-from agents.journal.events import ContextSummarized, ModelAnswered, ModelCut
+from agents.journal.events import ContextSummarized, ModelAnswered, ModelInterrupted
 from agents.llm.errors import ModelError, StreamTruncatedError
 from agents.llm.messages import ChatRequest, Completion, Restarted, TextDelta
 from agents.llm.wrappers.closing import closing
@@ -139,7 +139,7 @@ class ModelCaller:
         usage, model = attempt.usage(), self._model.name
         cost = self._cost(model, usage)
         await self._journaled.record(
-            ModelCut(attempt.turn, reason, usage, model, attempt.duration_ms, cost)
+            ModelInterrupted(attempt.turn, reason, usage, model, attempt.duration_ms, cost)
         )
 
     def _restart(self, turn: int) -> None:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from agents.journal.events import (
+        ApprovalLapsed,
         ApprovalRequested,
-        DecisionLapsed,
         Ending,
         Event,
         RecordedEvent,
@@ -127,7 +127,7 @@ class Toolbox(Protocol):
         """Everything before a call acts: it is ready, answered already, or a person is asked."""
         ...
 
-    async def lapsed(self, call_id: str, key: str) -> DecisionLapsed | None:
+    async def lapsed(self, call_id: str, key: str) -> ApprovalLapsed | None:
         """Why what people decided about a call does not let it run any more; None: it does."""
         ...
 

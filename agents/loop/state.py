@@ -9,21 +9,21 @@ from typing import Any, Literal
 
 from agents.context import summary
 from agents.journal.events import (
+    ApprovalLapsed,
     ApprovalRequested,
     CallWaiting,
     CancelRequested,
     ContextSummarized,
-    DecisionLapsed,
     ModelAnswered,
-    ModelCut,
     ModelDelayed,
-    OutcomeAsked,
+    ModelInterrupted,
+    OutcomeRequested,
     RecordedEvent,
     RunCreated,
     RunForked,
-    RunRevived,
     RunStarted,
     RunSteered,
+    RunUnquarantined,
     ToolFinished,
     ToolStarted,
     WaitResolved,
@@ -45,12 +45,12 @@ POOR_ANSWERS = 2  # in a row, then the stronger model takes over
 _WORK = (
     RunStarted,
     ModelAnswered,
-    ModelCut,
+    ModelInterrupted,
     ModelDelayed,
     ContextSummarized,
     ApprovalRequested,
-    DecisionLapsed,
-    OutcomeAsked,
+    ApprovalLapsed,
+    OutcomeRequested,
     ToolStarted,
     ToolFinished,
     CallWaiting,
@@ -79,7 +79,7 @@ class CallState:
     lapsed: int = 0
     started: str = ""
     questions: int = 0
-    doubt: OutcomeAsked | None = None
+    doubt: OutcomeRequested | None = None
     keys: tuple[str, ...] = ()
     finished: ToolFinished | None = None
 
@@ -172,12 +172,14 @@ class RunState:
             case RunStarted(model=model):
                 self.model = self.model or model
                 self._slice(recorded.at)
-            case ModelAnswered() | ModelCut() | ModelDelayed() | ContextSummarized() as event:
+            case (
+                ModelAnswered() | ModelInterrupted() | ModelDelayed() | ContextSummarized() as event
+            ):
                 self._asked(event)
             case (
                 ApprovalRequested()
-                | DecisionLapsed()
-                | OutcomeAsked()
+                | ApprovalLapsed()
+                | OutcomeRequested()
                 | ToolStarted()
                 | CallWaiting()
                 | ToolFinished() as step
@@ -187,7 +189,7 @@ class RunState:
                 self._told(recorded.seq, word)
             case RunForked():
                 self._forked()
-            case RunRevived():
+            case RunUnquarantined():
                 self.cancel_reason = None  # who let it go on took that back
             case _:
                 pass  # requeues and endings change the row, not what the loop decides from
@@ -256,7 +258,9 @@ class RunState:
         }
         self._open = len(self.calls)
 
-    def _asked(self, event: ModelAnswered | ModelCut | ModelDelayed | ContextSummarized) -> None:
+    def _asked(
+        self, event: ModelAnswered | ModelInterrupted | ModelDelayed | ContextSummarized
+    ) -> None:
         match event:
             case ModelAnswered():
                 self._answered(event)
@@ -267,7 +271,7 @@ class RunState:
                 conversation = tuple(self.conversation)
                 self.conversation = list(summary.replace(conversation, upto, text, task=self.task))
                 self._spent(usage, cost)
-            case ModelCut(usage=usage, cost_usd=cost):
+            case ModelInterrupted(usage=usage, cost_usd=cost):
                 self._spent(usage, cost)
 
     def _spent(self, usage: Usage, cost_usd: str | None) -> None:
@@ -288,8 +292,8 @@ class RunState:
     def _step(
         self,
         step: ApprovalRequested
-        | DecisionLapsed
-        | OutcomeAsked
+        | ApprovalLapsed
+        | OutcomeRequested
         | ToolStarted
         | CallWaiting
         | ToolFinished,
@@ -298,9 +302,9 @@ class RunState:
         match step:
             case ApprovalRequested():
                 call.asked = step
-            case DecisionLapsed(key=key):
+            case ApprovalLapsed(key=key):
                 self._lapsed(call, key)
-            case OutcomeAsked(question=question):
+            case OutcomeRequested(question=question):
                 call.questions = question
                 call.doubt = step
             case ToolStarted(effect=effect):
@@ -370,7 +374,7 @@ class RunState:
         """What the next model call is about: the conversation and what people said since."""
         return (*self.conversation, *(UserMessage(word.text) for word in self.inbox))
 
-    def decision(self, question: ApprovalRequested | OutcomeAsked | None) -> WaitOutcome | None:
+    def decision(self, question: ApprovalRequested | OutcomeRequested | None) -> WaitOutcome | None:
         """What a person answered."""
         return self.resolved.get(question.key) if question is not None else None
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agents.errors import JournalAwayError, LeaseLostError, SubAgentUnavailableError
-from agents.journal.events import ApprovalRequested, OutcomeAsked, ToolFinished, ToolStarted
+from agents.journal.events import ApprovalRequested, OutcomeRequested, ToolFinished, ToolStarted
 from agents.journal.waits import is_for_tools
 from agents.loop import final_answer
 from agents.loop.ports import ApprovedCall, PendingSuspension, ReadyCall
@@ -39,7 +39,7 @@ CONFIRMED = "A person confirmed that this call took effect; its answer is not kn
 _ALLOWING = ("approved", "edited", "answered")  # what a person may have said of a call that runs
 CANCELLED_FIRST = "The run was cancelled before this call began. It was not run."
 
-Served = ToolFinished | PendingSuspension | ApprovalRequested | OutcomeAsked | None
+Served = ToolFinished | PendingSuspension | ApprovalRequested | OutcomeRequested | None
 
 
 class _CancelledFirstError(Exception):
@@ -154,7 +154,7 @@ class ToolCallRunner:
                     if await self._lapsed(call, call.doubt.key):
                         return await self._doubtful(call)
                     return await self._begin(call)
-                case "done":
+                case "confirmed":
                     text = word.value.get("result") or CONFIRMED
                     return ToolFinished(call.call_id, "ok", text, call.started)
                 case _:  # skipped, or nobody said anything in time
@@ -162,9 +162,9 @@ class ToolCallRunner:
         match self._definition.uncertain_calls:
             case "retry":
                 return await self._begin(call)
-            case "tell":
+            case "tell_model":
                 return ToolFinished(call.call_id, "uncertain", UNCERTAIN, call.started)
-        return OutcomeAsked(call.call_id, call.call.name, call.questions + 1)
+        return OutcomeRequested(call.call_id, call.call.name, call.questions + 1)
 
     def _resumed(self, call: CallState) -> ToolFinished:
         outcomes = self._state.outcomes(call)

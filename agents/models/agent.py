@@ -77,7 +77,7 @@ class Agent(models.Model):
         null=True, blank=True, **_agent("approval_timeout_seconds")
     )
     uncertain_calls = models.CharField(
-        max_length=8, choices=UncertainCalls.choices, **_agent("uncertain_calls")
+        max_length=16, choices=UncertainCalls.choices, **_agent("uncertain_calls")
     )
     max_run_tokens = models.PositiveBigIntegerField(
         null=True, blank=True, **_agent("max_run_tokens")

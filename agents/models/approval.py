@@ -98,7 +98,7 @@ class Decision(models.Model):
     wait_key = models.CharField(max_length=80, default="", db_default="")
     digest = models.CharField(max_length=64)
     runs_digest = models.CharField(max_length=64, blank=True)
-    verdict = models.CharField(max_length=8, choices=Verdict.choices + CallResolution.choices)
+    verdict = models.CharField(max_length=16, choices=Verdict.choices + CallResolution.choices)
     arguments = models.TextField(null=True, blank=True)  # noqa: DJ001  null: as the model wrote them
     reason = models.TextField(blank=True)
     user = models.ForeignKey(

@@ -34,7 +34,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "6c85007605cee63d8e265d35f161bc4f9c309949145cd4107201231945a56e8f"
+FINGERPRINT = "1cd7e437cd0e1aad4c843e1e14158c0ea8e77aa85a25f9fd96a9238dcb649851"
 
 
 def statements() -> str:

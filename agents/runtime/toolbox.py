@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from django.db import transaction
 
 from agents.definitions.definition import BoundTool
-from agents.journal.events import ApprovalRequested, DecisionLapsed, ToolFinished
+from agents.journal.events import ApprovalLapsed, ApprovalRequested, ToolFinished
 from agents.llm.messages import Message, ToolCall, ToolDefinition
 from agents.loop import delegation
 from agents.loop.ports import ApprovedCall, ReadyCall
@@ -225,13 +225,13 @@ class RunToolbox:
             escalate_group=bound.escalation_group,
         )
 
-    async def lapsed(self, call_id: str, key: str) -> DecisionLapsed | None:
+    async def lapsed(self, call_id: str, key: str) -> ApprovalLapsed | None:
         """Why what people decided about a call does not let it run any more; None: it does."""
         who = await self._lost(key)
         if who is None:
             return None
         reason = f"{who} let the call run, but may not decide it any more: it is asked about again."
-        return DecisionLapsed(call_id, key, reason)
+        return ApprovalLapsed(call_id, key, reason)
 
     def _decided(
         self, call: ToolCall, context: ToolContext, approved: ApprovedCall

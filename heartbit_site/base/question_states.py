@@ -11,7 +11,7 @@ QuestionStateName = Literal[
     "answered",
     "denied",
     "retried",
-    "done",
+    "confirmed",
     "skipped",
     "expired",
     "cancelled",

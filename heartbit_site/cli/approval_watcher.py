@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 from uuid import UUID
 
-from agents.journal.events import ApprovalRequested, CallWaiting, OutcomeAsked, WaitResolved
+from agents.journal.events import ApprovalRequested, CallWaiting, OutcomeRequested, WaitResolved
 from heartbit_site.cli.asked_calls import waiting_calls
 from heartbit_site.cli.decision_backend import DecisionBackend
 from heartbit_site.cli.errors import CANNOT_START, CommandError, database_is_away
@@ -79,7 +79,7 @@ class ApprovalWatcher:
 
     def hear(self, event_type: str) -> None:
         """Take in an event of the tree."""
-        if event_type in (ApprovalRequested.type, OutcomeAsked.type, CallWaiting.type):
+        if event_type in (ApprovalRequested.type, OutcomeRequested.type, CallWaiting.type):
             self._news.set()
         elif event_type == WaitResolved.type and self._asking is not None:
             self._asking.look.set()

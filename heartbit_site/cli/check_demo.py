@@ -10,7 +10,7 @@ import httpx
 from django.conf import settings
 
 from agents.choices import TERMINAL, RunStatus
-from agents.journal.events import ModelAnswered, ModelCut, RunRequeued, RunStarted, decode
+from agents.journal.events import ModelAnswered, ModelInterrupted, RunRequeued, RunStarted, decode
 from agents.llm.profiles import TINY
 from agents.models import Run, RunEvent
 from agents.querysets import events_after, tree
@@ -26,7 +26,7 @@ COUNTER: Final = "llamacpp:tokens_predicted_total"
 SETTLE_SECONDS: Final = 30.0  # the server counts a request when it lets go of it
 #: Tokens of one call.
 LONGEST_ANSWER: Final = TINY.max_output_tokens or 0
-_CALLS: Final = (ModelAnswered.type, ModelCut.type, RunRequeued.type)
+_CALLS: Final = (ModelAnswered.type, ModelInterrupted.type, RunRequeued.type)
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,7 @@ class Settle:
     """What became of a call of unknown outcome, or what is to become of it.
 
     Attributes:
-        outcome: `retried`: it is made again; `done`: it took effect; `skipped`: it is left.
+        outcome: `retried`: it is made again; `confirmed`: it took effect; `skipped`: it is left.
         result: With `confirm`: what the model reads as its answer.
     """
 

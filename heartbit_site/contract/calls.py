@@ -12,7 +12,7 @@ class CallDecisionOut(View):
     """What was decided about a call, by whom, and for exactly what."""
 
     verdict: str = Field(
-        description="approved, edited, answered or denied; retried, done or skipped."
+        description="approved, edited, answered or denied; retried, confirmed or skipped."
     )
     by: str = Field(validation_alias="decided_by")
     via: str = Field(

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 #: By what a request says: what is stored, and what is answered.
 RESOLUTIONS = {
     "retry": (CallResolution.RETRIED, "retried"),
-    "confirm": (CallResolution.DONE, "confirmed"),
+    "confirm": (CallResolution.CONFIRMED, "confirmed"),
     "skip": (CallResolution.SKIPPED, "skipped"),
 }
 

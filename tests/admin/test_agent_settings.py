@@ -64,7 +64,7 @@ def test_every_setting_is_saved_and_published(browser: Client, writer: Agent) ->
         strong_model="anthropic:claude-opus",
         max_run_tokens="50000",
         max_run_cost_usd="2.5",
-        uncertain_calls="tell",
+        uncertain_calls="tell_model",
         temperature="0.5",
         stop='["END", "\\n\\nHuman:"]',
         reasoning_effort="low",
@@ -91,7 +91,7 @@ def test_every_setting_is_saved_and_published(browser: Client, writer: Agent) ->
     assert published["strong_model"] == "anthropic:claude-opus"
     assert published["limits"]["max_run_tokens"] == 50_000
     assert published["limits"]["max_run_cost_usd"] == "2.5000"
-    assert published["uncertain_calls"] == "tell"
+    assert published["uncertain_calls"] == "tell_model"
     assert published["stop"] == ["END", "\n\nHuman:"]
     assert published["retry"] == {"max_retries": 5, "base_delay_ms": 100, "max_delay_ms": 2000}
     assert published["context_strategy"] == {

@@ -37,7 +37,7 @@ def test_what_is_in_doubt_is_listed_until_somebody_settles_it(
     assert settled.json()["resolved_by"] == "API key test"
     assert caller.get("/uncertain-calls").json()["calls"] == []
     decision = Decision.objects.get(run=call.run_id)
-    assert (decision.verdict, decision.via, decision.reason) == ("done", "api", "Sent.")
+    assert (decision.verdict, decision.via, decision.reason) == ("confirmed", "api", "Sent.")
     wait = Wait.objects.get(run=call.run_id)
     assert (wait.value or {})["result"] == "Sent."
     assert Run.objects.get(pk=call.run_id).status == "queued"

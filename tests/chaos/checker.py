@@ -135,7 +135,7 @@ def _subject(event: Event) -> tuple[str, str] | None:
             return event.type, str(event.payload["turn"])
         case "tool.started" if event.payload.get("effect") == "idempotent":
             return None  # it begins again after a death, under the same key
-        case "tool.finished" | "tool.started" | "outcome.asked":
+        case "tool.finished" | "tool.started" | "outcome.requested":
             return event.type, str(event.payload["call_id"])
         case _:
             return None
@@ -180,7 +180,7 @@ def _check_call(
         verdict.doubled += 1
         verdict.faults.append(f"{where} had its effect {len(effects)} times")
     asked = any(
-        event.type == "outcome.asked" and event.payload["call_id"] == call.call_id
+        event.type == "outcome.requested" and event.payload["call_id"] == call.call_id
         for event in run.events
     )
     if asked or call.status == "uncertain":

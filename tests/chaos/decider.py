@@ -86,7 +86,9 @@ class Decider:
         ledger = read_effects(self._journal.with_name("effects.jsonl"))
         known = any(effect.op.removesuffix(EDITED) == op_of(call) for effect in ledger)
         with suppress(CallClosedError):
-            resolve_call(call, CallResolution.DONE if known else CallResolution.SKIPPED, by=ANNA)
+            resolve_call(
+                call, CallResolution.CONFIRMED if known else CallResolution.SKIPPED, by=ANNA
+            )
 
     def _take(self, call: ToolCall, verdict: str, *, by: Person) -> None:
         at, op = time.time(), op_of(call)

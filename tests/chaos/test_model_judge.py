@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 DOCUMENT = Path(__file__).parents[2] / "docs/architecture/model-faults.md"
 ANSWERED: tuple[str, dict[str, Any], float] = ("model.answered", {"turn": 1}, 2.0)
-CUT_OFF: tuple[str, dict[str, Any], float] = ("model.cut", {"turn": 1}, 1.5)
+CUT_OFF: tuple[str, dict[str, Any], float] = ("model.interrupted", {"turn": 1}, 1.5)
 
 
 def case(mode: Mode) -> Case:

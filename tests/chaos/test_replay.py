@@ -58,7 +58,7 @@ def test_every_kind_of_decision_is_among_them(journals: Sequence[Kept]) -> None:
     for kind in (
         *("ask own", "ask strong", "call calculate", "call store_item", "call http_request"),
         *("call blackboard_write", "call delegate_task", "suspend approval.requested"),
-        *("suspend outcome.asked", "record tool.finished", "finish run.succeeded"),
+        *("suspend outcome.requested", "record tool.finished", "finish run.succeeded"),
         *("finish run.failed", "finish run.cancelled"),
     ):
         assert kinds[kind], f"no decision to {kind} among {sorted(kinds)}"
@@ -104,8 +104,10 @@ class TestAChangeIsSeen:
                 state.calls[event.call_id].started = ""
 
         monkeypatch.setattr(RunState, "_step", careless)
-        words = different(replayed(of(journals, "uncertain_done")))
-        assert any("was suspend outcome.asked, and from the fold it is call" in w for w in words)
+        words = different(replayed(of(journals, "uncertain_confirmed")))
+        assert any(
+            "was suspend outcome.requested, and from the fold it is call" in w for w in words
+        )
 
     def test_given_another_rule_for_the_request(
         self, journals: Sequence[Kept], monkeypatch: pytest.MonkeyPatch

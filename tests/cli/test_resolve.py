@@ -86,8 +86,8 @@ def test_given_a_dead_worker_when_nobody_is_asked_inline_then_the_command_is_nam
     assert (call.status, call.result) == ("ok", "Sent, code 200.")
     late = refused(call, "1.0", retry=True)
     assert late is not None
-    assert (late[0], "already done by " in late[1]) == (1, True)
-    assert "done by " in heartbit("runs", "show", str(call.run_id)).out
+    assert (late[0], "already confirmed by " in late[1]) == (1, True)
+    assert "confirmed by " in heartbit("runs", "show", str(call.run_id)).out
 
 
 def test_given_no_process_that_waits_then_whoever_settles_is_told_how_to_go_on(
@@ -176,7 +176,7 @@ def test_given_a_doubt_when_the_run_is_shown_then_it_says_what_it_waits_for() ->
     build.seen(ROOT, "writer")
     build.event(ROOT, started())
     build.event(ROOT, answered(1, ("send", '{"to": "all"}')))
-    build.event(ROOT, events.OutcomeAsked("1.0", "send", 1))
+    build.event(ROOT, events.OutcomeRequested("1.0", "send", 1))
     said = 'writer        waits for a word on send {"to": "all"}: nobody knows what became of it'
     assert lines(build.tree, build.updates[-1]) == [said]
     shown = [line.plain for line in render(build.tree, Canvas(100, START))]
@@ -188,7 +188,7 @@ def test_given_a_doubt_when_the_run_is_shown_then_it_says_what_it_waits_for() ->
     assert lines(build.tree, build.updates[-1]) == [said]
     assert build.tree.runs[ROOT].status == "queued"
     build.event(ROOT, events.RunQuarantined(3))
-    build.event(ROOT, events.RunRevived("anna"))
+    build.event(ROOT, events.RunUnquarantined("anna"))
     assert not build.tree.runs[ROOT].over
     assert lines(build.tree, build.updates[-1]) == ["writer        let go on by anna"]
     build.event(ROOT, events.RunDiscarded("bert"))

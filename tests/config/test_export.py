@@ -78,7 +78,7 @@ AGENTS = st.fixed_dictionaries(
         "max_run_tokens": st.one_of(st.none(), st.integers(1, 2**63 - 1)),
         "max_run_cost_usd": st.one_of(st.none(), st.decimals(0, 99_999_999, places=4)),
         "max_runs_per_minute": st.one_of(st.none(), st.integers(1, 2**31 - 1)),
-        "uncertain_calls": st.sampled_from(["ask", "tell", "retry"]),
+        "uncertain_calls": st.sampled_from(["ask_human", "tell_model", "retry"]),
         "max_retries": st.integers(0, 20),
         "retry_base_delay_ms": st.sampled_from([500, 0]),
         "max_tokens": st.sampled_from([4096, 1, 2**31 - 1]),

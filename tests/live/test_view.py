@@ -99,14 +99,14 @@ RARE = recorded(
         ),
     ),
     (6, events.RunStarted("host:1", "t", "openai:m")),
-    (6, events.DecisionLapsed("1.0", "approval:1.0", "ann has left.")),
+    (6, events.ApprovalLapsed("1.0", "approval:1.0", "ann has left.")),
     (6, events.ToolStarted("1.0", "at_most_once")),
     (7, events.RunRequeued("the worker died")),
-    (8, events.OutcomeAsked("1.0", "send", 1)),
+    (8, events.OutcomeRequested("1.0", "send", 1)),
     (
         9,
         events.WaitResolved(
-            "outcome:1.0:1", {"status": "done", "by": "ann", "result": "ok"}, "outcome", "1.0"
+            "outcome:1.0:1", {"status": "confirmed", "by": "ann", "result": "ok"}, "outcome", "1.0"
         ),
     ),
     (9, events.ToolFinished("1.0", "ok", "ok", "at_most_once", 3, grant=7)),
@@ -120,11 +120,11 @@ RARE = recorded(
     (11, events.ModelDelayed(2, "timer:2", "Busy.", 90.0)),
     (12, events.WaitResolved("timer:2", {"status": "fired"}, "timer")),
     (12, events.RunSteered("Be brief.", "anna")),
-    (13, events.ModelCut(2, "The provider hung up.", Usage(1, 1), "m", 100)),
+    (13, events.ModelInterrupted(2, "The provider hung up.", Usage(1, 1), "m", 100)),
     (13, events.ContextSummarized(2, 9, "So far.", Usage(1, 1), "m", 100, "0.1")),
     (13, events.CancelRequested("enough")),
     (14, events.RunQuarantined(3)),
-    (15, events.RunRevived("anna")),
+    (15, events.RunUnquarantined("anna")),
     (16, events.RunStarted("host:1", "t", "openai:m")),
     (17, events.RunFailed("model", "No.")),
     (18, events.RunCancelled("late", "partial")),

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from agents.journal.events import (
     ApprovalEscalated,
+    ApprovalLapsed,
     ApprovalRequested,
     CallWaiting,
     CancelRequested,
-    DecisionLapsed,
     Event,
     ModelAnswered,
     ModelDelayed,
@@ -55,7 +55,7 @@ def approved(call: str, *, lapses: bool) -> list[Event]:
     if not lapses:
         return events
     again = replace(asked, question=2)
-    lapsed = DecisionLapsed(call, asked.key, "Ann may not decide any more.")
+    lapsed = ApprovalLapsed(call, asked.key, "Ann may not decide any more.")
     return [*events, lapsed, again, WaitResolved(again.key, {"status": "approved"}), STARTED]
 
 

@@ -40,7 +40,7 @@ async def test_a_run_whose_time_is_over_pays_for_half_an_answer(
     assert 0 < entry.output_tokens < 250
     assert entry.input_tokens >= len(SLOW) // 4
     assert (run.input_tokens, run.output_tokens) == (entry.input_tokens, entry.output_tokens)
-    [cut] = [event for event in await studio.events(run) if event.type == "model.cut"]
+    [cut] = [event for event in await studio.events(run) if event.type == "model.interrupted"]
     assert cut.payload["reason"] == "The run's time was over."
     assert cut.payload["usage"]["raw"] == {"estimated": True}
 
@@ -69,7 +69,7 @@ async def test_each_attempt_that_had_begun_to_answer_is_paid_for(
     run = await studio.run(f"[[cut: 700 times=2]] [[text: Whole.]] [[run: cut-{id(studio)}]]")
     assert run.output == "Whole."
     kinds = [event.type for event in await studio.events(run)]
-    assert kinds.count("model.cut") == 2
+    assert kinds.count("model.interrupted") == 2
     assert len(await ledger(run)) == 3
     assert (await orm.run_in_thread(lambda: answers([run]))).cut == 2
 

@@ -14,7 +14,7 @@ from agents.actions.decide_call import Always, Decider, approve_call
 from agents.actions.publish_agent import publish_agent
 from agents.actions.resolve_call import resolve_call
 from agents.choices import CallResolution
-from agents.journal.events import DecisionLapsed, OutcomeAsked
+from agents.journal.events import ApprovalLapsed, OutcomeRequested
 from agents.live.follow import wait_for_end
 from agents.models import Agent, Decision, Grant, Run, RunEvent, ToolBinding
 from agents.querysets import uncertain_calls
@@ -128,7 +128,7 @@ def be_deleted(user: User) -> None:
 
 async def reasons(run_id: UUID) -> list[str]:
     """Why decisions about the run's calls did not hold, as its journal says."""
-    events = RunEvent.objects.filter(run_id=run_id, type=DecisionLapsed.type).order_by("seq")
+    events = RunEvent.objects.filter(run_id=run_id, type=ApprovalLapsed.type).order_by("seq")
     return await orm.run_in_thread(lambda: [event.payload["reason"] for event in events])
 
 
@@ -243,10 +243,10 @@ async def test_given_a_call_in_doubt_when_who_lets_it_be_made_again_leaves_then_
     await orm.run_in_thread(partial(leave, ann))
     async with till.at_work() as studio:
         studio.host.execute(call.run_id)
-        await happened(studio, call.run_id, OutcomeAsked, 2)
+        await happened(studio, call.run_id, OutcomeRequested, 2)
         assert await reasons(call.run_id) == [sentence(ann)]
         found = uncertain_calls(till.workspace).select_related("run__workspace")
         again = await orm.run_in_thread(found.get)
-        await orm.run_in_thread(partial(resolve_call, again, CallResolution.DONE, by=by(bob)))
+        await orm.run_in_thread(partial(resolve_call, again, CallResolution.CONFIRMED, by=by(bob)))
         run = await wait_for_end(call.run_id, studio.host.window)
     assert (run.output, till.paid()) == ("Done.", 0)

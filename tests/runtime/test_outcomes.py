@@ -14,7 +14,7 @@ from agents.actions.resolve_call import resolve_call
 from agents.actions.start_run import start_run
 from agents.choices import CallResolution, Placement, RunStatus
 from agents.errors import CallClosedError
-from agents.journal.events import Event, OutcomeAsked, ToolStarted, encode
+from agents.journal.events import Event, OutcomeRequested, ToolStarted, encode
 from agents.live.follow import wait_for_end
 from agents.llm.messages import ToolCall as Asked
 from agents.loop.tool_calls import CONFIRMED, SKIPPED, UNCERTAIN
@@ -56,7 +56,7 @@ def orphaned(studio: Studio) -> UUID:
 
 
 async def in_doubt(studio: Studio, run_id: UUID, times: int = 1) -> ToolCall:
-    await happened(studio, run_id, OutcomeAsked, times)
+    await happened(studio, run_id, OutcomeRequested, times)
     return await orm.run_in_thread(uncertain_calls(studio.workspace).filter(run_id=run_id).get)
 
 
@@ -83,8 +83,8 @@ async def test_the_run_stops_and_holds_no_worker(studio: Studio, agent: Create) 
 @pytest.mark.parametrize(
     ("outcome", "result", "shown"),
     [
-        (CallResolution.DONE, "", ("ok", CONFIRMED)),
-        (CallResolution.DONE, "The mail is out.", ("ok", "The mail is out.")),
+        (CallResolution.CONFIRMED, "", ("ok", CONFIRMED)),
+        (CallResolution.CONFIRMED, "The mail is out.", ("ok", "The mail is out.")),
         (CallResolution.SKIPPED, "ignored", ("uncertain", SKIPPED)),
     ],
 )
@@ -111,14 +111,14 @@ async def test_a_retried_call_is_made_again(studio: Studio, agent: Create) -> No
 async def test_the_first_word_wins(studio: Studio, agent: Create) -> None:
     await orm.run_in_thread(lambda: agent(tools=("http_request",)))
     call = await asked(studio)
-    await orm.run_in_thread(partial(resolve_call, call, CallResolution.DONE, by=ANNA))
-    with pytest.raises(CallClosedError, match=r"already done by anna"):
+    await orm.run_in_thread(partial(resolve_call, call, CallResolution.CONFIRMED, by=ANNA))
+    with pytest.raises(CallClosedError, match=r"already confirmed by anna"):
         await orm.run_in_thread(partial(resolve_call, call, CallResolution.RETRIED, by=ANNA))
 
 
 @pytest.mark.parametrize(
     ("policy", "status", "text"),
-    [("tell", "uncertain", UNCERTAIN), ("retry", "error", "127.0.0.1")],
+    [("tell_model", "uncertain", UNCERTAIN), ("retry", "error", "127.0.0.1")],
 )
 async def test_a_policy_decides_in_a_persons_place(
     studio: Studio, agent: Create, policy: str, status: str, text: str
@@ -139,7 +139,7 @@ async def test_a_call_that_is_made_again_and_dies_again_is_asked_about_again(
     await orm.run_in_thread(partial(_die_again, call))
     studio.host.execute(call.run_id)
     again = await in_doubt(studio, call.run_id, 2)
-    await orm.run_in_thread(partial(resolve_call, again, CallResolution.DONE, by=ANNA))
+    await orm.run_in_thread(partial(resolve_call, again, CallResolution.CONFIRMED, by=ANNA))
     assert [status for status, _ in await ended(studio, call.run_id)] == ["ok"]
     keys = await orm.run_in_thread(
         lambda: list(call.run.decisions.order_by("at").values_list("wait_key", flat=True))

@@ -77,7 +77,7 @@ def answer_to(address: str) -> EmailTarget:
         to=[address],
         subject="Re: Hello",
         attach=False,
-        outside=True,
+        external=True,
         in_reply_to="<1@example.org>",
         references=["<0@example.org>", "<1@example.org>"],
     )

@@ -121,7 +121,7 @@ def test_what_people_changed_since_without_publishing_is_gone_too(keeper: Agent)
     Agent.objects.filter(pk=keeper.pk).update(max_run_tokens=5, uncertain_calls="retry")
     assert rollback_agent(keeper, 1, by=ANNA).version.number == 1
     row = Agent.objects.get(pk=keeper.pk)
-    assert (row.max_run_tokens, row.uncertain_calls) == (None, "ask")
+    assert (row.max_run_tokens, row.uncertain_calls) == (None, "ask_human")
 
 
 def test_a_tool_that_is_another_one_now_is_refused_unless_todays_will_do(

@@ -388,7 +388,7 @@ class TestTheStore:
             event(3, asked),
             event(6, events.WaitResolved("approval:1.0", approved, "approval", "1.0")),
             event(7, events.RunStarted("w", "t", "m")),
-            event(8, events.DecisionLapsed("1.0", "approval:1.0", "No.")),
+            event(8, events.ApprovalLapsed("1.0", "approval:1.0", "No.")),
             event(9, replace(asked, question=2)),
         )
         assert store(

@@ -233,7 +233,10 @@ class TestDecisions:
         expect(decided).to_contain_text("Approved with other arguments by bert (terminal)")
         expect(decided).to_contain_text(re.compile(r"Confirmed by \S+ \(web\)"))
         expect(decided.get_by_label("Arguments of http_request")).to_contain_text("\\u202e")
-        assert Decision.objects.get(run=call.run, verdict=CallResolution.DONE).reason == "Code 200."
+        assert (
+            Decision.objects.get(run=call.run, verdict=CallResolution.CONFIRMED).reason
+            == "Code 200."
+        )
 
     def test_given_a_standing_permission_then_the_calls_say_which(
         self, signed_in: Visitor, workspace: Workspace

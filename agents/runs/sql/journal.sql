@@ -32,7 +32,7 @@ BEGIN
         INSERT INTO agents_runevent (run_id, seq, type, payload, at)
         VALUES (p_run, v_seq, v_event ->> 'type', p, v_now);
         CASE v_event ->> 'type'
-        WHEN 'model.answered', 'model.cut', 'context.summarized' THEN
+        WHEN 'model.answered', 'model.interrupted', 'context.summarized' THEN
             INSERT INTO base_usageentry
                 (workspace_id, run_id, turn, model, input_tokens, output_tokens,
                  cached_input_tokens, cost_usd, at)
@@ -78,7 +78,7 @@ BEGIN
         WHEN 'approval.escalated' THEN
             UPDATE agents_toolcall SET shown = shown || jsonb_build_object('escalated_to', p -> 'group')
             WHERE run_id = p_run AND call_id = p ->> 'call_id';
-        WHEN 'outcome.asked' THEN
+        WHEN 'outcome.requested' THEN
             UPDATE agents_toolcall SET status = 'uncertain'
             WHERE run_id = p_run AND call_id = p ->> 'call_id';
         WHEN 'call.waiting' THEN
@@ -95,7 +95,7 @@ CREATE OR REPLACE FUNCTION heartbit_tokens(p_events jsonb, p_field text)
 RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
     SELECT coalesce(sum(heartbit_count(e #>> ARRAY['payload', 'usage', p_field])), 0)
     FROM jsonb_array_elements(p_events) AS e
-    WHERE e ->> 'type' IN ('model.answered', 'model.cut', 'context.summarized')
+    WHERE e ->> 'type' IN ('model.answered', 'model.interrupted', 'context.summarized')
 $$;
 
 -- Events p_after < seq <= p_upto in the form agents.journal.events.decode_row reads.

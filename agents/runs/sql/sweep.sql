@@ -247,7 +247,7 @@ BEGIN
         rung_at = CASE WHEN home = 'fleet' THEN clock_timestamp() END
     WHERE id = p_run;
     PERFORM heartbit_journal(r.id, r.workspace_id, r.last_seq, jsonb_build_array(jsonb_build_object(
-        'type', 'run.revived', 'payload', jsonb_build_object('by', p_by))));
+        'type', 'run.unquarantined', 'payload', jsonb_build_object('by', p_by))));
     -- Its calls were closed with it; those without a result are open again.
     UPDATE agents_toolcall c
     SET status = CASE c.status WHEN 'uncertain' THEN 'started' ELSE 'pending' END, finished_at = NULL

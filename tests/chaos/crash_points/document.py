@@ -37,8 +37,8 @@ _DOUBT = """\
 ## When it is unknown whether a call took effect
 
 An at-most-once tool whose worker dies between the intent and the result is not repeated by
-itself. The table above shows an agent whose `uncertain_calls` is `tell`: the model is told, and the
-run goes on. All of them:
+itself. The table above shows an agent whose `uncertain_calls` is `tell_model`: the model is
+told, and the run goes on. All of them:
 
 | `uncertain_calls` | what a person says | died before the act | died after the act | the call |
 |---|---|---|---|---|

@@ -34,7 +34,7 @@ TOOLS = {
     Effect.AT_MOST_ONCE: "send_once",
 }
 HELPER = "helper"
-_POLICIES = ("tell", "ask", "retry")
+_POLICIES = ("tell_model", "ask_human", "retry")
 
 
 def workspace_of_subjects(queue: str, *, slug: str = "") -> Workspace:
@@ -53,7 +53,7 @@ def add_agent(
     name: str,
     queue: str,
     *,
-    policy: str = "tell",
+    policy: str = "tell_model",
     team: Sequence[Agent] = (),
     armed: bool = False,
 ) -> Agent:
@@ -137,5 +137,5 @@ def observed(play: Play, asked: Iterable[Asked], effects: Iterable[Happened]) ->
         effects=len(happened),
         keys=len({each.key for each in happened}),
         asked_again=turns.total() - len(turns),
-        questions=sum(event.type == "outcome.asked" for event in record.events),
+        questions=sum(event.type == "outcome.requested" for event in record.events),
     )

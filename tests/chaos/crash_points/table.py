@@ -51,8 +51,13 @@ class Word:
     said: str = ""
 
 
-TELL = Word("tell")
-WORDS = (Word("ask", "retried"), Word("ask", "done"), Word("ask", "skipped"), Word("retry"))
+TELL = Word("tell_model")
+WORDS = (
+    Word("ask_human", "retried"),
+    Word("ask_human", "confirmed"),
+    Word("ask_human", "skipped"),
+    Word("retry"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +116,7 @@ def expected(case: Case) -> State:
     asks = not is_call and case.boundary in (Boundary.ANSWERED, Boundary.FINISHING)
     again = here if asks else 0
     effects = _effects(case, here)
-    asked = case.in_doubt and case.word.policy == "ask"
+    asked = case.in_doubt and case.word.policy == "ask_human"
     call = _call(case)
     return State(
         run="failed" if is_call and call != "ok" else "succeeded",
@@ -124,7 +129,7 @@ def expected(case: Case) -> State:
 
 
 def _call(case: Case) -> str:
-    told = case.word.policy == "tell" or case.word.said == "skipped"
+    told = case.word.policy == "tell_model" or case.word.said == "skipped"
     return "uncertain" if case.in_doubt and told else "ok"
 
 

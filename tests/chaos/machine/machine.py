@@ -21,7 +21,7 @@ from agents.journal.events import (
     ApprovalRequested,
     CallWaiting,
     ModelDelayed,
-    OutcomeAsked,
+    OutcomeRequested,
     RunCancelled,
     RunFailed,
     RunSucceeded,
@@ -117,12 +117,12 @@ class RunMachine(RuleBasedStateMachine):
         if (kind == "outcome") != (call.started == "at_most_once") or call.asked or call.keys:
             return
         waits: list[dict[str, Any]]
-        event: ApprovalRequested | OutcomeAsked | CallWaiting
+        event: ApprovalRequested | OutcomeRequested | CallWaiting
         if kind == "approval":
             event = ApprovalRequested(call.call_id, "calculate", {}, "pure", "d" * 64, "why")
             waits = [event.wait]
         elif kind == "outcome":
-            event = OutcomeAsked(call.call_id, "calculate", call.questions + 1)
+            event = OutcomeRequested(call.call_id, "calculate", call.questions + 1)
             waits = [event.wait]
         else:
             children = [str(new_id()), str(new_id())]
@@ -240,7 +240,7 @@ class RunMachine(RuleBasedStateMachine):
         self._refused(decide)
 
     @precondition(lambda self: "outcome" in self.waiting_for)
-    @rule(key_of=st.data(), outcome=st.sampled_from(["retried", "done", "skipped"]))
+    @rule(key_of=st.data(), outcome=st.sampled_from(["retried", "confirmed", "skipped"]))
     def settle(self, key_of: st.DataObject, outcome: str) -> None:
         """A person says what became of a call."""
         wait = self._wait(key_of, "outcome")

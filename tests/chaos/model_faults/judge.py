@@ -119,7 +119,7 @@ def _ledger(_mode: Mode, _case: Case, seen: Observed) -> Iterator[str]:
     if seen.tokens != (sum(row[0] for row in seen.usage), sum(row[1] for row in seen.usage)):
         yield "counts other tokens than the ledger"
     answers = sum(kind == "model.answered" for kind, *_ in seen.journal)
-    cut = sum(kind == "model.cut" for kind, *_ in seen.journal)
+    cut = sum(kind == "model.interrupted" for kind, *_ in seen.journal)
     if len(seen.usage) != answers + cut:
         yield f"has {len(seen.usage)} rows in the ledger for {answers} answers and {cut} cut off"
     if answers + cut > len(seen.requests):

@@ -12,17 +12,17 @@ from agents.journal.events import (
     Closing,
     ContextSummarized,
     ModelAnswered,
-    ModelCut,
     ModelDelayed,
-    OutcomeAsked,
+    ModelInterrupted,
+    OutcomeRequested,
     RunCancelled,
     RunFailed,
     RunForked,
     RunRequeued,
-    RunRevived,
     RunStarted,
     RunSteered,
     RunSucceeded,
+    RunUnquarantined,
     ToolFinished,
     ToolStarted,
     WaitResolved,
@@ -42,19 +42,19 @@ _OTHERS = (
     RunRequeued,
     RunStarted,
     RunForked,
-    RunRevived,
+    RunUnquarantined,
 )
 #: What the engine may have begun with when this is the next that it wrote.
 _BEGINNINGS: dict[type[Event], tuple[str, ...]] = {
     ModelAnswered: ("ask",),
     ContextSummarized: ("ask",),
-    ModelCut: ("ask",),
+    ModelInterrupted: ("ask",),
     ModelDelayed: ("ask",),
     RunFailed: ("ask", "finish run.failed"),
     RunSucceeded: ("finish run.succeeded",),
     RunCancelled: ("finish run.cancelled",),
     ApprovalRequested: ("suspend approval.requested", "call", "record"),
-    OutcomeAsked: ("suspend outcome.asked", "call", "record"),
+    OutcomeRequested: ("suspend outcome.requested", "call", "record"),
     CallWaiting: ("call", "suspend", "record"),
     ToolStarted: ("call",),
     ToolFinished: ("call", "record", "finish run.succeeded"),
@@ -96,7 +96,7 @@ def _is_over(journal: list[RecordedEvent], index: int) -> bool:
 def _open(waits: set[str], event: Event) -> set[str]:
     """The waits that hold the run after this event."""
     match event:
-        case ApprovalRequested() | OutcomeAsked() | ModelDelayed():
+        case ApprovalRequested() | OutcomeRequested() | ModelDelayed():
             return waits | {event.key}
         case CallWaiting(keys=keys):
             return waits | set(keys)

@@ -69,7 +69,7 @@ AGENTS = (
     Cast("hasty", {"max_retries": 0, "retry_base_delay_ms": 1}),
     Cast("patient", {"max_retries": 2, "retry_base_delay_ms": 1}),
     Cast("second", {"max_retries": 0, "model": "ollama:none", "fallback_models": ["openai:b"]}),
-    Cast("telling", {"uncertain_calls": "tell"}),
+    Cast("telling", {"uncertain_calls": "tell_model"}),
     Cast("trying", {"uncertain_calls": "retry"}),
 )
 
@@ -157,7 +157,7 @@ def _acting(size: int, url: str) -> Iterator[Shape]:
         yield Shape(f"{verdict}_pure", "wary", f"{name} {_calls(SUM + ', current_time {}')}")
         yield Shape(f"{verdict}_ruled", "ruled", f"{name} {_calls(send('g'), store('h'))}")
     yield Shape("approval_cancelled", "careful", _calls(store("i")), "cancel")
-    for verdict in ("retried", "done", "skipped"):
+    for verdict in ("retried", "confirmed", "skipped"):
         yield Shape(f"uncertain_{verdict}", "solo", f"{verdict} {size} [[text: D.]]", "orphan")
     yield Shape("uncertain_told", "telling", f"{size} [[text: D.]]", "orphan")
     yield Shape("uncertain_tried", "trying", f"{size} [[text: D.]]", "orphan")
