@@ -87,7 +87,7 @@ def calls_waiting(workspace: Workspace | None = None) -> QuerySet[ToolCall]:
             **scope,
             run__status__in=[RunStatus.WAITING, RunStatus.RUNNING],
             status=CallStatus.WAITING,
-            shown__isnull=False,
+            approval_view__isnull=False,
         )
         .filter(
             Exists(
@@ -146,10 +146,10 @@ def waits_for_answers(workspace: Workspace | None = None) -> QuerySet[Wait]:
 
 def shown_tool(call: ToolCall) -> str:
     """The name of the tool that a call which waits for approval would run."""
-    shown = call.shown or {}
+    shown = call.approval_view or {}
     return str(shown.get("tool", call.tool))
 
 
 def approval_of(call: ToolCall) -> str:
     """The wait that a decision about the call resolves, or has resolved."""
-    return approval_key(call.call_id, int((call.shown or {}).get("question", 1)))
+    return approval_key(call.call_id, int((call.approval_view or {}).get("question", 1)))

@@ -100,7 +100,7 @@ def schedule(
         name=f"{context.agent}: {name.strip()}",
         task=task,
         time_zone=time_zone,
-        made_in_run=context.run_id,
+        created_by_run_id=context.run_id,
         hops=hops + 1,
         # Who is asked about what a run does is asked about what it plans.
         require_approval=run.approve,
@@ -159,11 +159,11 @@ def _own(context: ToolContext) -> QuerySet[Schedule]:
         workspace=context.workspace_id,
         agent__name=context.agent,
         agent__origin="",
-        made_in_run__isnull=False,
-        next_slot__isnull=False,
+        created_by_run_id__isnull=False,
+        next_occurrence__isnull=False,
         conversation_id=run.root.conversation_id,
     )
-    return rows.select_related("agent", "workspace").order_by("next_slot")
+    return rows.select_related("agent", "workspace").order_by("next_occurrence")
 
 
 def _steps_to(run: Run) -> int:
@@ -198,8 +198,8 @@ def _replies(run: Run) -> list[dict[str, Any]]:
 def _refuse_too_many(workspace: Workspace, run: Run) -> None:
     """An agent that plans without end stops here; the workspace's row is locked."""
     agent = run.version.agent
-    own = Schedule.objects.filter(agent=agent, made_in_run__isnull=False)
-    if own.filter(next_slot__isnull=False).count() >= MOST_ACTIVE:
+    own = Schedule.objects.filter(agent=agent, created_by_run_id__isnull=False)
+    if own.filter(next_occurrence__isnull=False).count() >= MOST_ACTIVE:
         raise ScheduleError(
             f"You have planned {MOST_ACTIVE} tasks that are still to come, which is the most: "
             "cancel one first."
@@ -248,9 +248,9 @@ def _moment(in_seconds: int | None, at: str | None, zone: str) -> datetime:
 
 
 def _next(planned: Schedule) -> str:
-    if planned.next_slot is None:
+    if planned.next_occurrence is None:
         return "It is over."
-    return f"Next: {format_time(planned.next_slot, time_zone(planned.time_zone))}."
+    return f"Next: {format_time(planned.next_occurrence, time_zone(planned.time_zone))}."
 
 
 def _actor(agent: str) -> Actor:

@@ -41,7 +41,7 @@ def sync_to_beat(schedule: Schedule) -> PeriodicTask | None:
     Returns:
         The row; None where Beat has no words for the rhythm (``L``, ``#``), or nothing is to come.
     """
-    comes = schedule.enabled and schedule.next_slot is not None
+    comes = schedule.enabled and schedule.next_occurrence is not None
     rhythm = _rhythm(schedule) if comes else None  # which may be none that Beat can read
     if rhythm is None:
         remove_from_beat(schedule)

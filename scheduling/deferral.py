@@ -58,21 +58,23 @@ def defer_or_fail(firing: Firing, error: HeartbitError, *, for_now: bool) -> Non
         for_now: That may pass; still, after a day the slot is given up.
     """
     now = database_now()
-    since = firing.refused_at or now
+    since = firing.first_deferred_at or now
     if not for_now or now - since >= GIVEN_UP:
         firing.status, firing.note = FiringStatus.FAILED, str(error)[:_NOTE]
-        firing.refused_at = firing.try_at = None
+        firing.first_deferred_at = firing.retry_at = None
         return
     firing.status, firing.note = FiringStatus.DEFERRED, f"{_AGAIN}{error}"[:_NOTE]
-    firing.refused_at = since
-    firing.try_at = now + min(max(now - since, SHORTEST), LONGEST)
+    firing.first_deferred_at = since
+    firing.retry_at = now + min(max(now - since, SHORTEST), LONGEST)
     behind = deferred_firings(firing.schedule).exclude(pk=firing.pk)
-    behind.update(refused_at=Coalesce("refused_at", now), try_at=firing.try_at)
+    behind.update(first_deferred_at=Coalesce("first_deferred_at", now), retry_at=firing.retry_at)
 
 
 def clear_deferrals(schedule: Schedule) -> None:
     """A run has started: nothing is in the way of the others any more."""
-    deferred_firings(schedule).filter(try_at__isnull=False).update(refused_at=None, try_at=None)
+    deferred_firings(schedule).filter(retry_at__isnull=False).update(
+        first_deferred_at=None, retry_at=None
+    )
 
 
 def defer_behind_first(schedule: Schedule, slot: datetime) -> bool:
@@ -80,9 +82,9 @@ def defer_behind_first(schedule: Schedule, slot: datetime) -> bool:
     first = deferred_firings(schedule).first()
     if first is None:
         return False
-    row = Firing(schedule=schedule, slot=slot, status=FiringStatus.DEFERRED, note=_BEHIND)
-    if first.try_at is not None:
-        row.refused_at, row.try_at = database_now(), first.try_at
+    row = Firing(schedule=schedule, scheduled_for=slot, status=FiringStatus.DEFERRED, note=_BEHIND)
+    if first.retry_at is not None:
+        row.first_deferred_at, row.retry_at = database_now(), first.retry_at
     Firing.objects.bulk_create([row], ignore_conflicts=True)
     return True
 
@@ -97,16 +99,18 @@ def skip_superseded(schedule: Schedule) -> None:
     kept = MOST - 1 if schedule.catch_up == CatchUp.ALL else 0
     waiting = (
         deferred_firings(schedule)
-        .filter(cause=Trigger.SCHEDULE, refused_at__isnull=False)
-        .order_by("-slot")
+        .filter(cause=Trigger.SCHEDULE, first_deferred_at__isnull=False)
+        .order_by("-scheduled_for")
     )
     for firing in waiting[kept:]:
         firing.status = FiringStatus.SKIPPED
         firing.note = f"{_REPLACED}{firing.note.removeprefix(_AGAIN)}"[:_NOTE]
-        firing.refused_at = firing.try_at = None
+        firing.first_deferred_at = firing.retry_at = None
         firing.save()
 
 
 def deferred_firings(schedule: Schedule) -> QuerySet[Firing]:
     """The slots that wait, the first in line first."""
-    return Firing.objects.filter(schedule=schedule, status=FiringStatus.DEFERRED).order_by("slot")
+    return Firing.objects.filter(schedule=schedule, status=FiringStatus.DEFERRED).order_by(
+        "scheduled_for"
+    )

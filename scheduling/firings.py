@@ -34,16 +34,16 @@ _NOTE = 300
 
 def has_running_run(schedule: Schedule) -> bool:
     """Whether a run of the schedule has not ended; the schedule's row is locked."""
-    rows = Firing.objects.filter(schedule=schedule, status=FiringStatus.STARTED, over=False)
+    rows = Firing.objects.filter(schedule=schedule, status=FiringStatus.STARTED, run_ended=False)
     live = Run.objects.filter(pk=OuterRef("run_id"), finished_at__isnull=True)
-    rows.filter(~Exists(live)).update(over=True)
+    rows.filter(~Exists(live)).update(run_ended=True)
     return rows.exists()
 
 
 def record_firing(schedule: Schedule, slot: datetime, status: FiringStatus, why: str) -> None:
     """Write down what became of a slot that nobody has dealt with."""
     Firing.objects.bulk_create(
-        [Firing(schedule=schedule, slot=slot, status=status, note=why[:_NOTE])],
+        [Firing(schedule=schedule, scheduled_for=slot, status=status, note=why[:_NOTE])],
         ignore_conflicts=True,
     )
 
@@ -65,15 +65,15 @@ def start_firing(
     Returns:
         The slot's row. One that was started before stays as it was.
     """
-    firing = Firing.objects.filter(schedule=schedule, slot=slot).first()
+    firing = Firing.objects.filter(schedule=schedule, scheduled_for=slot).first()
     if firing is not None and firing.status == FiringStatus.STARTED:
         return firing
-    firing = firing or Firing(schedule=schedule, slot=slot, cause=cause)
+    firing = firing or Firing(schedule=schedule, scheduled_for=slot, cause=cause)
     try:
         with transaction.atomic():
             firing.run_id = _start(schedule, slot, key)
         firing.status, firing.note = FiringStatus.STARTED, ""
-        firing.refused_at = firing.try_at = None
+        firing.first_deferred_at = firing.retry_at = None
         clear_deferrals(schedule)
     except HeartbitError as error:
         defer_or_fail(
@@ -134,7 +134,7 @@ def _post(schedule: Schedule, text: str, key: str | InternalKey, by: Actor) -> U
         by=by,
         idempotency_key=key,
         # A run of its own: one that is only told would deliver to its own addressees.
-        second_message=BusyPolicy.QUEUE,
+        busy_policy=BusyPolicy.QUEUE,
         approve=schedule.require_approval,
         hops=schedule.hops,
     )

@@ -32,25 +32,25 @@ class DueOccurrences:
     Attributes:
         fire: Slots to start now, the earliest first.
         skip: Slots that were missed and are let pass, the earliest first.
-        next_slot: The earliest slot that is not due yet; None: there is none.
+        next_occurrence: The earliest slot that is not due yet; None: there is none.
     """
 
     fire: tuple[datetime, ...]
     skip: tuple[datetime, ...]
-    next_slot: datetime | None
+    next_occurrence: datetime | None
 
 
 def due(schedule: Schedule, now: datetime) -> DueOccurrences:
     """Sort the slots that have come since the schedule was last looked at.
 
     Args:
-        schedule: A row with its ``next_slot``.
+        schedule: A row with its ``next_occurrence``.
         now: The database's time.
 
     Raises:
         ScheduleError: Its rhythm is none.
     """
-    first = schedule.next_slot
+    first = schedule.next_occurrence
     if first is None:
         return DueOccurrences((), (), None)
     rhythm = build_recurrence(schedule)
@@ -87,7 +87,7 @@ def elapsed_occurrences(schedule: Schedule, now: datetime) -> list[datetime]:
 
 
 def _come(schedule: Schedule, rhythm: Recurrence, now: datetime) -> list[datetime]:
-    first = schedule.next_slot
+    first = schedule.next_occurrence
     if first is None:
         return []
     last = min(now, schedule.ends_at) if schedule.ends_at is not None else now

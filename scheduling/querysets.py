@@ -55,12 +55,14 @@ def _able_to_start(rows: QuerySet[Schedule]) -> QuerySet[Schedule]:
     Those that wait for a run may do so for weeks: they must not fill the answer, and neither must
     those that are not tried again yet.
     """
-    to_try = Q(try_at=None) | Q(try_at__lte=Now())
+    to_try = Q(retry_at=None) | Q(retry_at__lte=Now())
     held = Firing.objects.filter(to_try, status=FiringStatus.DEFERRED)
-    earliest = held.filter(schedule=OuterRef("pk")).order_by("slot").values("slot")[:1]
+    earliest = (
+        held.filter(schedule=OuterRef("pk")).order_by("scheduled_for").values("scheduled_for")[:1]
+    )
     live = Run.objects.filter(pk=OuterRef("run_id"), finished_at__isnull=True)
     at_work = Firing.objects.filter(
-        Exists(live), schedule=OuterRef("pk"), status=FiringStatus.STARTED, over=False
+        Exists(live), schedule=OuterRef("pk"), status=FiringStatus.STARTED, run_ended=False
     )
     return (
         rows.filter(pk__in=held.values("schedule"))

@@ -41,7 +41,7 @@ def changes_next_occurrence(
 
 def _only_ends_later_or_earlier(before: Schedule, after: Schedule, now: datetime) -> bool:
     """Whether all slots until now stay what they were, and the next one is within the new end."""
-    slot = before.next_slot
+    slot = before.next_occurrence
     ends = [one.ends_at for one in (before, after) if one.ends_at is not None]
     return slot is not None and all(end > now and end >= slot for end in ends)
 

@@ -50,7 +50,7 @@ def in_doubt(
             "SELECT * FROM heartbit_suspend(%s, %s, %s, %s, %s)",
             *(run_id, token, seq, _json(question), json.dumps([question.wait])),
         )
-    WorkerHeartbeat.objects.filter(name=_worker(run_id)).update(gone_at=Now())
+    WorkerHeartbeat.objects.filter(name=_worker(run_id)).update(left_at=Now())
     return ToolCall.objects.select_related("run").get(run=run_id)
 
 

@@ -102,7 +102,7 @@ class Worker:
 
     def _registered(self) -> bool:
         assert self._process.poll() is None, self.log.read_text()[-4000:]
-        alive = WorkerHeartbeat.objects.filter(gone_at__isnull=True)
+        alive = WorkerHeartbeat.objects.filter(left_at__isnull=True)
         return alive.filter(name__endswith=f":{self.pid}").exists()
 
     def kill(self) -> None:

@@ -82,7 +82,7 @@ def accept_message(channel: Channel, message: Inbound) -> Accepted:
         conversation,
         message.text,
         by=Actor(f"channel {channel.name}", "api"),
-        second_message=BusyPolicy.QUEUE,
+        busy_policy=BusyPolicy.QUEUE,
         approve=channel.approve,
     )
     targets = read_targets(channel.deliver)
@@ -98,8 +98,8 @@ def accept_message(channel: Channel, message: Inbound) -> Accepted:
         conversation_id=conversation.pk,
         thread=message.thread,
     )
-    if channel.trouble:
-        Channel.objects.filter(pk=channel.pk).update(trouble="")
+    if channel.last_error:
+        Channel.objects.filter(pk=channel.pk).update(last_error="")
     return Accepted(posted.run_id, conversation.pk, repeated=False)
 
 

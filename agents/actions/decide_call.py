@@ -130,7 +130,7 @@ def approve_call(call: ToolCall, *, digest: str, by: Decider, always: Always | N
     with transaction.atomic():
         _refuse_second_vote(call, by)
         grant = _grant(call, offer, by, always) if always is not None else None
-        _decide(call, digest, by, verdict=approved, runs_digest=digest, grant=grant)
+        _decide(call, digest, by, verdict=approved, executed_digest=digest, grant=grant)
     if grant is None:
         return
     # Each for itself: one lock at a time, and what somebody else decides meanwhile is theirs.
@@ -138,7 +138,7 @@ def approve_call(call: ToolCall, *, digest: str, by: Decider, always: Always | N
     for other in _covered(grant, call):
         shown = other.digest
         with suppress(CallClosedError), transaction.atomic():
-            _decide(other, shown, word, verdict=approved, runs_digest=shown, grant=grant)
+            _decide(other, shown, word, verdict=approved, executed_digest=shown, grant=grant)
 
 
 @transaction.atomic
@@ -180,7 +180,7 @@ def answer_call(call: ToolCall, *, digest: str, by: Decider, answer: Any) -> Non
     name = _answer_parameter(call, offer)
     if name is None:
         raise InvalidEditError("The call asks nothing: approve it, edit it or deny it.")
-    asked = (call.shown or {}).get("arguments", {})
+    asked = (call.approval_view or {}).get("arguments", {})
     problems = validate(questions.form_of(asked), answer)
     if problems:  # said to a person, who reads it beside their answer
         raise InvalidEditError(f"The answer does not fit: {'; '.join(problems)}.")
@@ -245,7 +245,7 @@ def _refuse_second_vote(call: ToolCall, by: Decider) -> None:
     Raises:
         CallClosedError: There is that vote already.
     """
-    if by.user_id is not None or int((call.shown or {}).get("needed", 1)) <= 1:
+    if by.user_id is not None or int((call.approval_view or {}).get("needed", 1)) <= 1:
         return
     Run.objects.select_for_update().get(pk=call.run_id)
     votes = Vote.objects.filter(
@@ -263,7 +263,7 @@ def _covered(grant: Grant, decided: ToolCall) -> list[ToolCall]:
     """Other calls that wait for what was just allowed."""
     calls = (
         calls_waiting(decided.run.workspace)
-        .filter(run__version_id=decided.run.version_id, shown__tool=grant.tool)
+        .filter(run__version_id=decided.run.version_id, approval_view__tool=grant.tool)
         .exclude(pk=decided.pk)
         .order_by("run_id", "id")
     )
@@ -286,13 +286,13 @@ def _decide_with(
     found = call_parsing.read(offer.specs, name=name, arguments=arguments, answered=True)
     if isinstance(found, ToolResult):
         raise InvalidEditError(" ".join(found.content.split()))
-    runs_digest = digest_of(
+    executed_digest = digest_of(
         call.run_id,
         call.call_id,
         definition_hash=offer.hashes[found.spec.name],
         arguments=found.arguments,
     )
-    _decide(call, digest, by, verdict=verdict, runs_digest=runs_digest, arguments=arguments)
+    _decide(call, digest, by, verdict=verdict, executed_digest=executed_digest, arguments=arguments)
 
 
 def _decide(
@@ -301,7 +301,7 @@ def _decide(
     by: Decider,
     *,
     verdict: Verdict,
-    runs_digest: str = "",
+    executed_digest: str = "",
     arguments: str | None = None,
     reason: str = "",
     grant: Grant | None = None,
@@ -312,7 +312,7 @@ def _decide(
         digest,
         verdict.value,
         arguments,
-        runs_digest,
+        executed_digest,
         reason,
         by.user_id,
         by.name,
@@ -331,7 +331,7 @@ def _decide(
         details={
             "call": call.call_id,
             "digest": digest,
-            **({"runs": runs_digest} if arguments is not None else {}),
+            **({"runs": executed_digest} if arguments is not None else {}),
             **({"reason": reason} if reason else {}),
             **({"grant": grant.pk} if grant is not None else {}),
         },

@@ -136,7 +136,7 @@ def _hand_over(delivery: Delivery, target: WebhookTarget, run: Run) -> _Outcome 
             endpoint=endpoint,
             run_id=run.pk,
             event=RUN_DELIVERED,
-            occurrence=f"delivery:{delivery.pk}",
+            event_key=f"delivery:{delivery.pk}",
             message_id=message_id,
             payload=message(RUN_DELIVERED, ended, data_of(run)),
         )
@@ -158,7 +158,7 @@ def _mail(delivery: Delivery, target: EmailTarget, run: Run) -> _Outcome | None:
 
 def _send(delivery: Delivery, target: EmailTarget, letter: ResultEmail) -> _Outcome | None:
     """A copy to each address that is not settled yet; None: the lease is lost."""
-    settled = dict(delivery.settled)
+    settled = dict(delivery.recipient_results)
     later = ""
     with mail_server() as server:
         for address in target.to:
@@ -171,7 +171,7 @@ def _send(delivery: Delivery, target: EmailTarget, letter: ResultEmail) -> _Outc
                 later = later or refusal.sentence
             # Noted at once: whoever takes over sends to the others alone.
             rest = Now() + timedelta(seconds=LEASE_SECONDS)
-            if not _mine(delivery).update(settled=settled, next_at=rest):
+            if not _mine(delivery).update(recipient_results=settled, next_at=rest):
                 return None
     if later:
         return _Outcome(later)

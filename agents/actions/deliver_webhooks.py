@@ -167,7 +167,7 @@ def _disable(endpoint: WebhookEndpoint) -> None:
     """The receiver said that it wants no more, for ever."""
     why = "It answered with HTTP 410: it wants to be told no more."
     enabled = WebhookEndpoint.objects.filter(pk=endpoint.pk, enabled=True, url=endpoint.url)
-    if enabled.update(enabled=False, disabled_because=why):
+    if enabled.update(enabled=False, disabled_reason=why):
         record(
             SYSTEM,
             "webhook.disable",

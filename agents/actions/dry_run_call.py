@@ -52,8 +52,8 @@ def dry_run_call(
     """
     _check_open(call, digest)
     _check_asked(call, by, is_edited=arguments is not None)
-    prepared, runs_digest = _prepared(call, arguments)
-    if arguments is None and runs_digest != digest:
+    prepared, executed_digest = _prepared(call, arguments)
+    if arguments is None and executed_digest != digest:
         raise DryRunUnavailableError(
             f"The tool {prepared.spec.name} is not what was shown any more: it cannot be tried."
         )
@@ -64,7 +64,7 @@ def dry_run_call(
             workspace=call.run.workspace,
             target=f"run:{call.run_id}",
             label=shown_tool(call),
-            details={"call": call.call_id, "digest": digest, "runs": runs_digest},
+            details={"call": call.call_id, "digest": digest, "runs": executed_digest},
         )
     return rehearse(prepared)
 
@@ -78,11 +78,11 @@ def _check_open(call: ToolCall, digest: str) -> None:
 
 def _check_asked(call: ToolCall, by: Decider, *, is_edited: bool) -> None:
     """Whoever may not decide it, or not so, does not see what it does either."""
-    shown = call.shown or {}
+    shown = call.approval_view or {}
     needed = shown.get("needed", 1)
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT heartbit_is_asked(shown, %s) FROM agents_toolcall WHERE id = %s",
+            "SELECT heartbit_is_asked(approval_view, %s) FROM agents_toolcall WHERE id = %s",
             [by.user_id, call.pk],
         )
         [is_asked] = cursor.fetchone()

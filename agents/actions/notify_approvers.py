@@ -65,7 +65,7 @@ def notify_approvers(run_id: UUID) -> int:
     mails = [
         _mail(call, person)
         for call in calls
-        for person in _deciders(run, (call.shown or {}).get("group", ""))
+        for person in _deciders(run, (call.approval_view or {}).get("group", ""))
     ]
     waits = waits_for_answers(run.workspace).filter(run=run)
     return _send(mails + [_wait_mail(wait, one) for wait in waits for one in _deciders(run, "")])
@@ -85,7 +85,7 @@ def notify_escalation(wait_id: int) -> int:
         [
             _mail(call, person, more=_ESCALATED)
             for call in calls
-            for person in _deciders(call.run, (call.shown or {}).get("escalated_to", ""))
+            for person in _deciders(call.run, (call.approval_view or {}).get("escalated_to", ""))
         ]
     )
 
@@ -114,7 +114,7 @@ def _mail(call: ToolCall, person: User, *, more: str = "") -> EmailMessage:
         agent=agent,
         tool=tool,
         more=more,
-        reason=visible(str((call.shown or {}).get("reason", ""))),
+        reason=visible(str((call.approval_view or {}).get("reason", ""))),
         link=f"{root}/approve/{token_of(call, person.pk)}/",
         inbox=_inbox(call.run),
     )

@@ -39,8 +39,10 @@ def poll_mailboxes() -> int:
     for channel in due_for_polling(timezone.now()):
         if time.monotonic() > ends:
             break
-        unseen = Channel.objects.filter(pk=channel.pk, enabled=True, looked_at=channel.looked_at)
-        if unseen.update(looked_at=timezone.now()):  # else somebody was quicker, or it is gone
+        unseen = Channel.objects.filter(
+            pk=channel.pk, enabled=True, last_polled_at=channel.last_polled_at
+        )
+        if unseen.update(last_polled_at=timezone.now()):  # else somebody was quicker, or it is gone
             found += _visit(channel)
     return found
 
@@ -66,7 +68,7 @@ def _visit(channel: Channel) -> int:
         logger.exception("the mailbox of channel %s cannot be read", channel.pk)
         trouble = "Mails wait in the mailbox: one made the worker stumble, whose log says where."
     failures = channel.failures + 1 if trouble else 0
-    Channel.objects.filter(pk=channel.pk).update(trouble=trouble[:_MOST_SAID], failures=failures)
+    Channel.objects.filter(pk=channel.pk).update(last_error=trouble[:_MOST_SAID], failures=failures)
     return found
 
 
@@ -101,8 +103,8 @@ def _take(channel: Channel, mailbox: Mailbox, uid: int) -> None:
         size = mailbox.size(uid)
         raw = mailbox.fetch(uid) if size is not None and size <= MOST_BYTES else None
     except MailboxError:
-        if channel.stuck + 1 < MOST_STUCK:
-            Channel.objects.filter(pk=channel.pk).update(stuck=channel.stuck + 1)
+        if channel.stuck_polls + 1 < MOST_STUCK:
+            Channel.objects.filter(pk=channel.pk).update(stuck_polls=channel.stuck_polls + 1)
             raise
         size, raw = 0, None
     with transaction.atomic():
@@ -113,8 +115,8 @@ def _take(channel: Channel, mailbox: Mailbox, uid: int) -> None:
             why = f"It is larger than {MOST_BYTES:,} bytes." if large else "It cannot be fetched."
             refuse_mail(channel, _name(mailbox, uid), why)
         counted = Channel.objects.filter(pk=channel.pk, uid_validity=mailbox.uid_validity)
-        counted.filter(last_uid__lt=uid).update(last_uid=uid, stuck=0)
-    channel.stuck = 0
+        counted.filter(last_uid__lt=uid).update(last_uid=uid, stuck_polls=0)
+    channel.stuck_polls = 0
 
 
 def _receive(channel: Channel, mailbox: Mailbox, uid: int, raw: bytes) -> None:

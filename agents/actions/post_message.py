@@ -53,7 +53,7 @@ def start_conversation(
     *,
     agent: str,
     title: str = "",
-    second_message: BusyPolicy = BusyPolicy.QUEUE,
+    busy_policy: BusyPolicy = BusyPolicy.QUEUE,
     origin: str = "",
 ) -> Conversation:
     """Begin a thread with an agent; for ``origin`` see ``start_run``.
@@ -67,7 +67,7 @@ def start_conversation(
         agent=agent,
         origin=origin,
         title=title,
-        second_message=second_message,
+        busy_policy=busy_policy,
     )
 
 
@@ -80,7 +80,7 @@ def post_message(
     model: str = "",
     home: Placement = Placement.FLEET,
     idempotency_key: str | InternalKey | None = None,
-    second_message: BusyPolicy | None = None,
+    busy_policy: BusyPolicy | None = None,
     approve: bool = False,
     hops: int = 0,
 ) -> Posted:
@@ -93,7 +93,7 @@ def post_message(
         model: ``provider:model`` for this run and its children; empty: each agent's own.
         home: Who may execute it.
         idempotency_key: The same key in the same workspace gives the same run.
-        second_message: What becomes of it while the last message is still worked on; None: as the
+        busy_policy: What becomes of it while the last message is still worked on; None: as the
             conversation says.
         approve: Every tool call of this run waits for a person.
         hops: How many plans of agents in a row led to it, as in ``Run``; a run under way that is
@@ -106,7 +106,7 @@ def post_message(
         ConversationBusyError: The policy is to refuse it, and a run is under way.
         QuotaExceededError: The workspace, or the agent, has been given as many runs as it may.
     """
-    policy = BusyPolicy(second_message or conversation.second_message)
+    policy = BusyPolicy(busy_policy or conversation.busy_policy)
     key = stored_key(idempotency_key)
     reached = _under_way(conversation, policy, key)
     run_id = new_id()

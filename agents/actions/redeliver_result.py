@@ -46,12 +46,16 @@ def redeliver_result(delivery: Delivery, *, by: Actor) -> None:
 
 def _anew(delivery: Delivery) -> dict[str, Any]:
     arrived = delivery.status == DeliveryStatus.DELIVERED
-    reached = {} if arrived else {to: "" for to, refused in delivery.settled.items() if not refused}
+    reached = (
+        {}
+        if arrived
+        else {to: "" for to, refused in delivery.recipient_results.items() if not refused}
+    )
     return {
         "status": DeliveryStatus.PENDING,
         "attempts": 0,
         "error": "",
-        "settled": reached,
+        "recipient_results": reached,
         "delivered_at": None,
         "next_at": Now(),
     }

@@ -54,7 +54,7 @@ def ping_webhook(endpoint: WebhookEndpoint, *, by: Actor) -> WebhookDelivery:
     made = WebhookDelivery.objects.create(
         endpoint=endpoint,
         event=PING,
-        occurrence=message_id,
+        event_key=message_id,
         message_id=message_id,
         payload=message(PING, timezone.now(), {"webhook": endpoint.pk, "name": endpoint.name}),
     )

@@ -33,7 +33,7 @@ def request_worker_action(worker_id: int, wanted: WorkerRequest, *, by: Actor = 
         WorkerNotFoundError: No such worker is there (any more).
     """
     workers = WorkerHeartbeat.objects.filter(pk=worker_id)
-    if not workers.filter(home=Placement.FLEET, gone_at=None).update(wanted=wanted):
+    if not workers.filter(home=Placement.FLEET, left_at=None).update(requested_action=wanted):
         raise WorkerNotFoundError(
             f"There is no worker {worker_id} (any more): `heartbit fleet` lists them."
         )

@@ -31,10 +31,10 @@ def rotate_channel_secret(channel: Channel, *, by: Actor) -> str:
     secret = new_secret()
     with suppress(SecretError):
         former = secrets.reveal(held, "secret")
-        channel.former_secret = secrets.seal(held, "former_secret", former)
-    channel.former_until = timezone.now() + OVERLAP
+        channel.previous_secret = secrets.seal(held, "previous_secret", former)
+    channel.previous_secret_expires_at = timezone.now() + OVERLAP
     channel.secret = secrets.seal(held, "secret", secret)
-    channel.save(update_fields=["secret", "former_secret", "former_until"])
+    channel.save(update_fields=["secret", "previous_secret", "previous_secret_expires_at"])
     target, workspace = f"channel:{channel.pk}", channel.workspace
     record(by, "channel.rotate", workspace=workspace, target=target, label=channel.name)
     return secret

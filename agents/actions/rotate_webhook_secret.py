@@ -27,10 +27,10 @@ def rotate_webhook_secret(endpoint: WebhookEndpoint, *, by: Actor) -> str:
     """
     held = WebhookEndpoint.objects.select_for_update(no_key=True).get(pk=endpoint.pk)
     secret = new_secret()
-    endpoint.former_secret = secrets.seal(held, "former_secret", secrets.reveal(held, "secret"))
-    endpoint.former_until = timezone.now() + OVERLAP
+    endpoint.previous_secret = secrets.seal(held, "previous_secret", secrets.reveal(held, "secret"))
+    endpoint.previous_secret_expires_at = timezone.now() + OVERLAP
     endpoint.secret = secrets.seal(held, "secret", secret)
-    endpoint.save(update_fields=["secret", "former_secret", "former_until"])
+    endpoint.save(update_fields=["secret", "previous_secret", "previous_secret_expires_at"])
     target, workspace = f"webhook:{endpoint.pk}", endpoint.workspace
     record(by, "webhook.rotate", workspace=workspace, target=target, label=endpoint.name)
     return secret

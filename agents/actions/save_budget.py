@@ -23,8 +23,8 @@ def save_budget(budget: Budget) -> None:
     """
     if budget.pk:
         # With other limits it is told of anew how far they are used up.
-        budget.warned_for = budget.stopped_for = budget.stop_notified_for = None
-        notices = ["warned_for", "stopped_for", "stop_notified_for"]
+        budget.warned_period = budget.exceeded_period = budget.exceeded_notified_period = None
+        notices = ["warned_period", "exceeded_period", "exceeded_notified_period"]
         budget.save(update_fields=["max_tokens", "max_usd", "warn_at", *notices])
         return
     with connection.cursor() as cursor:

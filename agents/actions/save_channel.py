@@ -107,11 +107,11 @@ def _change(channel: Channel, before: Channel, password: str | None, by: Actor) 
         changes["imap_password"] = ["...", "..."]
     if not changes:
         return
-    channel.trouble, channel.failures = "", 0
-    columns = [*_CHANGED, "trouble", "failures"]
+    channel.last_error, channel.failures = "", 0
+    columns = [*_CHANGED, "last_error", "failures"]
     if changes.keys() & _ANEW:  # another mailbox, or one that was left alone: it counts from now
-        channel.uid_validity, channel.last_uid, channel.stuck = None, 0, 0
-        columns += ["uid_validity", "last_uid", "stuck"]
+        channel.uid_validity, channel.last_uid, channel.stuck_polls = None, 0, 0
+        columns += ["uid_validity", "last_uid", "stuck_polls"]
     channel.save(update_fields=columns)
     _record(channel, "channel.change", by, changes)
 

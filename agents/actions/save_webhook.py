@@ -71,7 +71,7 @@ def _make(endpoint: WebhookEndpoint, by: Actor) -> str:
     endpoint.save()
     endpoint.secret = secrets.seal(endpoint, "secret", secret)
     endpoint.save(update_fields=["secret"])
-    endpoint.refresh_from_db(fields=["since", "created_at"])
+    endpoint.refresh_from_db(fields=["events_from", "created_at"])
     _record(endpoint, "webhook.create", by, {"url": endpoint.url, "events": endpoint.events})
     return secret
 
@@ -86,10 +86,10 @@ def _change(endpoint: WebhookEndpoint, by: Actor) -> None:
     if not changes:
         return
     if "enabled" in changes:
-        endpoint.disabled_because = ""
-        endpoint.since = Now() if endpoint.enabled else before.since
-    endpoint.save(update_fields=[*_CHANGED, "disabled_because", "since"])
-    endpoint.refresh_from_db(fields=["since"])
+        endpoint.disabled_reason = ""
+        endpoint.events_from = Now() if endpoint.enabled else before.events_from
+    endpoint.save(update_fields=[*_CHANGED, "disabled_reason", "events_from"])
+    endpoint.refresh_from_db(fields=["events_from"])
     _record(endpoint, "webhook.change", by, changes)
 
 

@@ -48,14 +48,14 @@ def _passes(used: str, limit: str, warn_at: str) -> Q:
 
 
 _DAY_LIMIT = "workspace__tier__runs_per_day"
-_TO_WARN = ~Q(warned_for=F("period_start")) & (
+_TO_WARN = ~Q(warned_period=F("period_start")) & (
     _passes("spent_tokens", "max_tokens", "warn_at") | _passes("spent_usd", "max_usd", "warn_at")
 )
-_REFUSED = Q(stopped_for__isnull=False) & ~Q(stop_notified_for=F("stopped_for"))
-_DAY_TO_WARN = ~Q(warned_for=F("starts_at")) & _passes(
+_REFUSED = Q(exceeded_period__isnull=False) & ~Q(exceeded_notified_period=F("exceeded_period"))
+_DAY_TO_WARN = ~Q(warned_period=F("starts_at")) & _passes(
     "runs", _DAY_LIMIT, "workspace__tier__warn_at"
 )
-_DAY_REACHED = ~Q(stopped_for=F("starts_at")) & Q(runs__gte=F(_DAY_LIMIT))
+_DAY_REACHED = ~Q(exceeded_period=F("starts_at")) & Q(runs__gte=F(_DAY_LIMIT))
 
 
 def send_quota_notices() -> int:
@@ -108,15 +108,15 @@ def _days(workspace: Workspace) -> list[RunCount]:
 def _tell_of_budget(workspace: Workspace, row: Budget) -> int:
     label = _label(workspace, row)
     notices: list[tuple[str, datetime]] = []
-    if row.warned_for != row.period_start and _percent_of(row) >= row.warn_at:
+    if row.warned_period != row.period_start and _percent_of(row) >= row.warn_at:
         notices.append((_WARNING, row.period_start))
-        row.warned_for = row.period_start
-    if row.stopped_for is not None and row.stop_notified_for != row.stopped_for:
-        notices.append((_REACHED, row.stopped_for))
-        row.stop_notified_for = row.stopped_for
+        row.warned_period = row.period_start
+    if row.exceeded_period is not None and row.exceeded_notified_period != row.exceeded_period:
+        notices.append((_REACHED, row.exceeded_period))
+        row.exceeded_notified_period = row.exceeded_period
     for event, start in notices:
         _notify(workspace, event, f"budget:{row.pk}", label, start, _budget_details(row, start))
-    row.save(update_fields=["warned_for", "stop_notified_for"])
+    row.save(update_fields=["warned_period", "exceeded_notified_period"])
     return len(notices)
 
 
@@ -133,16 +133,16 @@ def _tell_of_day(workspace: Workspace, row: RunCount) -> int:
         "percent": percent,
     }
     events = []
-    if row.warned_for != row.starts_at and percent >= tier.warn_at:
+    if row.warned_period != row.starts_at and percent >= tier.warn_at:
         events.append(_WARNING)
-        row.warned_for = row.starts_at
-    if row.stopped_for != row.starts_at and row.runs >= tier.runs_per_day:
+        row.warned_period = row.starts_at
+    if row.exceeded_period != row.starts_at and row.runs >= tier.runs_per_day:
         events.append(_REACHED)
-        row.stopped_for = row.starts_at
+        row.exceeded_period = row.starts_at
     label = f"the runs a day of tier {tier.name}"
     for event in events:
         _notify(workspace, event, f"tier:{tier.pk}", label, row.starts_at, details)
-    row.save(update_fields=["warned_for", "stopped_for"])
+    row.save(update_fields=["warned_period", "exceeded_period"])
     return len(events)
 
 
@@ -166,7 +166,7 @@ def _notify(
         WebhookDelivery(
             endpoint_id=endpoint,
             event=event,
-            occurrence=f"{target} {start:%Y-%m-%dT%H:%M}",
+            event_key=f"{target} {start:%Y-%m-%dT%H:%M}",
             message_id=new_message_id(),
             payload=payload,
         )
@@ -175,7 +175,7 @@ def _notify(
 
 
 def _label(workspace: Workspace, row: Budget) -> str:
-    if row.of_tier:
+    if row.from_tier:
         return f"the month of tier {workspace.tier}"
     whose = "the workspace" if row.agent is None else f"agent {row.agent.name}"
     return f"the {row.period}'s budget of {whose}"

@@ -68,7 +68,7 @@ class Card:
 def card(call: ToolCall) -> Card:
     """Prepare a waiting call."""
     in_doubt = is_in_doubt(call)
-    reason = UNCERTAIN_CALL if in_doubt else str((call.shown or {}).get("reason", ""))
+    reason = UNCERTAIN_CALL if in_doubt else str((call.approval_view or {}).get("reason", ""))
     tool = shown_tool(call)
     values = in_tool_order(call, asked_about(call))
     is_question = not in_doubt and answer_schema(call) is not None
@@ -98,7 +98,7 @@ def asked_about(call: ToolCall) -> dict[str, Any]:
     """The arguments of a call of ``queries.waiting_calls``."""
     if is_in_doubt(call):
         return executed_arguments(call, getattr(call, "edited", None))
-    return (call.shown or {}).get("arguments") or {}
+    return (call.approval_view or {}).get("arguments") or {}
 
 
 def since(call: ToolCall) -> str:

@@ -51,7 +51,7 @@ class BudgetForm(forms.ModelForm[Budget]):
         """Django leaves this to us: a part of the constraint, whose it is, is not in the form."""
         period = self.cleaned_data.get("period")
         others = Budget.objects.filter(workspace=workspace_id, agent=agent, period=period)
-        if others.filter(of_tier=False).exclude(pk=self.instance.pk).exists():
+        if others.filter(from_tier=False).exclude(pk=self.instance.pk).exists():
             whose = agent.name if agent is not None else "the whole workspace"
             raise forms.ValidationError(f"There is a budget of {whose} for each {period} already.")
 
@@ -79,7 +79,7 @@ class BudgetAdmin(ModelAdmin[Budget]):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Budget]:
         """With what was spent in the period that is now; the row may be of an earlier one."""
-        budgets = super().get_queryset(request).filter(of_tier=False)
+        budgets = super().get_queryset(request).filter(from_tier=False)
         budgets = budgets.select_related("workspace", "agent")
         start = Func("period", template="date_trunc(%(expressions)s, clock_timestamp(), 'UTC')")
         annotated: QuerySet[Budget] = budgets.annotate(current=start)

@@ -43,10 +43,10 @@ class ChannelAdmin(ModelAdmin[Channel]):
     )
     form = ChannelForm
     warn_unsaved_form = True
-    list_display = ("what", "workspace", "answers", "state", "made_by")
+    list_display = ("what", "workspace", "answers", "state", "created_by")
     list_display_links = ("what",)
     list_filter = ("workspace", "kind")
-    list_select_related = ("workspace", "made_by")
+    list_select_related = ("workspace", "created_by")
     search_fields = ("name", "agent")
     sortable_by = ()
     actions = ()
@@ -57,7 +57,7 @@ class ChannelAdmin(ModelAdmin[Channel]):
         self, request: HttpRequest, obj: Channel | None = None
     ) -> tuple[str, ...]:
         """A channel stays in its workspace, and what it is."""
-        known = ("state", "url", "both_until", "looked", "made_by", "created_at")
+        known = ("state", "url", "both_until", "looked", "created_by", "created_at")
         return ("workspace", *known) if obj else ()
 
     def get_fieldsets(self, request: HttpRequest, obj: Channel | None = None) -> Any:
@@ -76,7 +76,7 @@ class ChannelAdmin(ModelAdmin[Channel]):
         found.append(("Answers", {"fields": ("deliver",)}))
         if obj is not None:
             looked = ("looked",) if obj.imap_host else ()
-            known = ("state", "url", "both_until", *looked, "made_by", "created_at")
+            known = ("state", "url", "both_until", *looked, "created_by", "created_at")
             found.append(("State", {"fields": known}))
         return found
 
@@ -99,8 +99,8 @@ class ChannelAdmin(ModelAdmin[Channel]):
         """Whether it takes anything, and what is wrong with it."""
         if not channel.enabled:
             return pill("Disabled", tone="warning")
-        if channel.trouble:
-            return format_html("{} {}", pill("Trouble", tone="danger"), channel.trouble)
+        if channel.last_error:
+            return format_html("{} {}", pill("Trouble", tone="danger"), channel.last_error)
         return pill("Enabled", tone="success")
 
     @admin.display(description="URL")
@@ -111,12 +111,20 @@ class ChannelAdmin(ModelAdmin[Channel]):
     @admin.display(description="former secret is good until")
     def both_until(self, channel: Channel) -> str:
         """While a secret is being exchanged."""
-        return formatting.format_datetime(channel.former_until) if channel.former_until else "-"
+        return (
+            formatting.format_datetime(channel.previous_secret_expires_at)
+            if channel.previous_secret_expires_at
+            else "-"
+        )
 
     @admin.display(description="mailbox read")
     def looked(self, channel: Channel) -> str:
         """When it was last looked into."""
-        return formatting.format_datetime(channel.looked_at) if channel.looked_at else "Not yet"
+        return (
+            formatting.format_datetime(channel.last_polled_at)
+            if channel.last_polled_at
+            else "Not yet"
+        )
 
     def has_rotate_permission(self, request: HttpRequest, object_id: object = None) -> bool:
         """Who may manage the workspace."""
@@ -131,7 +139,7 @@ class ChannelAdmin(ModelAdmin[Channel]):
     ) -> None:
         """See ``save_channel``; a new one's secret is shown, this once."""
         if not change:
-            obj.made_by_id = request.user.pk
+            obj.created_by_id = request.user.pk
         password = form.cleaned_data.get("password") or None
         secret = save_channel(obj, password=password, by=actor_of(request))
         if secret is not None:

@@ -74,12 +74,12 @@ class ConversationAdmin(ReadOnlyAdmin[Conversation]):
     workspace_path = "workspace"
     needs: ClassVar[dict[str, str]] = {"view": "runs:read"}
 
-    list_display = ("what", "messages", "second_message", "begun")
+    list_display = ("what", "messages", "busy_policy", "begun")
     list_filter = ("workspace", "agent")
     search_fields = ("title", "agent", "^id")
     ordering = ("-id",)
     inlines = (MessageInline,)
-    fields = ("agent", "title", "second_message", "workspace", "created_at", "id")
+    fields = ("agent", "title", "busy_policy", "workspace", "created_at", "id")
     readonly_fields = fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Conversation]:

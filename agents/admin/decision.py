@@ -50,7 +50,7 @@ class DecisionAdmin(ReadOnlyAdmin[Decision]):
     ordering = ("-id",)
     fields = (
         *("place", "called", "said", "decided_by", "via", "why", "edited", "right"),
-        *("at", "digest", "runs_digest"),
+        *("at", "digest", "executed_digest"),
     )
     readonly_fields = fields
 

@@ -81,7 +81,7 @@ class DeliveryAdmin(ReadOnlyAdmin[Delivery]):
     @admin.display(description="addresses")
     def addresses(self, delivery: Delivery) -> SafeString | str:
         """What the mail server said to each that is settled."""
-        said = [(to, why or "taken") for to, why in sorted(delivery.settled.items())]
+        said = [(to, why or "taken") for to, why in sorted(delivery.recipient_results.items())]
         return format_html_join("", "<p>{}: {}</p>", said) or "-"
 
     @admin.display(description="message")

@@ -99,7 +99,7 @@ def _waits(request: HttpRequest) -> QuerySet[Any]:
         queries.waiting_calls(), "run__workspace", "approvals:decide"
     )
     asked = Func(
-        F("shown"),
+        F("approval_view"),
         Value(request.user.pk),
         function="heartbit_is_asked",
         output_field=BooleanField(),

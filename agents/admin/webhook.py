@@ -68,10 +68,10 @@ class WebhookAdmin(ModelAdmin[WebhookEndpoint]):
         ("view", "add", "change", "delete", "rotate"), "workspace:manage"
     )
     form = WebhookForm
-    list_display = ("what", "workspace", "told", "state", "made_by")
+    list_display = ("what", "workspace", "told", "state", "created_by")
     list_display_links = ("what",)
     list_filter = ("workspace",)
-    list_select_related = ("workspace", "made_by")
+    list_select_related = ("workspace", "created_by")
     search_fields = ("name", "url")
     sortable_by = ()
     actions = ()
@@ -81,14 +81,14 @@ class WebhookAdmin(ModelAdmin[WebhookEndpoint]):
         self, request: HttpRequest, obj: WebhookEndpoint | None = None
     ) -> tuple[str, ...]:
         """A webhook stays in its workspace."""
-        return ("workspace", "state", "made_by", "created_at", "both_until") if obj else ()
+        return ("workspace", "state", "created_by", "created_at", "both_until") if obj else ()
 
     def get_fields(
         self, request: HttpRequest, obj: WebhookEndpoint | None = None
     ) -> tuple[str, ...]:
         """What is known of it comes last."""
         first = ("workspace", "name", "url", "events", "enabled")
-        return (*first, "state", "made_by", "created_at", "both_until") if obj else first
+        return (*first, "state", "created_by", "created_at", "both_until") if obj else first
 
     @admin.display(description="webhook")
     def what(self, endpoint: WebhookEndpoint) -> SafeString:
@@ -108,12 +108,16 @@ class WebhookAdmin(ModelAdmin[WebhookEndpoint]):
         """Whether it is told anything, and why not."""
         if endpoint.enabled:
             return pill("Enabled", tone="success")
-        return format_html("{} {}", pill("Disabled", tone="warning"), endpoint.disabled_because)
+        return format_html("{} {}", pill("Disabled", tone="warning"), endpoint.disabled_reason)
 
     @admin.display(description="former secret signs until")
     def both_until(self, endpoint: WebhookEndpoint) -> str:
         """While a secret is being exchanged."""
-        return formatting.format_datetime(endpoint.former_until) if endpoint.former_until else "-"
+        return (
+            formatting.format_datetime(endpoint.previous_secret_expires_at)
+            if endpoint.previous_secret_expires_at
+            else "-"
+        )
 
     def has_rotate_permission(self, request: HttpRequest, object_id: object = None) -> bool:
         """Who may manage the workspace."""
@@ -128,7 +132,7 @@ class WebhookAdmin(ModelAdmin[WebhookEndpoint]):
     ) -> None:
         """See ``save_webhook``; a new one's secret is shown, this once."""
         if not change:
-            obj.made_by_id = request.user.pk
+            obj.created_by_id = request.user.pk
         secret = save_webhook(obj, by=actor_of(request))
         if secret is not None:
             _show(request, secret)

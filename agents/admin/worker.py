@@ -34,10 +34,10 @@ class WorkerHeartbeatAdmin(ReadOnlyAdmin[WorkerHeartbeat]):
     list_filter = ("home",)
     search_fields = ("name",)
     live = "runs fleet"
-    ordering = (F("gone_at").desc(nulls_first=True), "-id")
+    ordering = (F("left_at").desc(nulls_first=True), "-id")
     fields = (
         *("name", "state", "home", "serves", "load", "lease_seconds"),
-        *("started_at", "beat_at", "gone_at"),
+        *("started_at", "beat_at", "left_at"),
     )
     readonly_fields = fields
     actions_detail = ("restart", "stop")
@@ -55,7 +55,7 @@ class WorkerHeartbeatAdmin(ReadOnlyAdmin[WorkerHeartbeat]):
         """A worker of the fleet can be asked as long as it is there."""
         offered: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
         worker = self.get_object(request, object_id)
-        there = worker is not None and worker.gone_at is None and worker.home == Placement.FLEET
+        there = worker is not None and worker.left_at is None and worker.home == Placement.FLEET
         return offered if there and worker is not None and worker.queues else []
 
     @dialog(
@@ -102,10 +102,10 @@ class WorkerHeartbeatAdmin(ReadOnlyAdmin[WorkerHeartbeat]):
     def state(self, worker: WorkerHeartbeat) -> SafeString:
         """Alive, leaving, silent (the next sweep decides) or gone."""
         if getattr(worker, "is_alive", False):
-            if worker.wanted:
+            if worker.requested_action:
                 return pill("Leaving", tone="warning")
             return pill("Alive", tone="success")
-        return pill("Gone") if worker.gone_at else pill("Silent", tone="warning")
+        return pill("Gone") if worker.left_at else pill("Silent", tone="warning")
 
     @admin.display(description="queues")
     def serves(self, worker: WorkerHeartbeat) -> str:

@@ -35,4 +35,4 @@ def answer_schema(call: ToolCall) -> dict[str, Any] | None:
     )
     if known.name not in offer.specs:
         return None
-    return questions.form_of((call.shown or {}).get("arguments", {}))
+    return questions.form_of((call.approval_view or {}).get("arguments", {}))

@@ -122,8 +122,8 @@ def written_arguments() -> Subquery:
 
 def executed_arguments(call: ToolCall, edited: str | None) -> dict[str, Any]:
     """What a call that has run was given: as a person approved it, else as the model wrote it."""
-    if edited is None and call.shown is not None:
-        shown: dict[str, Any] = call.shown.get("arguments", {})
+    if edited is None and call.approval_view is not None:
+        shown: dict[str, Any] = call.approval_view.get("arguments", {})
         return shown
     read = json.loads(edited or call.arguments or "{}")
     return read if isinstance(read, dict) else {"": read}

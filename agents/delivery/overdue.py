@@ -23,7 +23,8 @@ _WEBHOOKS = """
 SELECT EXISTS (
     SELECT 1 FROM agents_webhookendpoint e
     WHERE e.enabled
-      AND greatest(e.looked_at, e.since) < statement_timestamp() - make_interval(secs => %s))
+      AND greatest(e.last_polled_at, e.events_from)
+          < statement_timestamp() - make_interval(secs => %s))
 """
 
 

@@ -93,6 +93,9 @@ def retry_after(attempts: int) -> timedelta | None:
 
 def _secrets_of(endpoint: WebhookEndpoint, now: datetime) -> list[str]:
     columns = ["secret"]
-    if endpoint.former_until is not None and endpoint.former_until > now:
-        columns.append("former_secret")
+    if (
+        endpoint.previous_secret_expires_at is not None
+        and endpoint.previous_secret_expires_at > now
+    ):
+        columns.append("previous_secret")
     return [secret for column in columns if (secret := secrets.reveal(endpoint, column))]

@@ -16,5 +16,5 @@ def prune_workers() -> int:
 
     Runs keep their journal, which names the worker; only the process's own row goes.
     """
-    deleted, _ = WorkerHeartbeat.objects.filter(gone_at__lt=Now() - KEEP).delete()
+    deleted, _ = WorkerHeartbeat.objects.filter(left_at__lt=Now() - KEEP).delete()
     return deleted

@@ -115,13 +115,13 @@ class Connection(IMAP4):
         Raises:
             MailboxError: It is too long.
         """
-        looked_at = 0
-        while (end := self._buffer.find(b"\n", looked_at)) < 0:
-            looked_at = len(self._buffer)
-            if looked_at > _MOST_OF_LINE:
+        last_polled_at = 0
+        while (end := self._buffer.find(b"\n", last_polled_at)) < 0:
+            last_polled_at = len(self._buffer)
+            if last_polled_at > _MOST_OF_LINE:
                 raise self._too_much()
             if not self._more():
-                return self._taken(looked_at)
+                return self._taken(last_polled_at)
         return self._taken(end + 1)
 
     def send(self, data: bytes) -> None:  # type: ignore[override]  # only bytes come

@@ -27,8 +27,14 @@ def due_for_polling(now: datetime, *, late: timedelta = timedelta()) -> list[Cha
         late: Only those for which that has been so for as long.
     """
     rows = Channel.objects.filter(kind=ChannelKind.EMAIL, enabled=True).exclude(imap_host="")
-    rows = rows.select_related("workspace").order_by(F("looked_at").asc(nulls_first=True), "pk")
-    return [row for row in rows if row.looked_at is None or _rest(row) + late < now - row.looked_at]
+    rows = rows.select_related("workspace").order_by(
+        F("last_polled_at").asc(nulls_first=True), "pk"
+    )
+    return [
+        row
+        for row in rows
+        if row.last_polled_at is None or _rest(row) + late < now - row.last_polled_at
+    ]
 
 
 def mailboxes_are_overdue(now: datetime, seconds: float) -> bool:

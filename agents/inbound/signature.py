@@ -38,7 +38,8 @@ def verify(channel: Channel, headers: Mapping[str, str], body: bytes, now: datet
     """The message's id, which its signature covers.
 
     Args:
-        channel: Whose secret counts; until ``former_until`` the former one does as well.
+        channel: Whose secret counts; until ``previous_secret_expires_at`` the previous one does
+            as well.
         headers: By their names in lower case.
         body: As it came.
         now: The present.
@@ -69,5 +70,5 @@ def _signature(secret: str, content: bytes) -> bytes:
 
 def _secrets_of(channel: Channel, now: datetime) -> Iterator[str]:
     yield secrets.reveal(channel, "secret")
-    if channel.former_until is not None and channel.former_until > now:
-        yield secrets.reveal(channel, "former_secret")
+    if channel.previous_secret_expires_at is not None and channel.previous_secret_expires_at > now:
+        yield secrets.reveal(channel, "previous_secret")

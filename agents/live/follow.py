@@ -67,11 +67,11 @@ async def follow(
         if reader.over:
             return
         cursors = dict.fromkeys(reader.seqs, START) | cursors
-        looked_at, look = time.monotonic(), False
+        last_polled_at, look = time.monotonic(), False
         while not look:
             entries = await _read(source, cursors)
             # Silence, or so long a stream that what people wrote meanwhile would come late.
-            look = not entries or time.monotonic() - looked_at > STREAMING_LOOK_SECONDS
+            look = not entries or time.monotonic() - last_polled_at > STREAMING_LOOK_SECONDS
             for run_id, cursor, entry in entries:
                 cursors[run_id] = cursor
                 if isinstance(entry, Delta):

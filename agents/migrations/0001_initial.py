@@ -177,7 +177,7 @@ class Migration(migrations.Migration):
                 ('approve', models.BooleanField(default=False, help_text='Every tool call of its runs waits for a person.', verbose_name='ask about every call')),
                 ('hourly_limit', models.PositiveIntegerField(default=60, help_text='What comes beyond that has to wait.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(10000)], verbose_name='messages an hour')),
                 ('deliver', models.JSONField(blank=True, default=list, help_text='Besides the sender, e.g. [{"kind": "email", "to": ["ada@example.org"]}]. Empty: answers are in the conversation.', verbose_name='deliver answers to')),
-                ('address', models.CharField(default=agents.models.channel.new_address, editable=False, max_length=40, unique=True)),
+                ('address', models.CharField(default=agents.models.channel.new_url_token, editable=False, max_length=40, unique=True)),
                 ('secret', heartbit_site.base.models.secret_text.SecretTextField(blank=True, default='', editable=False)),
                 ('former_secret', heartbit_site.base.models.secret_text.SecretTextField(blank=True, default='', editable=False)),
                 ('former_until', models.DateTimeField(editable=False, null=True)),

@@ -87,8 +87,8 @@ class Decision(models.Model):
         wait_key: What it resolved: ``approval:CALL``, or ``outcome:CALL:N`` for what became of a
             call whose worker died.
         digest: SHA-256 of what was shown (``tools.approval``).
-        runs_digest: The same of what runs; another one when somebody wrote its arguments, and empty
-            when nothing does.
+        executed_digest: SHA-256 of the call as it runs; differs from ``digest`` if a person edited
+            the arguments, empty if nothing runs.
         arguments: Those that somebody wrote, or the asked ones with their answer, as JSON text.
         grant: The standing permission it created, or that decided it.
     """
@@ -97,7 +97,7 @@ class Decision(models.Model):
     call_id = models.CharField(max_length=24)
     wait_key = models.CharField(max_length=80, default="", db_default="")
     digest = models.CharField(max_length=64)
-    runs_digest = models.CharField(max_length=64, blank=True)
+    executed_digest = models.CharField(max_length=64, blank=True)
     verdict = models.CharField(max_length=16, choices=Verdict.choices + CallResolution.choices)
     arguments = models.TextField(null=True, blank=True)  # noqa: DJ001  null: as the model wrote them
     reason = models.TextField(blank=True)

@@ -21,11 +21,12 @@ class Budget(models.Model):
     Attributes:
         agent: Whose runs count; null: all of the workspace.
         max_usd: Calls of unknown price count as nothing; the tokens count all the same.
-        of_tier: It is the limit of the workspace's tier: the database makes it, keeps it as the
+        from_tier: It is the limit of the workspace's tier: the database makes it, keeps it as the
             tier is, and takes it away (``sql/quotas.sql``).
-        warned_for: The beginning of the last period in which a warning was given.
-        stopped_for: The same of the last one in which a call was refused.
-        stop_notified_for: The same of the last one whose refusal was told (``quota.reached``).
+        warned_period: Start of the last period in which a warning was sent.
+        exceeded_period: Start of the last period in which a model call was refused.
+        exceeded_notified_period: Start of the last period whose refusal was reported
+            (``quota.reached``).
     """
 
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="budgets")
@@ -49,16 +50,16 @@ class Budget(models.Model):
     spent_usd = models.DecimalField(
         max_digits=16, decimal_places=8, default=0, db_default=0, editable=False
     )
-    of_tier = models.BooleanField(default=False, db_default=False, editable=False)
+    from_tier = models.BooleanField(default=False, db_default=False, editable=False)
     warn_at = models.PositiveSmallIntegerField(
         default=80,
         db_default=80,
         validators=[MinValueValidator(1), MaxValueValidator(100)],
         help_text="Percent of a limit from which on a warning is given, once in its period.",
     )
-    warned_for = models.DateTimeField(null=True, blank=True, editable=False)
-    stopped_for = models.DateTimeField(null=True, blank=True, editable=False)
-    stop_notified_for = models.DateTimeField(null=True, blank=True, editable=False)
+    warned_period = models.DateTimeField(null=True, blank=True, editable=False)
+    exceeded_period = models.DateTimeField(null=True, blank=True, editable=False)
+    exceeded_notified_period = models.DateTimeField(null=True, blank=True, editable=False)
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:
@@ -68,7 +69,7 @@ class Budget(models.Model):
                 "workspace",
                 F("agent"),
                 "period",
-                "of_tier",
+                "from_tier",
                 name="budget_once",
                 nulls_distinct=False,
             ),

@@ -18,7 +18,7 @@ MOST_AN_HOUR = 10_000
 _ADDRESS_BYTES = 24
 
 
-def new_address() -> str:
+def new_url_token() -> str:
     """The last part of a channel's URL; nobody guesses it."""
     return secrets.token_urlsafe(_ADDRESS_BYTES)
 
@@ -30,7 +30,7 @@ class Channel(models.Model):
         agent: The name of whoever answers.
         address: The last part of the URL that messages are posted to.
         secret: The encrypted ``whsec_...`` that they are signed with; the former one is good as
-            well until ``former_until``.
+            well until ``previous_secret_expires_at``.
         mapping: Of a webhook, how a body becomes a task (``agents.inbound.mapping``).
         deliver: Where each answer goes (``agents.delivery.targets``), besides back to its sender.
         senders: Of e-mail, who may write: addresses, ``@domain``, or ``*`` for everybody.
@@ -66,10 +66,10 @@ class Channel(models.Model):
             "answers are in the conversation."
         ),
     )
-    address = models.CharField(max_length=40, unique=True, editable=False, default=new_address)
+    url_token = models.CharField(max_length=40, unique=True, editable=False, default=new_url_token)
     secret = SecretTextField()
-    former_secret = SecretTextField()
-    former_until = models.DateTimeField(null=True, editable=False)
+    previous_secret = SecretTextField()
+    previous_secret_expires_at = models.DateTimeField(null=True, editable=False)
     mapping = models.JSONField(
         default=dict,
         blank=True,
@@ -101,11 +101,11 @@ class Channel(models.Model):
     imap_folder = models.CharField("folder", max_length=200, default="INBOX", blank=True)
     uid_validity = models.BigIntegerField(null=True, editable=False)
     last_uid = models.BigIntegerField(default=0, db_default=0, editable=False)
-    looked_at = models.DateTimeField(null=True, editable=False)
-    trouble = models.CharField(max_length=500, blank=True, default="", editable=False)
+    last_polled_at = models.DateTimeField(null=True, editable=False)
+    last_error = models.CharField(max_length=500, blank=True, default="", editable=False)
     failures = models.PositiveIntegerField(default=0, db_default=0, editable=False)
-    stuck = models.PositiveSmallIntegerField(default=0, db_default=0, editable=False)
-    made_by = models.ForeignKey(
+    stuck_polls = models.PositiveSmallIntegerField(default=0, db_default=0, editable=False)
+    created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         null=True,
         blank=True,
@@ -133,7 +133,7 @@ class Channel(models.Model):
     @property
     def path(self) -> str:
         """Of the URL that messages are posted to."""
-        return f"/api/v1/inbound/{self.address}"
+        return f"/api/v1/inbound/{self.url_token}"
 
     @property
     def url(self) -> str:

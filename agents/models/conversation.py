@@ -18,7 +18,7 @@ class Conversation(models.Model):
     agent = models.CharField(max_length=64, help_text="Who answers.")
     origin = models.CharField(max_length=16, blank=True, editable=False)  # as in Agent
     title = models.CharField(max_length=200, blank=True)
-    second_message = models.CharField(
+    busy_policy = models.CharField(
         max_length=9,
         choices=BusyPolicy.choices,
         default=BusyPolicy.QUEUE,
@@ -31,7 +31,7 @@ class Conversation(models.Model):
         constraints = [
             models.CheckConstraint(
                 name="conversation_policy_known",
-                condition=Q(second_message__in=BusyPolicy.values),
+                condition=Q(busy_policy__in=BusyPolicy.values),
             )
         ]
 

@@ -22,8 +22,8 @@ class Delivery(models.Model):
         run_id: Whose result. No foreign key: the log outlives the run.
         position: Which of the run's targets, from 0; with it nothing is ordered twice.
         target: One of ``agents.delivery.targets.Target``, as it was checked.
-        settled: Of a mail, what became of each address that is done with: an empty text when the
-            server took it, else why it never will.
+        recipient_results: Final result per address of an e-mail: empty if the server accepted the
+            message, else the reason for the permanent failure.
         message_id: The same at each attempt: a mail's Message-ID, with its angle brackets, or the
             id of the webhook's message; empty: neither was made.
         error: Why it has not arrived, as one sentence.
@@ -44,7 +44,7 @@ class Delivery(models.Model):
         db_default=DeliveryStatus.PENDING,
     )
     attempts = models.PositiveIntegerField(default=0, db_default=0)
-    settled = models.JSONField(default=dict, blank=True)
+    recipient_results = models.JSONField(default=dict, blank=True)
     message_id = models.CharField(max_length=200, blank=True, default="", db_default="")
     error = models.CharField(max_length=500, blank=True, default="", db_default="")
     next_at = models.DateTimeField(db_default=Now())

@@ -43,7 +43,7 @@ class ToolCall(models.Model):
     provider_id = models.CharField(max_length=200, blank=True)
     tool = models.CharField(max_length=200)
     arguments = models.TextField(help_text="As the model wrote them.")
-    shown = models.JSONField(null=True, blank=True)
+    approval_view = models.JSONField(null=True, blank=True)
     digest = models.CharField(max_length=64, blank=True, default="", db_default="")
     effect = models.CharField(max_length=16, blank=True)
     status = models.CharField(max_length=16, choices=CallStatus.choices, default=CallStatus.PENDING)
@@ -78,7 +78,7 @@ class Wait(models.Model):
         kind: One of ``agents.journal.waits``.
         asks_person: True if a person ends it, as its kind says.
         child_id: The run that it waits for; null: it waits for none, or is a fork's copy.
-        patience_seconds: How long it was to be waited for at first; null: without end.
+        timeout_seconds: How long it was to be waited for at first; null: without end.
         expires_at: When it is resolved although nobody kept it; null: never.
         escalates_at: When more people may decide, if it is about a call; null: never.
         escalated_at: When that was done.
@@ -91,7 +91,7 @@ class Wait(models.Model):
     child_id = models.UUIDField(null=True, blank=True)
     call_id = models.CharField(max_length=24, blank=True)
     value = models.JSONField(null=True, blank=True)
-    patience_seconds = models.FloatField(null=True, blank=True)
+    timeout_seconds = models.FloatField(null=True, blank=True)
     expires_at = models.DateTimeField(null=True, blank=True)
     escalates_at = models.DateTimeField(null=True, blank=True)
     escalated_at = models.DateTimeField(null=True, blank=True)

@@ -33,7 +33,7 @@ class Run(models.Model):
         lease_token: Rises with every claim; a write with an older one is refused.
         last_seq: The journal's last sequence number.
         open_waits: Unresolved waits; whoever brings it to zero queues the run.
-        rung_at: When the broker was last told of this run; null means never.
+        woken_at: When the broker was last told of this run; null means never.
         approve: Every tool call of this run and its children waits for a person.
         structured: The answer as the agent's response schema wants it; ``output`` is its text.
         payload: The task in its long form (``agents.output.payload``); ``task`` is its text.
@@ -111,13 +111,13 @@ class Run(models.Model):
         related_name="runs",
         db_index=False,
     )
-    attempts = models.PositiveIntegerField(
+    crashes = models.PositiveIntegerField(
         default=0, help_text="Workers that died with it since its last progress."
     )
     last_seq = models.PositiveIntegerField(default=0)
     open_waits = models.PositiveIntegerField(default=0)
     available_at = models.DateTimeField(db_default=Now())
-    rung_at = models.DateTimeField(null=True, blank=True)
+    woken_at = models.DateTimeField(null=True, blank=True)
     cancel_requested = models.BooleanField(default=False)
     idempotency_key = models.CharField(max_length=200, null=True, blank=True)  # noqa: DJ001  null: none
     created_at = models.DateTimeField(db_default=Now())

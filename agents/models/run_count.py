@@ -17,8 +17,8 @@ class RunCount(models.Model):
     Attributes:
         agent: Whose minute; null: the workspace's day.
         starts_at: When the period began that ``runs`` is of; in a later one it counts from nothing.
-        warned_for: The beginning of the last period in which a warning was given.
-        stopped_for: The same of the last one that was used up.
+        warned_period: The beginning of the last period in which a warning was given.
+        exceeded_period: The same of the last one that was used up.
     """
 
     workspace = models.ForeignKey(
@@ -34,8 +34,8 @@ class RunCount(models.Model):
     )
     starts_at = models.DateTimeField()
     runs = models.PositiveIntegerField(default=0, db_default=0)
-    warned_for = models.DateTimeField(null=True, blank=True)
-    stopped_for = models.DateTimeField(null=True, blank=True)
+    warned_period = models.DateTimeField(null=True, blank=True)
+    exceeded_period = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering = ["workspace", "agent"]

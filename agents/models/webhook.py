@@ -41,10 +41,11 @@ class WebhookEndpoint(models.Model):
 
     Attributes:
         events: Names of ``agents.delivery.webhooks.EVENTS``.
-        secret: The encrypted ``whsec_...``; the former one signs as well until ``former_until``.
-        since: What happened before is not told: when it was made, or last enabled.
-        looked_at: When events were last looked for; null: never.
-        disabled_because: Why Heartbit itself disabled it; empty: it did not.
+        secret: The encrypted ``whsec_...``; the previous secret signs as well until
+            ``previous_secret_expires_at``.
+        events_from: Start of the subscription: the time of creation, or of the last enabling.
+        last_polled_at: Time of the last search for events; null: none yet.
+        disabled_reason: Reason for which Heartbit disabled the endpoint; empty: it did not.
     """
 
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="webhooks")
@@ -60,11 +61,11 @@ class WebhookEndpoint(models.Model):
     )
     events = models.JSONField(default=list, help_text="What it is told of.")
     secret = SecretTextField()
-    former_secret = SecretTextField()
-    former_until = models.DateTimeField(null=True, editable=False)
+    previous_secret = SecretTextField()
+    previous_secret_expires_at = models.DateTimeField(null=True, editable=False)
     enabled = models.BooleanField(default=True, help_text="A disabled one is told nothing.")
-    disabled_because = models.CharField(max_length=200, blank=True, default="", editable=False)
-    made_by = models.ForeignKey(
+    disabled_reason = models.CharField(max_length=200, blank=True, default="", editable=False)
+    created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         null=True,
         blank=True,
@@ -72,8 +73,8 @@ class WebhookEndpoint(models.Model):
         on_delete=models.SET_NULL,
         related_name="+",
     )
-    since = models.DateTimeField(db_default=Now(), editable=False)
-    looked_at = models.DateTimeField(null=True, editable=False)
+    events_from = models.DateTimeField(db_default=Now(), editable=False)
+    last_polled_at = models.DateTimeField(null=True, editable=False)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     class Meta:
@@ -90,7 +91,7 @@ class WebhookDelivery(models.Model):
     Attributes:
         run_id: What it is about; null: no run, but a quota or a ping. No foreign key: the
             log outlives the run.
-        occurrence: Which of the run's events of this kind; with it nothing is told twice.
+        event_key: Which of the run's events of this kind; with it nothing is told twice.
         message_id: The same at each attempt, so that a receiver can tell repetitions.
         payload: What is posted.
         error: Why the last attempt failed, as one sentence.
@@ -102,7 +103,7 @@ class WebhookDelivery(models.Model):
     )
     run_id = models.UUIDField("run", null=True, blank=True)
     event = models.CharField(max_length=40)
-    occurrence = models.CharField(max_length=80)
+    event_key = models.CharField(max_length=80)
     message_id = models.CharField(max_length=40, unique=True)
     payload = models.JSONField()
     status = models.CharField(
@@ -124,7 +125,7 @@ class WebhookDelivery(models.Model):
         verbose_name_plural = "webhook deliveries"
         constraints = [
             models.UniqueConstraint(
-                fields=["endpoint", "run_id", "event", "occurrence"], name="webhook_told_once"
+                fields=["endpoint", "run_id", "event", "event_key"], name="webhook_told_once"
             ),
             models.CheckConstraint(
                 name="webhook_status_known", condition=Q(status__in=DeliveryStatus.values)

@@ -12,7 +12,7 @@ from agents.choices import Placement
 
 _LEASE = ExpressionWrapper(F("lease_seconds") * Value(timedelta(seconds=1)), models.DurationField())
 #: By the database's clock, since those of hosts differ.
-ALIVE = Q(gone_at__isnull=True, beat_at__gt=ExpressionWrapper(Now() - _LEASE, DateTimeField()))
+ALIVE = Q(left_at__isnull=True, beat_at__gt=ExpressionWrapper(Now() - _LEASE, DateTimeField()))
 
 
 class WorkerQuerySet(models.QuerySet["WorkerHeartbeat"]):
@@ -45,7 +45,7 @@ class WorkerHeartbeat(models.Model):
     lease_seconds = models.FloatField(help_text="Silent for longer than this, it counts as dead.")
     started_at = models.DateTimeField(db_default=Now())
     beat_at = models.DateTimeField(db_default=Now())
-    wanted = models.CharField(
+    requested_action = models.CharField(
         max_length=8,
         blank=True,
         default="",
@@ -53,7 +53,7 @@ class WorkerHeartbeat(models.Model):
         choices=[("stop", "Stop"), ("restart", "Restart")],
         help_text="What somebody asked it to do; it is told at once, and reads it at each beat.",
     )
-    gone_at = models.DateTimeField(
+    left_at = models.DateTimeField(
         null=True, blank=True, help_text="When it left or was found dead."
     )
 
@@ -63,7 +63,7 @@ class WorkerHeartbeat(models.Model):
         ordering = ["-started_at"]
         indexes = [
             models.Index(
-                fields=["beat_at"], condition=models.Q(gone_at__isnull=True), name="worker_alive"
+                fields=["beat_at"], condition=models.Q(left_at__isnull=True), name="worker_alive"
             )
         ]
 

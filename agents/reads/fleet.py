@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 WorkerState = Literal["alive", "stale", "leaving"]
 
 _WORKERS = """
-    SELECT w.id, w.name, w.queues, w.slots, w.wanted,
+    SELECT w.id, w.name, w.queues, w.slots, w.requested_action,
            EXTRACT(EPOCH FROM clock_timestamp() - w.started_at)::float AS uptime_seconds,
            EXTRACT(EPOCH FROM clock_timestamp() - w.beat_at)::float AS beat_seconds,
            w.lease_seconds,
            (SELECT count(*) FROM agents_run r WHERE r.worker_id = w.id AND r.status = 'running')
                AS used
     FROM agents_workerheartbeat w
-    WHERE w.gone_at IS NULL AND w.home = 'fleet' ORDER BY w.id
+    WHERE w.left_at IS NULL AND w.home = 'fleet' ORDER BY w.id
 """
 # Every queued run of the fleet is in the index run_claimable, which is all that is read here.
 _QUEUES = """
@@ -62,7 +62,7 @@ _AT_WORK = """
         SELECT t.id, t.agent, t.workspace_id FROM agents_run t
         WHERE t.worker_id = w.id AND t.status = 'running' ORDER BY t.id LIMIT %s) r
     JOIN base_workspace s ON s.id = r.workspace_id
-    WHERE w.gone_at IS NULL AND w.home = 'fleet' ORDER BY r.id
+    WHERE w.left_at IS NULL AND w.home = 'fleet' ORDER BY r.id
 """
 SHOWN = 20  # runs at work of each worker
 
@@ -109,7 +109,7 @@ class WorkerNow:
         name: ``host:pid``.
         state: ``stale``: silent for longer than its lease, the next sweep takes its runs;
             ``leaving``: it was asked to stop or restart.
-        wanted: What it was asked: ``stop``, ``restart`` or nothing.
+        requested_action: What it was asked: ``stop``, ``restart`` or nothing.
         used: How many runs it holds.
         queues: What it serves; none: it tries one suspicious run alone, and leaves.
         beat_seconds: Since it last proved that it lives.
@@ -119,7 +119,7 @@ class WorkerNow:
     id: int
     name: str
     state: WorkerState
-    wanted: str
+    requested_action: str
     uptime_seconds: float
     beat_seconds: float
     slots: int
@@ -193,7 +193,7 @@ def read_fleet() -> Fleet:
 
 
 def _worker(row: dict[str, Any], runs: Iterable[WorkingNow]) -> WorkerNow:
-    state: WorkerState = "leaving" if row["wanted"] else "alive"
+    state: WorkerState = "leaving" if row["requested_action"] else "alive"
     if row["beat_seconds"] > row.pop("lease_seconds"):
         state = "stale"
     queues = tuple(json.loads(row["queues"]))

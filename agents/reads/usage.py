@@ -74,9 +74,9 @@ _AGENTS = """
     GROUP BY 1 ORDER BY usd DESC, tokens DESC, runs DESC, name LIMIT %(most)s
 """
 _BUDGETS = """
-    SELECT b.period, b.of_tier, b.max_tokens, b.max_usd, b.warn_at, coalesce(a.name, '') AS agent,
+    SELECT b.period, b.from_tier, b.max_tokens, b.max_usd, b.warn_at, coalesce(a.name, '') AS agent,
            heartbit_spent_tokens(b) AS tokens, heartbit_spent_usd(b) AS usd,
-           b.stopped_for >= date_trunc(b.period, clock_timestamp(), 'UTC') IS TRUE AS stopped
+           b.exceeded_period >= date_trunc(b.period, clock_timestamp(), 'UTC') IS TRUE AS stopped
     FROM agents_budget b LEFT JOIN agents_agent a ON a.id = b.agent_id
     WHERE b.workspace_id = %(workspace)s ORDER BY a.name NULLS FIRST, b.period
 """
@@ -208,7 +208,7 @@ def usage_of(workspace: Workspace) -> Usage:
     calls = {row["day"]: row for row in _rows(_CALLS, workspace, since=since)}
     runs = {row["day"]: row["runs"] for row in _rows(_RUNS, workspace, since=since)}
     budgets = _rows(_BUDGETS, workspace)
-    kept = next((row for row in budgets if row["of_tier"]), None)
+    kept = next((row for row in budgets if row["from_tier"]), None)
     this_month = [row for day, row in calls.items() if day >= first]
     return Usage(
         tier=now["tier"] or "",
@@ -218,7 +218,7 @@ def usage_of(workspace: Workspace) -> Usage:
         budgets=tuple(
             BudgetUse(row["agent"], row["period"], _limits(row))
             for row in budgets
-            if not row["of_tier"]
+            if not row["from_tier"]
         ),
         agents=tuple(
             AgentUse(**row)

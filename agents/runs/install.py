@@ -34,7 +34,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "1cd7e437cd0e1aad4c843e1e14158c0ea8e77aa85a25f9fd96a9238dcb649851"
+FINGERPRINT = "9174fb1a598b0f800867fa35a506942b4484745e69b5cd0b9816633bb1e50fac"
 
 
 def statements() -> str:

@@ -65,7 +65,7 @@ def escalate_approvals(home: Placement, limit: int) -> list[int]:
         cursor.execute("SELECT heartbit_escalate_approvals(%s, %s)", [home.value, limit])
         escalated = [wait for (wait,) in cursor.fetchall()]
     for call in _calls_of(escalated):
-        group = (call.shown or {}).get("escalate_group") or ""
+        group = (call.approval_view or {}).get("escalate_group") or ""
         record(
             _ESCALATION,
             "approval.escalate",

@@ -22,16 +22,17 @@ MOST_CHARACTERS = 20_000
 _LOOK = """
 WITH looked AS (
     UPDATE agents_webhookendpoint
-    SET looked_at = clock_timestamp()
+    SET last_polled_at = clock_timestamp()
     WHERE id = %(endpoint)s AND enabled
 ), endpoint AS (
     SELECT e.id, e.workspace_id, e.events,
-           greatest(e.since, coalesce(e.looked_at, e.since) - %(overlap)s::interval,
+           greatest(e.events_from,
+                    coalesce(e.last_polled_at, e.events_from) - %(overlap)s::interval,
                     clock_timestamp() - %(oldest)s::interval) AS after
     FROM agents_webhookendpoint e WHERE e.id = %(endpoint)s AND e.enabled
 ), happened AS (
     SELECT r.id AS run_id, 'run.' || r.status AS event,
-           to_char(r.finished_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') AS occurrence,
+           to_char(r.finished_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') AS event_key,
            r.finished_at AS at, '{}'::jsonb AS more
     FROM endpoint e JOIN agents_run r ON r.workspace_id = e.workspace_id
     WHERE r.parent_id IS NULL AND r.finished_at >= e.after
@@ -39,7 +40,7 @@ WITH looked AS (
     SELECT r.root_id, 'approval.requested', 'wait:' || w.id, w.created_at,
            jsonb_build_object('call', jsonb_build_object(
                'run_id', r.id, 'agent', r.agent, 'call_id', w.call_id,
-               'tool', coalesce(c.shown ->> 'tool', c.tool),
+               'tool', coalesce(c.approval_view ->> 'tool', c.tool),
                'waiting_since', w.created_at, 'expires_at', w.expires_at))
     FROM endpoint e
     JOIN agents_wait w ON w.kind = 'approval' AND w.created_at >= e.after
@@ -47,8 +48,8 @@ WITH looked AS (
     JOIN agents_toolcall c ON c.run_id = w.run_id AND c.call_id = w.call_id
 )
 INSERT INTO agents_webhookdelivery
-    (endpoint_id, run_id, event, occurrence, message_id, payload)
-SELECT e.id, h.run_id, h.event, h.occurrence, 'msg_' || replace(gen_random_uuid()::text, '-', ''),
+    (endpoint_id, run_id, event, event_key, message_id, payload)
+SELECT e.id, h.run_id, h.event, h.event_key, 'msg_' || replace(gen_random_uuid()::text, '-', ''),
        jsonb_build_object(
            'type', h.event, 'timestamp', h.at,
            'data', h.more || jsonb_build_object(

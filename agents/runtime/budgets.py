@@ -42,7 +42,7 @@ _UNBOUNDED = Amount(2**62, Decimal(2**62))
 _IDS = "SELECT id, agent_id FROM agents_budget WHERE workspace_id = %s"
 _LEFT = """
     SELECT b.id, b.period, b.max_tokens, b.max_usd, coalesce(a.name, '') AS agent,
-           w.slug AS workspace, CASE WHEN b.of_tier THEN t.name ELSE '' END AS tier,
+           w.slug AS workspace, CASE WHEN b.from_tier THEN t.name ELSE '' END AS tier,
            heartbit_spent_tokens(b) AS tokens, heartbit_spent_usd(b) AS usd
     FROM agents_budget b JOIN base_workspace w ON w.id = b.workspace_id
          LEFT JOIN base_tier t ON t.id = w.tier_id
@@ -51,8 +51,8 @@ _LEFT = """
 """
 # The next look at quotas tells of it (agents/actions/send_quota_notices.py).
 _REFUSED = """
-    UPDATE agents_budget SET stopped_for = date_trunc(period, clock_timestamp(), 'UTC')
-    WHERE id = %s AND stopped_for IS DISTINCT FROM date_trunc(period, clock_timestamp(), 'UTC')
+    UPDATE agents_budget SET exceeded_period = date_trunc(period, clock_timestamp(), 'UTC')
+    WHERE id = %s AND exceeded_period IS DISTINCT FROM date_trunc(period, clock_timestamp(), 'UTC')
     RETURNING id
 """
 

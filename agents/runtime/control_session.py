@@ -117,7 +117,7 @@ class ControlSession:
             return
         try:
             await self._session.execute(
-                "UPDATE agents_workerheartbeat SET gone_at = clock_timestamp() WHERE id = %s",
+                "UPDATE agents_workerheartbeat SET left_at = clock_timestamp() WHERE id = %s",
                 (self.worker_id,),
             )
         except psycopg.Error as error:
@@ -152,8 +152,8 @@ class ControlSession:
         self.worker_id = row[0]
         # What it held under its former names is nobody's fault.
         await session.execute(
-            "UPDATE agents_workerheartbeat SET gone_at = clock_timestamp()"
-            " WHERE id = ANY (%s) AND gone_at IS NULL",
+            "UPDATE agents_workerheartbeat SET left_at = clock_timestamp()"
+            " WHERE id = ANY (%s) AND left_at IS NULL",
             (self._former,),
         )
         self._former = []
@@ -240,7 +240,7 @@ class ControlSession:
         began = time.monotonic()
         cursor = await connection.execute(
             "UPDATE agents_workerheartbeat SET beat_at = clock_timestamp()"
-            " WHERE id = %s AND gone_at IS NULL RETURNING wanted",
+            " WHERE id = %s AND left_at IS NULL RETURNING requested_action",
             (self.worker_id,),
         )
         row = await cursor.fetchone()

@@ -41,13 +41,13 @@ _SUSPECTS = """
            -- Nobody can beat, or hold a lock, while the database is away; then all do at once.
            pg_postmaster_start_time() < clock_timestamp() - make_interval(secs => 2 * lease_seconds)
                AS settled
-    FROM agents_workerheartbeat WHERE gone_at IS NULL AND id <> %s
+    FROM agents_workerheartbeat WHERE left_at IS NULL AND id <> %s
 """
 # Left, or was declared dead, and something is held in its name all the same. Only running runs have
 # a worker, and an index holds them.
 _DEPARTED = """
     SELECT DISTINCT w.id FROM agents_run r JOIN agents_workerheartbeat w ON w.id = r.worker_id
-    WHERE r.worker_id IS NOT NULL AND w.gone_at IS NOT NULL
+    WHERE r.worker_id IS NOT NULL AND w.left_at IS NOT NULL
 """
 # Most often there is nothing, and one look at two indexes says so.
 _OVERDUE = """
@@ -59,7 +59,7 @@ _OVERDUE = """
 """
 _QUEUES = "SELECT id, queue FROM agents_run WHERE id = ANY (%s) AND home = 'fleet'"
 _UNRUNG = """
-    UPDATE agents_run SET rung_at = NULL WHERE id IN (
+    UPDATE agents_run SET woken_at = NULL WHERE id IN (
         SELECT id FROM agents_run
         WHERE id = ANY (%s) AND status = 'queued' AND home = 'fleet'
         FOR NO KEY UPDATE SKIP LOCKED)

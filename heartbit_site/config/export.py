@@ -53,7 +53,7 @@ def export(workspace: Workspace) -> str:
         _section("[[agents]]", {"name": agent.name} | _content(agent, [], members, inherited))
         for agent in others
     ]
-    rows = Schedule.objects.filter(workspace=workspace, made_in_run__isnull=True)
+    rows = Schedule.objects.filter(workspace=workspace, created_by_run_id__isnull=True)
     parts += [
         _section("[[schedules]]", _schedule(row))
         for row in rows.select_related("agent").order_by("name")

@@ -83,7 +83,9 @@ def _is_over(setting: ScheduleSpec) -> bool:
 
 def _pause_others(workspace: Workspace, names: Sequence[str], by: Actor) -> list[str]:
     """Pause what is not named; what agents planned for themselves is no file's affair."""
-    rows = Schedule.objects.filter(workspace=workspace, enabled=True, made_in_run__isnull=True)
+    rows = Schedule.objects.filter(
+        workspace=workspace, enabled=True, created_by_run_id__isnull=True
+    )
     others = list(rows.exclude(name__in=names).order_by("name"))
     for row in others:
         change_schedule(row, {"enabled": False}, by=by)

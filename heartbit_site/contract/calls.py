@@ -21,7 +21,9 @@ class CallDecisionOut(View):
     reason: str
     arguments: str | None = Field(description="What somebody wrote and runs instead, as JSON.")
     digest: str = Field(description="Of what was shown.")
-    runs_digest: str = Field(description="Of what runs; empty: nothing does.")
+    runs_digest: str = Field(
+        validation_alias="executed_digest", description="Of what runs; empty: nothing does."
+    )
     at: Time
     text: str = Field(description="In words, such as `Approved by alice`.")
     grant_id: int | None = Field(

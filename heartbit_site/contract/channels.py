@@ -37,12 +37,8 @@ class MailboxOut(View):
     security: Security = Field(validation_alias="imap_security")
     user: str = Field(validation_alias="imap_user")
     folder: str = Field(validation_alias="imap_folder")
-    last_polled_at: Time | None = Field(
-        validation_alias="looked_at", description="When it was last read; null: never."
-    )
-    last_error: str = Field(
-        validation_alias="trouble", description="Why it could not be read then; empty: it could."
-    )
+    last_polled_at: Time | None = Field(description="When it was last read; null: never.")
+    last_error: str = Field(description="Why it could not be read then; empty: it could.")
 
 
 class ChannelOut(View):
@@ -63,13 +59,11 @@ class ChannelOut(View):
     url: str = Field(description="Where signed messages are posted to.")
     created_by: str | None = Field(
         None,
-        validation_alias=AliasPath("made_by", "username"),
+        validation_alias=AliasPath("created_by", "username"),
         description="Null: a key that a command made.",
     )
     created_at: Time
-    previous_secret_expires_at: Time | None = Field(
-        validation_alias="former_until", description="Until then both secrets are good."
-    )
+    previous_secret_expires_at: Time | None = Field(description="Until then both secrets are good.")
 
 
 class NewChannelOut(ChannelOut):

@@ -31,7 +31,7 @@ class ConversationOut(View):
     id: Id = Field(validation_alias="pk")
     agent: str
     title: str
-    busy_policy: BusyPolicy = Field(validation_alias="second_message")
+    busy_policy: BusyPolicy
     created_at: Time
 
 

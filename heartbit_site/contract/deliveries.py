@@ -23,7 +23,7 @@ class ResultDeliveryOut(View):
     status: Status
     attempts: int
     addresses: dict[str, str] = Field(
-        validation_alias="settled",
+        validation_alias="recipient_results",
         description="Of a mail, those that are done with: empty, the mail server took it; else why "
         "it never will.",
     )

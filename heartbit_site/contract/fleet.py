@@ -27,9 +27,7 @@ class WorkerOut(View):
     state: Literal["alive", "stale", "leaving"] = Field(
         description="stale: silent for longer than its lease; leaving: it was asked to."
     )
-    requested_action: str = Field(
-        validation_alias="wanted", description="What it was asked: stop, restart or nothing."
-    )
+    requested_action: str = Field(description="What it was asked: stop, restart or nothing.")
     uptime_seconds: Seconds
     heartbeat_age_seconds: Seconds = Field(
         validation_alias="beat_seconds", description="Since it last proved that it lives."

@@ -135,7 +135,9 @@ class RunViewOut(RunDetailOut):
     """A run that is looked at, also with what is in its way and what came of it."""
 
     version: int = Field(description="The version of its agent that it is pinned to.")
-    attempts: int = Field(description="Workers that died with it since its last progress.")
+    attempts: int = Field(
+        validation_alias="crashes", description="Workers that died with it since its last progress."
+    )
     blocked_reason: str = Field(
         description="Why nobody takes it while it is queued, as a sentence; empty: nothing known."
     )

@@ -67,7 +67,6 @@ class FiringOut(View):
     """What became of a slot."""
 
     scheduled_for: Time = Field(
-        validation_alias="slot",
         description="When it was due; of a manual one, when somebody asked for it.",
     )
     trigger: Literal["schedule", "manual", "backfill"] = Field(validation_alias="cause")
@@ -126,9 +125,8 @@ class ScheduleSummaryOut(RecurrenceOut):
     )
     next_at: Time | None = Field(description="When it fires next, with jitter; null: never.")
     last: FiringOut | None = Field(description="What became of its latest slot.")
-    created_by: str = Field(validation_alias="made_by")
+    created_by: str
     created_by_run_id: Id | None = Field(
-        validation_alias="made_in_run",
         description="The run whose agent made it; null: a person did.",
     )
     created_at: Time

@@ -44,18 +44,15 @@ class WebhookOut(View):
     events: list[str]
     enabled: bool
     disabled_reason: str = Field(
-        validation_alias="disabled_because",
         description="Why Heartbit disabled it; empty: it did not.",
     )
     created_by: str | None = Field(
         None,
-        validation_alias=AliasPath("made_by", "username"),
+        validation_alias=AliasPath("created_by", "username"),
         description="Null: a key that a command made.",
     )
     created_at: Time
-    previous_secret_expires_at: Time | None = Field(
-        validation_alias="former_until", description="Until then both secrets sign."
-    )
+    previous_secret_expires_at: Time | None = Field(description="Until then both secrets sign.")
 
 
 class NewWebhookOut(WebhookOut):

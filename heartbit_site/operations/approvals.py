@@ -176,7 +176,7 @@ def doubt_view(found: UncertainCall) -> UncertainCallOut:
 def _approval(
     call: ToolCall, wait: Wait | None, offers: ToolSchemas, votes: list[str]
 ) -> ApprovalOut:
-    shown = call.shown or {}
+    shown = call.approval_view or {}
     arguments = in_tool_order(call, shown.get("arguments", {}))
     reason = shown.get("reason", "")
     return ApprovalOut.of(
@@ -241,4 +241,4 @@ def _missing(call: ToolCall) -> int:
     if Decision.objects.filter(run=call.run, wait_key=key).exists():
         return 0
     given = Vote.objects.filter(run=call.run, wait_key=key).count()
-    return max(0, int((call.shown or {}).get("needed", 1)) - given)
+    return max(0, int((call.approval_view or {}).get("needed", 1)) - given)

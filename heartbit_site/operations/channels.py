@@ -27,7 +27,7 @@ from heartbit_site.operations.paging import page, row_id
 
 def list_channels(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL) -> ChannelsOut:
     """The workspace's channels, the newest first, without their secrets."""
-    rows = Channel.objects.filter(workspace=access.workspace).select_related("made_by")
+    rows = Channel.objects.filter(workspace=access.workspace).select_related("created_by")
     found, following = page(rows, "-pk", cursor, limit)
     return ChannelsOut(channels=[ChannelOut.of(row) for row in found], next_cursor=following)
 
@@ -35,7 +35,7 @@ def list_channels(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL
 def create_channel(access: Access, body: ChannelIn) -> NewChannelOut:
     """Its secret is in this answer and nowhere else."""
     columns, password = _columns(body)
-    row = Channel(workspace=access.workspace, made_by_id=access.user_id, **columns)
+    row = Channel(workspace=access.workspace, created_by_id=access.user_id, **columns)
     secret = save_channel(row, password=password, by=actor_of(access))
     return NewChannelOut.of(row, secret=secret)
 
@@ -72,7 +72,7 @@ def list_inbound_messages(
 
 def _find(workspace: Workspace, channel_id: str) -> Channel:
     rows = Channel.objects.filter(workspace=workspace, pk=row_id(channel_id))
-    row = rows.select_related("made_by", "workspace").first()
+    row = rows.select_related("created_by", "workspace").first()
     if row is None:
         raise ChannelNotFoundError("There is no such channel here: GET /channels lists them.")
     return row

@@ -48,7 +48,7 @@ def create_conversation(access: Access, body: ConversationIn) -> ConversationOut
         access.workspace,
         agent=body.agent,
         title=body.title,
-        second_message=BusyPolicy(body.busy_policy),
+        busy_policy=BusyPolicy(body.busy_policy),
     )
     return ConversationOut.of(row)
 
@@ -88,7 +88,7 @@ def change_conversation(
 ) -> ConversationOut:
     """Give it another title, or another policy for second messages."""
     found = find_conversation(access.workspace, conversation_id)
-    columns = {"title": body.title, "second_message": body.busy_policy}
+    columns = {"title": body.title, "busy_policy": body.busy_policy}
     changes = {name: value for name, value in columns.items() if value is not None}
     for name, value in changes.items():
         setattr(found, name, value)
@@ -129,7 +129,7 @@ def post_message(
         by=starter_of(access),
         model=body.model,
         idempotency_key=idempotency_key or None,
-        second_message=None if policy is None else BusyPolicy(policy),
+        busy_policy=None if policy is None else BusyPolicy(policy),
         approve=body.require_approval,
     )
     return PostedOut.of(posted)

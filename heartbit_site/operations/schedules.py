@@ -145,7 +145,7 @@ def list_firings(
     rows = with_outcomes(Firing.objects.filter(schedule=row))
     if status is not None:
         rows = rows.filter(status=status)
-    found, following = page(rows, "-slot", cursor, limit)
+    found, following = page(rows, "-scheduled_for", cursor, limit)
     return FiringsOut(firings=[FiringOut.of(one) for one in found], next_cursor=following)
 
 
@@ -176,7 +176,9 @@ def _views(view: type[S], rows: Sequence[Any], more: Sequence[Mapping[str, Any]]
 
 def _latest(rows: Sequence[Schedule]) -> dict[int, FiringOut]:
     """Return the latest firing of each schedule that has one."""
-    newest = Firing.objects.filter(schedule=OuterRef("pk")).order_by("-slot").values("pk")[:1]
+    newest = (
+        Firing.objects.filter(schedule=OuterRef("pk")).order_by("-scheduled_for").values("pk")[:1]
+    )
     ids = Schedule.objects.filter(pk__in=[row.pk for row in rows]).values(latest=Subquery(newest))
     found = with_outcomes(Firing.objects.filter(pk__in=ids))
     return {one.schedule_id: FiringOut.of(one) for one in found}

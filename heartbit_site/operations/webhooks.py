@@ -28,7 +28,7 @@ from heartbit_site.operations.paging import page, row_id
 
 def list_webhooks(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL) -> WebhooksOut:
     """The workspace's webhooks, the newest first, without their secrets."""
-    rows = WebhookEndpoint.objects.filter(workspace=access.workspace).select_related("made_by")
+    rows = WebhookEndpoint.objects.filter(workspace=access.workspace).select_related("created_by")
     found, following = page(rows, "-pk", cursor, limit)
     return WebhooksOut(webhooks=[WebhookOut.of(row) for row in found], next_cursor=following)
 
@@ -36,7 +36,7 @@ def list_webhooks(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL
 def create_webhook(access: Access, body: WebhookIn) -> NewWebhookOut:
     """It is told what happens from now on. Its secret is in this answer and nowhere else."""
     row = WebhookEndpoint(
-        workspace=access.workspace, made_by_id=access.user_id, **body.model_dump()
+        workspace=access.workspace, created_by_id=access.user_id, **body.model_dump()
     )
     return NewWebhookOut.of(row, secret=save_webhook(row, by=actor_of(access)))
 
@@ -95,7 +95,7 @@ def redeliver_webhook(access: Access, webhook_id: Word, delivery_id: Word) -> De
 
 def _find(workspace: Workspace, webhook_id: str) -> WebhookEndpoint:
     rows = WebhookEndpoint.objects.filter(workspace=workspace, pk=row_id(webhook_id))
-    row = rows.select_related("made_by", "workspace").first()
+    row = rows.select_related("created_by", "workspace").first()
     if row is None:
         raise WebhookNotFoundError("There is no such webhook here: GET /webhooks lists them.")
     return row

@@ -60,7 +60,7 @@ def _shown(opened: Opened) -> dict[str, Any]:
     call = opened.call
     if not calls_waiting(call.run.workspace).filter(pk=call.pk, digest=opened.digest).exists():
         raise CallClosedError("The call does not wait for a decision (any more).")
-    shown = call.shown or {}
+    shown = call.approval_view or {}
     arguments, form = in_tool_order(call, shown.get("arguments", {})), answer_schema(call)
     seen = asked_view(call, without_form(arguments) if form else arguments, shown.get("reason", ""))
     found: dict[str, Any] = {"call": call, "access": opened.access, "view": seen}
@@ -85,7 +85,7 @@ def _decide(request: HttpRequest, opened: Opened) -> str:
     answer = None
     if verdict == "answer":
         text = request.POST.get("answer", "").replace("\r\n", "\n").strip()
-        answer = read_answer((call.shown or {}).get("arguments", {}), text)
+        answer = read_answer((call.approval_view or {}).get("arguments", {}), text)
     decide_call(
         call,
         VERDICTS[verdict],

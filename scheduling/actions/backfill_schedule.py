@@ -74,20 +74,20 @@ def _earlier(schedule: Schedule, begin: datetime) -> datetime:
 
 
 def _hold(schedule: Schedule, slots: list[datetime]) -> int:
-    known = Firing.objects.filter(schedule=schedule, slot__in=slots)
+    known = Firing.objects.filter(schedule=schedule, scheduled_for__in=slots)
     again = known.filter(status__in=[FiringStatus.SKIPPED, FiringStatus.FAILED])
     held = again.update(
         status=FiringStatus.DEFERRED,
         cause=Trigger.BACKFILL,
         note=_ASKED,
-        refused_at=None,
-        try_at=None,
+        first_deferred_at=None,
+        retry_at=None,
     )
-    fresh = set(slots) - set(known.values_list("slot", flat=True))
+    fresh = set(slots) - set(known.values_list("scheduled_for", flat=True))
     Firing.objects.bulk_create(
         Firing(
             schedule=schedule,
-            slot=slot,
+            scheduled_for=slot,
             cause=Trigger.BACKFILL,
             status=FiringStatus.DEFERRED,
             note=_ASKED,

@@ -90,7 +90,7 @@ def _fire(schedule_id: int) -> int:
         record_firing(schedule, slot, FiringStatus.SKIPPED, _PASSED)
     for slot in found.fire:
         _take(schedule, slot)
-    _move_on(schedule, found.next_slot, now)
+    _move_on(schedule, found.next_occurrence, now)
     return done + len(found.skip) + len(found.fire)
 
 
@@ -113,29 +113,31 @@ def _start_held(schedule: Schedule, now: datetime) -> int:
     """Start slots that were held back: the next one, or all where they may work side by side."""
     done = 0
     for firing in deferred_firings(schedule)[:AT_ONCE]:
-        if firing.try_at is not None and firing.try_at > now:
+        if firing.retry_at is not None and firing.retry_at > now:
             break
         if schedule.overlap != Overlap.PARALLEL and has_running_run(schedule):
             break
-        tried = start_firing(schedule, firing.slot, Trigger(firing.cause))
+        tried = start_firing(schedule, firing.scheduled_for, Trigger(firing.cause))
         done += 1
         if tried.status == FiringStatus.DEFERRED:
             break
     return done
 
 
-def _move_on(schedule: Schedule, next_slot: datetime | None, now: datetime) -> None:
-    schedule.last_slot = max(now, schedule.last_slot) if schedule.last_slot else now
-    schedule.next_slot = next_slot
-    schedule.next_at = fires_at(schedule, next_slot) if next_slot is not None else None
-    if next_slot is None:
+def _move_on(schedule: Schedule, next_occurrence: datetime | None, now: datetime) -> None:
+    schedule.last_occurrence = (
+        max(now, schedule.last_occurrence) if schedule.last_occurrence else now
+    )
+    schedule.next_occurrence = next_occurrence
+    schedule.next_at = fires_at(schedule, next_occurrence) if next_occurrence is not None else None
+    if next_occurrence is None:
         remove_from_beat(schedule)
         schedule.periodic_task = None
-    schedule.save(update_fields=["last_slot", "next_slot", "next_at", "periodic_task"])
+    schedule.save(update_fields=["last_occurrence", "next_occurrence", "next_at", "periodic_task"])
 
 
 def _pause(schedule: Schedule) -> None:
     schedule.enabled = False
-    schedule.next_slot = schedule.next_at = None
-    schedule.save(update_fields=["enabled", "next_slot", "next_at"])
+    schedule.next_occurrence = schedule.next_at = None
+    schedule.save(update_fields=["enabled", "next_occurrence", "next_at"])
     sync_to_beat(schedule)

@@ -39,7 +39,13 @@ MOST = 1_000  # of a workspace
 CREATED = "schedule.create"  # in the audit
 _CHANGED = ("name", "agent_id", "kind", *SETTINGS)
 _TIMES = ("begins_at", "ends_at", "at")
-_CLOCKS_OWN = ("next_slot", "next_at", "last_slot", "conversation_id", "periodic_task_id")
+_CLOCKS_OWN = (
+    "next_occurrence",
+    "next_at",
+    "last_occurrence",
+    "conversation_id",
+    "periodic_task_id",
+)
 
 
 @transaction.atomic
@@ -68,11 +74,11 @@ def save_schedule(schedule: Schedule, *, by: Actor) -> None:
     if "agent_id" in changes:
         schedule.conversation_id = None  # that is with the other agent
     if before is None:
-        schedule.made_by = by.name[:200]
-        schedule.next_slot = _aimed(schedule, now, is_new=True)
+        schedule.created_by = by.name[:200]
+        schedule.next_occurrence = _aimed(schedule, now, is_new=True)
     elif changes_next_occurrence(before, schedule, changes, now):
         skip_unprocessed(before, schedule, now)
-        schedule.next_slot = _aimed(schedule, now, is_new=False)
+        schedule.next_occurrence = _aimed(schedule, now, is_new=False)
     _write(schedule)
     record(
         by,
@@ -96,10 +102,10 @@ def _refresh(schedule: Schedule, before: Schedule | None, now: datetime) -> None
 
 
 def _write(schedule: Schedule) -> None:
-    schedule.next_at = schedule.next_slot
+    schedule.next_at = schedule.next_occurrence
     schedule.save()  # jitter goes by its number
-    if schedule.next_slot is not None:
-        schedule.next_at = fires_at(schedule, schedule.next_slot)
+    if schedule.next_occurrence is not None:
+        schedule.next_at = fires_at(schedule, schedule.next_occurrence)
     schedule.periodic_task = sync_to_beat(schedule)
     schedule.save(update_fields=["next_at", "periodic_task"])
 

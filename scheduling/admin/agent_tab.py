@@ -47,14 +47,14 @@ class ScheduleInline(ReadOnlyInline[Schedule, Agent]):
     @admin.display(description="next")
     def next(self, schedule: Schedule) -> str:
         """Its next slot."""
-        if schedule.next_slot is None:
+        if schedule.next_occurrence is None:
             return "-"
-        return format_time(schedule.next_slot, time_zone(schedule.time_zone))
+        return format_time(schedule.next_occurrence, time_zone(schedule.time_zone))
 
     @admin.display(description="state")
     def state(self, schedule: Schedule) -> SafeString:
         """Whether it fires."""
-        active = schedule.enabled and schedule.next_slot is not None
+        active = schedule.enabled and schedule.next_occurrence is not None
         return pill("Active", tone="success") if active else pill("Paused", tone="warning")
 
 

@@ -59,7 +59,7 @@ class _Columns:
     @admin.display(description="slot")
     def at(self, firing: Firing) -> str:
         """When it was due."""
-        return formatting.format_datetime(firing.slot)
+        return formatting.format_datetime(firing.scheduled_for)
 
     @admin.display(description="run")
     def run(self, firing: Firing) -> SafeString | str:

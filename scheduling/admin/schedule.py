@@ -109,11 +109,11 @@ class ScheduleAdmin(ModelAdmin[Schedule]):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Schedule]:
         """With the outcome of each one's latest slot."""
         firings = Firing.objects.filter(schedule=OuterRef("pk"))
-        latest = with_outcomes(firings).order_by("-slot")
+        latest = with_outcomes(firings).order_by("-scheduled_for")
         rows: QuerySet[Schedule] = super().get_queryset(request).select_related("agent")
         return rows.annotate(
             fired=Subquery(latest.values("status")[:1]),
-            fired_slot=Subquery(latest.values("slot")[:1]),
+            fired_slot=Subquery(latest.values("scheduled_for")[:1]),
             fired_run=Subquery(latest.values("run_id")[:1]),
             fired_run_status=Subquery(latest.values("run_status")[:1]),
             fired_delivery=Subquery(latest.values("delivery_status")[:1]),
@@ -172,7 +172,7 @@ class ScheduleAdmin(ModelAdmin[Schedule]):
     @admin.display(description="next")
     def next(self, schedule: Schedule) -> SafeString | str:
         """Its next slot, where it is meant."""
-        return _short(schedule.next_slot, schedule)
+        return _short(schedule.next_occurrence, schedule)
 
     @admin.display(description="last")
     def last(self, schedule: Any) -> SafeString | str:
@@ -194,7 +194,7 @@ class ScheduleAdmin(ModelAdmin[Schedule]):
         """Whether it fires."""
         if not schedule.enabled:
             return pill("Paused", tone="warning")
-        if schedule.next_slot is None:
+        if schedule.next_occurrence is None:
             return pill("Over")
         if not schedule.agent.enabled:
             return pill("Agent stopped", tone="warning")
@@ -237,10 +237,10 @@ class ScheduleAdmin(ModelAdmin[Schedule]):
     @admin.display(description="made by")
     def made(self, schedule: Schedule) -> SafeString | str:
         """Who made it; an agent's own names the run."""
-        if schedule.made_in_run is None:
-            return schedule.made_by or "-"
-        url = reverse("web:run", args=[schedule.workspace.slug, schedule.made_in_run])
-        return format_html('{} in <a class="hb-link" href="{}">a run</a>', schedule.made_by, url)
+        if schedule.created_by_run_id is None:
+            return schedule.created_by or "-"
+        url = reverse("web:run", args=[schedule.workspace.slug, schedule.created_by_run_id])
+        return format_html('{} in <a class="hb-link" href="{}">a run</a>', schedule.created_by, url)
 
     # ------------------------------------------------------------------------------------- changes
 

@@ -17,28 +17,28 @@ class Firing(models.Model):
         slot: When it was due, without jitter; of a manual one, when somebody asked for it.
         run_id: Its run. No foreign key: the log outlives the run.
         note: Why it was skipped, held back or failed, as one sentence.
-        refused_at: Of one that is held because its run could not start: since when.
-        try_at: When that is tried again; null: as soon as the run before it has ended.
+        first_deferred_at: Of one that is held because its run could not start: since when.
+        retry_at: When that is tried again; null: as soon as the run before it has ended.
         over: The run is known to have ended; set when somebody next asks.
     """
 
     schedule = models.ForeignKey(
         Schedule, on_delete=models.CASCADE, related_name="firings", db_index=False
     )
-    slot = models.DateTimeField()
+    scheduled_for = models.DateTimeField()
     cause = models.CharField(max_length=8, choices=Trigger.choices, default=Trigger.SCHEDULE)
     status = models.CharField(max_length=8, choices=FiringStatus.choices)
     run_id = models.UUIDField("run", null=True, blank=True)
     note = models.CharField(max_length=300, blank=True, default="")
-    refused_at = models.DateTimeField(null=True, editable=False)
-    try_at = models.DateTimeField(null=True, editable=False)
-    over = models.BooleanField(default=False)
+    first_deferred_at = models.DateTimeField(null=True, editable=False)
+    retry_at = models.DateTimeField(null=True, editable=False)
+    run_ended = models.BooleanField(default=False)
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:
-        ordering = ["-slot"]
+        ordering = ["-scheduled_for"]
         constraints = [
-            models.UniqueConstraint(fields=["schedule", "slot"], name="firing_once"),
+            models.UniqueConstraint(fields=["schedule", "scheduled_for"], name="firing_once"),
             models.CheckConstraint(
                 name="firing_started_has_run",
                 condition=~Q(status=FiringStatus.STARTED) | Q(run_id__isnull=False),
@@ -50,17 +50,17 @@ class Firing(models.Model):
         ]
         indexes = [
             models.Index(
-                fields=["schedule", "slot"],
+                fields=["schedule", "scheduled_for"],
                 condition=Q(status=FiringStatus.DEFERRED),
                 name="firing_held",
             ),
             models.Index(
                 fields=["schedule"],
-                condition=Q(status=FiringStatus.STARTED, over=False),
+                condition=Q(status=FiringStatus.STARTED, run_ended=False),
                 name="firing_at_work",
             ),
             models.Index(fields=["created_at"], name="firing_age"),
         ]
 
     def __str__(self) -> str:
-        return f"{self.schedule} {self.slot:%Y-%m-%d %H:%M}"
+        return f"{self.schedule} {self.scheduled_for:%Y-%m-%d %H:%M}"

@@ -32,11 +32,11 @@ class Schedule(models.Model):
         conversation_id: Where messages go; the first firing makes it. No foreign key: it may be
             archived, and the next firing makes another one.
         deliver: Where results go (``agents.delivery.targets``).
-        next_slot: The earliest slot that has not been looked at; null: there is none.
+        next_occurrence: The earliest slot that has not been looked at; null: there is none.
         next_at: When it fires: the slot and its jitter. The database's clock decides.
-        last_slot: The latest slot that was looked at.
-        made_by: Who made it, as people read it.
-        made_in_run: The run whose agent made it; null: a person did.
+        last_occurrence: The latest slot that was looked at.
+        created_by: Who made it, as people read it.
+        created_by_run_id: The run whose agent made it; null: a person did.
         hops: What the runs that it fires begin with, as in ``Run``: one more than what led to the
             run whose agent made it. All of them have the same.
         periodic_task: Its projection: what Celery Beat rings at. It decides nothing.
@@ -77,11 +77,11 @@ class Schedule(models.Model):
     deliver = models.JSONField(default=list, blank=True)
     enabled = models.BooleanField(**_setting("enabled"))
     conversation_id = models.UUIDField("conversation", null=True, editable=False)
-    next_slot = models.DateTimeField(null=True, editable=False)
+    next_occurrence = models.DateTimeField(null=True, editable=False)
     next_at = models.DateTimeField(null=True, editable=False)
-    last_slot = models.DateTimeField(null=True, editable=False)
-    made_by = models.CharField(max_length=200, blank=True, default="", editable=False)
-    made_in_run = models.UUIDField(null=True, editable=False)
+    last_occurrence = models.DateTimeField(null=True, editable=False)
+    created_by = models.CharField(max_length=200, blank=True, default="", editable=False)
+    created_by_run_id = models.UUIDField(null=True, editable=False)
     hops = models.PositiveSmallIntegerField(default=0, db_default=0, editable=False)
     periodic_task = models.OneToOneField(
         PeriodicTask,
@@ -112,8 +112,8 @@ class Schedule(models.Model):
             ),
             models.CheckConstraint(
                 name="schedule_slot_with_time",
-                condition=Q(next_slot__isnull=True, next_at__isnull=True)
-                | Q(next_slot__isnull=False, next_at__isnull=False),
+                condition=Q(next_occurrence__isnull=True, next_at__isnull=True)
+                | Q(next_occurrence__isnull=False, next_at__isnull=False),
             ),
             models.CheckConstraint(
                 name="schedule_words_known",

@@ -56,7 +56,7 @@ def holder() -> tuple[int, str]:
     A test about dead workers may have marked this one as gone; then another is registered.
     """
     number, name = _registered()
-    if not sql("SELECT 1 FROM agents_workerheartbeat WHERE id = %s AND gone_at IS NULL", number):
+    if not sql("SELECT 1 FROM agents_workerheartbeat WHERE id = %s AND left_at IS NULL", number):
         _registered.cache_clear()
         number, name = _registered()
     return number, name

@@ -89,12 +89,12 @@ def full(workspace: Workspace) -> None:
         position=0,
         kind="email",
         target={"kind": "email", "to": [rows.HOSTILE]},
-        settled={rows.HOSTILE: rows.HOSTILE},
+        recipient_results={rows.HOSTILE: rows.HOSTILE},
         error=rows.HOSTILE,
     )
     send_message(sender_of_person(workspace, audit.SYSTEM), "writer", rows.HOSTILE)
     channel, _ = channel_of(workspace, name=rows.HOSTILE)
-    Channel.objects.filter(pk=channel.pk).update(trouble=rows.HOSTILE)
+    Channel.objects.filter(pk=channel.pk).update(last_error=rows.HOSTILE)
     came = Inbound(external_id="x", text=rows.HOSTILE, title=rows.HOSTILE, sender=rows.HOSTILE)
     accept_message(channel, came)
     schedule = Schedule(
@@ -107,7 +107,7 @@ def full(workspace: Workspace) -> None:
     save_schedule(schedule, by=audit.SYSTEM)
     Firing.objects.create(
         schedule=schedule,
-        slot=timezone.now(),
+        scheduled_for=timezone.now(),
         status=FiringStatus.FAILED,
         note=rows.HOSTILE,
     )

@@ -62,7 +62,7 @@ def test_given_as_many_channels_as_there_may_be_then_one_more_is_refused(
 ) -> None:
     maker = member(workspace)
     rows = (
-        Channel(workspace=workspace, name=f"c{number}", kind="webhook", made_by=maker)
+        Channel(workspace=workspace, name=f"c{number}", kind="webhook", created_by=maker)
         for number in range(MOST)
     )
     Channel.objects.bulk_create(rows)

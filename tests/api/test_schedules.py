@@ -341,8 +341,8 @@ def test_given_a_past_span_then_its_slots_are_held_once(
     span = {"from": "2025-03-29T00:00:00+01:00", "to": "2025-03-31T23:59:59+02:00"}
     done = caller.post("/schedules/Monday report/backfill", span)
     assert (done.status_code, done.json()) == (200, {"firings_created": 3})
-    slots = Firing.objects.filter(schedule=made["id"]).order_by("slot")
-    assert [(one.slot, one.cause) for one in slots] == [
+    slots = Firing.objects.filter(schedule=made["id"]).order_by("scheduled_for")
+    assert [(one.scheduled_for, one.cause) for one in slots] == [
         (datetime(2025, 3, day, hour, tzinfo=UTC), Trigger.BACKFILL)
         for day, hour in ((29, 8), (30, 7), (31, 7))  # summer begins in between
     ]
@@ -369,8 +369,11 @@ def test_given_an_interval_then_backfilled_slots_are_where_its_others_are(
     since = begins - timedelta(hours=2, minutes=10)
     span = {"from": since.isoformat(), "to": (begins - timedelta(seconds=1)).isoformat()}
     assert caller.post("/schedules/hourly/backfill", span).json() == {"firings_created": 2}
-    slots = Firing.objects.filter(schedule=made["id"]).order_by("slot")
-    assert [one.slot for one in slots] == [begins - timedelta(hours=2), begins - timedelta(hours=1)]
+    slots = Firing.objects.filter(schedule=made["id"]).order_by("scheduled_for")
+    assert [one.scheduled_for for one in slots] == [
+        begins - timedelta(hours=2),
+        begins - timedelta(hours=1),
+    ]
 
 
 def test_given_a_log_then_it_is_read_by_status_the_latest_first(
@@ -452,14 +455,16 @@ def test_given_a_firing_meanwhile_then_a_change_does_not_bring_its_slot_back(
     made = Schedule(workspace=workspace, agent=parked, name="x", task="x", cron="* * * * *")
     save_schedule(made, by=SYSTEM)
     read = row(workspace, "x")
-    later = read.next_slot
+    later = read.next_occurrence
     assert later is not None
     later += timedelta(minutes=1)
-    Schedule.objects.filter(pk=made.pk).update(next_slot=later, next_at=later)  # a clock fired it
+    Schedule.objects.filter(pk=made.pk).update(
+        next_occurrence=later, next_at=later
+    )  # a clock fired it
     read.task = "y"
     save_schedule(read, by=SYSTEM)
     found = row(workspace, "x")
-    assert (found.next_slot, found.next_at, found.task) == (later, later, "y")
+    assert (found.next_occurrence, found.next_at, found.task) == (later, later, "y")
 
 
 def test_the_api_s_words_are_those_of_the_rows() -> None:

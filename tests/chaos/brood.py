@@ -42,7 +42,7 @@ class Brood:
         wait_until(self._registered, seconds=60, what="the brood to register")
 
     def _registered(self) -> bool:
-        names = WorkerHeartbeat.objects.filter(gone_at__isnull=True).values_list("name", flat=True)
+        names = WorkerHeartbeat.objects.filter(left_at__isnull=True).values_list("name", flat=True)
         known = {int(name.rpartition(":")[2]) for name in names}
         return known.issuperset(self._pids)
 

@@ -150,7 +150,7 @@ class Supervisor(Worker):
         """The heartbeat row of each living worker, by its slot."""
         rows = {
             int(name.rpartition(":")[2]): worker_id
-            for worker_id, name in WorkerHeartbeat.objects.filter(gone_at__isnull=True).values_list(
+            for worker_id, name in WorkerHeartbeat.objects.filter(left_at__isnull=True).values_list(
                 "pk", "name"
             )
         }

@@ -149,7 +149,7 @@ def _freeze(on: Rig, load: Load, how: Size, *, seed: int) -> Frozen:
         if on.supervisor.registered() < on.supervisor.count:
             continue
         workers = WorkerHeartbeat.objects.filter(
-            name__in=on.supervisor.names(), gone_at__isnull=True
+            name__in=on.supervisor.names(), left_at__isnull=True
         )
         victim = choice.choice(list(workers))
         held = _held(victim)
@@ -201,7 +201,7 @@ def _stop(worker: WorkerHeartbeat, frozen: Frozen, load: Load, how: Size) -> Non
     runs = tuple(map(str, held))
     frozen.pauses += [Kill(at, worker.name, runs), Kill(thawed, worker.name, runs)]
     say(f"worker {worker.name} was frozen with {len(held)} runs")
-    again = WorkerHeartbeat.objects.filter(name=worker.name, pk__gt=worker.pk, gone_at__isnull=True)
+    again = WorkerHeartbeat.objects.filter(name=worker.name, pk__gt=worker.pk, left_at__isnull=True)
     while not again.exists() and time.time() < thawed + 10 * how.lease:
         time.sleep(0.02)
     frozen.late.append(time.time() - thawed)

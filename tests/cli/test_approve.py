@@ -146,8 +146,8 @@ def test_yes_decides_all_and_always_is_remembered_with_its_end(
 
 def test_an_account_counts_once_wherever_at_a_terminal_it_approves(database: None) -> None:
     call = unserved(default_workspace())
-    call.shown = {**(call.shown or {}), "needed": 2}
-    call.save(update_fields=["shown"])
+    call.approval_view = {**(call.approval_view or {}), "needed": 2}
+    call.save(update_fields=["approval_view"])
     body = DecisionIn(digest=call.digest, verdict="approve")
 
     def approve(backend: LocalBackend) -> DecidedOut:

@@ -110,6 +110,6 @@ def test_sigterm_hands_runs_back_within_two_seconds(heartbit: Command) -> None:
     finally:
         Agent.objects.filter(workspace=workspace, name="analyst").update(queue="agents")
     run = Run.objects.get(pk=run_id)
-    assert (run.status, run.attempts) == ("queued", 0)
+    assert (run.status, run.crashes) == ("queued", 0)
     assert heartbit("cancel", run_id).code == 0
     in_time(took, 2.5)

@@ -16,7 +16,9 @@ def test_an_approval_that_is_not_the_last_one_says_how_many_are_missing(
     place: Place, workspace: Workspace
 ) -> None:
     call = unserved(workspace)
-    ToolCall.objects.filter(pk=call.pk).update(shown={**(call.shown or {}), "needed": 3})
+    ToolCall.objects.filter(pk=call.pk).update(
+        approval_view={**(call.approval_view or {}), "needed": 3}
+    )
     done = place("approve", str(call.run_id), "--yes")
     assert done.code == 0, done.err
     counts = "Your approval of http_get of researcher counts, 2 more people have to approve it: "

@@ -219,7 +219,7 @@ def test_given_schedules_then_they_are_made_once_and_changed_by_name(
     assert (first.created, first.schedules) == (("a",), ScheduleChanges(created=("s s",)))
     made = row(workspace)
     assert (made.agent.name, made.task, made.cron, made.enabled) == ("a", "t", "0 9 * * MON", True)
-    assert made.next_slot is not None
+    assert made.next_occurrence is not None
     assert made.periodic_task is not None, "Beat was told"
     again = import_config(workspace, parse("# another comment\n" + FILE), by=by)
     assert again.schedules == ScheduleChanges(unchanged=("s s",))
@@ -246,7 +246,7 @@ def test_given_what_the_file_does_not_name_then_pruning_pauses_it_and_nothing_el
         name="a: reminder",
         task="x",
         cron="0 0 1 1 *",
-        made_in_run=uuid4(),
+        created_by_run_id=uuid4(),
     )
     save_schedule(own, by=SYSTEM)
     Schedule.objects.filter(workspace=workspace, name="s s").update(
@@ -419,7 +419,7 @@ def test_what_is_exported_is_pleasant_to_read(empty: Callable[[], Workspace]) ->
         name="writer: reminder",
         task="x",
         cron="0 0 1 1 *",
-        made_in_run=uuid4(),
+        created_by_run_id=uuid4(),
     )
     save_schedule(own, by=SYSTEM)
     _, _, found = export(workspace).partition("[[schedules]]\n")

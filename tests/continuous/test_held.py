@@ -46,6 +46,6 @@ def test_given_a_holder_that_a_test_declared_dead_then_another_holds_the_next_ru
     workspace: Workspace,
 ) -> None:
     before = holder()[0]
-    WorkerHeartbeat.objects.filter(pk=before).update(gone_at=Now())
+    WorkerHeartbeat.objects.filter(pk=before).update(left_at=Now())
     held = Held(start_run(workspace, "Hold it.", model=MODEL))
     assert Run.objects.get(pk=held.id).worker_id != before

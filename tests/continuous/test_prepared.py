@@ -47,7 +47,7 @@ def test_given_a_worker_when_the_forking_process_ends_then_the_worker_does_too(
         )
     handle = os.pidfd_open(one.pid)
     row = WorkerHeartbeat.objects.filter(name__endswith=f":{one.pid}")
-    wait_until(lambda: row.filter(gone_at=None).exists(), seconds=40, what="it has registered")
+    wait_until(lambda: row.filter(left_at=None).exists(), seconds=40, what="it has registered")
     processes.close()
     assert select.select([handle], [], [], 60)[0], "it was killed"
     os.close(handle)

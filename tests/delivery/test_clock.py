@@ -112,5 +112,5 @@ def test_given_a_wrong_clock_then_an_enabled_webhook_is_told_from_now_on(
         for enabled in (False, True):
             endpoint.enabled = enabled
             save_webhook(endpoint, by=SYSTEM)
-    assert about(endpoint.since, timedelta())
-    assert about(WebhookEndpoint.objects.get(pk=endpoint.pk).since, timedelta())
+    assert about(endpoint.events_from, timedelta())
+    assert about(WebhookEndpoint.objects.get(pk=endpoint.pk).events_from, timedelta())

@@ -112,7 +112,12 @@ def test_given_a_run_that_succeeds_then_a_mail_with_its_answer_arrives_once(
         "report.md": ANSWER.encode(),
         "code-1.py": 'print("42 °C")\t# a < b\n'.encode(),
     }
-    assert (row.status, row.attempts, row.error, row.settled) == ("delivered", 1, "", {ADA: ""})
+    assert (row.status, row.attempts, row.error, row.recipient_results) == (
+        "delivered",
+        1,
+        "",
+        {ADA: ""},
+    )
     assert row.delivered_at is not None
 
 
@@ -360,7 +365,9 @@ def test_given_a_process_that_died_while_sending_then_it_is_due_again_after_the_
 ) -> None:
     run = ended(alone, [TO_BOTH])
     rest = timezone.now() + timedelta(seconds=LEASE_SECONDS)
-    Delivery.objects.filter(run_id=run.pk).update(attempts=1, next_at=rest, settled={ADA: ""})
+    Delivery.objects.filter(run_id=run.pk).update(
+        attempts=1, next_at=rest, recipient_results={ADA: ""}
+    )
     assert deliver_results() == 0
     make_due(run)
     assert deliver_results() == 1
@@ -437,7 +444,7 @@ def test_given_an_address_that_is_refused_for_good_then_only_that_is_not_reached
     refused = f"The mail server refused {ADA}: 550 5.1.1 no such user"
     assert row.status == "failed"
     assert row.error == f"{refused} (1 of 2 addresses got it.)"
-    assert row.settled == {ADA: refused, EVE: ""}
+    assert row.recipient_results == {ADA: refused, EVE: ""}
     make_due(run)
     assert deliver_results() == 0, "it is final"
     assert mailbox.taken_for == [EVE]
@@ -458,7 +465,7 @@ def test_given_an_address_that_is_put_off_then_it_alone_is_tried_again(
     run = ended(alone, [TO_BOTH])
     assert deliver_results() == 0
     row = row_of(run)
-    assert (row.status, row.settled) == ("pending", {EVE: ""})
+    assert (row.status, row.recipient_results) == ("pending", {EVE: ""})
     assert row.error == f"The mail server refused {ADA}: 450 4.2.0 greylisted"
     make_due(run)
     assert deliver_results() == 1

@@ -48,7 +48,7 @@ def signed(
 def post(caller: Caller, channel: Channel, secret: str, body: Any, **how: Any) -> httpx.Response:
     """Send it as a program does that has no key."""
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return sent(caller, channel.address, content, signed(secret, content, **how))
+    return sent(caller, channel.url_token, content, signed(secret, content, **how))
 
 
 def sent(caller: Caller, address: str, body: bytes, headers: dict[str, str]) -> httpx.Response:

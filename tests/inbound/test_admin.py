@@ -142,10 +142,10 @@ def test_a_folder_is_another_mailbox_that_counts_from_now(
     browser: Client, workspace: Workspace
 ) -> None:
     channel = made(browser, workspace)
-    Channel.objects.filter(pk=channel.pk).update(uid_validity=7, last_uid=9, trouble="No.")
+    Channel.objects.filter(pk=channel.pk).update(uid_validity=7, last_uid=9, last_error="No.")
     changed(browser, channel, name="Support")
     channel.refresh_from_db()
-    assert (channel.uid_validity, channel.last_uid, channel.trouble) == (7, 9, "")
+    assert (channel.uid_validity, channel.last_uid, channel.last_error) == (7, 9, "")
     changed(browser, channel, name="Support", imap_folder="Tickets")
     channel.refresh_from_db()
     assert (channel.uid_validity, channel.last_uid) == (None, 0)

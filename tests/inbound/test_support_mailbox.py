@@ -80,7 +80,7 @@ def channel(workspace: Workspace, imap: ImapServer) -> Iterator[Channel]:
         imap_port=imap.port,
         imap_security="none",
         imap_user=USER,
-        looked_at=a_minute_ago(),
+        last_polled_at=a_minute_ago(),
     )
     save_channel(made, password=PASSWORD, by=SYSTEM)
     assert look(made) == 0
@@ -95,7 +95,7 @@ def a_minute_ago() -> datetime:
 
 def look(channel: Channel) -> int:
     """Look into the mailbox now; how many mails were dealt with."""
-    Channel.objects.filter(pk=channel.pk).update(looked_at=a_minute_ago())
+    Channel.objects.filter(pk=channel.pk).update(last_polled_at=a_minute_ago())
     found = poll_mailboxes()
     channel.refresh_from_db()
     return found
@@ -141,7 +141,7 @@ def test_given_mails_then_the_agent_answers_each_in_its_thread(
 ) -> None:
     question = mail("Nothing comes out. [[text: Is it **on**?]]")
     imap.deliver(question)
-    assert (look(channel), channel.trouble) == (1, "")
+    assert (look(channel), channel.last_error) == (1, "")
     assert look(channel) == 0
     [first] = log(channel)
     sent = answered(first, mailbox)
@@ -258,7 +258,7 @@ class TestNobodyWorks:
             for _ in range(6):
                 Channel.objects.filter(pk=channel.pk).update(failures=0)
                 looks.append(look(channel))
-        assert "refuses to show" in channel.trouble
+        assert "refuses to show" in channel.last_error
         assert (looks, channel.last_uid) == ([0, 0, 0, 0, 1, 0], 8)
         assert [row.reason for row in log(channel)] == ["It cannot be fetched."]
 
@@ -267,13 +267,15 @@ class TestNobodyWorks:
     ) -> None:
         settings.HEARTBIT_HTTP_ALLOWLIST = ""
         assert look(channel) == 0
-        assert "HEARTBIT_HTTP_ALLOWLIST" in channel.trouble
+        assert "HEARTBIT_HTTP_ALLOWLIST" in channel.last_error
         assert channel.failures == 1
         found = Channel.objects.filter(pk=channel.pk)
         for failures, seconds in ((0, 21), (1, 41), (3, 161), (9, 901)):
-            found.update(failures=failures, looked_at=database_now() - timedelta(seconds=seconds))
+            found.update(
+                failures=failures, last_polled_at=database_now() - timedelta(seconds=seconds)
+            )
             assert channel in due_for_polling(database_now())
-            found.update(looked_at=database_now() - timedelta(seconds=seconds - 3))
+            found.update(last_polled_at=database_now() - timedelta(seconds=seconds - 3))
             assert channel not in due_for_polling(database_now())
 
     def test_given_a_look_that_dies_before_its_end_then_the_mail_is_taken_by_the_next_one_once(
@@ -294,9 +296,9 @@ class TestNobodyWorks:
         for text in ("One.", "Two."):
             imap.deliver(mail(text))
         assert look(channel) == 1
-        assert "Mails wait in the mailbox: The channel support takes 1" in channel.trouble
+        assert "Mails wait in the mailbox: The channel support takes 1" in channel.last_error
         Channel.objects.filter(pk=channel.pk).update(hourly_limit=9)
-        assert (look(channel), channel.trouble, len(log(channel))) == (1, "", 2)
+        assert (look(channel), channel.last_error, len(log(channel))) == (1, "", 2)
 
     def test_given_a_wrong_password_then_the_trouble_is_said_and_the_mail_waits(
         self, channel: Channel, imap: ImapServer
@@ -304,10 +306,10 @@ class TestNobodyWorks:
         save_channel(channel, password="wrong", by=SYSTEM)
         imap.deliver(mail("Hello."))
         assert look(channel) == 0
-        assert channel.trouble
-        assert "wrong" not in channel.trouble.replace("wrong password", "")
+        assert channel.last_error
+        assert "wrong" not in channel.last_error.replace("wrong password", "")
         save_channel(channel, password=PASSWORD, by=SYSTEM)
-        assert (look(channel), channel.trouble) == (1, "")
+        assert (look(channel), channel.last_error) == (1, "")
 
     def test_given_a_reply_to_of_somebody_else_then_the_sender_is_answered(
         self, channel: Channel, imap: ImapServer

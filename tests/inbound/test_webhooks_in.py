@@ -153,15 +153,15 @@ def test_given_no_good_signature_then_a_message_is_as_little_known_as_its_channe
         "another version": {**good, "webhook-signature": "v2" + good["webhook-signature"][2:]},
     }
     refusals = {
-        what: sent(caller, channel.address, body, headers) for what, headers in wrong.items()
+        what: sent(caller, channel.url_token, body, headers) for what, headers in wrong.items()
     }
     refusals["no channel"] = sent(caller, "x" * 32, body, good)
-    for address in (channel.address, "x" * 32):
+    for address in (channel.url_token, "x" * 32):
         assert sent(caller, address, b"x" * 3_000_000, good).status_code == 413
     assert {what: one.status_code for what, one in refusals.items()} == dict.fromkeys(refusals, 401)
     assert len({one.text for one in refusals.values()}) == 1
     assert not InboundMessage.objects.filter(channel=channel).exists()
-    assert sent(caller, channel.address, body, good).status_code == 202
+    assert sent(caller, channel.url_token, body, good).status_code == 202
 
 
 def test_given_a_new_secret_then_the_former_is_good_for_a_day(
@@ -172,7 +172,7 @@ def test_given_a_new_secret_then_the_former_is_good_for_a_day(
     secret = rotate_channel_secret(channel, by=SYSTEM)
     assert post(caller, channel, former, {}).status_code == 202
     assert post(caller, channel, secret, {}).status_code == 202
-    Channel.objects.filter(pk=channel.pk).update(former_until=timezone.now())
+    Channel.objects.filter(pk=channel.pk).update(previous_secret_expires_at=timezone.now())
     assert post(caller, channel, former, {}).status_code == 401
     assert post(caller, channel, secret, {}).status_code == 202
 
@@ -203,7 +203,7 @@ def test_given_what_is_closed_then_messages_are_refused_and_may_come_again(
     closed = post(caller, channel, secret, {}, message_id="msg_4")
     assert (closed.status_code, closed.json()["code"]) == (409, "channel_closed")
     channel.refresh_from_db()
-    assert "is disabled" in channel.trouble
+    assert "is disabled" in channel.last_error
     Channel.objects.filter(pk=channel.pk).update(enabled=True)
     held = of_workspace(parked)
     pause_work(held, by=SYSTEM)
@@ -220,7 +220,7 @@ def test_given_what_is_closed_then_messages_are_refused_and_may_come_again(
     Channel.objects.filter(pk=channel.pk).update(enabled=True)
     assert post(caller, channel, secret, {}, message_id="msg_4").json()["duplicate"] is False
     channel.refresh_from_db()
-    assert channel.trouble == ""
+    assert channel.last_error == ""
 
 
 def test_given_a_spent_quota_then_the_sender_waits_and_only_the_workspace_reads_why(
@@ -234,7 +234,7 @@ def test_given_a_spent_quota_then_the_sender_waits_and_only_the_workspace_reads_
     assert (refused.status_code, refused.json()["code"]) == (429, "too_many_messages")
     assert 0 < int(refused.headers["Retry-After"]) <= 24 * 3600
     channel.refresh_from_db()
-    assert "1 run of today" in channel.trouble
+    assert "1 run of today" in channel.last_error
     assert "today" not in refused.text
     give_tier(parked, runs_per_day=9)
     again = post(caller, channel, secret, {}, message_id="msg_5")

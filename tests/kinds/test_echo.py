@@ -107,7 +107,7 @@ def test_given_a_worker_that_is_killed_then_another_one_finishes_the_run(
     with Worker(queues=queue, environment=environment):
         wait_until(lambda: Run.objects.filter(pk=run.pk, finished_at__isnull=False).exists())
     run.refresh_from_db()
-    assert (run.status, run.output, run.attempts) == (RunStatus.SUCCEEDED, "Echo: hello", 1)
+    assert (run.status, run.output, run.crashes) == (RunStatus.SUCCEEDED, "Echo: hello", 1)
     assert types(run) == [
         *("run.created", "run.started", "model.delayed", "wait.resolved", "run.started"),
         *("run.requeued", "run.started", "run.succeeded"),
@@ -124,6 +124,6 @@ def test_given_a_worker_that_does_not_know_the_kind_then_the_run_waits_for_one_t
     with Worker(queues=queue):
         wait_until(lambda: types(run)[-1] == "run.requeued")
     run.refresh_from_db()
-    assert (run.status, run.attempts) == (RunStatus.QUEUED, 0)
+    assert (run.status, run.crashes) == (RunStatus.QUEUED, 0)
     with Worker(queues=queue, environment={"HEARTBIT_EXTRA_APPS": echo.__package__ or ""}):
         wait_until(lambda: Run.objects.filter(pk=run.pk, status="succeeded").exists())

@@ -45,7 +45,7 @@ def test_the_pages_example_runs_as_it_stands(tmp_path: Path) -> None:
     assert [line for line in lines if not line.startswith("not published again")] == []
     host = WorkerHeartbeat.objects.filter(home="local").order_by("id").last()
     assert host is not None
-    assert host.gone_at is not None
+    assert host.left_at is not None
 
 
 def executed(source: str) -> dict[str, Any]:

@@ -317,7 +317,7 @@ class TestAsync:
         mine = WorkerHeartbeat.objects.filter(name__endswith=f":{os.getpid()}")
         row = await orm.run_in_thread(lambda: mine.last())
         assert row is not None
-        assert row.gone_at is not None, "it signed off"
+        assert row.left_at is not None, "it signed off"
 
 
 class TestConversation:

@@ -132,6 +132,6 @@ def test_the_admin_asks_a_worker_to_leave(database: None, admin_browser: Client)
         assert f"{page}/restart/" in shown
         admin_browser.post(f"{page}/restart/", {"_form_submitted": "True"})
         row.refresh_from_db()
-        assert row.wanted == "restart"
+        assert row.requested_action == "restart"
         assert "Leaving" in admin_browser.get(f"{page}/change/").content.decode()
         transaction.set_rollback(True)

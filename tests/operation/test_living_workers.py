@@ -25,7 +25,7 @@ def worker(name: str, *, silent: float, gone: bool = False) -> WorkerHeartbeat:
         name=name, home=Placement.FLEET, queues=["living"], lease_seconds=10
     )
     beat = Now() - timedelta(seconds=silent)
-    WorkerHeartbeat.objects.filter(pk=row.pk).update(beat_at=beat, gone_at=beat if gone else None)
+    WorkerHeartbeat.objects.filter(pk=row.pk).update(beat_at=beat, left_at=beat if gone else None)
     return row
 
 

@@ -156,7 +156,7 @@ class TestOfAWorkspace:
         thread = start_conversation(workspace, agent="writer")
         said = post_message(thread, "One.")
         assert counted(workspace) == 3
-        told = post_message(thread, "Go!", second_message=BusyPolicy.STEER)
+        told = post_message(thread, "Go!", busy_policy=BusyPolicy.STEER)
         assert told.run_id == said.run_id
         with pytest.raises(QuotaExceededError):
             post_message(thread, "Two.")

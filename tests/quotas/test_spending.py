@@ -38,7 +38,7 @@ RUNAWAY = '[[calls: calculate {"expression": "1"}]] [[rounds: 60]] [[text: Never
 
 
 def of_tier(workspace: Workspace) -> Budget:
-    return Budget.objects.get(workspace=workspace, of_tier=True)
+    return Budget.objects.get(workspace=workspace, from_tier=True)
 
 
 def is_blocked() -> bool:
@@ -168,7 +168,10 @@ class TestARunaway:
         def a_month_ago() -> None:
             ago = F("period_start") - timedelta(days=35)
             Budget.objects.filter(workspace=studio.workspace).update(
-                period_start=ago, warned_for=ago, stopped_for=ago, stop_notified_for=ago
+                period_start=ago,
+                warned_period=ago,
+                exceeded_period=ago,
+                exceeded_notified_period=ago,
             )
 
         await orm.run_in_thread(prepare)

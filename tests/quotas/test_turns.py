@@ -199,7 +199,7 @@ class TestRunsAtOnce:
         first, suspect = await orm.run_in_thread(lambda: start(mine, 2))
         claimed = await nudge(pool, fleet, first)
         assert claimed is not None
-        await orm.run_in_thread(lambda: Run.objects.filter(pk=suspect).update(attempts=2))
+        await orm.run_in_thread(lambda: Run.objects.filter(pk=suspect).update(crashes=2))
         assert await nudge(pool, fleet, suspect) is None
         alone = replace(fleet, alone=True)
         assert await nudge(pool, alone, suspect) is None

@@ -126,7 +126,7 @@ class TestTheFigures:
         agent = Agent.objects.get(workspace=workspace, name="writer")
         row = Budget(workspace=workspace, agent=agent, period="day", max_tokens=1000, max_usd=9)
         save_budget(row)
-        Budget.objects.filter(pk=row.pk).update(spent_tokens=900, stopped_for=row.period_start)
+        Budget.objects.filter(pk=row.pk).update(spent_tokens=900, exceeded_period=row.period_start)
         (budget,) = usage_of(workspace).budgets
         assert (budget.agent, budget.period) == ("writer", "day")
         assert [(gauge.name, gauge.state) for gauge in budget.gauges] == [
@@ -331,7 +331,7 @@ class TestTiersInTheAdmin:
     def test_a_tier_s_budget_is_not_among_the_budgets(self, workspace: Workspace) -> None:
         give_tier(workspace, tokens_per_month=1_234_567)
         browser = client(superuser=True)
-        row = Budget.objects.get(workspace=workspace, of_tier=True)
+        row = Budget.objects.get(workspace=workspace, from_tier=True)
         page = reverse("admin:agents_budget_change", args=[row.pk])
         assert browser.get(page).status_code == 302
         assert (

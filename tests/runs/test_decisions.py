@@ -94,7 +94,11 @@ async def test_a_call_that_waits_shows_what_was_asked(
     workspace: Workspace, pool: Pool, claimant: Claimant
 ) -> None:
     call = await asking(workspace, pool, claimant)
-    assert call.shown == {"tool": "save", "arguments": {"key": "a"}, "reason": "It is asked for."}
+    assert call.approval_view == {
+        "tool": "save",
+        "arguments": {"key": "a"},
+        "reason": "It is asked for.",
+    }
     assert (call.status, call.digest, call.effect) == ("waiting", DIGEST, "at_most_once")
     assert (call.run.status, call.run.open_waits) == (RunStatus.WAITING, 1)
 

@@ -63,12 +63,12 @@ async def test_deaths_count_until_there_is_progress(
     for expected in (1, 2):
         await death(pool, claimant, run_id)
         run = await fetch(run_id)
-        assert (run.status, run.attempts) == (RunStatus.QUEUED, expected)
+        assert (run.status, run.crashes) == (RunStatus.QUEUED, expected)
     _, lease = await hold(pool, claimant, run_id)
     await lease.record(answer(1, ToolCall("c", "calculate", "{}")))
-    assert (await fetch(run_id)).attempts == 0
+    assert (await fetch(run_id)).crashes == 0
     await orm.run_in_thread(partial(die, claimant.worker_id))
-    assert (await fetch(run_id)).attempts == 1, "the first death since it has got further"
+    assert (await fetch(run_id)).crashes == 1, "the first death since it has got further"
 
 
 async def test_an_intent_is_no_progress(pool: Pool, claimant: Claimant, run_id: UUID) -> None:
@@ -80,7 +80,7 @@ async def test_an_intent_is_no_progress(pool: Pool, claimant: Claimant, run_id: 
     _, lease = await hold(pool, again, run_id)
     await lease.record(ToolStarted("1.0", "idempotent"))
     await orm.run_in_thread(partial(die, again.worker_id))
-    assert (await fetch(run_id)).attempts == 1
+    assert (await fetch(run_id)).crashes == 1
 
 
 async def test_an_intent_forgives_no_death(pool: Pool, claimant: Claimant, run_id: UUID) -> None:
@@ -90,7 +90,7 @@ async def test_an_intent_forgives_no_death(pool: Pool, claimant: Claimant, run_i
     again = await orm.run_in_thread(partial(worker, claimant))
     _, lease = await hold(pool, again, run_id)
     await lease.record(ToolStarted("1.0", "at_most_once"))
-    assert (await fetch(run_id)).attempts == 1
+    assert (await fetch(run_id)).crashes == 1
 
 
 async def test_a_worker_that_left_by_itself_blames_nobody(
@@ -99,10 +99,10 @@ async def test_a_worker_that_left_by_itself_blames_nobody(
     mortal = await orm.run_in_thread(partial(worker, claimant))
     await hold(pool, mortal, run_id)
     left = WorkerHeartbeat.objects.filter(pk=mortal.worker_id)
-    await orm.run_in_thread(partial(left.update, gone_at=Now()))
+    await orm.run_in_thread(partial(left.update, left_at=Now()))
     await orm.run_in_thread(partial(die, mortal.worker_id, max_attempts=1))
     run = await fetch(run_id)
-    assert (run.status, run.attempts) == (RunStatus.QUEUED, 0)
+    assert (run.status, run.crashes) == (RunStatus.QUEUED, 0)
 
 
 async def calls(pool: Pool, claimant: Claimant, run_id: UUID) -> None:
@@ -200,13 +200,13 @@ async def test_a_dead_workers_doorbells_count_as_lost(
 ) -> None:
     def doorbell() -> tuple[Run, int]:
         run = Run.objects.get(pk=accept(workspace))
-        Run.objects.filter(pk=run.pk).update(home=Placement.FLEET, rung_at=run.created_at)
+        Run.objects.filter(pk=run.pk).update(home=Placement.FLEET, woken_at=run.created_at)
         mortal = worker(replace(claimant, home=Placement.FLEET), queues=(run.queue,))
         return run, mortal.worker_id
 
     run, worker_id = await orm.run_in_thread(doorbell)
     await orm.run_in_thread(partial(die, worker_id))
-    assert (await fetch(run.pk)).rung_at is None
+    assert (await fetch(run.pk)).woken_at is None
 
 
 def _call(query: str, run_id: UUID) -> None:

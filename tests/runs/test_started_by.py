@@ -96,7 +96,7 @@ def test_given_a_thread_then_each_message_is_of_whoever_said_it_and_a_steer_star
     thread = start_conversation(workspace, agent="writer")
     first = post_message(thread, "One.", by=named(ada)).run_id
     held = post_message(thread, "Two.", by=named(ben))
-    told = post_message(thread, "Go!", by=named(ben), second_message=BusyPolicy.STEER)
+    told = post_message(thread, "Go!", by=named(ben), busy_policy=BusyPolicy.STEER)
     assert (held.outcome, told.outcome) == ("queued", "steered")
     assert starter(first) == (ada.username, ada.pk)
     assert starter(held.run_id) == (ben.username, ben.pk)

@@ -61,7 +61,7 @@ async def post(
 ) -> Posted:
     """Say something on a thread; it is executed by nobody but the test."""
     return await orm.run_in_thread(
-        lambda: post_message(thread, text, home=Placement.LOCAL, second_message=policy, **options)
+        lambda: post_message(thread, text, home=Placement.LOCAL, busy_policy=policy, **options)
     )
 
 

@@ -58,7 +58,7 @@ async def test_an_approved_call_runs_as_it_was_shown(
     await orm.run_in_thread(careful)
     run_id = await studio.start(SUM)
     [call] = await waiting(studio, run_id)
-    assert call.shown == {
+    assert call.approval_view == {
         "tool": "calculate",
         "arguments": {"expression": "6*7"},
         "reason": "solo asks before it uses calculate.",
@@ -75,7 +75,7 @@ async def test_an_approved_call_runs_as_it_was_shown(
         "anna",
         "terminal",
     )
-    assert decision.digest == decision.runs_digest == call.digest
+    assert decision.digest == decision.executed_digest == call.digest
 
 
 async def test_an_edited_call_runs_as_it_was_edited(
@@ -90,7 +90,7 @@ async def test_an_edited_call_runs_as_it_was_edited(
     assert await results(run) == [("ok", "48")]
     decision = await orm.run_in_thread(lambda: run.decisions.get())
     assert decision.verdict == "edited"
-    assert decision.runs_digest != decision.digest == call.digest
+    assert decision.executed_digest != decision.digest == call.digest
 
 
 async def test_an_edit_that_does_not_fit_decides_nothing(
@@ -162,8 +162,8 @@ class TestWhoIsAsked:
             f"[[delegate: {json.dumps(task)}]] [[text: Led.]]", agent="boss", approve=True
         )
         [delegation] = await waiting(studio, run_id)
-        assert delegation.shown is not None
-        assert delegation.shown["tool"] == "delegate_task"
+        assert delegation.approval_view is not None
+        assert delegation.approval_view["tool"] == "delegate_task"
         await orm.run_in_thread(lambda: approve_call(delegation, digest=delegation.digest, by=ANNA))
         child = await child_of(run_id)
         [call] = await waiting_in(studio, child)
@@ -213,8 +213,8 @@ class TestWhoIsAsked:
         script = f"[[calls: current_time {json.dumps(arguments)}]] [[text: Done.]]"
         run_id = await studio.start(script)
         [call] = await waiting(studio, run_id)
-        assert call.shown is not None
-        assert call.shown["arguments"] == {"time_zone": "UTC"}
+        assert call.approval_view is not None
+        assert call.approval_view["arguments"] == {"time_zone": "UTC"}
         assert call.digest == digest(
             call.run_id,
             call.call_id,

@@ -48,7 +48,7 @@ class Voice:
                 by=BEN,
                 model="openai:fake",
                 home=Placement.LOCAL,
-                second_message=policy,
+                busy_policy=policy,
             )
         )
         self._studio.host.execute(posted.run_id)
@@ -88,7 +88,7 @@ async def test_by_default_a_second_message_is_answered_afterwards(
     third = await voice.post("[[text: Third.]]")
     assert [first.outcome, second.outcome, third.outcome] == ["started", "queued", "queued"]
     held = await orm.run_in_thread(lambda: Run.objects.get(pk=second.run_id))
-    assert (held.status, held.rung_at) == (RunStatus.QUEUED, None)
+    assert (held.status, held.woken_at) == (RunStatus.QUEUED, None)
     await orm.run_in_thread(lambda: cancel_run(studio.workspace, call.run_id, reason="enough"))
     ended = [await wait_for_end(posted.run_id, studio.host.window) for posted in (second, third)]
     assert [run.output for run in ended] == ["Second.", "Third."]

@@ -120,14 +120,14 @@ def test_a_killed_workers_run_goes_on_elsewhere_and_asks_nothing_twice(
 
 def test_a_frozen_worker_is_fenced(submit: Submit, own_worker: Callable[..., Worker]) -> None:
     zombie = own_worker("q-zombie")
-    former = WorkerHeartbeat.objects.get(name__endswith=f":{zombie.pid}", gone_at=None)
+    former = WorkerHeartbeat.objects.get(name__endswith=f":{zombie.pid}", left_at=None)
     run_id = submit("[[latency: 1500]] [[text: Once.]]", agent="writer", queue="q-zombie")
     wait_until(lambda: events(run_id, "run.started"))
     with frozen(zombie):
         own_worker("q-zombie")
         assert ended(run_id).output == "Once."
         before = Run.objects.get(pk=run_id).last_seq
-    anew = WorkerHeartbeat.objects.filter(name=former.name, gone_at=None, pk__gt=former.pk)
+    anew = WorkerHeartbeat.objects.filter(name=former.name, left_at=None, pk__gt=former.pk)
     wait_until(anew.exists, what="the zombie registers anew")
     assert Run.objects.get(pk=run_id).last_seq == before
     assert len(events(run_id, "run.succeeded")) == 1
@@ -141,7 +141,7 @@ def test_sigterm_hands_runs_over_at_once(submit: Submit, own_worker: Callable[..
     wait_until(lambda: events(run_id, "run.requeued"), seconds=3)
     own_worker("q-drain")
     run = ended(run_id)
-    assert (run.output, run.attempts) == ("Done.", 0), "a drain never counts as an attempt"
+    assert (run.output, run.crashes) == ("Done.", 0), "a drain never counts as an attempt"
     assert leaving.stop() == 0
 
 

@@ -56,7 +56,7 @@ def process(session: psycopg.Connection[dict[str, Any]]) -> int:
 def is_gone(session: psycopg.Connection[dict[str, Any]], process: int) -> bool:
     """Whether it was declared dead."""
     row = session.execute(
-        "SELECT gone_at IS NOT NULL AS gone FROM agents_workerheartbeat WHERE id = %s", (process,)
+        "SELECT left_at IS NOT NULL AS gone FROM agents_workerheartbeat WHERE id = %s", (process,)
     ).fetchone()
     assert row is not None
     return bool(row["gone"])
@@ -121,8 +121,10 @@ def test_given_a_sweeper_that_cannot_ring_then_the_next_one_that_can_does(
     judge = sweeper(steady=True, ring=None)
     for _ in range(3):
         judge.sweep(session)
-    row = session.execute("SELECT status, rung_at FROM agents_run WHERE id = %s", (run,)).fetchone()
-    assert row == {"status": "queued", "rung_at": None}
+    row = session.execute(
+        "SELECT status, woken_at FROM agents_run WHERE id = %s", (run,)
+    ).fetchone()
+    assert row == {"status": "queued", "woken_at": None}
 
 
 async def test_given_heartbeats_held_up_when_they_go_on_then_it_judges_a_lease_later() -> None:

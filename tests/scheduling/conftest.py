@@ -45,7 +45,7 @@ def planned(workspace: Workspace, agent: Callable[..., Agent]) -> Callable[..., 
 def let_pass(schedule: Schedule, by: timedelta) -> None:
     """Let so much time pass for a schedule: all its times are earlier by it."""
     schedule.refresh_from_db()
-    for name in ("begins_at", "ends_at", "at", "next_slot", "next_at", "last_slot"):
+    for name in ("begins_at", "ends_at", "at", "next_occurrence", "next_at", "last_occurrence"):
         moment = getattr(schedule, name)
         if moment is not None:
             setattr(schedule, name, moment - by)

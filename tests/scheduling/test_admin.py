@@ -66,7 +66,7 @@ def test_one_is_made_with_where_its_results_go(browser: Client, planned: Plan) -
     answer = browser.post(f"{SCHEDULES}add/", data)
     assert answer.status_code == 302, errors(answer)
     made = Schedule.objects.get(name="Monday sales report")
-    assert made.made_by == "root-of-tests"
+    assert made.created_by == "root-of-tests"
     kinds = {target["kind"]: target for target in made.deliver}
     assert kinds["email"]["to"] == ["ann@example.org", "ben@example.org"]
     assert kinds["webhook"]["endpoint"] == hook.pk
@@ -78,7 +78,7 @@ def test_one_is_made_with_where_its_results_go(browser: Client, planned: Plan) -
     again = browser.post(page(made), filled(shown))
     assert again.status_code == 302, errors(again)
     kept = Schedule.objects.get(pk=made.pk)
-    assert (kept.deliver, kept.next_slot) == (made.deliver, made.next_slot)
+    assert (kept.deliver, kept.next_occurrence) == (made.deliver, made.next_occurrence)
 
 
 @pytest.mark.parametrize(
@@ -184,11 +184,11 @@ def test_it_is_paused_and_goes_on(browser: Client, planned: Plan) -> None:
     row = planned()
     browser.post(action(row, "pause"), SENT)
     row.refresh_from_db()
-    assert (row.enabled, row.next_slot) == (False, None)
+    assert (row.enabled, row.next_occurrence) == (False, None)
     browser.post(action(row, "go_on"), SENT)
     row.refresh_from_db()
     assert row.enabled
-    assert row.next_slot is not None
+    assert row.next_occurrence is not None
 
 
 @pytest.mark.parametrize("name", ["pause", "go_on"])
@@ -256,7 +256,7 @@ def test_a_span_is_meant_in_the_schedules_zone(browser: Client, planned: Plan) -
     }  # fmt: skip
     browser.post(action(row, "backfill"), span | SENT)
     [held] = Firing.objects.filter(schedule=row)
-    assert held.slot == utc("2026-03-01T19:00")
+    assert held.scheduled_for == utc("2026-03-01T19:00")
 
 
 def test_a_span_of_the_past_is_made_up_for(browser: Client, planned: Plan) -> None:

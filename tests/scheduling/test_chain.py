@@ -44,16 +44,16 @@ def plan(run: Run, **when: object) -> Schedule:
     asked: dict[str, Any] = when or {"in_seconds": 60}
     with transaction.atomic():  # as its result is journaled
         schedule(context_of(run), name=f"go on {run.pk}", task="Go on.", **asked)
-    return Schedule.objects.filter(made_in_run=run.pk).latest("pk")
+    return Schedule.objects.filter(created_by_run_id=run.pk).latest("pk")
 
 
 def fired(planned: Schedule) -> Run:
     """The run of its next slot."""
     planned.refresh_from_db()
-    assert planned.next_slot is not None
-    let_pass(planned, planned.next_slot - timezone.now() + timedelta(seconds=1))
+    assert planned.next_occurrence is not None
+    let_pass(planned, planned.next_occurrence - timezone.now() + timedelta(seconds=1))
     assert fire_due(only=planned.pk) == 1
-    started = Firing.objects.filter(schedule=planned).order_by("slot").last()
+    started = Firing.objects.filter(schedule=planned).order_by("scheduled_for").last()
     assert started is not None
     assert started.run_id is not None
     return Run.objects.get(pk=started.run_id)
@@ -109,7 +109,7 @@ def test_a_sub_agent_plans_nothing_and_who_was_asked_may(writes: Writes) -> None
     child.refresh_from_db()
     with pytest.raises(SubAgentError, match="A sub-agent cannot plan tasks"):
         plan(child)
-    assert not Schedule.objects.filter(made_in_run=child.pk).exists()
+    assert not Schedule.objects.filter(created_by_run_id=child.pk).exists()
     Message.objects.create(
         workspace=child.workspace,
         sender="agent:orchestrator",
@@ -125,7 +125,7 @@ def test_a_sub_agent_plans_nothing_and_who_was_asked_may(writes: Writes) -> None
 
 
 def test_an_agents_plan_gives_the_run_under_way_no_new_turns(unserved: Workspace) -> None:
-    thread = start_conversation(unserved, agent="writer", second_message=BusyPolicy.STEER)
+    thread = start_conversation(unserved, agent="writer", busy_policy=BusyPolicy.STEER)
     first = post_message(thread, "Begin.", model="openai:fake")
     planned = plan(Run.objects.get(pk=first.run_id))
     assert planned.conversation_id == thread.pk

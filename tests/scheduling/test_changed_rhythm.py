@@ -29,13 +29,13 @@ def overdue(planned: Plan) -> Schedule:
 
 
 def log(schedule: Schedule) -> list[tuple[str, str]]:
-    rows = Firing.objects.filter(schedule=schedule).order_by("slot")
+    rows = Firing.objects.filter(schedule=schedule).order_by("scheduled_for")
     return list(rows.values_list("status", "note"))
 
 
 def is_to_come(schedule: Schedule) -> bool:
     schedule.refresh_from_db()
-    return schedule.next_slot is not None and schedule.next_slot > database_now()
+    return schedule.next_occurrence is not None and schedule.next_occurrence > database_now()
 
 
 @pytest.mark.parametrize("hours", [1, 1000])
@@ -47,13 +47,17 @@ def test_another_end_lets_none_of_them_pass(overdue: Schedule, hours: int) -> No
 
 
 def test_another_rhythm_has_other_slots_and_says_so(overdue: Schedule) -> None:
-    first = overdue.next_slot
+    first = overdue.next_occurrence
     overdue.every_seconds = 1800
     save_schedule(overdue, by=ANN)
     why = "The schedule's rhythm was changed before this slot was looked at."
     assert log(overdue) == [(FiringStatus.SKIPPED, why)] * 3
     assert first is not None
-    slots = Firing.objects.filter(schedule=overdue).order_by("slot").values_list("slot", flat=True)
+    slots = (
+        Firing.objects.filter(schedule=overdue)
+        .order_by("scheduled_for")
+        .values_list("scheduled_for", flat=True)
+    )
     assert list(slots) == [first + number * HOUR for number in range(3)]
     assert is_to_come(overdue)
 
@@ -80,11 +84,11 @@ def test_what_had_ended_counts_from_now_when_it_is_prolonged(planned: Plan) -> N
 
 
 def test_what_is_ended_lets_the_rest_pass(overdue: Schedule) -> None:
-    overdue.ends_at = overdue.next_slot
+    overdue.ends_at = overdue.next_occurrence
     save_schedule(overdue, by=ANN)
     assert [status for status, _ in log(overdue)] == [FiringStatus.SKIPPED] * 3
     overdue.refresh_from_db()
-    assert overdue.next_slot is None
+    assert overdue.next_occurrence is None
 
 
 def test_a_slot_that_its_jitter_keeps_waiting_is_noted(planned: Plan) -> None:

@@ -41,7 +41,7 @@ transacted = pytest.mark.django_db
 
 
 def firings(schedule: Schedule) -> list[Firing]:
-    return list(Firing.objects.filter(schedule=schedule).order_by("slot"))
+    return list(Firing.objects.filter(schedule=schedule).order_by("scheduled_for"))
 
 
 def statuses(schedule: Schedule) -> list[str]:
@@ -57,7 +57,7 @@ def an_hour_later(schedule: Schedule) -> None:
     """Let an hour pass, for its log as well, and look."""
     let_pass(schedule, HOUR)
     for firing in firings(schedule):
-        firing.slot -= HOUR
+        firing.scheduled_for -= HOUR
         firing.save()
     # A slot's time is part of its run's key, and comes again here.
     Run.objects.filter(workspace=schedule.workspace).update(idempotency_key=None)
@@ -87,7 +87,9 @@ def test_many_clocks_at_once_fire_each_slot_once(planned: Plan) -> None:
     for plan in plans:
         found = firings(plan)
         assert [firing.status for firing in found] == [FiringStatus.STARTED] * 4
-        assert len({firing.slot for firing in found}) == len({f.run_id for f in found}) == 4
+        assert (
+            len({firing.scheduled_for for firing in found}) == len({f.run_id for f in found}) == 4
+        )
         assert (
             Run.objects.filter(workspace=plan.workspace, task__startswith="Report.").count() == 20
         )
@@ -97,7 +99,7 @@ def test_many_clocks_at_once_fire_each_slot_once(planned: Plan) -> None:
 def test_a_slot_becomes_a_run_of_its_agent(planned: Plan) -> None:
     plan = planned(time_zone="Europe/Berlin", require_approval=True)
     assert fire_due(only=plan.pk) == 0, "an early ring is none"
-    slot = plan.next_slot
+    slot = plan.next_occurrence
     let_pass(plan, HOUR)
     assert fire_due(only=plan.pk) == 1
     assert fire_due(only=plan.pk) == 0, "a second ring is none"
@@ -106,7 +108,7 @@ def test_a_slot_becomes_a_run_of_its_agent(planned: Plan) -> None:
     assert run.task.startswith("Report.\n\n(Scheduled for ")
     assert "(Europe/Berlin)" in run.task
     plan.refresh_from_db()
-    assert plan.next_slot == slot, "and it goes on"
+    assert plan.next_occurrence == slot, "and it goes on"
 
 
 @transacted
@@ -130,8 +132,8 @@ def test_what_stands_in_the_way_is_noted(planned: Plan) -> None:
     assert firing.status == FiringStatus.FAILED
     assert "no agent named 'solo'" in firing.note
     plan.refresh_from_db()
-    assert plan.next_slot is not None
-    assert plan.next_slot > database_now(), "the next slot is tried again"
+    assert plan.next_occurrence is not None
+    assert plan.next_occurrence > database_now(), "the next slot is tried again"
 
 
 @pytest.mark.parametrize(
@@ -199,7 +201,7 @@ def test_once_fires_once_and_is_over(planned: Plan) -> None:
     let_pass(plan, HOUR)
     assert fire_due(only=plan.pk) == 1
     plan.refresh_from_db()
-    assert (plan.next_slot, plan.next_at, plan.periodic_task) == (None, None, None)
+    assert (plan.next_occurrence, plan.next_at, plan.periodic_task) == (None, None, None)
 
 
 @transacted
@@ -209,7 +211,7 @@ def test_run_now_is_beside_its_slots(planned: Plan) -> None:
     [firing] = firings(plan)
     assert (firing.run_id, firing.cause) == (run_id, Trigger.MANUAL)
     plan.refresh_from_db()
-    assert plan.next_slot is None
+    assert plan.next_occurrence is None
     set_agent_state(plan.agent, "stop")
     with pytest.raises(ScheduleConflictError, match="The agent solo is stopped"):
         run_schedule_now(plan, by=ANN)
@@ -300,8 +302,8 @@ def test_changes_are_in_the_audit_and_count_from_now(planned: Plan, workspace: W
     plan.enabled = True
     let_pass_before = database_now()
     save_schedule(plan, by=ANN)
-    assert plan.next_slot is not None
-    assert plan.next_slot > let_pass_before, "what passed meanwhile is no slot"
+    assert plan.next_occurrence is not None
+    assert plan.next_occurrence > let_pass_before, "what passed meanwhile is no slot"
     save_schedule(plan, by=ANN)
     remove_schedule(plan, by=ANN)
     entries = AuditEntry.objects.filter(workspace=workspace, action__startswith="schedule.")
@@ -320,7 +322,7 @@ def test_old_slots_are_forgotten_but_for_those_that_are_held(planned: Plan) -> N
     for days, status in ((91, "skipped"), (91, "deferred"), (89, "skipped")):
         Firing.objects.create(
             schedule=plan,
-            slot=now - timedelta(days=days, hours=len(status)),
+            scheduled_for=now - timedelta(days=days, hours=len(status)),
             status=status,
             created_at=now - timedelta(days=days),
         )

@@ -30,7 +30,7 @@ def two_at_once(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def statuses(schedule: Schedule) -> list[str]:
-    rows = Firing.objects.filter(schedule=schedule).order_by("slot")
+    rows = Firing.objects.filter(schedule=schedule).order_by("scheduled_for")
     return list(rows.values_list("status", flat=True))
 
 
@@ -76,7 +76,7 @@ def test_more_slots_than_can_wait_are_skipped_and_say_so(
     let_pass(plan, 5 * HOUR)
     fire_due(only=plan.pk)
     assert statuses(plan) == ["started", "deferred", "deferred", "skipped", "skipped"]
-    last = Firing.objects.filter(schedule=plan).order_by("-slot").first()
+    last = Firing.objects.filter(schedule=plan).order_by("-scheduled_for").first()
     assert last is not None
     assert "2 slots wait for its end already" in last.note
 
@@ -112,6 +112,8 @@ def test_what_was_held_first_comes_first(planned: Plan) -> None:
     early, late = planned(name="B, early"), planned(name="A, late")
     now = database_now()
     for plan, hours in ((late, 2), (early, 5)):
-        Firing.objects.create(schedule=plan, slot=now - hours * HOUR, status=FiringStatus.DEFERRED)
+        Firing.objects.create(
+            schedule=plan, scheduled_for=now - hours * HOUR, status=FiringStatus.DEFERRED
+        )
     own = [pk for pk in due_schedules(100) if pk in (early.pk, late.pk)]
     assert own == [early.pk, late.pk]

@@ -26,8 +26,8 @@ SENTENCE = "begins with 'schedule:', which Heartbit keeps for keys of its own"
 def key_of_slot(schedule: Schedule) -> str:
     """What anybody can guess who knows the schedule's number and rhythm."""
     schedule.refresh_from_db()
-    assert schedule.next_slot is not None
-    return f"schedule:{schedule.pk}:{schedule.next_slot.astimezone(UTC).isoformat()}"
+    assert schedule.next_occurrence is not None
+    return f"schedule:{schedule.pk}:{schedule.next_occurrence.astimezone(UTC).isoformat()}"
 
 
 def test_nobody_starts_a_run_in_a_slots_place(planned: Plan) -> None:

@@ -56,10 +56,10 @@ def test_given_no_beat_then_results_go_out_and_webhooks_are_looked_for(
     Agent.objects.filter(workspace=workspace).update(queue="nobody-serves-this")
     run = ended(workspace, [KEPT])
     webhook = WebhookEndpoint.objects.filter(pk=endpoint.pk)
-    webhook.update(since=database_now() - MINUTE, looked_at=None)
+    webhook.update(events_from=database_now() - MINUTE, last_polled_at=None)
     pass_a_minute(run.pk)
     wait_until(lambda: row_of(run).status == DeliveryStatus.DELIVERED, what="delivered")
-    wait_until(lambda: webhook.get().looked_at is not None, what="looked for")
+    wait_until(lambda: webhook.get().last_polled_at is not None, what="looked for")
     webhook.update(enabled=False)
 
 
@@ -102,7 +102,7 @@ class TestOverdue:
             endpoint=endpoint,
             run_id=run.pk,
             event="x",
-            occurrence="x",
+            event_key="x",
             payload={},
             message_id=new_message_id(),
         )
@@ -118,7 +118,7 @@ class TestOverdue:
         save_channel(made, password="x", by=SYSTEM)
         found = Channel.objects.filter(pk=made.pk)
         assert mailboxes_are_overdue(database_now(), 120), "nobody ever did"
-        found.update(looked_at=database_now() - MINUTE)
+        found.update(last_polled_at=database_now() - MINUTE)
         assert not mailboxes_are_overdue(database_now(), 120)
         assert mailboxes_are_overdue(database_now(), 30)
         found.update(enabled=False)
@@ -127,12 +127,12 @@ class TestOverdue:
     def test_a_webhook_is_overdue_by_the_last_look_if_it_is_enabled(self, alone: Workspace) -> None:
         before = database_now() - MINUTE
         made = WebhookEndpoint.objects.create(
-            workspace=alone, name="x", url="https://x.example", events=[], since=before
+            workspace=alone, name="x", url="https://x.example", events=[], events_from=before
         )
         assert webhooks_are_overdue(30)
         assert not webhooks_are_overdue(90)
         found = WebhookEndpoint.objects.filter(pk=made.pk)
-        found.update(looked_at=database_now())
+        found.update(last_polled_at=database_now())
         assert not webhooks_are_overdue(30)
-        found.update(looked_at=before, enabled=False)
+        found.update(last_polled_at=before, enabled=False)
         assert not webhooks_are_overdue(30)

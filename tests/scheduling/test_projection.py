@@ -68,7 +68,7 @@ def test_it_ends_with_the_schedule(planned: Plan) -> None:
 @pytest.mark.parametrize("cron", ["0 9 L * *", "0 9 * * MON#1", "0 9 * * 5L", "0 9 LW * *"])
 def test_what_beat_has_no_words_for_is_the_clocks_alone(planned: Plan, cron: str) -> None:
     plan = planned(kind=Kind.CRON, cron=cron)
-    assert plan.next_slot is not None
+    assert plan.next_occurrence is not None
     assert task_of(plan) is None
 
 

@@ -52,7 +52,7 @@ def lift(tier: Tier) -> None:
 
 
 def firings(schedule: Schedule) -> list[Firing]:
-    return list(Firing.objects.filter(schedule=schedule).order_by("slot"))
+    return list(Firing.objects.filter(schedule=schedule).order_by("scheduled_for"))
 
 
 def statuses(schedule: Schedule) -> list[str]:
@@ -62,7 +62,7 @@ def statuses(schedule: Schedule) -> list[str]:
 def later(schedule: Schedule, by: timedelta) -> None:
     """Let time pass for what a schedule has tried, and look."""
     rows = Firing.objects.filter(schedule=schedule)
-    rows.update(refused_at=F("refused_at") - by, try_at=F("try_at") - by)
+    rows.update(first_deferred_at=F("first_deferred_at") - by, retry_at=F("retry_at") - by)
     fire_due(only=schedule.pk)
 
 
@@ -73,8 +73,8 @@ def once(planned: Plan) -> Schedule:
 
 
 def pause_of(firing: Firing) -> timedelta:
-    assert firing.try_at is not None
-    return firing.try_at - database_now()
+    assert firing.retry_at is not None
+    return firing.retry_at - database_now()
 
 
 @transacted
@@ -96,7 +96,7 @@ def test_a_reminder_waits_for_the_quota_and_comes_once(planned: Plan, spent: Tie
     later(plan, LONGEST)
     assert fire_due(only=plan.pk) == 0
     [started] = firings(plan)
-    assert (started.status, started.note, started.try_at) == ("started", "", None)
+    assert (started.status, started.note, started.retry_at) == ("started", "", None)
     assert Run.objects.filter(workspace=plan.workspace).count() == 1
 
 
@@ -106,7 +106,7 @@ def test_after_a_day_it_has_failed_and_says_why(planned: Plan, spent: Tier) -> N
     fire_due(only=plan.pk)
     later(plan, GIVEN_UP)
     [failed] = firings(plan)
-    assert (failed.status, failed.try_at) == (FiringStatus.FAILED, None)
+    assert (failed.status, failed.retry_at) == (FiringStatus.FAILED, None)
     assert failed.note.startswith("The workspace t-")
     lift(spent)
     assert fire_due(only=plan.pk) == 0
@@ -134,7 +134,7 @@ def test_whatever_may_pass_holds_a_slot(planned: Plan, hinder: Callable[[Schedul
     hinder(plan)
     held = start_firing(plan, database_now(), Trigger.SCHEDULE)
     assert (held.status, held.run_id) == (FiringStatus.DEFERRED, None), held.note
-    assert held.try_at is not None
+    assert held.retry_at is not None
 
 
 @transacted
@@ -171,7 +171,7 @@ def test_when_the_next_slot_comes_its_policies_decide(
     for _ in range(2):
         let_pass(plan, HOUR)
         for row in firings(plan):  # the oldest first: no two have the same slot in between
-            Firing.objects.filter(pk=row.pk).update(slot=row.slot - HOUR)
+            Firing.objects.filter(pk=row.pk).update(scheduled_for=row.scheduled_for - HOUR)
         fire_due(only=plan.pk)
     assert statuses(plan) == [first, "deferred"]
     if first == "skipped":
@@ -197,7 +197,7 @@ def test_no_more_of_them_wait_than_are_made_up_for(
     for _ in range(4):
         let_pass(plan, HOUR)
         for row in firings(plan):  # the oldest first: no two have the same slot in between
-            Firing.objects.filter(pk=row.pk).update(slot=row.slot - HOUR)
+            Firing.objects.filter(pk=row.pk).update(scheduled_for=row.scheduled_for - HOUR)
         fire_due(only=plan.pk)
     assert statuses(plan) == ["skipped", "skipped", "deferred", "deferred"]
 
@@ -211,12 +211,12 @@ def test_what_is_made_up_for_waits_in_its_order(planned: Plan, spent: Tier) -> N
     rows = firings(plan)
     assert {row.status for row in rows} == {"deferred"}
     assert [row.note[:5] for row in rows] == ["Tried", "Asked", "Asked"], "one was tried"
-    assert len({row.try_at for row in rows}) == 1
+    assert len({row.retry_at for row in rows}) == 1
     assert fire_due(only=plan.pk) == 0
     lift(spent)
     later(plan, SHORTEST)
     assert statuses(plan) == ["started"] * 3
-    assert not Firing.objects.filter(schedule=plan, try_at__isnull=False).exists()
+    assert not Firing.objects.filter(schedule=plan, retry_at__isnull=False).exists()
 
 
 def test_many_clocks_at_once_start_what_waited_once(planned: Plan, spent: Tier) -> None:
@@ -224,7 +224,7 @@ def test_many_clocks_at_once_start_what_waited_once(planned: Plan, spent: Tier) 
     fire_due(only=plan.pk)
     assert statuses(plan) == ["deferred"]
     lift(spent)
-    Firing.objects.filter(schedule=plan).update(try_at=F("try_at") - SHORTEST)
+    Firing.objects.filter(schedule=plan).update(retry_at=F("retry_at") - SHORTEST)
     barrier = threading.Barrier(8)
 
     def look() -> None:

@@ -158,9 +158,9 @@ def at_nine(day: int) -> datetime:
 
 def test_a_slot_on_time_fires_whatever_the_policy() -> None:
     for policy in CatchUp:
-        row = schedule(next_slot=at_nine(3), catch_up=policy)
+        row = schedule(next_occurrence=at_nine(3), catch_up=policy)
         found = due(row, at_nine(3) + timedelta(seconds=30))
-        assert (found.fire, found.skip, found.next_slot) == ((at_nine(3),), (), at_nine(4))
+        assert (found.fire, found.skip, found.next_occurrence) == ((at_nine(3),), (), at_nine(4))
 
 
 @pytest.mark.parametrize(
@@ -172,33 +172,35 @@ def test_a_slot_on_time_fires_whatever_the_policy() -> None:
     ],
 )
 def test_missed_slots_follow_the_policy(policy: CatchUp, fire: list[int], skip: list[int]) -> None:
-    found = due(schedule(next_slot=at_nine(3), catch_up=policy), at_nine(5) + timedelta(hours=2))
+    found = due(
+        schedule(next_occurrence=at_nine(3), catch_up=policy), at_nine(5) + timedelta(hours=2)
+    )
     assert list(found.fire) == [at_nine(day) for day in fire]
     assert list(found.skip) == [at_nine(day) for day in skip]
-    assert found.next_slot == at_nine(6)
+    assert found.next_occurrence == at_nine(6)
 
 
 def test_one_made_up_for_is_enough_when_the_next_is_there() -> None:
-    found = due(schedule(next_slot=at_nine(3), catch_up=CatchUp.LATEST), at_nine(5) + MINUTE)
+    found = due(schedule(next_occurrence=at_nine(3), catch_up=CatchUp.LATEST), at_nine(5) + MINUTE)
     assert (found.fire, found.skip) == ((at_nine(5),), (at_nine(3), at_nine(4)))
 
 
 def test_after_a_year_only_the_latest_are_looked_at() -> None:
-    row = schedule(cron="* * * * *", next_slot=utc("2026-01-02 00:00"), catch_up=CatchUp.ALL)
+    row = schedule(cron="* * * * *", next_occurrence=utc("2026-01-02 00:00"), catch_up=CatchUp.ALL)
     found = due(row, utc("2027-01-02 00:00") + timedelta(seconds=30))
     on_time = [slot for slot in found.fire if slot >= utc("2027-01-01 23:56")]
     assert (len(found.fire), len(on_time)) == (MOST + 5, 5)
     assert found.fire[-1] == utc("2027-01-02 00:00")
-    assert found.next_slot == utc("2027-01-02 00:01")
+    assert found.next_occurrence == utc("2027-01-02 00:01")
 
 
 def test_nothing_is_due_before_its_begin_or_after_its_end() -> None:
     row = schedule(
-        begins_at=at_nine(3), ends_at=at_nine(5), next_slot=at_nine(3), catch_up=CatchUp.ALL
+        begins_at=at_nine(3), ends_at=at_nine(5), next_occurrence=at_nine(3), catch_up=CatchUp.ALL
     )
     found = due(row, at_nine(8))
     assert list(found.fire) == [at_nine(3), at_nine(4), at_nine(5)]
-    assert found.next_slot is None
+    assert found.next_occurrence is None
     assert upcoming_occurrences(row, utc("2026-01-01 00:00"), 9) == [
         at_nine(3),
         at_nine(4),
@@ -214,16 +216,16 @@ def test_jitter_is_the_same_each_time_and_within_its_limit() -> None:
     assert all(timedelta(0) <= delay < timedelta(seconds=600) for delay in delays)
     assert len(set(delays)) > 20
     slot, delay = at_nine(3), delays[2]
-    row.next_slot = slot
+    row.next_occurrence = slot
     assert due(row, slot + delay - timedelta(milliseconds=1)).fire == ()
-    assert due(row, slot + delay - timedelta(milliseconds=1)).next_slot == slot
+    assert due(row, slot + delay - timedelta(milliseconds=1)).next_occurrence == slot
     assert due(row, slot + delay).fire == (slot,)
 
 
 def test_once_is_once() -> None:
-    row = schedule(kind=Kind.ONCE, at=at_nine(3), next_slot=at_nine(3))
+    row = schedule(kind=Kind.ONCE, at=at_nine(3), next_occurrence=at_nine(3))
     found = due(row, at_nine(3) + MINUTE)
-    assert (found.fire, found.next_slot) == ((at_nine(3),), None)
+    assert (found.fire, found.next_occurrence) == ((at_nine(3),), None)
     assert isinstance(build_recurrence(row), Once)
 
 

@@ -28,7 +28,7 @@ def to(address: str) -> list[dict[str, object]]:
 @pytest.mark.parametrize("policy", list(BusyPolicy))
 def test_its_message_is_a_run_of_its_own_and_delivered(planned: Plan, policy: BusyPolicy) -> None:
     plan = planned(task_type=TaskType.MESSAGE, deliver=to("boss@example.org"))
-    thread = start_conversation(plan.workspace, agent="solo", second_message=policy)
+    thread = start_conversation(plan.workspace, agent="solo", busy_policy=policy)
     Schedule.objects.filter(pk=plan.pk).update(conversation_id=thread.pk)
     live = post_message(thread, "Something private.").run_id
     create_deliveries(live, plan.workspace, read_targets(to("ann@example.org")))

@@ -96,10 +96,10 @@ async def test_remind_me_in_three_days(studio: Studio, planner: Agent) -> None:
     [plan] = await orm.run_in_thread(lambda: plans(studio))
     assert (plan.name, plan.task_type) == ("planner: Call Ann", TaskType.MESSAGE)
     assert plan.conversation_id == thread.pk, "it comes up where it was asked for"
-    assert plan.made_in_run == run.pk
+    assert plan.created_by_run_id == run.pk
     now = await orm.run_in_thread(database_now)
-    assert plan.next_slot is not None
-    assert abs(plan.next_slot - now - timedelta(days=3)) < timedelta(minutes=1)
+    assert plan.next_occurrence is not None
+    assert abs(plan.next_occurrence - now - timedelta(days=3)) < timedelta(minutes=1)
 
 
 async def test_it_lists_and_cancels_its_own(studio: Studio, planner: Agent) -> None:

@@ -24,7 +24,7 @@ def test_given_a_clock_that_looks_all_the_time_then_nothing_is_missed(missed: st
         begins_at=BEGIN,
         jitter_seconds=3600,
         catch_up=missed,
-        next_slot=BEGIN,
+        next_occurrence=BEGIN,
     )
     times = [fires_at(schedule, BEGIN + number * TEN_MINUTES) for number in range(36)]
     assert times != sorted(times), "the jitter is wide enough to change their order"
@@ -33,7 +33,7 @@ def test_given_a_clock_that_looks_all_the_time_then_nothing_is_missed(missed: st
         found = due(schedule, BEGIN + timedelta(minutes=minute))
         assert found.skip == (), "it looked all the time"
         fired += found.fire
-        schedule.next_slot = found.next_slot
+        schedule.next_occurrence = found.next_occurrence
     assert fired == [BEGIN + number * TEN_MINUTES for number in range(len(fired))]
     assert len(fired) > 30
 
@@ -50,7 +50,7 @@ def test_given_more_slots_within_the_jitter_than_are_made_up_for_then_none_is_lo
         begins_at=BEGIN,
         jitter_seconds=3600,
         catch_up=CatchUp.ALL,
-        next_slot=BEGIN,
+        next_occurrence=BEGIN,
     )
     fired: list[datetime] = []
     skipped: list[datetime] = []
@@ -60,7 +60,7 @@ def test_given_more_slots_within_the_jitter_than_are_made_up_for_then_none_is_lo
             found = due(schedule, now)
             fired += found.fire
             skipped += found.skip
-            schedule.next_slot = found.next_slot
+            schedule.next_occurrence = found.next_occurrence
     come = [BEGIN + timedelta(seconds=n * seconds) for n in range(2 * 3600 // seconds)]
     assert sorted([*fired, *skipped])[: len(come)] == come, "each once, and none without a word"
     assert fired == sorted(fired)

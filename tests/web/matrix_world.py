@@ -126,7 +126,7 @@ def _delivery(workspace: Workspace) -> str:
     made = WebhookDelivery.objects.create(
         endpoint=endpoint,
         event="run.failed",
-        occurrence=message_id,
+        event_key=message_id,
         message_id=message_id,
         payload=data,
         status="failed",
@@ -168,7 +168,7 @@ MAKERS: dict[str, Callable[[Workspace], str]] = {
     "delivery_id": _delivery,
     "schedule": _schedule,
     "channel_id": lambda workspace: str(_channel(workspace).pk),
-    "endpoint": lambda workspace: _channel(workspace).address,
+    "endpoint": lambda workspace: _channel(workspace).url_token,
     "delivery": _result,
     "key": lambda _: "signal:1.0",
     "newcomer": lambda _: person().username,

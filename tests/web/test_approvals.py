@@ -80,7 +80,7 @@ class TestWhatACardSays:
     def test_given_a_text_that_hides_something_when_viewed_then_every_hidden_character_is_an_escape(
         self,
     ) -> None:
-        call = ToolCall(tool="save", effect="at_most_once", shown={"tool": "save"})
+        call = ToolCall(tool="save", effect="at_most_once", approval_view={"tool": "save"})
         hostile = "a\u202eexe.txt \u200b \x1b[31m\u2066"
         seen = asked_view(call, {"name\u200d": hostile, "n": 2**60}, "why\u202e")
         pieces = [*seen.arguments[0].name, *seen.arguments[0].value, *seen.reason]
@@ -101,7 +101,7 @@ class TestWhatACardSays:
     def test_given_an_address_when_viewed_then_the_host_it_leads_to_is_spelt_out(
         self, address: str, host: str
     ) -> None:
-        call = ToolCall(tool="http_get", effect="idempotent", shown={"tool": "http_get"})
+        call = ToolCall(tool="http_get", effect="idempotent", approval_view={"tool": "http_get"})
         seen = asked_view(call, {"deep": [{"url": address}]}, "")
         assert [(one.argument, one.host) for one in seen.hosts] == [("deep", host)]
 
@@ -178,8 +178,8 @@ class TestSeveralPeople:
         self, workspace: Workspace
     ) -> None:
         call = unserved(workspace)
-        call.shown = {**(call.shown or {}), "needed": 3}
-        call.save(update_fields=["shown"])
+        call.approval_view = {**(call.approval_view or {}), "needed": 3}
+        call.save(update_fields=["approval_view"])
         person = member(workspace, "operator")
 
         def approve(name: str, user: User | None = None, via: Any = "api") -> None:

@@ -81,15 +81,15 @@ def test_given_what_is_refused_or_undone_then_the_audit_has_nothing_of_it(
 def test_given_a_message_that_steers_or_interrupts_then_that_is_told_once(
     workspace: Workspace, run: Run
 ) -> None:
-    thread = start_conversation(workspace, agent="writer", second_message=BusyPolicy.STEER)
+    thread = start_conversation(workspace, agent="writer", busy_policy=BusyPolicy.STEER)
     first = post_message(thread, "One.", by=ADA)
     for _ in range(2):
         post_message(thread, "Two.", by=ADA, idempotency_key="two")
-    post_message(thread, "Three.", by=ADA, second_message=BusyPolicy.QUEUE)
+    post_message(thread, "Three.", by=ADA, busy_policy=BusyPolicy.QUEUE)
     assert told(workspace) == [("run.steer", f"run:{first.run_id}", {})]
     for _ in range(2):
         interrupt = BusyPolicy.INTERRUPT
-        post_message(thread, "Four.", by=ADA, second_message=interrupt, idempotency_key="four")
+        post_message(thread, "Four.", by=ADA, busy_policy=interrupt, idempotency_key="four")
     stopped = [target for action, target, _ in told(workspace) if action == "run.cancel"]
     runs = Run.objects.filter(conversation=thread, status="cancelled")
     assert sorted(stopped) == sorted(f"run:{found.pk}" for found in runs)

@@ -302,7 +302,7 @@ class TestWhatItRefuses:
     ) -> None:
         call = waiting(workspace, "DELETE FROM book_log")
         group = Group.objects.create(name=f"clerks-{workspace.slug}")
-        call.shown = {**(call.shown or {}), "group": group.name}
+        call.approval_view = {**(call.approval_view or {}), "group": group.name}
         call.save()
         with pytest.raises(DryRunUnavailableError, match="Only members"):
             tried(call)
@@ -327,7 +327,7 @@ class TestWhatItRefuses:
         self, workspace: Workspace
     ) -> None:
         call = waiting(workspace, "DELETE FROM book_log")
-        call.shown = {**(call.shown or {}), "needed": 2}
+        call.approval_view = {**(call.approval_view or {}), "needed": 2}
         call.save()
         with pytest.raises(DryRunUnavailableError, match="only as it is"):
             tried(call, {"statements": []})

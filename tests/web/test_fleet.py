@@ -97,7 +97,7 @@ def test_given_an_operator_when_draining_a_worker_then_it_leaves(visitors: Visit
         drain.click()
         visitor.page.get_by_role("button", name="Drain and stop", exact=True).last.click()
         gone = WorkerHeartbeat.objects.filter(name__endswith=f":{worker.pid}")
-        wait_until(lambda: gone.get().gone_at is not None, what="it left")
+        wait_until(lambda: gone.get().left_at is not None, what="it left")
         expect(drain).to_have_count(0)
 
 

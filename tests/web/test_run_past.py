@@ -147,7 +147,7 @@ class TestFacts:
         self, signed_in: Visitor, tree: tuple[Run, Run]
     ) -> None:
         root, _ = tree
-        Run.objects.filter(pk=root.pk).update(payload={"action": "review"}, attempts=2)
+        Run.objects.filter(pk=root.pk).update(payload={"action": "review"}, crashes=2)
         signed_in.go(f"runs/{root.pk}/")
         for name, value in (
             ("Agent", "orchestrator, version 1"),
@@ -217,7 +217,7 @@ class TestDecisions:
         call = in_doubt(workspace, arguments={"url": f"https://a.example/{rows.HOSTILE}\u202e"})
         Decision.objects.create(
             run=call.run, call_id="1.0", wait_key="approval:1.0", digest="d" * 64,
-            runs_digest="e" * 64, verdict="edited", decided_by="bert", via="terminal",
+            executed_digest="e" * 64, verdict="edited", decided_by="bert", via="terminal",
             arguments='{"url": "https://edited.example/"}',
         )  # fmt: skip
         page = signed_in.page

@@ -188,7 +188,7 @@ def test_given_a_new_secret_then_both_sign_for_a_day(alone: Workspace, receiver:
     ping_webhook(endpoint, by=SYSTEM)
     deliver_webhooks()
     read(receiver.told[0], secret, former)
-    WebhookEndpoint.objects.filter(pk=endpoint.pk).update(former_until=timezone.now())
+    WebhookEndpoint.objects.filter(pk=endpoint.pk).update(previous_secret_expires_at=timezone.now())
     ping_webhook(endpoint, by=SYSTEM)
     deliver_webhooks()
     read(receiver.told[1], secret)
@@ -197,7 +197,7 @@ def test_given_a_new_secret_then_both_sign_for_a_day(alone: Workspace, receiver:
     kept = json.dumps(list(AuditEntry.objects.filter(workspace=alone).values("details")))
     assert secret[6:] not in kept
     endpoint.refresh_from_db()
-    assert secret[6:] not in endpoint.secret + endpoint.former_secret
+    assert secret[6:] not in endpoint.secret + endpoint.previous_secret
 
 
 # --- Once ----------------------------------------------------------------------------------------
@@ -262,7 +262,9 @@ def test_given_a_long_pause_then_a_look_goes_back_a_day_and_no_further(
     for run, hours in ((late, 23), (lost, 25)):
         Run.objects.filter(pk=run.pk).update(finished_at=now - hours * ago())
     longest = now - 48 * ago()
-    WebhookEndpoint.objects.filter(pk=endpoint.pk).update(since=longest, looked_at=longest)
+    WebhookEndpoint.objects.filter(pk=endpoint.pk).update(
+        events_from=longest, last_polled_at=longest
+    )
     assert create_webhook_deliveries(endpoint) == 1
     assert [row.run_id for row in deliveries(endpoint)] == [late.pk]
 
@@ -368,7 +370,7 @@ def test_given_an_answer_of_410_then_the_webhook_is_disabled(
     deliver_webhooks()
     endpoint.refresh_from_db()
     assert not endpoint.enabled
-    assert "410" in endpoint.disabled_because
+    assert "410" in endpoint.disabled_reason
     assert deliveries(endpoint)[0].status == "failed"
     entry = AuditEntry.objects.filter(workspace=alone).latest("id")
     assert (entry.action, entry.via) == ("webhook.disable", "system")

@@ -7,7 +7,7 @@ BEGIN
     RETURN json_build_object(
         'format', 1,
         'type', 'run',
-        'run', to_jsonb(r) - '{worker_id,lease_token,claimed_seq,rung_at,version_id}'::text[],
+        'run', to_jsonb(r) - '{worker_id,lease_token,claimed_seq,woken_at,version_id}'::text[],
         'version', (SELECT json_build_object('agent', a.name, 'number', v.number, 'hash', v.hash)
                     FROM agents_agentversion v JOIN agents_agent a ON a.id = v.agent_id
                     WHERE v.id = r.version_id),

@@ -20,7 +20,7 @@ RETURNS int LANGUAGE sql IMMUTABLE AS $$ SELECT 4 $$;
 -- spares its process where it is to blame, or more of them in its model's time, which seldom is.
 CREATE OR REPLACE FUNCTION heartbit_is_suspect(r agents_run)
 RETURNS boolean LANGUAGE sql STABLE AS $$
-    SELECT r.attempts >= heartbit_suspicious() OR r.attempts >= 2 AND EXISTS (
+    SELECT r.crashes >= heartbit_suspicious() OR r.crashes >= 2 AND EXISTS (
         SELECT FROM agents_toolcall c WHERE c.run_id = r.id AND c.finished_at IS NULL)
 $$;
 
@@ -49,7 +49,7 @@ DECLARE
     v_limited boolean;
 BEGIN
     -- Declared dead, it does not know yet: what it took now would be taken from it again.
-    PERFORM 1 FROM agents_workerheartbeat w WHERE w.id = p_worker AND w.gone_at IS NOT NULL;
+    PERFORM 1 FROM agents_workerheartbeat w WHERE w.id = p_worker AND w.left_at IS NOT NULL;
     IF FOUND THEN RETURN; END IF;
     IF p_home = 'fleet' THEN
         SELECT t.workspace_id, heartbit_room(t.workspace_id) INTO v_workspace, v_room

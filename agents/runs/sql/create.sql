@@ -26,8 +26,8 @@ BEGIN
     INTO v_kind, v_model FROM agents_agentversion WHERE id = p_version;
     INSERT INTO agents_run
         (id, workspace_id, kind, version_id, agent, parent_id, root_id, status, task, model,
-         model_override, input_tokens, output_tokens, priority, queue, home, lease_token, attempts,
-         last_seq, open_waits, rung_at, cancel_requested, idempotency_key,
+         model_override, input_tokens, output_tokens, priority, queue, home, lease_token, crashes,
+         last_seq, open_waits, woken_at, cancel_requested, idempotency_key,
          approve, payload, conversation_id, started_by, started_user_id, hops, created_at,
          available_at)
     VALUES (p_id, p_workspace, v_kind, p_version, p_agent, p_parent, p_root, 'queued', p_task,

@@ -71,7 +71,7 @@ BEGIN
     PERFORM pg_notify('heartbit', 'agent:0'); -- each reads anew what it holds, and which tools are stopped
     PERFORM heartbit_renew_patience(NULL, p_queue, p_workspace);
     -- One of each workspace, then a second one of each: a priority counts within a workspace alone.
-    RETURN QUERY UPDATE agents_run t SET rung_at = clock_timestamp()
+    RETURN QUERY UPDATE agents_run t SET woken_at = clock_timestamp()
         WHERE t.id IN (SELECT q.id FROM agents_run q
                        WHERE q.status = 'queued' AND q.id IN (
                            SELECT x.id FROM (
@@ -100,7 +100,7 @@ BEGIN
     PERFORM pg_notify('heartbit', 'agent:' || p_agent);
     IF NOT v_stopped THEN RETURN; END IF;
     PERFORM heartbit_renew_patience(p_agent, NULL, NULL);
-    RETURN QUERY UPDATE agents_run t SET rung_at = clock_timestamp()
+    RETURN QUERY UPDATE agents_run t SET woken_at = clock_timestamp()
         WHERE t.id IN (SELECT q.id FROM agents_run q
                        JOIN agents_agentversion v ON v.id = q.version_id
                        WHERE v.agent_id = p_agent AND q.status = 'queued' AND q.home = 'fleet'

@@ -66,10 +66,10 @@ END $$;
 CREATE OR REPLACE FUNCTION heartbit_fork_calls(p_id uuid, p_source uuid)
 RETURNS void LANGUAGE sql AS $$
     INSERT INTO agents_toolcall
-        (run_id, call_id, provider_id, tool, arguments, shown, digest, effect, status, result,
+        (run_id, call_id, provider_id, tool, arguments, approval_view, digest, effect, status, result,
          idempotency_key, started_at, finished_at)
     SELECT p_id, k.call_id, left(k.c ->> 'id', 200), left(k.c ->> 'name', 200), k.c ->> 'arguments',
-           s.shown, coalesce(s.digest, ''), coalesce(f.payload ->> 'effect', ''),
+           s.approval_view, coalesce(s.digest, ''), coalesce(f.payload ->> 'effect', ''),
            coalesce(f.payload ->> 'status', 'pending'), f.payload ->> 'content',
            p_id || ':' || k.call_id, s.started_at, s.finished_at
     FROM agents_runevent e

@@ -64,7 +64,7 @@ BEGIN
         WHEN 'approval.requested' THEN
             UPDATE agents_toolcall
             SET status = 'waiting', effect = p ->> 'effect', digest = p ->> 'digest',
-                shown = jsonb_build_object(
+                approval_view = jsonb_build_object(
                     'tool', p -> 'tool', 'arguments', p -> 'arguments', 'reason', p -> 'reason')
                     || CASE WHEN (p ->> 'needed')::int > 1 OR p ->> 'group' <> ''
                             THEN jsonb_build_object('needed', p -> 'needed', 'group', p -> 'group')
@@ -76,7 +76,7 @@ BEGIN
                             ELSE '{}' END
             WHERE run_id = p_run AND call_id = p ->> 'call_id';
         WHEN 'approval.escalated' THEN
-            UPDATE agents_toolcall SET shown = shown || jsonb_build_object('escalated_to', p -> 'group')
+            UPDATE agents_toolcall SET approval_view = approval_view || jsonb_build_object('escalated_to', p -> 'group')
             WHERE run_id = p_run AND call_id = p ->> 'call_id';
         WHEN 'outcome.requested' THEN
             UPDATE agents_toolcall SET status = 'uncertain'

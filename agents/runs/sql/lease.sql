@@ -28,7 +28,7 @@ DECLARE
 BEGIN
     UPDATE agents_run t
     SET last_seq = t.last_seq + n,
-        attempts = CASE WHEN heartbit_is_progress(p_events) THEN 0 ELSE t.attempts END,
+        crashes = CASE WHEN heartbit_is_progress(p_events) THEN 0 ELSE t.crashes END,
         input_tokens = t.input_tokens + heartbit_tokens(p_events, 'input_tokens'),
         output_tokens = t.output_tokens + heartbit_tokens(p_events, 'output_tokens')
     WHERE t.id = p_run AND t.lease_token = p_token AND t.status = 'running'
@@ -77,7 +77,7 @@ BEGIN
     SET last_seq = last_seq + 1, open_waits = open_waits - 1,
         status = CASE WHEN open_waits = 1 AND status = 'waiting' THEN 'queued' ELSE status END,
         available_at = clock_timestamp(),
-        rung_at = CASE WHEN home = 'fleet' THEN clock_timestamp() END
+        woken_at = CASE WHEN home = 'fleet' THEN clock_timestamp() END
     WHERE id = p_run RETURNING * INTO r;
     IF r.status <> 'queued' THEN RETURN NULL; END IF;
     IF r.home = 'local' THEN
@@ -125,7 +125,7 @@ BEGIN
         IF NOT FOUND THEN RETURN NULL; END IF;
         UPDATE agents_run
         SET available_at = clock_timestamp(),
-            rung_at = CASE WHEN home = 'fleet' THEN clock_timestamp() END
+            woken_at = CASE WHEN home = 'fleet' THEN clock_timestamp() END
         WHERE id = v_next.id RETURNING * INTO v_next;
         IF v_next.home = 'local' THEN
             PERFORM pg_notify('heartbit', 'ring:' || v_next.id || ':' || v_next.root_id);
@@ -212,7 +212,7 @@ BEGIN
             queues := array_append(queues, a.queue::text);
         END IF;
         INSERT INTO agents_wait
-            (run_id, key, kind, asks_person, child_id, call_id, patience_seconds, expires_at,
+            (run_id, key, kind, asks_person, child_id, call_id, timeout_seconds, expires_at,
              escalates_at, created_at)
         VALUES (r.id, coalesce(w ->> 'key', 'child:' || (w ->> 'id')), coalesce(w ->> 'kind', 'child'),
                 coalesce((w ->> 'asks_person')::boolean, false), (w ->> 'id')::uuid, w ->> 'call_id', (w ->> 'timeout_seconds')::float,
@@ -221,7 +221,7 @@ BEGIN
                 clock_timestamp());
     END LOOP;
     UPDATE agents_run
-    SET status = 'waiting', worker_id = NULL, attempts = 0, last_seq = agents_run.last_seq + n,
+    SET status = 'waiting', worker_id = NULL, crashes = 0, last_seq = agents_run.last_seq + n,
         open_waits = jsonb_array_length(p_waits)
     WHERE id = r.id;
     PERFORM heartbit_journal(r.id, r.workspace_id, r.last_seq, p_events);
@@ -237,7 +237,7 @@ BEGIN
     UPDATE agents_run t
     SET status = 'queued', worker_id = NULL, last_seq = t.last_seq + 1,
         available_at = clock_timestamp() + make_interval(secs => p_delay_seconds),
-        rung_at = CASE WHEN t.home = 'fleet' THEN clock_timestamp() END
+        woken_at = CASE WHEN t.home = 'fleet' THEN clock_timestamp() END
     WHERE t.id = p_run AND t.lease_token = p_token AND t.status = 'running' RETURNING * INTO r;
     IF NOT FOUND THEN RETURN false; END IF;
     PERFORM heartbit_journal(p_run, r.workspace_id, r.last_seq - 1, jsonb_build_array(

@@ -59,7 +59,7 @@ CREATE OR REPLACE FUNCTION heartbit_give_back_patience(r agents_run, p_key text)
 RETURNS void LANGUAGE sql AS $$
     UPDATE agents_wait p
     SET expires_at = least(p.expires_at + (clock_timestamp() - w.created_at),
-                           clock_timestamp() + make_interval(secs => p.patience_seconds))
+                           clock_timestamp() + make_interval(secs => p.timeout_seconds))
     FROM agents_wait w
     WHERE p.child_id = r.id AND p.resolved_at IS NULL
           AND w.run_id = r.id AND w.key = p_key
@@ -82,11 +82,11 @@ CREATE OR REPLACE FUNCTION heartbit_vote(
     c agents_toolcall, p_key text, p_verdict text, p_user bigint, p_by text, p_via text, p_grant bigint)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
-    v_needed int := coalesce((c.shown ->> 'needed')::int, 1);
-    v_group text := concat_ws(' or ', c.shown ->> 'group', c.shown ->> 'escalated_to');
+    v_needed int := coalesce((c.approval_view ->> 'needed')::int, 1);
+    v_group text := concat_ws(' or ', c.approval_view ->> 'group', c.approval_view ->> 'escalated_to');
     v_voter text := coalesce('user:' || p_user, 'name:' || p_by);
 BEGIN
-    IF NOT heartbit_is_asked(c.shown, p_user) THEN
+    IF NOT heartbit_is_asked(c.approval_view, p_user) THEN
         RAISE EXCEPTION 'Only members of the group % may decide this call.', v_group USING ERRCODE = 'HB005';
     END IF;
     IF v_needed <= 1 OR p_verdict = 'denied' THEN RETURN true; END IF;
@@ -126,7 +126,7 @@ BEGIN
     END IF;
     IF NOT heartbit_vote(c, v_key, p_verdict, p_user, p_by, p_via, p_grant) THEN RETURN NULL; END IF;
     INSERT INTO agents_decision
-        (run_id, call_id, wait_key, digest, runs_digest, verdict, arguments, reason, user_id,
+        (run_id, call_id, wait_key, digest, executed_digest, verdict, arguments, reason, user_id,
          decided_by, via, grant_id, at)
     VALUES (p_run, p_call, v_key, p_digest, p_runs_digest, p_verdict, p_arguments, p_reason, p_user,
             p_by, p_via, p_grant, clock_timestamp());
@@ -170,7 +170,7 @@ RETURNS text LANGUAGE sql STABLE AS $$
     JOIN agents_toolcall c ON c.run_id = r.id AND c.call_id = s.call_id
     JOIN agents_wait k ON k.run_id = r.id AND k.key = p_key
     WHERE NOT (heartbit_may_decide(s.user_id, s.via, r.workspace_id, p_roles)
-               AND (k.kind <> 'approval' OR heartbit_is_asked(c.shown, s.user_id)))
+               AND (k.kind <> 'approval' OR heartbit_is_asked(c.approval_view, s.user_id)))
     LIMIT 1
 $$;
 
@@ -200,7 +200,7 @@ BEGIN
     SELECT t.* INTO c FROM agents_toolcall t WHERE t.run_id = p_run AND t.call_id = w.call_id;
     IF w.kind = 'approval' THEN
         INSERT INTO agents_decision
-            (run_id, call_id, wait_key, digest, runs_digest, verdict, arguments, reason, decided_by,
+            (run_id, call_id, wait_key, digest, executed_digest, verdict, arguments, reason, decided_by,
              via, at)
         VALUES (p_run, c.call_id, p_key, c.digest, '', 'denied', NULL, 'Nobody decided in time.',
                 'expiry', 'expiry', clock_timestamp());
@@ -228,7 +228,7 @@ BEGIN
     r := heartbit_lock_asking(p_run, coalesce(v_key, ''));
     SELECT tool INTO v_tool FROM agents_toolcall WHERE run_id = p_run AND call_id = p_call;
     INSERT INTO agents_decision
-        (run_id, call_id, wait_key, digest, runs_digest, verdict, arguments, reason, user_id,
+        (run_id, call_id, wait_key, digest, executed_digest, verdict, arguments, reason, user_id,
          decided_by, via, at)
     VALUES (p_run, p_call, v_key, '', '', p_outcome, NULL, coalesce(p_result, ''), p_user, p_by, p_via,
             clock_timestamp());

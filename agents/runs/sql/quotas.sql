@@ -87,15 +87,15 @@ BEGIN
     END IF;
     DELETE FROM agents_runcount c WHERE c.workspace_id = ANY (v_workspaces) AND c.agent_id IS NULL;
     DELETE FROM agents_budget b USING base_workspace w LEFT JOIN base_tier t ON t.id = w.tier_id
-    WHERE w.id = ANY (v_workspaces) AND b.workspace_id = w.id AND b.of_tier
+    WHERE w.id = ANY (v_workspaces) AND b.workspace_id = w.id AND b.from_tier
           AND t.tokens_per_month IS NULL AND t.usd_per_month IS NULL;
     UPDATE agents_budget b
     SET max_tokens = t.tokens_per_month, max_usd = t.usd_per_month, warn_at = t.warn_at,
-        warned_for = NULL, stopped_for = NULL, stop_notified_for = NULL
+        warned_period = NULL, exceeded_period = NULL, exceeded_notified_period = NULL
     FROM base_workspace w JOIN base_tier t ON t.id = w.tier_id
-    WHERE w.id = ANY (v_workspaces) AND b.workspace_id = w.id AND b.of_tier;
+    WHERE w.id = ANY (v_workspaces) AND b.workspace_id = w.id AND b.from_tier;
     INSERT INTO agents_budget
-        (workspace_id, agent_id, period, of_tier, max_tokens, max_usd, warn_at, period_start,
+        (workspace_id, agent_id, period, from_tier, max_tokens, max_usd, warn_at, period_start,
          spent_tokens, spent_usd)
     SELECT w.id, NULL, 'month', true, t.tokens_per_month, t.usd_per_month, t.warn_at, v_start,
            u.tokens, u.usd
@@ -104,7 +104,7 @@ BEGIN
                coalesce(sum(e.cost_usd), 0) AS usd
         FROM base_usageentry e WHERE e.workspace_id = w.id AND e.at >= v_start) u
     WHERE w.id = ANY (v_workspaces) AND num_nonnulls(t.tokens_per_month, t.usd_per_month) > 0
-          AND NOT EXISTS (SELECT 1 FROM agents_budget b WHERE b.workspace_id = w.id AND b.of_tier)
+          AND NOT EXISTS (SELECT 1 FROM agents_budget b WHERE b.workspace_id = w.id AND b.from_tier)
     ON CONFLICT DO NOTHING;
     RETURN NULL;
 END $$;

@@ -15,8 +15,8 @@ DECLARE
     v_queues jsonb;
 BEGIN
     SELECT count(*) = 1 INTO v_alone FROM agents_run WHERE worker_id = p_worker AND status = 'running';
-    UPDATE agents_workerheartbeat w SET gone_at = clock_timestamp()
-    WHERE w.id = p_worker AND w.gone_at IS NULL
+    UPDATE agents_workerheartbeat w SET left_at = clock_timestamp()
+    WHERE w.id = p_worker AND w.left_at IS NULL
     RETURNING w.queues, w.beat_at < pg_postmaster_start_time() INTO v_queues, v_left;
     IF NOT FOUND THEN
         -- It said so itself, and left these runs behind for a reason of its own; nor is a run to
@@ -32,7 +32,7 @@ BEGIN
         SELECT * INTO r FROM agents_run
         WHERE id = c.id AND worker_id = p_worker AND status = 'running' FOR NO KEY UPDATE;
         CONTINUE WHEN NOT FOUND;
-        v_attempts := r.attempts + CASE WHEN v_left THEN 0 ELSE 1 END;
+        v_attempts := r.crashes + CASE WHEN v_left THEN 0 ELSE 1 END;
         IF v_attempts >= p_max_attempts AND v_alone AND NOT v_left THEN
             v_ring := heartbit_end(r, 'quarantined', NULL, jsonb_build_object(
                 'kind', 'internal', 'message', format(
@@ -42,8 +42,8 @@ BEGIN
             quarantined := r.id;
         ELSE
             UPDATE agents_run
-            SET status = 'queued', worker_id = NULL, attempts = v_attempts, last_seq = r.last_seq + 1,
-                rung_at = CASE WHEN r.home = 'fleet' THEN clock_timestamp() END
+            SET status = 'queued', worker_id = NULL, crashes = v_attempts, last_seq = r.last_seq + 1,
+                woken_at = CASE WHEN r.home = 'fleet' THEN clock_timestamp() END
             WHERE id = r.id;
             PERFORM heartbit_journal(r.id, r.workspace_id, r.last_seq, jsonb_build_array(
                 jsonb_build_object('type', 'run.requeued',
@@ -56,10 +56,10 @@ BEGIN
     END LOOP;
     -- It may have fetched nudges that it never served: doorbells of late count as lost, older ones
     -- are rung again anyway. Last, and waiting for nobody: these may be children of other runs.
-    UPDATE agents_run SET rung_at = NULL
+    UPDATE agents_run SET woken_at = NULL
     WHERE id IN (SELECT t.id FROM agents_run t
                  WHERE t.status = 'queued' AND t.home = 'fleet'
-                       AND t.rung_at > clock_timestamp() - interval '10 seconds'
+                       AND t.woken_at > clock_timestamp() - interval '10 seconds'
                        AND t.queue IN (SELECT jsonb_array_elements_text(v_queues))
                  FOR NO KEY UPDATE SKIP LOCKED);
 END $$;
@@ -77,12 +77,12 @@ END $$;
 CREATE OR REPLACE FUNCTION heartbit_renew_patience(p_agent bigint, p_queue text, p_workspace bigint)
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    UPDATE agents_wait t SET expires_at = clock_timestamp() + make_interval(secs => t.patience_seconds)
+    UPDATE agents_wait t SET expires_at = clock_timestamp() + make_interval(secs => t.timeout_seconds)
     WHERE t.id IN (SELECT w.id FROM agents_wait w
                    JOIN agents_run c ON c.id = w.child_id
                    JOIN agents_run p ON p.id = heartbit_paced_by(w.run_id, c.id)
                    JOIN agents_agentversion v ON v.id = p.version_id
-                   WHERE w.resolved_at IS NULL AND w.patience_seconds IS NOT NULL
+                   WHERE w.resolved_at IS NULL AND w.timeout_seconds IS NOT NULL
                          AND c.finished_at IS NULL AND (p_agent IS NULL OR v.agent_id = p_agent)
                          AND (p_queue IS NULL OR p.queue = p_queue)
                          AND (p_workspace IS NULL OR p.workspace_id = p_workspace)
@@ -130,7 +130,7 @@ DECLARE
     w record;
     r agents_run;
 BEGIN
-    FOR w IN SELECT t.id, t.run_id, t.key, t.call_id, c.shown ->> 'escalate_group' AS more
+    FOR w IN SELECT t.id, t.run_id, t.key, t.call_id, c.approval_view ->> 'escalate_group' AS more
              FROM agents_wait t
              JOIN agents_run o ON o.id = t.run_id AND o.home = p_home
              JOIN agents_toolcall c ON c.run_id = t.run_id AND c.call_id = t.call_id
@@ -183,7 +183,7 @@ BEGIN
                 WHERE x.status = 'queued' AND x.home = 'fleet' AND x.queue = u.queue
                       AND x.workspace_id = w
                       AND x.available_at <= v_now AND x.version_id <> ALL (v_stopped)
-                      AND (x.rung_at IS NULL OR x.rung_at < v_before)
+                      AND (x.woken_at IS NULL OR x.woken_at < v_before)
                 ORDER BY x.priority DESC, x.available_at LIMIT p_limit - v_served) t
             WHERE u.queue <> ALL (v_paused)
             ORDER BY t.priority DESC, t.available_at
@@ -193,7 +193,7 @@ BEGIN
         v_ids := v_ids || v_more;
         v_turns := v_turns || ARRAY(SELECT generate_subscripts(v_more, 1));
     END LOOP;
-    RETURN QUERY UPDATE agents_run SET rung_at = clock_timestamp()
+    RETURN QUERY UPDATE agents_run SET woken_at = clock_timestamp()
         WHERE id IN (SELECT t.id FROM agents_run t
                      WHERE t.status = 'queued' AND t.id IN (
                          SELECT x.id FROM unnest(v_ids, v_turns) x(id, turn)
@@ -242,9 +242,9 @@ BEGIN
             USING ERRCODE = 'HB005';
     END IF;
     UPDATE agents_run
-    SET status = 'queued', finished_at = NULL, error = NULL, attempts = heartbit_suspicious(),
+    SET status = 'queued', finished_at = NULL, error = NULL, crashes = heartbit_suspicious(),
         cancel_requested = false, available_at = clock_timestamp(), last_seq = last_seq + 1,
-        rung_at = CASE WHEN home = 'fleet' THEN clock_timestamp() END
+        woken_at = CASE WHEN home = 'fleet' THEN clock_timestamp() END
     WHERE id = p_run;
     PERFORM heartbit_journal(r.id, r.workspace_id, r.last_seq, jsonb_build_array(jsonb_build_object(
         'type', 'run.unquarantined', 'payload', jsonb_build_object('by', p_by))));

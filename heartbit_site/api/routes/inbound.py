@@ -108,7 +108,7 @@ def _take(request: HttpRequest, endpoint: str) -> InboundReceiptOut:
 def _verified(request: HttpRequest, endpoint: str) -> tuple[Channel, str]:
     """The channel that is meant, and the id of the message."""
     headers = {name.lower(): value for name, value in request.headers.items()}
-    channel = Channel.objects.select_related("workspace").filter(address=endpoint).first()
+    channel = Channel.objects.select_related("workspace").filter(url_token=endpoint).first()
     try:
         if len(request.body) > MAX_BODY_BYTES:
             raise TooLargeError(TOO_LARGE)
@@ -129,7 +129,7 @@ def _verified(request: HttpRequest, endpoint: str) -> tuple[Channel, str]:
 def _note(channel: Channel, error: HeartbitError) -> None:
     """Say to those who run the channel why it takes nothing."""
     logger.warning("channel %s took no message: %s", channel.pk, error)
-    Channel.objects.filter(pk=channel.pk).update(trouble=str(error)[:_MOST_SAID])
+    Channel.objects.filter(pk=channel.pk).update(last_error=str(error)[:_MOST_SAID])
 
 
 def _of_body(channel: Channel, message_id: str, body: JsonValue) -> InboundReceiptOut:

@@ -107,7 +107,9 @@ def all_ended(plans: Plans) -> bool:
     return (
         runs.count() >= len(plans.slots)
         and not runs.filter(finished_at__isnull=True).exists()
-        and not Schedule.objects.filter(workspace=plans.workspace, next_slot__isnull=False).exists()
+        and not Schedule.objects.filter(
+            workspace=plans.workspace, next_occurrence__isnull=False
+        ).exists()
     )
 
 
@@ -115,7 +117,7 @@ def look(plans: Plans) -> Fired:
     """Compare what is there with what was to be."""
     firings = list(Firing.objects.filter(schedule__in=plans.schedules))
     started = [one for one in firings if one.status == FiringStatus.STARTED]
-    found = Counter((one.schedule_id, one.slot) for one in started)
+    found = Counter((one.schedule_id, one.scheduled_for) for one in started)
     runs: dict[UUID, Run] = {run.pk: run for run in Run.objects.filter(workspace=plans.workspace)}
     delays = _delays(started, runs)
     return Fired(
@@ -128,4 +130,6 @@ def look(plans: Plans) -> Fired:
 
 
 def _delays(started: Sequence[Firing], runs: dict[UUID, Run]) -> list[timedelta]:
-    return [runs[one.run_id].created_at - one.slot for one in started if one.run_id in runs]
+    return [
+        runs[one.run_id].created_at - one.scheduled_for for one in started if one.run_id in runs
+    ]

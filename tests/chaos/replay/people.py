@@ -135,4 +135,4 @@ def converse(workspace: Workspace, shape: Shape) -> list[UUID]:
 
 
 def _say(thread: Conversation, text: str, policy: BusyPolicy | None) -> UUID:
-    return post_message(thread, text, by=BEN, home=Placement.LOCAL, second_message=policy).run_id
+    return post_message(thread, text, by=BEN, home=Placement.LOCAL, busy_policy=policy).run_id

@@ -32,7 +32,7 @@ _COUNTS = """
         count(*) FILTER (WHERE status = 'waiting'),
         count(*) FILTER (WHERE finished_at IS NOT NULL),
         (SELECT count(*) FROM agents_wait WHERE resolved_at IS NULL),
-        (SELECT count(*) FROM agents_workerheartbeat WHERE gone_at IS NULL),
+        (SELECT count(*) FROM agents_workerheartbeat WHERE left_at IS NULL),
         (SELECT count(*) FROM pg_stat_activity WHERE datname = current_database())
     FROM agents_run
 """

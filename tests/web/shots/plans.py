@@ -83,7 +83,7 @@ def _lived_through(schedule: Schedule) -> None:
         is_away = run == known[2]
         Firing.objects.create(
             schedule=schedule,
-            slot=slot,
+            scheduled_for=slot,
             status=FiringStatus.SKIPPED if is_away else FiringStatus.STARTED,
             run_id=None if is_away else run,
             note="It was missed, and is not made up for." if is_away else "",

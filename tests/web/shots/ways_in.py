@@ -68,5 +68,5 @@ def open_ways_in(workspace: Workspace, run: UUID, *, by: Actor) -> Channel:
             run_id=None if reason else run,
             received_at=now - timedelta(minutes=minutes),
         )
-    Channel.objects.filter(pk=mailbox.pk).update(looked_at=now - timedelta(seconds=12))
+    Channel.objects.filter(pk=mailbox.pk).update(last_polled_at=now - timedelta(seconds=12))
     return mailbox
