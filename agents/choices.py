@@ -1,4 +1,4 @@
-"""The words a run's rows may hold, with their named sets."""
+"""Stored values of the agents app, with their named sets."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from django.db import models
 
 
 class RunStatus(models.TextChoices):
-    """Where a run is. Transitions are in ``agents.runs.transitions``, nowhere else."""
+    """Statuses of a run; the transitions are in ``agents.runs.transitions`` alone."""
 
     QUEUED = "queued", "Queued"  # may be claimed when due
     RUNNING = "running", "Running"  # a worker holds its lease
@@ -14,7 +14,7 @@ class RunStatus(models.TextChoices):
     SUCCEEDED = "succeeded", "Succeeded"
     FAILED = "failed", "Failed"
     CANCELLED = "cancelled", "Cancelled"
-    QUARANTINED = "quarantined", "Quarantined"  # killed its workers too often
+    QUARANTINED = "quarantined", "Quarantined"  # its workers crashed too often
 
 
 LIVE = frozenset({RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.WAITING})
@@ -31,14 +31,14 @@ class RunKind(models.TextChoices):
 
 
 class Placement(models.TextChoices):
-    """Who may execute a run: the worker fleet, or one local process (and its heirs)."""
+    """Executors of a run: the worker fleet, or one local process and its successors."""
 
     FLEET = "fleet", "Fleet"
     LOCAL = "local", "Local"
 
 
 class CallStatus(models.TextChoices):
-    """Where a tool call is."""
+    """Statuses of a tool call."""
 
     PENDING = "pending", "Pending"
     STARTED = "started", "Started"  # intent committed; the outcome is not known yet
@@ -49,51 +49,51 @@ class CallStatus(models.TextChoices):
     INVALID = "invalid", "Invalid arguments"
     REFUSED = "refused", "Refused"
     CANCELLED = "cancelled", "Cancelled"  # its run ended first
-    UNCERTAIN = "uncertain", "Uncertain"  # its worker died between intent and result
+    UNCERTAIN = "uncertain", "Uncertain"  # its worker crashed between intent and result
 
 
 class AgentApproval(models.TextChoices):
-    """Which tool calls of an agent wait for a person."""
+    """Tool calls of an agent that need an approval."""
 
     NEVER = "never", "None"
-    EFFECTS = "effects", "Those with an effect outside"  # every effect class but pure
+    EFFECTS = "effects", "Calls with external effects"  # every effect class but pure
     ALWAYS = "always", "All"
 
 
 class BindingApproval(models.TextChoices):
-    """Which calls of one tool of an agent wait for a person; empty: as the agent says."""
+    """Calls of one tool of an agent that need an approval; empty: the agent's own setting."""
 
     NEVER = "never", "None"
     ALWAYS = "always", "All"
-    WHEN = "when", "Those whose arguments fit the rule"
+    WHEN = "when", "Calls whose arguments match the rule"
 
 
 class UncertainCalls(models.TextChoices):
-    """What follows when a worker died while an at-most-once call ran, so that nobody knows."""
+    """Policies for at-most-once calls whose worker crashed before the result was recorded."""
 
     ASK_HUMAN = "ask_human", "Ask a person"
-    TELL_MODEL = "tell_model", "Tell the model, and go on"
-    RETRY = "retry", "Make the call again"
+    TELL_MODEL = "tell_model", "Tell the model and continue"
+    RETRY = "retry", "Repeat the call"
 
 
 class BudgetPeriod(models.TextChoices):
-    """How long a budget has to last; periods begin at midnight UTC."""
+    """Periods of a budget; they begin at midnight UTC."""
 
     DAY = "day", "Day"
     MONTH = "month", "Month"
 
 
 class ReasoningEffort(models.TextChoices):
-    """How long a reasoning model thinks; empty: the provider's default."""
+    """Reasoning efforts of a model; empty: the provider's default."""
 
-    NONE = "none", "Not at all"
+    NONE = "none", "None"
     LOW = "low", "Low"
     MEDIUM = "medium", "Medium"
     HIGH = "high", "High"
 
 
 class Verdict(models.TextChoices):
-    """What a person decided about a call."""
+    """Decisions of a person about a call."""
 
     APPROVED = "approved", "Approved"
     EDITED = "edited", "Approved with other arguments"
@@ -102,29 +102,29 @@ class Verdict(models.TextChoices):
 
 
 class CallResolution(models.TextChoices):
-    """What a person says about a call whose effect is unknown."""
+    """Resolutions of an uncertain call by a person."""
 
-    RETRIED = "retried", "Make it again"
-    CONFIRMED = "confirmed", "It took effect"
-    SKIPPED = "skipped", "Leave it"
+    RETRIED = "retried", "Retried"
+    CONFIRMED = "confirmed", "Confirmed"
+    SKIPPED = "skipped", "Skipped"
 
 
-#: After which a call runs.
+#: Verdicts after which a call runs.
 ALLOWING_VERDICTS = (Verdict.APPROVED, Verdict.EDITED, Verdict.ANSWERED)
 VERDICTS = [*Verdict.values, *CallResolution.values]
 
 
 class BusyPolicy(models.TextChoices):
-    """What becomes of a message to a conversation whose last one is still worked on."""
+    """Policies for a message to a conversation that has an active run."""
 
-    REJECT = "reject", "Refuse it"
-    QUEUE = "queue", "Answer it afterwards"
-    INTERRUPT = "interrupt", "Cancel the run under way and answer it"
-    STEER = "steer", "Give it to the run under way"
+    REJECT = "reject", "Reject"
+    QUEUE = "queue", "Queue"
+    INTERRUPT = "interrupt", "Cancel the active run"
+    STEER = "steer", "Steer the active run"
 
 
 class DeliveryStatus(models.TextChoices):
-    """How far a webhook's message, or a result, has got."""
+    """Statuses of a webhook message or of a result's delivery."""
 
     PENDING = "pending", "Pending"  # due at its time, if its endpoint is enabled
     DELIVERED = "delivered", "Delivered"
@@ -132,7 +132,7 @@ class DeliveryStatus(models.TextChoices):
 
 
 class DeliveryKind(models.TextChoices):
-    """How a run's result reaches somebody."""
+    """Ways to deliver a run's result."""
 
     EMAIL = "email", "E-mail"
     WEBHOOK = "webhook", "Webhook"
@@ -140,14 +140,14 @@ class DeliveryKind(models.TextChoices):
 
 
 class ChannelKind(models.TextChoices):
-    """What comes in by a channel."""
+    """Kinds of inbound channel."""
 
     EMAIL = "email", "E-mail"
     WEBHOOK = "webhook", "Webhook"
 
 
 class MailSecurity(models.TextChoices):
-    """How the way to a mailbox is kept private."""
+    """Encryption of the connection to a mail server."""
 
     TLS = "tls", "TLS"
     STARTTLS = "starttls", "STARTTLS"
@@ -155,7 +155,7 @@ class MailSecurity(models.TextChoices):
 
 
 class InboundStatus(models.TextChoices):
-    """What became of a message from outside."""
+    """Statuses of an inbound message."""
 
     ACCEPTED = "accepted", "Accepted"
     REFUSED = "refused", "Refused"

@@ -1,4 +1,4 @@
-"""The words that rows of schedules may hold."""
+"""Stored values of the scheduling app."""
 
 from __future__ import annotations
 
@@ -6,48 +6,48 @@ from django.db import models
 
 
 class Kind(models.TextChoices):
-    """What a schedule follows."""
+    """Kinds of recurrence."""
 
-    CRON = "cron", "A cron expression"
-    INTERVAL = "interval", "An interval"
-    ONCE = "once", "One point in time"
+    CRON = "cron", "Cron expression"
+    INTERVAL = "interval", "Interval"
+    ONCE = "once", "Once"
 
 
 class TaskType(models.TextChoices):
-    """What happens when it is time."""
+    """Actions of a schedule."""
 
-    TASK = "task", "A task for the agent"
-    MESSAGE = "message", "A message on the schedule's conversation"
-    TOOL_CALL = "tool_call", "A call of one of the agent's tools"
+    TASK = "task", "Task for the agent"
+    MESSAGE = "message", "Message in the schedule's conversation"
+    TOOL_CALL = "tool_call", "Call of one of the agent's tools"
 
 
 class CatchUp(models.TextChoices):
-    """Policy for slots that passed while nothing could fire."""
+    """Catch-up policies for occurrences that passed while no process could fire them."""
 
-    NONE = "none", "Skip them"
-    LATEST = "latest", "Run the last one"
-    ALL = "all", "Run all of them"
+    NONE = "none", "None"
+    LATEST = "latest", "Latest occurrence"
+    ALL = "all", "All occurrences"
 
 
 class Overlap(models.TextChoices):
-    """What becomes of a slot while the schedule's run before it is still at work."""
+    """Policies for an occurrence while the schedule's previous run is active."""
 
-    SKIP = "skip", "Skip the slot"
-    QUEUE = "queue", "Run it afterwards"
-    PARALLEL = "parallel", "Run it at once"
+    SKIP = "skip", "Skip"
+    QUEUE = "queue", "Queue"
+    PARALLEL = "parallel", "Run in parallel"
 
 
 class FiringStatus(models.TextChoices):
-    """What became of a slot."""
+    """Statuses of a firing."""
 
     STARTED = "started", "Started"
-    DEFERRED = "deferred", "Deferred"  # it starts when the run before it has ended, or when it can
+    DEFERRED = "deferred", "Deferred"  # starts when the previous run has ended, or when it can
     SKIPPED = "skipped", "Skipped"  # by the policies of its schedule
     FAILED = "failed", "Failed"  # no run could be started
 
 
 class Trigger(models.TextChoices):
-    """Why there is a firing."""
+    """Causes of a firing."""
 
     SCHEDULE = "schedule", "Schedule"
     MANUAL = "manual", "Manual"

@@ -1,4 +1,4 @@
-"""What people edit: an agent, and the tools it is given."""
+"""Editable definition of an agent, and its tool bindings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LIST = Value([], models.JSONField())
 
 
 def unlimited() -> dict[str, str]:
-    """The context strategy of an agent that names none."""
+    """Return the default context strategy: the whole conversation."""
     return {"type": "unlimited"}
 
 
@@ -29,12 +29,12 @@ class Agent(models.Model):
 
     Saving one in the admin publishes an immutable ``AgentVersion``; runs are pinned to versions.
 
-    Columns added since have defaults in the database too: in a rolling deploy the former version
-    still writes rows.
+    Columns have defaults in the database as well: during a rolling deployment the previous
+    version still writes rows.
 
     Attributes:
-        origin: Empty for what people edit here; else the digest of the configuration file, or of
-            the Python program, that brought it: such agents never show in the admin.
+        origin: Digest of the configuration file or Python program that defines the agent; such
+            agents are hidden in the admin. Empty: the agent is edited in this installation.
     """
 
     workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="agents")
@@ -142,7 +142,7 @@ class Agent(models.Model):
 
 
 class ToolBinding(models.Model):
-    """A tool given to an agent: whether its calls wait for a person, and what it is told anyway."""
+    """A tool available to an agent, with its approval policy and default arguments."""
 
     agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="bindings")
     tool = models.CharField(max_length=64, **_grant("name"))

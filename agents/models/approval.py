@@ -1,4 +1,4 @@
-"""What people decided about tool calls: one decision a call, and standing permissions."""
+"""Decisions about tool calls, the votes that lead to them, and standing permissions."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from heartbit_site.base.models import Workspace
 class Grant(models.Model):
     """A standing permission ("always allow") for one tool of one agent.
 
-    It holds for the tool as it was shown: a changed definition needs a new one.
+    Valid for one definition of the tool: a changed definition needs a new grant.
 
     Attributes:
-        root: The run tree it is limited to; null: every run of the agent.
-        expires_at: When it ends by itself; null: with its tree, or when it is revoked.
+        root: Root of the run tree that the grant is limited to; null: all runs of the agent.
+        expires_at: Expiry time; null: valid until the tree ends or the grant is revoked.
     """
 
     workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="grants")
@@ -53,10 +53,10 @@ class Grant(models.Model):
 
 
 class Vote(models.Model):
-    """One of the approvals that a call needs several of; the last one decides it.
+    """One approval of a call that requires several; the last required vote decides the call.
 
     Attributes:
-        voter: Who, as no two people are told by the same: their account, else their name.
+        voter: Unique key of the person: the account, else the name.
     """
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="votes")
@@ -81,16 +81,17 @@ class Vote(models.Model):
 
 
 class Decision(models.Model):
-    """What was decided about one tool call, by whom, and for exactly what.
+    """A person's decision about one tool call, bound to the digest of the displayed call.
 
     Attributes:
-        wait_key: What it resolved: ``approval:CALL``, or ``outcome:CALL:N`` for what became of a
-            call whose worker died.
-        digest: SHA-256 of what was shown (``tools.approval``).
+        wait_key: Key of the resolved wait: ``approval:CALL``, or ``outcome:CALL:N`` for the
+            resolution of an uncertain call.
+        digest: SHA-256 of the call as displayed (``tools.approval``).
         executed_digest: SHA-256 of the call as it runs; differs from ``digest`` if a person edited
             the arguments, empty if nothing runs.
-        arguments: Those that somebody wrote, or the asked ones with their answer, as JSON text.
-        grant: The standing permission it created, or that decided it.
+        arguments: Arguments edited by a person, or those of a question with its answer, as JSON
+            text; null: as the model wrote them.
+        grant: Standing permission created by the decision, or applied by it.
     """
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="decisions")

@@ -1,4 +1,4 @@
-"""What a workspace, or one of its agents, may spend in a day or a month."""
+"""Spending limits of a workspace, or of one of its agents, per day or month."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from heartbit_site.base.models import Workspace
 class Budget(models.Model):
     """A limit on tokens, on money, or on both.
 
-    The spent columns are kept by the journal, in the transaction of the answer that spends; they
-    are of the period that began at ``period_start`` and count from nothing when the next begins.
+    The journal updates the spent columns in the transaction that records a model answer. They
+    cover the period that began at ``period_start`` and are reset when the next one begins.
 
     Attributes:
-        agent: Whose runs count; null: all of the workspace.
-        max_usd: Calls of unknown price count as nothing; the tokens count all the same.
-        from_tier: It is the limit of the workspace's tier: the database makes it, keeps it as the
-            tier is, and takes it away (``sql/quotas.sql``).
+        agent: Agent whose runs count; null: all runs of the workspace.
+        max_usd: Limit in US dollars; calls of unknown price count as 0 here, their tokens count.
+        from_tier: True for the limit of the workspace's tier, which the database creates, updates
+            and deletes with the tier (``sql/quotas.sql``).
         warned_period: Start of the last period in which a warning was sent.
         exceeded_period: Start of the last period in which a model call was refused.
         exceeded_notified_period: Start of the last period whose refusal was reported
@@ -35,7 +35,10 @@ class Budget(models.Model):
     )
     period = models.CharField(max_length=8, choices=BudgetPeriod.choices)
     max_tokens = models.PositiveBigIntegerField(
-        null=True, blank=True, validators=[MinValueValidator(1)], help_text="Empty: no limit."
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="Tokens per period, read and written. Empty: no limit.",
     )
     max_usd = models.DecimalField(
         null=True,
@@ -43,7 +46,7 @@ class Budget(models.Model):
         max_digits=12,
         decimal_places=4,
         validators=[MinValueValidator(0)],
-        help_text="Empty: no limit.",
+        help_text="US dollars per period. Empty: no limit.",
     )
     period_start = models.DateTimeField(db_default=Now(), editable=False)
     spent_tokens = models.PositiveBigIntegerField(default=0, db_default=0, editable=False)
@@ -55,7 +58,7 @@ class Budget(models.Model):
         default=80,
         db_default=80,
         validators=[MinValueValidator(1), MaxValueValidator(100)],
-        help_text="Percent of a limit from which on a warning is given, once in its period.",
+        help_text="Usage in percent of a limit that triggers a warning, once per period.",
     )
     warned_period = models.DateTimeField(null=True, blank=True, editable=False)
     exceeded_period = models.DateTimeField(null=True, blank=True, editable=False)

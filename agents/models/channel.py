@@ -1,4 +1,4 @@
-"""Where messages from outside come in, and the log of what came."""
+"""Inbound channels (webhooks and mailboxes), and the log of received messages."""
 
 from __future__ import annotations
 
@@ -19,51 +19,54 @@ _ADDRESS_BYTES = 24
 
 
 def new_url_token() -> str:
-    """The last part of a channel's URL; nobody guesses it."""
+    """Return a random, unguessable token for the last part of a channel's URL."""
     return secrets.token_urlsafe(_ADDRESS_BYTES)
 
 
 class Channel(models.Model):
-    """A way in: what arrives is a task for an agent. Written through ``actions.save_channel``.
+    """An inbound endpoint: each message becomes a task of an agent (``actions.save_channel``).
 
     Attributes:
-        agent: The name of whoever answers.
-        address: The last part of the URL that messages are posted to.
-        secret: The encrypted ``whsec_...`` that they are signed with; the former one is good as
-            well until ``previous_secret_expires_at``.
-        mapping: Of a webhook, how a body becomes a task (``agents.inbound.mapping``).
-        deliver: Where each answer goes (``agents.delivery.targets``), besides back to its sender.
-        senders: Of e-mail, who may write: addresses, ``@domain``, or ``*`` for everybody.
-        uid_validity: Of the folder that ``last_uid`` belongs to; null: it was never looked into.
-        last_uid: The last mail that was dealt with.
-        trouble: Why the last message, or the mailbox, could not be taken; empty: it could.
-        failures: How many looks into the mailbox in a row ended in trouble.
-        stuck: How many in a row did over the mail after ``last_uid``.
+        agent: Name of the agent that answers.
+        url_token: Last part of the URL for inbound messages.
+        secret: The encrypted ``whsec_...`` that signs messages; the previous secret is accepted
+            until ``previous_secret_expires_at``.
+        mapping: Rules that build a task from a webhook's body (``agents.inbound.mapping``).
+        deliver: Targets of each answer beside its sender (``agents.delivery.targets``).
+        senders: Allowed senders of e-mail: addresses, ``@domain``, or ``*`` for all.
+        uid_validity: UIDVALIDITY of the folder of ``last_uid``; null: not polled yet.
+        last_uid: UID of the last processed e-mail.
+        last_polled_at: Time of the last poll; null: none yet.
+        last_error: Reason for the last failure, as a sentence; empty: the last try succeeded.
+        failures: Number of failed polls in a row.
+        stuck_polls: Number of polls in a row that failed on the e-mail after ``last_uid``.
     """
 
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="channels")
-    name = models.CharField(max_length=100, help_text="What comes in here, e.g. support mailbox.")
+    name = models.CharField(max_length=100, help_text="Name in lists, e.g. support mailbox.")
     kind = models.CharField(max_length=8, choices=ChannelKind.choices)
-    agent = models.CharField(max_length=64, help_text="Who answers.")
-    enabled = models.BooleanField(default=True, help_text="A disabled one takes nothing.")
+    agent = models.CharField(max_length=64, help_text="Agent that answers.")
+    enabled = models.BooleanField(
+        default=True, help_text="A disabled channel rejects all messages."
+    )
     approve = models.BooleanField(
-        "ask about every call",
+        "require approval",
         default=False,
-        help_text="Every tool call of its runs waits for a person.",
+        help_text="Every tool call of the channel's runs needs an approval.",
     )
     hourly_limit = models.PositiveIntegerField(
-        "messages an hour",
+        "messages per hour",
         default=60,
         validators=[MinValueValidator(1), MaxValueValidator(MOST_AN_HOUR)],
-        help_text="What comes beyond that has to wait.",
+        help_text="Further e-mails wait in the mailbox; further webhooks are refused.",
     )
     deliver = models.JSONField(
-        "deliver answers to",
+        "also deliver to",
         default=list,
         blank=True,
         help_text=(
-            'Besides the sender, e.g. [{"kind": "email", "to": ["ada@example.org"]}]. Empty: '
-            "answers are in the conversation."
+            'Targets beside the sender, e.g. [{"kind": "email", "to": ["ada@example.org"]}]. '
+            "Empty: answers stay in the conversation."
         ),
     )
     url_token = models.CharField(max_length=40, unique=True, editable=False, default=new_url_token)
@@ -74,23 +77,24 @@ class Channel(models.Model):
         default=dict,
         blank=True,
         help_text=(
-            'How a message becomes a task, e.g. {"task": "Answer {ticket.body}", "conversation": '
-            '"{ticket.id}", "only": {"type": "ticket.created"}}. Empty: the agent gets all of it.'
+            'Template of the task, e.g. {"task": "Answer {ticket.body}", "conversation": '
+            '"{ticket.id}", "only": {"type": "ticket.created"}}. Empty: the whole message.'
         ),
     )
     senders = models.JSONField(
+        "allowed senders",
         default=list,
         blank=True,
-        help_text='Who may write: addresses, "@example.org" for all of a domain, "*" for all.',
+        help_text='E-mail addresses, "@example.org" for a whole domain, "*" for all senders.',
     )
     reply = models.BooleanField(
-        "answer the sender", default=True, help_text="By e-mail, in the same thread."
+        "reply to sender", default=True, help_text="Answers are sent by e-mail in the same thread."
     )
     imap_host = models.CharField(
         "IMAP server",
         max_length=253,
         blank=True,
-        help_text="Empty: no mailbox is read, mails are posted to the channel's URL.",
+        help_text="Host name. Empty: no mailbox; e-mails are posted to the channel's URL.",
     )
     imap_port = models.PositiveIntegerField("port", default=993)
     imap_security = models.CharField(
@@ -132,12 +136,12 @@ class Channel(models.Model):
 
     @property
     def path(self) -> str:
-        """Of the URL that messages are posted to."""
+        """Path of the URL for inbound messages."""
         return f"/api/v1/inbound/{self.url_token}"
 
     @property
     def url(self) -> str:
-        """Where signed messages are posted to."""
+        """URL for signed inbound messages."""
         return f"{settings.HEARTBIT_PUBLIC_URL}{self.path}"
 
     @property
@@ -147,15 +151,15 @@ class Channel(models.Model):
 
 
 class InboundMessage(models.Model):
-    """A message that a channel was given: the same one is never taken twice.
+    """A message received by a channel; ``external_id`` makes repetitions duplicates.
 
     Attributes:
-        external_id: A webhook's id, or a mail's Message-ID and sender.
-        sender: A mail's address, or who a webhook's mapping says it is.
-        reason: Why it was refused.
-        run_id: What answers it; null: nothing.
-        conversation_id: Where. No foreign keys: the log outlives both.
-        thread: Of a webhook, which conversation it belongs to, as its sender names it.
+        external_id: A webhook message's id, or an e-mail's Message-ID and sender.
+        sender: E-mail address, or the sender according to a webhook's mapping.
+        reason: Reason for a refusal, as a sentence.
+        run_id: Run that answers the message; null: none.
+        conversation_id: Conversation of that run. No foreign keys: the log outlives both.
+        thread: The sender's own key of the conversation; webhooks only.
     """
 
     channel = models.ForeignKey(

@@ -1,4 +1,4 @@
-"""A run's folded journal, so that a long one need not be folded from its beginning."""
+"""Checkpoint of a run: its folded journal, a cache for long journals."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from agents.models.run import Run
 
 
 class Checkpoint(models.Model):
-    """The fold of the journal up to ``seq``: a cache, never the truth.
+    """The fold of a journal up to ``seq``: a cache; the journal stays authoritative.
 
     Attributes:
-        format: Of ``state``; a reader that does not know it folds from the beginning.
+        format: Format version of ``state``; readers of other versions fold the whole journal.
         state: ``agents.loop.state.RunState`` as JSON.
     """
 

@@ -15,14 +15,14 @@ class Conversation(models.Model):
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="conversations")
-    agent = models.CharField(max_length=64, help_text="Who answers.")
+    agent = models.CharField(max_length=64, help_text="Agent that answers.")
     origin = models.CharField(max_length=16, blank=True, editable=False)  # as in Agent
     title = models.CharField(max_length=200, blank=True)
     busy_policy = models.CharField(
         max_length=9,
         choices=BusyPolicy.choices,
         default=BusyPolicy.QUEUE,
-        help_text="What becomes of a message while the last one is still worked on.",
+        help_text="Handling of a message that arrives while a run of the conversation is active.",
     )
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -1,4 +1,4 @@
-"""To whom a run's result goes when it ends, and how far it has got."""
+"""Deliveries of run results, and their progress."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ if TYPE_CHECKING:
 
 
 class Delivery(models.Model):
-    """One result to one target; ordered by ``actions.order_deliveries`` when its run starts.
+    """One result for one target; created by ``actions.create_deliveries`` when its run starts.
 
     Attributes:
-        run_id: Whose result. No foreign key: the log outlives the run.
-        position: Which of the run's targets, from 0; with it nothing is ordered twice.
-        target: One of ``agents.delivery.targets.Target``, as it was checked.
+        run_id: Run whose result is delivered. No foreign key: the log outlives the run.
+        position: Index of the target among the run's targets, from 0; prevents duplicates.
+        target: A validated ``agents.delivery.targets.Target``.
         recipient_results: Final result per address of an e-mail: empty if the server accepted the
             message, else the reason for the permanent failure.
-        message_id: The same at each attempt: a mail's Message-ID, with its angle brackets, or the
-            id of the webhook's message; empty: neither was made.
-        error: Why it has not arrived, as one sentence.
-        next_at: When it is due, once the run has ended. Whoever sends it moves that ahead first.
+        message_id: Stable id over all attempts: an e-mail's Message-ID with its angle brackets, or
+            the id of a webhook message; empty: not created yet.
+        error: Reason for the last failure, as a sentence.
+        next_at: Time of the next attempt after the run has ended. A sender moves it ahead before
+            it sends, so that no second sender starts.
     """
 
     workspace = models.ForeignKey(
@@ -81,5 +82,5 @@ class Delivery(models.Model):
 
     @property
     def due_at(self) -> datetime | None:
-        """When it is tried next; None: never."""
+        """Time of the next attempt; None: there is none."""
         return self.next_at if self.status == DeliveryStatus.PENDING else None

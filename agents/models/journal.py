@@ -1,4 +1,4 @@
-"""A run's journal and what is projected from it: events, tool calls, waits."""
+"""The journal of a run and its projections: events, tool calls, waits, blackboard."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agents.models.run import Run
 
 
 class RunEvent(models.Model):
-    """A journaled fact (types: ``agents.journal.events``); the database lets nobody change it."""
+    """An event of a journal (types: ``agents.journal.events``); the database refuses changes."""
 
     pk = models.CompositePrimaryKey("run_id", "seq")
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="events", db_index=False)
@@ -32,17 +32,17 @@ class ToolCall(models.Model):
     """One tool call of a run, with its effect class and outcome.
 
     Attributes:
-        call_id: Ours, ``turn.index``; ``provider_id`` is what the model's provider called it.
-        arguments: As the model wrote them.
-        shown: What a person is shown for approval: the arguments read, and why they are asked.
-        digest: SHA-256 of what is shown; a decision has to name it.
+        call_id: Heartbit's id, ``turn.index``; ``provider_id`` is the id of the model's provider.
+        arguments: JSON text as written by the model.
+        approval_view: The call as displayed for approval: parsed arguments and the reason.
+        digest: SHA-256 of the displayed call; a decision has to name it.
     """
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="calls", db_index=False)
     call_id = models.CharField(max_length=24)
     provider_id = models.CharField(max_length=200, blank=True)
     tool = models.CharField(max_length=200)
-    arguments = models.TextField(help_text="As the model wrote them.")
+    arguments = models.TextField(help_text="JSON text as written by the model.")
     approval_view = models.JSONField(null=True, blank=True)
     digest = models.CharField(max_length=64, blank=True, default="", db_default="")
     effect = models.CharField(max_length=16, blank=True)
@@ -74,14 +74,14 @@ class Wait(models.Model):
     """A durable promise that a suspended run waits for; resolved once.
 
     Attributes:
-        key: Its name among the waits of its run; nothing reads its parts.
+        key: Unique key among the waits of the run; opaque.
         kind: One of ``agents.journal.waits``.
-        asks_person: True if a person ends it, as its kind says.
-        child_id: The run that it waits for; null: it waits for none, or is a fork's copy.
-        timeout_seconds: How long it was to be waited for at first; null: without end.
-        expires_at: When it is resolved although nobody kept it; null: never.
-        escalates_at: When more people may decide, if it is about a call; null: never.
-        escalated_at: When that was done.
+        asks_person: True if a person resolves this kind of wait.
+        child_id: Awaited run; null: no run is awaited, or the wait is a fork's copy.
+        timeout_seconds: Initial timeout; null: none.
+        expires_at: Time at which the wait is resolved as expired; null: never.
+        escalates_at: Time at which more people may decide about a call; null: never.
+        escalated_at: Time of the escalation; null: none yet.
     """
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="waits", db_index=False)

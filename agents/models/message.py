@@ -1,4 +1,4 @@
-"""What agents, people and programs tell each other, and the inboxes where agents find it."""
+"""Messages between agents, people and programs, and the inboxes of agents."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from heartbit_site.base.models import Workspace
 
 
 class MessageKind(models.TextChoices):
-    """What a message wants."""
+    """Purposes of a message."""
 
-    NOTIFICATION = "notification", "Notification"  # to be known
-    REPLY = "reply", "Reply"  # to be known by whoever wrote another one
-    REQUEST = "request", "Request"  # its run's result goes back to the run that asked
-    TASK = "task", "Task"  # its run goes its own way
+    NOTIFICATION = "notification", "Notification"  # information
+    REPLY = "reply", "Reply"  # information for the sender of another message
+    REQUEST = "request", "Request"  # its run's result goes back to the requesting run
+    TASK = "task", "Task"  # its run is independent of the sender
 
 
 class Message(models.Model):
-    """One message; append-only, the database sees to it. Written through ``agents.actions``.
+    """One message; the database refuses changes. Written through ``agents.actions``.
 
     Attributes:
-        origin: Whose agents are meant by the addresses, as in ``Agent``.
-        sender: An address (``agents.messaging.addresses``): of an agent or a person.
-        recipient: An address: of an agent, of all (``broadcast``), or of a person.
-        thread: What it is about: messages of one thread are in an order.
-        seq: Its place on the thread, from 1, given under the thread's lock.
-        in_reply_to: The message that it answers.
-        source_run_id: The run that wrote it, with the call; null: a person did. No foreign key:
-            messages and runs are forgotten at their own times.
-        run_id: The run that it started; null: none.
-        hops: How many messages in a row led to it: each started the run that wrote the next, was
-            read by it, or was answered.
-        expires_at: When whoever asked stops waiting; null: nobody waits.
+        origin: Origin of the addressed agents, as in ``Agent``.
+        sender: Address (``agents.messaging.addresses``) of an agent or a person.
+        recipient: Address of an agent, of all agents (``broadcast``), or of a person.
+        thread: Key of the thread; messages of one thread are ordered.
+        seq: Position on the thread, from 1, assigned under the thread's lock.
+        in_reply_to: Message that this one answers.
+        source_run_id: Run that sent the message, with the call; null: sent by a person. No foreign
+            key: messages and runs have separate retention.
+        run_id: Run started by the message; null: none.
+        hops: Length of the chain of messages that led to this one: each started the run that sent
+            the next, was read by it, or was answered.
+        expires_at: End of the requesting run's wait; null: no run waits.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
@@ -50,9 +50,9 @@ class Message(models.Model):
     seq = models.PositiveIntegerField()
     body = models.TextField("text")
     in_reply_to = models.UUIDField(null=True, blank=True)
-    source_run_id = models.UUIDField("written by the run", null=True, blank=True)
+    source_run_id = models.UUIDField("sender run", null=True, blank=True)
     source_call_id = models.CharField(max_length=24, blank=True, default="", db_default="")
-    run_id = models.UUIDField("started the run", null=True, blank=True)
+    run_id = models.UUIDField("started run", null=True, blank=True)
     hops = models.PositiveSmallIntegerField(default=0, db_default=0)
     expires_at = models.DateTimeField(null=True, blank=True)
     idempotency_key = models.CharField(max_length=220, null=True, blank=True)  # noqa: DJ001  null: none
@@ -86,11 +86,11 @@ class Message(models.Model):
 
 
 class InboxEntry(models.Model):
-    """A message in an agent's inbox. What starts a run is in none: the run is given it.
+    """A message in an agent's inbox. Messages that start a run are passed to it, not to an inbox.
 
     Attributes:
-        read_at: When a run of the agent was given it; null: it is unread.
-        run_id: That run.
+        read_at: Time at which a run of the agent read the message; null: unread.
+        run_id: Run that read the message.
     """
 
     message = models.ForeignKey(
@@ -98,7 +98,7 @@ class InboxEntry(models.Model):
     )
     agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="inbox", db_index=False)
     read_at = models.DateTimeField(null=True, blank=True)
-    run_id = models.UUIDField("read by the run", null=True, blank=True)
+    run_id = models.UUIDField("reader run", null=True, blank=True)
 
     class Meta:
         ordering = ["id"]

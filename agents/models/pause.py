@@ -1,4 +1,4 @@
-"""What is held back: a queue, a workspace, a tool, or everything."""
+"""Pauses of a queue, a workspace, a tool, or the whole fleet."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from heartbit_site.base.models import Workspace
 
 
 class PauseKind(models.TextChoices):
-    """How much of it."""
+    """Scopes of a pause."""
 
-    QUEUE = "queue", "A queue"
-    WORKSPACE = "workspace", "A workspace"
-    TOOL = "tool", "A tool"
-    ALL = "all", "Everything"
+    QUEUE = "queue", "Queue"
+    WORKSPACE = "workspace", "Workspace"
+    TOOL = "tool", "Tool"
+    ALL = "all", "Fleet"
 
 
 class Pause(models.Model):
-    """One thing that is held back, for as long as the row is there; few at any time.
+    """A pause, in force while its row exists; there are few rows at any time.
 
-    Nothing is claimed from a paused queue, and what is at work goes on. Of a stopped workspace, and
-    of everything, what is at work is handed back too, and new runs are refused (``sql/fleet.sql``).
-    A stopped tool is called by no run, and the runs go on (``runtime/stopped_tools.py``).
+    A paused queue: no run is claimed, running runs continue. A halted workspace or fleet: running
+    runs are requeued as well, and new runs are refused (``sql/fleet.sql``). A disabled tool: its
+    calls are refused, runs continue (``runtime/stopped_tools.py``).
 
     Attributes:
-        queue: The queue's name; empty for the other kinds.
-        workspace: Which one; for a tool, where it is stopped, null: everywhere; else null.
-        tool: The tool's name; empty for the other kinds.
-        reason: For whoever wonders why nothing moves.
-        by: Who, as people read it.
-        by_operator: Whether an operator placed it, who alone can end it then; else it is the
-            workspace's own, placed by whoever manages that. Both may exist at once.
+        queue: Name of the queue; empty for other kinds.
+        workspace: The workspace; for a tool, null means all workspaces; null for other kinds.
+        tool: Name of the tool; empty for other kinds.
+        reason: Reason for people who see blocked runs.
+        by: Display name of the person who paused.
+        by_operator: True if only an operator can end the pause; False if it belongs to the
+            workspace. Both may exist at once.
     """
 
     kind = models.CharField(max_length=9, choices=PauseKind.choices)
@@ -43,7 +43,7 @@ class Pause(models.Model):
     tool = models.CharField(max_length=64, blank=True, default="", db_default="")
     reason = models.CharField(max_length=500, blank=True, default="", db_default="")
     by = models.CharField(max_length=200)
-    # Of a row whose writer does not say, only operators dispose.
+    # The safe default: only operators can end a pause of unknown author.
     by_operator = models.BooleanField(default=True, db_default=True)
     at = models.DateTimeField(db_default=Now())
 

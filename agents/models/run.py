@@ -17,7 +17,7 @@ from agents.models.worker import WorkerHeartbeat
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import Workspace
 
-#: When a run may start that waits for the run before it: `heartbit_held()` of the database.
+#: ``available_at`` of a run that waits for the one before it: the database's `heartbit_held()`.
 HELD_UNTIL: Final = datetime(9999, 1, 1, tzinfo=UTC)
 
 
@@ -25,26 +25,26 @@ class Run(models.Model):
     """One execution. Its columns are a projection of its journal, kept by ``agents.runs`` alone.
 
     Attributes:
-        kind: What executes it (``agents.runtime.engines``); that list knows the kinds there are.
-        version: What it executes, as its kind reads it: a version's snapshot names its kind.
-        agent: The agent's name, kept for people to read after the agent is renamed.
-        model: ``provider:model``, settled at the first claim; empty for other kinds than agents.
-        model_override: Asked for with this run; its children inherit it.
-        lease_token: Rises with every claim; a write with an older one is refused.
-        last_seq: The journal's last sequence number.
-        open_waits: Unresolved waits; whoever brings it to zero queues the run.
-        woken_at: When the broker was last told of this run; null means never.
-        approve: Every tool call of this run and its children waits for a person.
-        structured: The answer as the agent's response schema wants it; ``output`` is its text.
-        payload: The task in its long form (``agents.output.payload``); ``task`` is its text.
-        forked_from: The run whose journal it began with, up to ``forked_seq``.
-        conversation: The thread it answers on. Its history is that thread's earlier runs, and
-            while one of these is live, ``available_at`` is ``HELD_UNTIL``.
-        started_by: Who started it, as people read it; empty: nobody is named. Only the run at the
-            top of a tree has it.
-        started_user: The account of that person. None: a key's run, whoever made the key.
-        hops: How many steps in a row led to what an agent planned and this run does: plans, and
-            messages before them. What messages lead to is found by them (``agents.messaging``).
+        kind: Kind of engine that executes the run (``agents.runtime.engines``).
+        version: Pinned version; its snapshot is read by the engine of its kind.
+        agent: Name of the agent at the start of the run; later renames do not change it.
+        model: ``provider:model``, set at the first claim; empty for kinds without a model.
+        model_override: Model requested for this run; inherited by its children.
+        lease_token: Fencing token, raised by every claim; writes with an older token are refused.
+        crashes: Number of worker crashes since the last progress.
+        last_seq: Last sequence number of the journal.
+        open_waits: Number of unresolved waits; the transaction that reaches zero queues the run.
+        woken_at: Time of the last wake-up sent through the broker; null: none yet.
+        approve: True if every tool call of the run and its children needs an approval.
+        structured: The answer according to the agent's response schema; ``output`` is its text.
+        payload: Structured form of the task (``agents.output.payload``); ``task`` is its text.
+        forked_from: Source run of a fork, whose journal was copied up to ``forked_seq``.
+        conversation: Conversation of the run. Its earlier runs are the run's history; while one
+            of them is live, ``available_at`` is ``HELD_UNTIL``.
+        started_by: Display name of the person or program that started a root run; empty: unknown.
+        started_user: Account of that person; null: started with an API key or by a program.
+        hops: Length of the chain of schedules and messages that led to this run; chains of
+            messages alone are found in ``agents.messaging``.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
@@ -60,7 +60,7 @@ class Run(models.Model):
     )
     root = models.ForeignKey("self", on_delete=models.CASCADE, related_name="tree")
     status = models.CharField(max_length=16, choices=RunStatus.choices, default=RunStatus.QUEUED)
-    task = models.TextField(help_text="What the agent is asked to do.")
+    task = models.TextField(help_text="Task of the agent.")
     payload = models.JSONField(null=True, blank=True)
     conversation = models.ForeignKey(
         Conversation,
@@ -98,7 +98,7 @@ class Run(models.Model):
     input_tokens = models.PositiveBigIntegerField(default=0)
     output_tokens = models.PositiveBigIntegerField(default=0)
     priority = models.SmallIntegerField(
-        default=0, help_text="Higher goes first, among its workspace's runs."
+        default=0, help_text="Order within the workspace; higher values start first."
     )
     queue = models.CharField(max_length=64, default="agents")
     home = models.CharField(max_length=8, choices=Placement.choices, default=Placement.FLEET)
@@ -112,7 +112,7 @@ class Run(models.Model):
         db_index=False,
     )
     crashes = models.PositiveIntegerField(
-        default=0, help_text="Workers that died with it since its last progress."
+        default=0, help_text="Worker crashes since the last progress."
     )
     last_seq = models.PositiveIntegerField(default=0)
     open_waits = models.PositiveIntegerField(default=0)

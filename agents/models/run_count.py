@@ -1,4 +1,4 @@
-"""How many runs were started in a period that limits them."""
+"""Numbers of started runs per limited period."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from heartbit_site.base.models import Workspace
 
 
 class RunCount(models.Model):
-    """Runs of a workspace's day, or of an agent's minute; ``sql/quotas.sql`` counts them.
+    """Started runs of a workspace's day, or of an agent's minute; counted by ``sql/quotas.sql``.
 
-    There is a row only where there is a limit. The counted are those that somebody started: a
-    sub-agent's run is part of its orchestrator's.
+    A row exists only where a limit does. Sub-agents' runs do not count: each is part of its
+    orchestrator's run.
 
     Attributes:
-        agent: Whose minute; null: the workspace's day.
-        starts_at: When the period began that ``runs`` is of; in a later one it counts from nothing.
-        warned_period: The beginning of the last period in which a warning was given.
-        exceeded_period: The same of the last one that was used up.
+        agent: Agent of a limit per minute; null: the workspace's limit per day.
+        starts_at: Start of the period of ``runs``; a later period counts from 0.
+        warned_period: Start of the last period in which a warning was sent.
+        exceeded_period: Start of the last period in which the limit was reached.
     """
 
     workspace = models.ForeignKey(

@@ -8,7 +8,7 @@ from agents.models.agent import Agent
 
 
 class AgentVersion(models.Model):
-    """What an agent was when a run began; never updated (the database refuses it).
+    """Snapshot of an agent that runs are pinned to; the database refuses updates.
 
     ``snapshot`` has a format version and no names, times or secrets; ``hash`` is the SHA-256 of
     its canonical JSON, so publishing an unchanged agent makes no new version.

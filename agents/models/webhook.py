@@ -1,4 +1,4 @@
-"""Where a workspace wants to be told of its runs, and what it was told."""
+"""Webhook endpoints of a workspace, and the messages sent to them."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 def check_webhook_url(url: str) -> None:
-    """Refuse what is no plain web address; where it leads is checked when something is sent.
+    """Validate the form of a webhook URL; its host is checked when a message is sent.
 
     Raises:
-        ValidationError: It is none, or holds a password or a fragment.
+        ValidationError: The URL is not valid, or has a password or a fragment.
     """
     try:
         parts = urlsplit(url)
@@ -37,7 +37,7 @@ def check_webhook_url(url: str) -> None:
 
 
 class WebhookEndpoint(models.Model):
-    """An address that is told of events; written through ``actions.save_webhook``.
+    """A subscription to events of runs; written through ``actions.save_webhook``.
 
     Attributes:
         events: Names of ``agents.delivery.webhooks.EVENTS``.
@@ -49,21 +49,20 @@ class WebhookEndpoint(models.Model):
     """
 
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="webhooks")
-    name = models.CharField(max_length=100, help_text="What it is for, e.g. ticket system.")
+    name = models.CharField(max_length=100, help_text="Name in lists, e.g. ticket system.")
     url = models.CharField(
         "URL",
         max_length=500,
         validators=[check_webhook_url],
         help_text=(
-            "Where messages are posted to. A host that is not public has to be in "
-            "HEARTBIT_HTTP_ALLOWLIST."
+            "URL for POST requests. A host that is not public has to be in HEARTBIT_HTTP_ALLOWLIST."
         ),
     )
-    events = models.JSONField(default=list, help_text="What it is told of.")
+    events = models.JSONField(default=list, help_text="Types of events to send.")
     secret = SecretTextField()
     previous_secret = SecretTextField()
     previous_secret_expires_at = models.DateTimeField(null=True, editable=False)
-    enabled = models.BooleanField(default=True, help_text="A disabled one is told nothing.")
+    enabled = models.BooleanField(default=True, help_text="A disabled endpoint receives no events.")
     disabled_reason = models.CharField(max_length=200, blank=True, default="", editable=False)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
@@ -86,16 +85,16 @@ class WebhookEndpoint(models.Model):
 
 
 class WebhookDelivery(models.Model):
-    """One message to one endpoint, and how far it has got.
+    """One message to one endpoint, with its delivery status.
 
     Attributes:
-        run_id: What it is about; null: no run, but a quota or a ping. No foreign key: the
-            log outlives the run.
-        event_key: Which of the run's events of this kind; with it nothing is told twice.
-        message_id: The same at each attempt, so that a receiver can tell repetitions.
-        payload: What is posted.
-        error: Why the last attempt failed, as one sentence.
-        next_at: When it is due. Whoever sends it moves that ahead first.
+        run_id: Run of the event; null: a quota notice or a ping. No foreign key: the log outlives
+            the run.
+        event_key: De-duplication key among the run's events of one type.
+        message_id: Stable id over all attempts, so that receivers recognise repetitions.
+        payload: Body of the request.
+        error: Reason for the last failure, as a sentence.
+        next_at: Time of the next attempt. A sender moves it ahead before it sends.
     """
 
     endpoint = models.ForeignKey(
@@ -145,5 +144,5 @@ class WebhookDelivery(models.Model):
 
     @property
     def due_at(self) -> datetime | None:
-        """When it is tried next; None: never."""
+        """Time of the next attempt; None: there is none."""
         return self.next_at if self.status == DeliveryStatus.PENDING else None

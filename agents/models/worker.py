@@ -1,4 +1,4 @@
-"""A process that executes runs, alive as long as it beats and holds its advisory lock."""
+"""Heartbeats of processes that execute runs; a live one holds its advisory lock."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 from agents.choices import Placement
 
 _LEASE = ExpressionWrapper(F("lease_seconds") * Value(timedelta(seconds=1)), models.DurationField())
-#: By the database's clock, since those of hosts differ.
+#: Measured by the database's clock, since clocks of hosts differ.
 ALIVE = Q(left_at__isnull=True, beat_at__gt=ExpressionWrapper(Now() - _LEASE, DateTimeField()))
 
 
@@ -19,7 +19,7 @@ class WorkerQuerySet(models.QuerySet["WorkerHeartbeat"]):
     """Workers by what their heartbeats say."""
 
     def alive(self) -> WorkerQuerySet:
-        """Return those that have not left and whose last heartbeat is within their lease."""
+        """Return workers that have not left and whose last heartbeat is within their lease."""
         return self.filter(ALIVE)
 
     def serving(self, queue: str = "") -> WorkerQuerySet:
@@ -36,13 +36,15 @@ class WorkerQuerySet(models.QuerySet["WorkerHeartbeat"]):
 
 
 class WorkerHeartbeat(models.Model):
-    """One row a process. Its id is also the key of the session advisory lock the process holds."""
+    """One process; the row's id is the key of the session advisory lock that it holds."""
 
     name = models.CharField(max_length=200, help_text="host:pid")
     home = models.CharField(max_length=8, choices=Placement.choices, default=Placement.FLEET)
     queues = models.JSONField(default=list)
-    slots = models.PositiveIntegerField(default=0, help_text="How many runs it holds at most.")
-    lease_seconds = models.FloatField(help_text="Silent for longer than this, it counts as dead.")
+    slots = models.PositiveIntegerField(default=0, help_text="Maximum number of concurrent runs.")
+    lease_seconds = models.FloatField(
+        help_text="Seconds without a heartbeat after which the lease expires."
+    )
     started_at = models.DateTimeField(db_default=Now())
     beat_at = models.DateTimeField(db_default=Now())
     requested_action = models.CharField(
@@ -51,10 +53,10 @@ class WorkerHeartbeat(models.Model):
         default="",
         db_default="",
         choices=[("stop", "Stop"), ("restart", "Restart")],
-        help_text="What somebody asked it to do; it is told at once, and reads it at each beat.",
+        help_text="Action requested by an operator; the worker is notified at once.",
     )
     left_at = models.DateTimeField(
-        null=True, blank=True, help_text="When it left or was found dead."
+        null=True, blank=True, help_text="Time of departure, or of the detected loss of the worker."
     )
 
     objects = WorkerQuerySet.as_manager()

@@ -35,12 +35,12 @@ _FIRST = ("-infinity", "00000000-0000-0000-0000-000000000000")
 
 @dataclass(frozen=True, slots=True)
 class ArchiveUnit:
-    """What is archived, and deleted, together.
+    """Runs that are archived and deleted together: a conversation, or a run tree.
 
     Attributes:
-        at: When it began; units come in this order.
-        roots: Its trees.
-        events: The length of its journals, by which a change is noticed.
+        at: Start time; units are in this order.
+        roots: Roots of its run trees.
+        events: Total length of its journals, which reveals a later change.
     """
 
     at: datetime
@@ -59,16 +59,16 @@ def finished_units(
     after: ArchiveUnit | None = None,
     limit: int,
 ) -> list[ArchiveUnit]:
-    """What ended, all of it, before a time; the oldest first.
+    """Return units whose runs all ended before a time, the oldest first.
 
-    Whatever a live run was forked from stays until that one has ended.
+    Sources of live forks are left out until the fork has ended.
 
     Args:
-        workspace: Whose.
-        before: When the last of its runs has to have ended.
-        conversations: Conversations, not trees that belong to none.
-        after: The last unit of the call before.
-        limit: How many.
+        workspace: Workspace of the units.
+        before: Time before which the last run has to have ended.
+        conversations: True for conversations, False for trees without one.
+        after: Last unit of the previous page.
+        limit: Maximum number of units.
     """
     at, first = (after.at, after.id) if after is not None else _FIRST
     query = _CONVERSATIONS if conversations else _TREES
@@ -82,7 +82,7 @@ def finished_units(
 
 
 def lines(units: Sequence[ArchiveUnit]) -> Iterator[str]:
-    """One JSON object a conversation and a run; runs after their parents and conversations."""
+    """Yield one JSON object per conversation and run; parents and conversations come first."""
     for thread in _conversations([unit.id for unit in units if unit.is_conversation]):
         yield json.dumps({"format": FORMAT, "type": "conversation", "conversation": thread})
     roots = [root for unit in units for root in unit.roots]
@@ -90,7 +90,7 @@ def lines(units: Sequence[ArchiveUnit]) -> Iterator[str]:
 
 
 def tree_lines(roots: Sequence[UUID]) -> Iterator[str]:
-    """One JSON object a run, tree by tree, parents before children."""
+    """Yield one JSON object per run, tree by tree, parents before children."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT id FROM agents_run WHERE root_id = ANY (%s) ORDER BY root_id, created_at, id",

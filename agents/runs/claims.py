@@ -22,19 +22,19 @@ GENERATION = 3  # what this code understands; see ``heartbit_is_for``
 
 @dataclass(frozen=True, slots=True)
 class ClaimedRun:
-    """A run this process now holds.
+    """A run leased by this process.
 
     Attributes:
-        kind: What executes it (``agents.runtime.engines``).
-        token: The lease; every write is refused once another claim has raised it.
-        last_seq: The journal's end: this claim's own event.
-        approve: Whether every tool call waits for a person.
-        journal: The journal, oldest first, as stored: all of it, or what follows the checkpoint;
-            ``history`` decodes it.
-        checkpoint_seq: Where the checkpoint ends; 0: there is none.
-        checkpoint: The fold up to there, as stored.
-        thread: What was said on the run's conversation before: {task, output, steers} each.
-        limited: Its workspace may have so many runs at work and no more.
+        kind: Kind of engine (``agents.runtime.engines``).
+        token: Fencing token; writes are refused once a later claim has raised it.
+        last_seq: End of the journal: the event of this claim.
+        approve: True if every tool call needs an approval.
+        journal: Stored events, oldest first: all of them, or those after the checkpoint;
+            ``history`` decodes them.
+        checkpoint_seq: Last sequence number in the checkpoint; 0: there is none.
+        checkpoint: The fold up to that number, as stored.
+        thread: Earlier runs of the conversation: {task, output, steers} each.
+        limited: True if the workspace has a limit on concurrent runs.
     """
 
     id: UUID
@@ -56,11 +56,11 @@ class ClaimedRun:
     limited: bool = False
 
     def restored(self) -> RunState | None:
-        """The checkpoint's state, to which ``history`` is the rest; None: there is none."""
+        """Return the checkpoint's state, which ``history`` continues; None: no checkpoint."""
         return None if self.checkpoint is None else checkpoint.decode(self.checkpoint)
 
     def history(self) -> tuple[RecordedEvent, ...]:
-        """The journal, decoded.
+        """Return the decoded journal.
 
         Raises:
             KeyError: A newer Heartbit wrote an event that this one does not know.
@@ -78,12 +78,12 @@ class SuspectRun:
 
 @dataclass(frozen=True, slots=True)
 class Claimant:
-    """Who claims: a process's heartbeat row and what it serves.
+    """A claiming process: its heartbeat row and the queues it serves.
 
     Attributes:
-        alone: It works on the named run and no other, so it may take a suspect.
-        default_model: For runs that name no model, if their workspace names none either.
-        explicit_model: For such runs whatever their workspace names; empty: it decides.
+        alone: True if it executes the named run only, and may therefore claim a suspect.
+        default_model: Model of runs that name none, if their workspace names none either.
+        explicit_model: Model of such runs that overrides the workspace's; empty: none.
     """
 
     worker_id: int

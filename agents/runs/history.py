@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RunHistory:
-    """What happened in a run, as it is now.
+    """The whole journal of a run.
 
     Attributes:
-        journal: Its events.
-        payloads: The same by sequence number, as they are stored.
-        thread: What was said on its conversation before: {task, output, steers} each.
+        journal: Decoded events.
+        payloads: Stored payloads by sequence number.
+        thread: Earlier runs of the conversation: {task, output, steers} each.
     """
 
     journal: Sequence[RecordedEvent]
@@ -35,7 +35,7 @@ class RunHistory:
 
 
 def load_history(run: Run) -> RunHistory:
-    """Read it.
+    """Read the journal of a run.
 
     Raises:
         RunStateError: A newer Heartbit wrote it.

@@ -1,7 +1,7 @@
-"""Idempotency keys of runs: those that callers give, and those that Heartbit makes for itself.
+"""Idempotency keys of runs: keys given by callers, and keys made by Heartbit.
 
-Both stand in one column, so what Heartbit makes begins with a prefix that nobody else may give:
-whoever guesses the key of a schedule's next slot cannot put a run of theirs in its place.
+Both share one column, so Heartbit's keys have a reserved prefix that callers cannot use: a caller
+who guesses the key of a schedule's next occurrence cannot put another run in its place.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ class InternalKey:
 
 
 def stored_key(key: str | InternalKey | None) -> str | None:
-    """What stands in a run's row.
+    """Return the key as stored in a run's row.
 
     Raises:
-        ReservedKeyError: A caller gave it, and its beginning is reserved.
+        ReservedKeyError: A caller's key begins with a reserved prefix.
     """
     if isinstance(key, InternalKey):
         return key.text

@@ -38,7 +38,7 @@ FINGERPRINT = "9174fb1a598b0f800867fa35a506942b4484745e69b5cd0b9816633bb1e50fac"
 
 
 def statements() -> str:
-    """The SQL as it is installed."""
+    """Return the SQL as installed."""
     guards = (
         (_FOLDER / "guards.sql")
         .read_text()
@@ -49,14 +49,14 @@ def statements() -> str:
 
 
 def fingerprint() -> str:
-    """SHA-256 of the SQL."""
+    """Return the SHA-256 of the SQL."""
     return hashlib.sha256(statements().encode()).hexdigest()
 
 
 def install(apps: Any, schema_editor: Any) -> None:
-    """A migration's operation: create all functions and triggers anew.
+    """Create all functions and triggers; an operation of a migration.
 
-    What is there is dropped first: a function whose result changed cannot be replaced.
+    Existing functions are dropped first: one whose result type changed cannot be replaced.
     """
     with schema_editor.connection.cursor() as cursor:
         cursor.execute(_DROP)

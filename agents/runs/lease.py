@@ -229,10 +229,10 @@ class Lease:
 
 
 def _translated(error: BaseException) -> BaseException:
-    """Our error for the driver's: what a rule of ours says, or that the database is away.
+    """Translate a driver's error: a violated rule of the journal, or an unavailable database.
 
-    Everything that is not about the data itself counts as away: a failover, a migration under way,
-    a dropped session. The run is handed over then, and an attempt later it goes on.
+    All errors that are not about the data itself count as unavailable: a failover, a running
+    migration, a lost session. The run is then requeued and resumed by a later claim.
     """
     if isinstance(error, psycopg.Error):
         said = str(error.diag.message_primary)

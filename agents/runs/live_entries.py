@@ -1,8 +1,8 @@
-"""What a run's live stream holds.
+"""Entries of a run's live stream.
 
-Deltas are keyed (turn, attempt, offset): a reader that sees a new attempt throws away what it had
-of that turn, because the model call was repeated. ``JournalAdvanced`` and ``RunEnded`` only say
-that Postgres has news; a reader that misses one finds out by its next look there.
+Deltas are keyed (turn, attempt, offset): a reader that sees a new attempt discards its text of
+that turn, because the model call was repeated. ``JournalAdvanced`` and ``RunEnded`` only announce
+news in Postgres; a reader that misses one finds the news by its next poll.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class JournalAdvanced:
 
 @dataclass(frozen=True, slots=True)
 class RunEnd:
-    """How a run ended: what whoever waited for it wants to know, and no more.
+    """End of a run, as needed by callers that wait for it.
 
     Attributes:
-        status: A final one.
-        output: The answer, or what there was of it.
-        structured: The answer as its schema wants it, if it has one.
+        status: A terminal status.
+        output: The answer, or its part before a failure.
+        structured: The answer according to the response schema, if there is one.
         error: ``{kind, message, limit}`` of a run that failed.
     """
 
@@ -69,7 +69,7 @@ Entry = Delta | JournalAdvanced | RunEnded
 
 
 def encode(entry: Entry) -> dict[str, str | int]:
-    """The entry as the fields of a Valkey stream entry."""
+    """Return the fields of a Valkey stream entry for ``entry``."""
     match entry:
         case Delta(turn, attempt, offset, text, kind):
             return {"t": "d", "n": turn, "a": attempt, "o": offset, "x": text, "k": kind}
@@ -80,7 +80,7 @@ def encode(entry: Entry) -> dict[str, str | int]:
 
 
 def decode(fields: Mapping[str, str]) -> Entry:
-    """The entry of a stream entry's fields (see ``encode``)."""
+    """Return the entry of a Valkey stream entry's fields (see ``encode``)."""
     match fields["t"]:
         case "d":
             kind: DeltaKind = "thinking" if fields["k"] == "thinking" else "text"

@@ -52,11 +52,11 @@ def expire_waits(limit: int) -> list[UUID]:
 
 @transaction.atomic
 def escalate_approvals(home: Placement, limit: int) -> list[int]:
-    """Let more people decide the calls that nobody has decided in their time, once each.
+    """Escalate calls that were not decided in time to more people, once each.
 
     Args:
-        home: Only runs of this home.
-        limit: Number of waits that are looked at.
+        home: Placement of the runs.
+        limit: Maximum number of waits.
 
     Returns:
         The escalated waits.

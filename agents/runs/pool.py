@@ -21,8 +21,8 @@ class Pool(AsyncConnectionPool[Connection]):
     async def getconn(self, timeout: float | None = None) -> Connection:
         """Wait for a connection.
 
-        The pool waits with ``asyncio.wait_for``, which on Python 3.11 forgets a cancellation that
-        comes at the same moment as the connection: the run would work on, and nobody could stop it.
+        The pool waits with ``asyncio.wait_for``, which on Python 3.11 loses a cancellation that
+        comes at the same moment as the connection: the run would continue and could not be stopped.
         """
         connection = await super().getconn(timeout)
         task = asyncio.current_task()
@@ -33,7 +33,7 @@ class Pool(AsyncConnectionPool[Connection]):
 
 
 def open_pool(conninfo: str, *, max_size: int = 10) -> Pool:
-    """A pool for the process's loop; open it there. Statements commit by themselves."""
+    """Create a pool for the process's loop, to be opened there. Statements autocommit."""
     return Pool(
         conninfo,
         min_size=1,
@@ -49,7 +49,7 @@ def open_pool(conninfo: str, *, max_size: int = 10) -> Pool:
 
 
 async def call(pool: Pool, query: str, parameters: Sequence[Any]) -> DictRow | None:
-    """The first row that a statement returns; the connection is held only that long."""
+    """Return the first row of a statement; the connection is held only that long."""
     async with pool.connection() as connection:
         cursor = await connection.execute(query, parameters)
         return await cursor.fetchone()

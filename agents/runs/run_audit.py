@@ -1,4 +1,4 @@
-"""What people do to runs, as the audit has it."""
+"""Audit entries about runs."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
 
 
 def record_of_run(by: Actor, verb: str, run: Run, /, **details: Any) -> None:
-    """Write an entry, in the caller's transaction.
+    """Write an audit entry in the caller's transaction.
 
-    What was said to a run, or changed in a fork, stays in its journal, which goes when the run is
-    forgotten: the audit stays, so it holds none of it.
+    The audit outlives the run. Texts sent to a run, and changes of a fork, therefore stay in its
+    journal, which is deleted with the run, and are not copied to the audit.
 
     Args:
-        by: Who did it.
-        verb: What: ``cancel`` becomes ``run.cancel``.
-        run: To which.
-        details: JSON; never a text that somebody wrote to an agent.
+        by: Actor.
+        verb: Verb of the action: ``cancel`` becomes ``run.cancel``.
+        run: Target of the action.
+        details: JSON without texts written to an agent.
     """
     audit.record(
         by,

@@ -31,7 +31,7 @@ def call_function(query: str, parameters: Sequence[Any]) -> Any:
 
 
 def _refusal(error: DatabaseError) -> Exception:
-    """What to raise for what Django raised: ours when a rule of ours said no, else the same."""
+    """Translate a rule violation to a Heartbit error; return other errors unchanged."""
     cause = error.__cause__
     if isinstance(cause, psycopg.Error) and cause.sqlstate == _NO_LONGER_OPEN:
         return CallClosedError(str(cause.diag.message_primary))

@@ -31,9 +31,9 @@ def in_one_transaction(
     """Run ``body`` and journal the event it returns; return both it and the journal's answer.
 
     Raises:
-        CancelledMeanwhileError: Somebody cancelled the run; nothing of ``body`` stays.
-        django.db.Error: The lease is lost (SQLSTATE HB001) or the database is away; nothing of
-            ``body`` stays.
+        CancelledMeanwhileError: The run was cancelled; ``body`` is rolled back.
+        django.db.Error: The lease is lost (SQLSTATE HB001) or the database is unavailable; ``body``
+            is rolled back.
     """
     with transaction.atomic():
         event = body()

@@ -29,7 +29,7 @@ TRANSITIONS: dict[RunStatus, frozenset[RunStatus]] = {
 
 
 def allowed_transitions() -> list[str]:
-    """Each allowed change as ``source>target``, sorted: the form the database's guard holds."""
+    """Return all allowed changes as ``source>target``, sorted, as in the database's guard."""
     return sorted(
         f"{source.value}>{target.value}"
         for source, targets in TRANSITIONS.items()

@@ -1,7 +1,7 @@
-"""Ring the fleet's doorbells: a nudge for one run, a chord for a fan-out.
+"""Wake-ups of the fleet: a message for one run, a chord for a fan-out.
 
 Nothing depends on a message's arrival, number or order (docs/architecture/run-lifecycle.md): the
-database decides who may claim, and the sweeper rings again what nobody answered.
+database decides about claims, and the sweeper sends lost wake-ups again.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What became of a slot."""
+"""Firings: one row per processed occurrence of a schedule."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from scheduling.models.schedule import Schedule
 
 
 class Firing(models.Model):
-    """One slot of a schedule; the database lets each have one row, so nothing fires twice.
+    """One occurrence of a schedule; unique in the database, so that none fires twice.
 
     Attributes:
-        slot: When it was due, without jitter; of a manual one, when somebody asked for it.
-        run_id: Its run. No foreign key: the log outlives the run.
-        note: Why it was skipped, held back or failed, as one sentence.
-        first_deferred_at: Of one that is held because its run could not start: since when.
-        retry_at: When that is tried again; null: as soon as the run before it has ended.
-        over: The run is known to have ended; set when somebody next asks.
+        scheduled_for: Time of the occurrence without jitter; of a manual firing, its request time.
+        run_id: Started run. No foreign key: the log outlives the run.
+        note: Reason for a skipped, deferred or failed firing, as a sentence.
+        first_deferred_at: Time of the first failed start of a deferred firing.
+        retry_at: Time of the next try to start; null: when the previous run has ended.
+        run_ended: True if the run is known to have ended; updated by the next check.
     """
 
     schedule = models.ForeignKey(

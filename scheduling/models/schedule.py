@@ -1,4 +1,4 @@
-"""What an agent does by the clock."""
+"""Schedules of agents."""
 
 from __future__ import annotations
 
@@ -24,22 +24,21 @@ def _setting(name: str) -> dict[str, Any]:
 
 
 class Schedule(models.Model):
-    """A task of an agent that comes due by itself; written through ``actions.save_schedule``.
+    """A recurring or one-off task of an agent; written through ``actions.save_schedule``.
 
     Attributes:
-        begins_at: Slots before it do not exist; an interval counts from it.
-        ends_at: Slots after it do not exist; null: for ever.
-        conversation_id: Where messages go; the first firing makes it. No foreign key: it may be
-            archived, and the next firing makes another one.
-        deliver: Where results go (``agents.delivery.targets``).
-        next_occurrence: The earliest slot that has not been looked at; null: there is none.
-        next_at: When it fires: the slot and its jitter. The database's clock decides.
-        last_occurrence: The latest slot that was looked at.
-        created_by: Who made it, as people read it.
-        created_by_run_id: The run whose agent made it; null: a person did.
-        hops: What the runs that it fires begin with, as in ``Run``: one more than what led to the
-            run whose agent made it. All of them have the same.
-        periodic_task: Its projection: what Celery Beat rings at. It decides nothing.
+        begins_at: Start of the recurrence; intervals are counted from it.
+        ends_at: End of the recurrence; null: none.
+        conversation_id: Conversation of a schedule of messages, created by the first firing. No
+            foreign key: it may be archived, and the next firing creates another one.
+        deliver: Targets of results (``agents.delivery.targets``).
+        next_occurrence: Earliest unprocessed occurrence; null: there is none.
+        next_at: Time of the next firing: the occurrence and its jitter, by the database's clock.
+        last_occurrence: Latest processed occurrence.
+        created_by: Display name of the creator.
+        created_by_run_id: Run whose agent created the schedule; null: created by a person.
+        hops: ``Run.hops`` of the started runs: one more than that of the creating run.
+        periodic_task: Mirror in Celery Beat, which only triggers a check.
     """
 
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="schedules")
@@ -61,13 +60,13 @@ class Schedule(models.Model):
     begins_at = models.DateTimeField(blank=True, **_setting("begins_at"))
     ends_at = models.DateTimeField(null=True, blank=True, **_setting("ends_at"))
     catch_up = models.CharField(
-        "missed slots",
+        "catch-up",
         max_length=8,
         choices=CatchUp.choices,
         **_setting("catch_up")
         | {
             "help_text": (
-                "When nothing could fire for a while: no worker, or the workspace was stopped."
+                "Handling of occurrences missed without a worker or in a halted workspace."
             )
         },
     )
@@ -107,7 +106,7 @@ class Schedule(models.Model):
                 | Q(kind=Kind.INTERVAL, every_seconds__gt=0)
                 | Q(kind=Kind.ONCE, at__isnull=False),
                 violation_error_message=(
-                    "Say when: a cron expression, seconds between two, or a time, as the kind asks."
+                    "Give a cron expression, an interval in seconds, or a time, as the kind asks."
                 ),
             ),
             models.CheckConstraint(

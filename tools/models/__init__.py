@@ -1,4 +1,4 @@
-"""The rows of tools; import them from here."""
+"""Models of the tools app; import them from this package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which definition a tool's name means now, and where the tool comes from."""
+"""The catalogue: current definition and origin of each tool name."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ class CatalogueTool(models.Model):
     The row of a workspace wins over the installation's of the same name.
 
     Attributes:
-        workspace: Whose tool it is; null: the installation's, which every workspace has.
-        enabled: False: agents cannot be given the tool. Versions that were published with it keep
-            it; ``agents.limits.pauses`` has what stops its calls.
-        origin: What registered it (``heartbit_site.base.toolspec.Origin``).
-        source: The module, or the package with its version.
-        credentials: Names of what the tool needs to be given.
+        workspace: Workspace of the tool; null: the installation's tool, for all workspaces.
+        enabled: False if agents cannot be given the tool. Published versions keep the tool; calls
+            are stopped by ``agents.limits.pauses``.
+        origin: Registration source (``heartbit_site.base.toolspec.Origin``).
+        source: Module, or package with its version.
+        credentials: Names of the required credentials.
     """
 
     workspace = models.ForeignKey(

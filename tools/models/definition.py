@@ -1,4 +1,4 @@
-"""What a tool is, in the words that a model and a person were shown."""
+"""Definitions of tools as displayed to models and people."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from django.db.models.functions import Now
 
 
 class ToolDefinition(models.Model):
-    """A tool as agents are published with it; never updated (the database refuses it).
+    """Pinned definition of a tool; the database refuses updates.
 
-    It holds what ``tools.registry.definition_hash`` covers and nothing else: the same definition
-    from another package, or for another workspace, is the same row.
+    The columns are those covered by ``tools.registry.definition_hash``: equal definitions of two
+    packages or workspaces share a row.
 
     Attributes:
-        parameters: JSON Schema as text: ``jsonb`` would forget the order of the arguments.
-        answer_parameter: Of a tool that a person answers; empty: it is none.
+        parameters: JSON Schema as text: ``jsonb`` would lose the order of the arguments.
+        answer_parameter: Parameter filled by a person's answer; empty: there is none.
     """
 
     hash = models.CharField(max_length=64, primary_key=True)

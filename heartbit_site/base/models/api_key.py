@@ -1,4 +1,4 @@
-"""A key that programs use instead of a person's login."""
+"""API keys for programs."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from heartbit_site.base.models.workspace import Workspace
 
 
 class ApiKey(models.Model):
-    """Access to one workspace, within scopes; made by ``actions.create_api_key``.
+    """Access to one workspace within scopes; created by ``actions.create_api_key``.
 
-    The key itself is shown once and kept nowhere: only the digest of its random part is.
+    The key is displayed once and not stored: the row has the digest of its random part.
 
     Attributes:
-        user: Who made it; it ends with the person's account. Null when a command made it.
-        prefix: The key's public part, by which it is found.
-        hash: SHA-256 of the secret part, in hex. The secret has 256 random bits, so there is
-            nothing to guess and nothing to slow down.
+        user: Creator; the key is valid while the account is active. Null: created by a command.
+        prefix: Public part of the key, for the lookup.
+        hash: SHA-256 of the secret part, in hex. The secret has 256 random bits, so a fast hash
+            is safe against guessing.
         scopes: Names of ``base.scopes.SCOPES``.
     """
 
@@ -32,18 +32,20 @@ class ApiKey(models.Model):
         editable=False,
         on_delete=models.CASCADE,
         related_name="api_keys",
-        verbose_name="made by",
+        verbose_name="created by",
     )
-    name = models.CharField(max_length=100, help_text="What it is for, e.g. nightly import.")
+    name = models.CharField(max_length=100, help_text="Name in lists, e.g. nightly import.")
     prefix = models.CharField(max_length=16, unique=True, editable=False)
     hash = models.CharField(max_length=64, editable=False)
-    scopes = models.JSONField(default=list, help_text="What the key may do.")
+    scopes = models.JSONField(default=list, help_text="Permissions of the key.")
     expires_at = models.DateTimeField(
-        null=True, blank=True, help_text="From then on it is refused. Empty: never."
+        null=True, blank=True, help_text="Time of expiry. Empty: never."
     )
     revoked_at = models.DateTimeField(null=True, editable=False)
     last_used_at = models.DateTimeField(
-        null=True, editable=False, help_text="To the minute; empty: never used."
+        null=True,
+        editable=False,
+        help_text="Time of the last use, to the minute. Empty: never used.",
     )
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -57,27 +59,27 @@ class ApiKey(models.Model):
 
     @property
     def beginning(self) -> str:
-        """The part of the key that may be shown."""
+        """Public beginning of the key."""
         return f"hb_{self.prefix}"
 
     @property
     def state(self) -> Literal["active", "expired", "revoked"]:
-        """Whether it was ended, or has ended by itself."""
+        """State of the key by revocation and expiry."""
         if self.revoked_at is not None:
             return "revoked"
         return "expired" if self.expired else "active"
 
     @property
     def expired(self) -> bool:
-        """Whether its time is over."""
+        """True after the time of expiry."""
         return self.expires_at is not None and self.expires_at <= timezone.now()
 
     @property
     def usable(self) -> bool:
-        """Whether it opens anything (any more); it ends with its maker's account."""
+        """True while neither revoked nor expired, and its creator's account is active."""
         left = self.user is not None and not self.user.is_active
         return self.revoked_at is None and not self.expired and not left
 
     def allows(self, scope: str) -> bool:
-        """Whether the key may do what ``scope`` names."""
+        """Return True if the key has ``scope``."""
         return scope in self.scopes

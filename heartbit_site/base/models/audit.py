@@ -1,4 +1,4 @@
-"""What was changed and decided, by whom: rows that nobody can change unnoticed."""
+"""The audit: a tamper-evident chain of changes and decisions."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ class AuditEntry(models.Model):
     """One change or decision; written by ``base.audit.record`` in the transaction it is about.
 
     The database computes ``number`` and ``hash`` and refuses updates and deletions; each hash
-    covers the one before (``base/sql/audit.sql``), so a chain from which somebody with more
-    rights took or changed a row does not verify.
+    covers the one before (``base/sql/audit.sql``), so a chain from which a row was removed or
+    changed with higher rights does not verify.
 
     Attributes:
-        chain: Whose chain: the workspace's id, or 0 for what concerns the installation.
-        number: 1, 2, ... in the chain.
-        actor: Who, as people read it; ``user`` is their account while it exists.
-        via: Where: admin, web, api, terminal, email, system.
-        action: A verb in dotted form, e.g. ``agent.publish``.
-        target: What it was done to, e.g. ``agent:17``; ``label`` is its name then.
-        details: What is worth knowing; never a secret.
+        chain: Workspace id, or 0 for the installation's own chain.
+        number: Position in the chain, from 1.
+        actor: Display name of the actor; ``user`` is the account while it exists.
+        via: Surface: admin, web, api, terminal, email, system.
+        action: Dotted name of the action, e.g. ``agent.publish``.
+        target: Changed object, e.g. ``agent:17``; ``label`` is its name at that time.
+        details: Further facts; never a secret.
     """
 
     workspace = models.ForeignKey(

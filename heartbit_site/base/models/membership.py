@@ -1,4 +1,4 @@
-"""Who belongs to a workspace, and what they may do there."""
+"""Members of workspaces and their roles."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from heartbit_site.base.models.workspace import Workspace
 
 
 class Role(models.TextChoices):
-    """What a member may do; each may do all that the one before may (``base.access``)."""
+    """Roles of members; each includes the one before (``base.access``)."""
 
     VIEWER = "viewer", "Viewer: sees runs, chats, approvals and usage, and changes nothing"
     OPERATOR = "operator", "Operator: also starts and stops runs, chats, and approves tool calls"
@@ -27,7 +27,10 @@ class Membership(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships"
     )
     role = models.CharField(
-        max_length=8, choices=Role.choices, default=Role.VIEWER, help_text="What they may do here."
+        max_length=8,
+        choices=Role.choices,
+        default=Role.VIEWER,
+        help_text="Permissions in the workspace.",
     )
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 

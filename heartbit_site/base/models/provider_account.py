@@ -14,10 +14,10 @@ from heartbit_site.base.models.workspace import Workspace
 
 
 def check_base_url(url: str) -> None:
-    """Refuse what is no plain web address; unlike Django's own check, ``http://gateway:4000`` is.
+    """Validate a base URL; unlike Django's own check, accept hosts like ``http://gateway:4000``.
 
     Raises:
-        ValidationError: It is none, or holds a password, a query or a fragment.
+        ValidationError: The URL is not valid, or has a password, a query or a fragment.
     """
     try:
         parts = urlsplit(url)
@@ -33,12 +33,12 @@ def check_base_url(url: str) -> None:
 
 
 class ProviderAccount(models.Model):
-    """A key, where it is used and how much; written through ``actions.save_provider_account``.
+    """A provider's key with its rate limits; written through ``actions.save_provider_account``.
 
     Attributes:
-        provider: A name of the provider table, which belongs to the agents app.
-        secret: The encrypted key. Only ``heartbit_site.base.secrets`` reads it.
-        healthy: What the last check found; null before the first one.
+        provider: Name in the provider table of the agents app.
+        secret: Encrypted key, read by ``heartbit_site.base.secrets`` alone.
+        healthy: Result of the last health check; null: none yet.
     """
 
     workspace = models.ForeignKey(
@@ -46,7 +46,7 @@ class ProviderAccount(models.Model):
     )
     provider = models.CharField(max_length=40)
     label = models.CharField(
-        max_length=100, blank=True, help_text="Tells several accounts apart, e.g. production."
+        max_length=100, blank=True, help_text="Name among several accounts, e.g. production."
     )
     secret = SecretTextField()
     key_hint = models.CharField(
@@ -58,7 +58,7 @@ class ProviderAccount(models.Model):
         blank=True,
         validators=[check_base_url],
         help_text=(
-            "Where the API is, e.g. https://gateway.example/v1. Empty: the provider's own place. "
+            "URL of the API, e.g. https://gateway.example/v1. Empty: the provider's own URL. "
             "A host that is not public has to be in HEARTBIT_HTTP_ALLOWLIST."
         ),
     )
@@ -66,16 +66,16 @@ class ProviderAccount(models.Model):
         null=True,
         blank=True,
         validators=[MinValueValidator(1)],
-        help_text="Model calls a minute, all workers together. Empty: no limit.",
+        help_text="Model calls per minute of all workers together. Empty: no limit.",
     )
     tokens_per_minute = models.PositiveIntegerField(
         null=True,
         blank=True,
         validators=[MinValueValidator(1)],
-        help_text="Tokens a minute, read and written, all workers together. Empty: no limit.",
+        help_text="Tokens per minute, read and written, of all workers together. Empty: no limit.",
     )
     enabled = models.BooleanField(
-        default=True, help_text="Its key is used instead of the environment's."
+        default=True, help_text="An enabled account's key replaces the environment's."
     )
     healthy = models.BooleanField(null=True, editable=False)
     health_message = models.TextField(blank=True, editable=False)

@@ -1,4 +1,4 @@
-"""What workspaces of one kind may use: how much, how much at once, and for how long it is kept."""
+"""Tiers: quotas, concurrency and retention of workspaces."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ _NONE = "Empty: no limit."
 
 
 class Tier(models.Model):
-    """A set of limits that a workspace is given; an empty one does not limit.
+    """A set of limits assigned to workspaces; an empty column means no limit.
 
     Attributes:
-        runs_per_day: Runs that are started in a day (UTC); sub-agents' runs are part of theirs.
-        tokens_per_month: Of all model calls in a month (UTC).
-        usd_per_month: What these cost; a cost that nobody knows counts as nothing.
-        runs_at_once: How many of the fleet's runs may be at work at the same time.
-        retention_days: Finished runs go after so many days, or earlier if the workspace says so.
-        warn_at: Percent of a limit from which on it is worth a warning.
+        runs_per_day: Started runs per day (UTC); sub-agents' runs do not count.
+        tokens_per_month: Tokens of all model calls per month (UTC).
+        usd_per_month: Cost of these calls in US dollars; an unknown price counts as 0.
+        runs_at_once: Maximum number of concurrently running runs of the fleet.
+        retention_days: Days until finished runs are archived; a workspace may have fewer.
+        warn_at: Usage in percent of a limit that triggers a warning.
     """
 
-    name = models.SlugField(max_length=40, unique=True, help_text="Such as starter.")
+    name = models.SlugField(max_length=40, unique=True, help_text="Name, e.g. starter.")
     runs_per_day = models.PositiveIntegerField(
         null=True,
         blank=True,
         validators=[MinValueValidator(1)],
-        help_text=f"The day begins at midnight UTC. {_NONE}",
+        help_text=f"Started runs per day, from midnight UTC. {_NONE}",
     )
     tokens_per_month = models.PositiveBigIntegerField(
         null=True, blank=True, validators=[MinValueValidator(1)], help_text=_NONE
@@ -38,28 +38,28 @@ class Tier(models.Model):
         max_digits=12,
         decimal_places=4,
         validators=[MinValueValidator(0)],
-        help_text=f"{_NONE} Calls of unknown price count as nothing.",
+        help_text=f"{_NONE} Calls of unknown price count as 0.",
     )
     runs_at_once = models.PositiveIntegerField(
         null=True,
         blank=True,
         validators=[MinValueValidator(1)],
-        help_text=f"Others wait until one of these ends or waits itself. {_NONE}",
+        help_text=f"Concurrent runs; further runs stay queued. {_NONE}",
     )
     retention_days = models.PositiveIntegerField(
         null=True,
         blank=True,
         validators=[MinValueValidator(1)],
         help_text=(
-            "Finished runs are archived and deleted after so many days; the workspace's own figure "
-            "counts where it is smaller. Empty: as the workspace says."
+            "Days until finished runs are archived and deleted; a smaller value of the workspace "
+            "has precedence. Empty: the workspace's own value."
         ),
     )
     warn_at = models.PositiveSmallIntegerField(
         default=80,
         db_default=80,
         validators=[MinValueValidator(1), MaxValueValidator(100)],
-        help_text="Percent of a limit from which on a warning is given, once in its period.",
+        help_text="Usage in percent of a limit that triggers a warning, once per period.",
     )
 
     class Meta:

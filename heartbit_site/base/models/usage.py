@@ -1,4 +1,4 @@
-"""The usage ledger: one row a model call, append-only."""
+"""The usage ledger: one row per model call, append-only."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from heartbit_site.base.models.workspace import Workspace
 
 
 class UsageEntry(models.Model):
-    """What one model call used.
+    """Usage of one model call.
 
     ``run_id`` is a plain id because the ledger outlives runs (retention) and lies below them.
     ``cost_usd`` is null when the price is unknown, never 0 for unknown.

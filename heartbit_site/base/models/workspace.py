@@ -27,7 +27,7 @@ class Workspace(models.Model):
         default=90,
         db_default=90,
         validators=[MinValueValidator(1)],
-        help_text="Finished runs are archived and deleted after so many days. Empty: never.",
+        help_text="Days until finished runs are archived and deleted. Empty: never.",
     )
     tier = models.ForeignKey(
         Tier,
@@ -35,7 +35,7 @@ class Workspace(models.Model):
         blank=True,
         on_delete=models.PROTECT,
         related_name="workspaces",
-        help_text="What it may use. Empty: whatever it wants.",
+        help_text="Quotas of the workspace. Empty: no limits.",
     )
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -47,7 +47,7 @@ class Workspace(models.Model):
 
     @property
     def kept_days(self) -> int | None:
-        """After how many days finished runs go: its own figure or its tier's; None: never."""
+        """Days until finished runs are archived: its own value or its tier's; None: never."""
         tiers = self.tier.retention_days if self.tier is not None else None
         limits = (self.retention_days, tiers)
         return min((days for days in limits if days is not None), default=None)
