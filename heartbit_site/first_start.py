@@ -21,8 +21,8 @@ from tools.catalogue import record_installed
 
 MIGRATION_LOCK = 7701  # one process migrates, the others wait
 DEFAULT_WORKSPACE = "default"
-#: A migration that every database had before the first release, and none has since.
-EARLY = ("agents", "0002_functions")
+#: Migrations of databases made before the first release: each of these has one, no later one does.
+EARLY = frozenset({("agents", "0002_functions"), ("agents", "0002_quota_notices")})
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def _refuse_early_tables() -> None:
     Raises:
         ConfigurationError: They were: no migration leads from them to today's.
     """
-    if EARLY in MigrationRecorder(connection).applied_migrations():
+    if not EARLY.isdisjoint(MigrationRecorder(connection).applied_migrations()):
         raise ConfigurationError(
             "The database was made before Heartbit's first release, and no way leads from its "
             "tables to today's: begin with an empty one, by another HEARTBIT_STATE_DIR or "

@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    """Schedules and what became of their slots."""
+    """Schedules and their firings."""
 
     initial = True
 
@@ -21,29 +21,29 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('name', models.CharField(help_text='What it is for, e.g. Monday sales report.', max_length=100)),
-                ('task_type', models.CharField(choices=[('system_prompt', 'A task for the agent'), ('message', "A message on the schedule's conversation"), ('tool_call', "A call of one of the agent's tools")], default='system_prompt', help_text='A message goes to one conversation, so the agent knows what it said before.', max_length=16)),
+                ('task_type', models.CharField(choices=[('task', 'Task for the agent'), ('message', "Message in the schedule's conversation"), ('tool_call', "Call of one of the agent's tools")], default='task', help_text='A message goes to one conversation, so the agent knows what it said before.', max_length=16)),
                 ('task', models.TextField(blank=True, default='', help_text='What the agent is asked to do each time.')),
                 ('tool', models.CharField(blank=True, default='', help_text="For a tool call: the tool's name.", max_length=64)),
                 ('arguments', models.JSONField(blank=True, default=dict, help_text='For a tool call: its arguments, a JSON object.')),
-                ('kind', models.CharField(choices=[('cron', 'A cron expression'), ('interval', 'An interval'), ('once', 'One point in time')], default='cron', max_length=8)),
+                ('kind', models.CharField(choices=[('cron', 'Cron expression'), ('interval', 'Interval'), ('once', 'Once')], default='cron', max_length=8)),
                 ('cron', models.CharField(blank=True, default='', help_text='Minute hour day month weekday, e.g. 0 9 * * MON for Mondays at nine.', max_length=120, verbose_name='cron expression')),
                 ('time_zone', models.CharField(default='UTC', help_text="Where nine o'clock is meant, e.g. Europe/Berlin.", max_length=60)),
                 ('every_seconds', models.PositiveIntegerField(blank=True, help_text='For an interval: seconds between two firings.', null=True, validators=[django.core.validators.MinValueValidator(10)])),
                 ('at', models.DateTimeField(blank=True, help_text='For a one-off: when.', null=True)),
                 ('begins_at', models.DateTimeField(blank=True, help_text='Nothing fires before it; an interval counts from it. Empty: now.')),
                 ('ends_at', models.DateTimeField(blank=True, help_text='Nothing fires after it. Empty: it never ends.', null=True)),
-                ('missed', models.CharField(choices=[('skip', 'Skip them'), ('one', 'Run the last one'), ('all', 'Run all of them')], default='one', help_text='When nothing could fire for a while: no worker, or the workspace was stopped.', max_length=4, verbose_name='missed slots')),
-                ('overlap', models.CharField(choices=[('skip', 'Skip the slot'), ('queue', 'Run it afterwards'), ('parallel', 'Run it at once')], default='skip', help_text='When it comes due while its last run is still at work.', max_length=8)),
+                ('catch_up', models.CharField(choices=[('none', 'None'), ('latest', 'Latest occurrence'), ('all', 'All occurrences')], default='latest', help_text='Handling of occurrences missed without a worker or in a halted workspace.', max_length=8, verbose_name='catch-up')),
+                ('overlap', models.CharField(choices=[('skip', 'Skip'), ('queue', 'Queue'), ('parallel', 'Run in parallel')], default='skip', help_text='When it comes due while its last run is still at work.', max_length=8)),
                 ('jitter_seconds', models.PositiveIntegerField(default=0, help_text='Each slot fires up to so many seconds late, so that not all begin at once.', validators=[django.core.validators.MaxValueValidator(3600)])),
-                ('approve', models.BooleanField(default=False, help_text='Every tool call of its runs waits for a person.')),
+                ('require_approval', models.BooleanField(default=False, help_text='Every tool call of its runs waits for a person.')),
                 ('deliver', models.JSONField(blank=True, default=list)),
                 ('enabled', models.BooleanField(default=True, help_text='A paused one lets its slots pass.')),
                 ('conversation_id', models.UUIDField(editable=False, null=True, verbose_name='conversation')),
-                ('next_slot', models.DateTimeField(editable=False, null=True)),
+                ('next_occurrence', models.DateTimeField(editable=False, null=True)),
                 ('next_at', models.DateTimeField(editable=False, null=True)),
-                ('last_slot', models.DateTimeField(editable=False, null=True)),
-                ('made_by', models.CharField(blank=True, default='', editable=False, max_length=200)),
-                ('made_in_run', models.UUIDField(editable=False, null=True)),
+                ('last_occurrence', models.DateTimeField(editable=False, null=True)),
+                ('created_by', models.CharField(blank=True, default='', editable=False, max_length=200)),
+                ('created_by_run_id', models.UUIDField(editable=False, null=True)),
                 ('hops', models.PositiveSmallIntegerField(db_default=0, default=0, editable=False)),
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
                 ('updated_at', models.DateTimeField(auto_now=True)),
@@ -59,19 +59,19 @@ class Migration(migrations.Migration):
             name='Firing',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('slot', models.DateTimeField()),
-                ('cause', models.CharField(choices=[('slot', 'Its time came'), ('manual', 'Somebody ran it'), ('backfill', 'Somebody asked for a past slot')], default='slot', max_length=8)),
-                ('status', models.CharField(choices=[('started', 'Started'), ('held', 'Held back'), ('skipped', 'Skipped'), ('failed', 'Failed')], max_length=8)),
+                ('scheduled_for', models.DateTimeField()),
+                ('cause', models.CharField(choices=[('schedule', 'Schedule'), ('manual', 'Manual'), ('backfill', 'Backfill')], default='schedule', max_length=8)),
+                ('status', models.CharField(choices=[('started', 'Started'), ('deferred', 'Deferred'), ('skipped', 'Skipped'), ('failed', 'Failed')], max_length=8)),
                 ('run_id', models.UUIDField(blank=True, null=True, verbose_name='run')),
                 ('note', models.CharField(blank=True, default='', max_length=300)),
-                ('refused_at', models.DateTimeField(editable=False, null=True)),
-                ('try_at', models.DateTimeField(editable=False, null=True)),
-                ('over', models.BooleanField(default=False)),
+                ('first_deferred_at', models.DateTimeField(editable=False, null=True)),
+                ('retry_at', models.DateTimeField(editable=False, null=True)),
+                ('run_ended', models.BooleanField(default=False)),
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 ('schedule', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='firings', to='scheduling.schedule')),
             ],
             options={
-                'ordering': ['-slot'],
+                'ordering': ['-scheduled_for'],
             },
         ),
         migrations.AddIndex(
@@ -84,23 +84,23 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='schedule',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('kind', 'cron'), models.Q(('cron', ''), _negated=True)), models.Q(('every_seconds__gt', 0), ('kind', 'interval')), models.Q(('at__isnull', False), ('kind', 'once')), _connector='OR'), name='schedule_has_its_rhythm', violation_error_message='Say when: a cron expression, seconds between two, or a time, as the kind asks.'),
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('kind', 'cron'), models.Q(('cron', ''), _negated=True)), models.Q(('every_seconds__gt', 0), ('kind', 'interval')), models.Q(('at__isnull', False), ('kind', 'once')), _connector='OR'), name='schedule_has_its_rhythm', violation_error_message='Give a cron expression, an interval in seconds, or a time, as the kind asks.'),
         ),
         migrations.AddConstraint(
             model_name='schedule',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('next_at__isnull', True), ('next_slot__isnull', True)), models.Q(('next_at__isnull', False), ('next_slot__isnull', False)), _connector='OR'), name='schedule_slot_with_time'),
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('next_at__isnull', True), ('next_occurrence__isnull', True)), models.Q(('next_at__isnull', False), ('next_occurrence__isnull', False)), _connector='OR'), name='schedule_slot_with_time'),
         ),
         migrations.AddConstraint(
             model_name='schedule',
-            constraint=models.CheckConstraint(condition=models.Q(('task_type__in', ['system_prompt', 'message', 'tool_call']), ('missed__in', ['skip', 'one', 'all']), ('overlap__in', ['skip', 'queue', 'parallel'])), name='schedule_words_known'),
+            constraint=models.CheckConstraint(condition=models.Q(('task_type__in', ['task', 'message', 'tool_call']), ('catch_up__in', ['none', 'latest', 'all']), ('overlap__in', ['skip', 'queue', 'parallel'])), name='schedule_words_known'),
         ),
         migrations.AddIndex(
             model_name='firing',
-            index=models.Index(condition=models.Q(('status', 'held')), fields=['schedule', 'slot'], name='firing_held'),
+            index=models.Index(condition=models.Q(('status', 'deferred')), fields=['schedule', 'scheduled_for'], name='firing_held'),
         ),
         migrations.AddIndex(
             model_name='firing',
-            index=models.Index(condition=models.Q(('over', False), ('status', 'started')), fields=['schedule'], name='firing_at_work'),
+            index=models.Index(condition=models.Q(('run_ended', False), ('status', 'started')), fields=['schedule'], name='firing_at_work'),
         ),
         migrations.AddIndex(
             model_name='firing',
@@ -108,7 +108,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='firing',
-            constraint=models.UniqueConstraint(fields=('schedule', 'slot'), name='firing_once'),
+            constraint=models.UniqueConstraint(fields=('schedule', 'scheduled_for'), name='firing_once'),
         ),
         migrations.AddConstraint(
             model_name='firing',
@@ -116,6 +116,6 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='firing',
-            constraint=models.CheckConstraint(condition=models.Q(('status__in', ['started', 'held', 'skipped', 'failed']), ('cause__in', ['slot', 'manual', 'backfill'])), name='firing_words_known'),
+            constraint=models.CheckConstraint(condition=models.Q(('status__in', ['started', 'deferred', 'skipped', 'failed']), ('cause__in', ['schedule', 'manual', 'backfill'])), name='firing_words_known'),
         ),
     ]

@@ -11,10 +11,11 @@ from heartbit_site.first_start import EARLY, migrate_and_seed
 
 
 @pytest.mark.django_db
-def test_given_tables_of_before_the_first_release_then_nothing_starts_and_a_sentence_says_why() -> (
-    None
-):
-    MigrationRecorder(connection).record_applied(*EARLY)
+@pytest.mark.parametrize("early", sorted(EARLY))
+def test_given_tables_of_before_the_first_release_then_nothing_starts_and_a_sentence_says_why(
+    early: tuple[str, str],
+) -> None:
+    MigrationRecorder(connection).record_applied(*early)
     with pytest.raises(ConfigurationError, match="before Heartbit's first release") as caught:
         migrate_and_seed()
     assert "HEARTBIT_STATE_DIR" in str(caught.value)

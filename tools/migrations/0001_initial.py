@@ -18,7 +18,7 @@ DROP FUNCTION tools_refuse_update();
 
 
 class Migration(migrations.Migration):
-    """Definitions of tools, and which of them a name means."""
+    """Tool definitions and the catalogue."""
 
     initial = True
 
