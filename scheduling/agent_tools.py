@@ -190,7 +190,7 @@ def _steps_to(run: Run) -> int:
 def _replies(run: Run) -> list[dict[str, Any]]:
     """Where the answer under way goes outside, as that to a channel's mail: so will the planned."""
     orders = Delivery.objects.filter(
-        run_id=run.root_id, kind=DeliveryKind.EMAIL, target__outside=True
+        run_id=run.root_id, kind=DeliveryKind.EMAIL, target__external=True
     )
     return list(orders.order_by("position").values_list("target", flat=True))
 
