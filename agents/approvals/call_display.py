@@ -42,7 +42,7 @@ class ShownArgument:
 
 
 @dataclass(frozen=True, slots=True)
-class Host:
+class LinkedHost:
     """Host that an address among the arguments leads to, as the network spells it (punycode)."""
 
     argument: str
@@ -65,7 +65,7 @@ class CallDisplay:
     reason: list[Piece]
     effect: str
     arguments: list[ShownArgument]
-    hosts: list[Host]
+    hosts: list[LinkedHost]
     hidden_character_count: int
     arguments_json: str
     is_javascript_safe: bool
@@ -106,7 +106,7 @@ def _parts(text: str) -> list[Piece]:
     return [Piece(text=piece, escaped=bool(index % 2)) for index, piece in found if piece]
 
 
-def _hosts(arguments: Mapping[str, Any]) -> list[Host]:
+def _hosts(arguments: Mapping[str, Any]) -> list[LinkedHost]:
     """Return where the addresses among the arguments lead, as the network spells it."""
     found: dict[tuple[str, str], None] = {}
     for name, value in arguments.items():
@@ -115,7 +115,7 @@ def _hosts(arguments: Mapping[str, Any]) -> list[Host]:
                 found[visible(name), _host(address)] = None
                 if len(found) >= _MOST_HOSTS:
                     break
-    return [Host(argument=name, host=host) for name, host in found]
+    return [LinkedHost(argument=name, host=host) for name, host in found]
 
 
 def _host(address: str) -> str:
