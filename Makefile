@@ -15,9 +15,9 @@ export QUESTION
 
 # CI runs the tests with tests.ci, which plays failed ones a second time.
 RUNNER := pytest
-# Most tests wait for processes of their own, so there is one process more than processors. The order
-# of the files is that of tests/order.py.
-WORKERS := 3
+# Most tests wait for processes of their own, so there are twice as many processes as processors. The
+# order of the files is that of tests/order.py.
+WORKERS := 4
 PARALLEL = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help

@@ -9,6 +9,7 @@ from django.contrib import admin
 from django.db.models import DateTimeField
 from django.urls import reverse
 
+from heartbit_site import urls
 from heartbit_site.base.models import ApiKey
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from heartbit_site.base.models import Workspace
 
+assert urls.urlpatterns, "importing it registers every model"
 FAR = ["9999-12-31T23:59:59-23:59", "0001-01-01T00:00:00+23:59", "10000-01-01", "9999-12-31"]
 
 

@@ -78,7 +78,7 @@ def test_a_refused_rollback_says_why_on_the_page(
     first = AgentVersion.objects.get(agent=keeper, number=1)
     compare = reverse("admin:agents_agentversion_compare", args=[first.pk])
     page = browser.post(compare).content.decode()
-    assert "calculate is not installed" in page
+    assert "calculate is no longer installed" in page
     browser.post(compare, {"anyway": "on"})
     keeper.refresh_from_db()
     assert keeper.current_version is not None

@@ -203,7 +203,7 @@ def test_given_a_group_that_does_not_exist_then_neither_import_nor_run_takes_it(
     for accept in (import_config, ephemeral_agent):
         with pytest.raises(InvalidSettingError) as refused:
             accept(workspace, configuration)
-        assert refused.value.path == (setting,)
+        assert refused.value.path == ("tools", 3, setting)
         assert "http_get" in str(refused.value)
         assert not Agent.objects.filter(workspace=workspace).exists()
 

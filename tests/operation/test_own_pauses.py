@@ -153,7 +153,7 @@ def test_the_command_ends_both(heartbit: Command, manager: Caller, workspace: Wo
     done = heartbit("fleet", "halt", workspace.slug)
     assert done.out.strip() == f"The workspace {workspace.slug} is stopped.", done.err
     done = heartbit("fleet", "resume", workspace.slug)
-    assert done.out.strip() == f"The workspace {workspace.slug} goes on.", done.err
+    assert done.out.strip() == f"The workspace {workspace.slug} is resumed.", done.err
     assert not is_halted(workspace)
 
 

@@ -166,7 +166,7 @@ async def test_what_cannot_be_planned_is_answered(studio: Studio, planner: Agent
     assert "exactly one of" in said[0]
     assert "exactly one of" in said[1]
     assert "time is over" in said[2]
-    assert "is no time" in said[3]
+    assert "is not a time" in said[3]
     assert "every_seconds" in said[4]
     assert "has 2 fields" in said[5]
     assert "the clocks leap over it" in said[6]

@@ -389,9 +389,9 @@ def test_given_a_call_of_unknown_outcome_when_settled_in_the_inbox_then_it_is_le
     page.get_by_role("button", name="It took effect").last.click()
     expect(page.get_by_text("Nothing waits for you")).to_be_visible()
     decision = Decision.objects.get(run=call.run)
-    assert (decision.verdict, decision.reason, decision.via) == ("done", "Sent.", "web")
+    assert (decision.verdict, decision.reason, decision.via) == ("confirmed", "Sent.", "web")
     entry = AuditEntry.objects.get(target=f"run:{call.run_id}", action="approval.settle")
-    assert entry.details["outcome"] == "done"
+    assert entry.details["outcome"] == "confirmed"
 
 
 FORMS: list[tuple[dict[str, Any] | None, dict[str, Any]]] = [

@@ -131,7 +131,9 @@ def told(
 
 def wrong_problem(said: dict[str, Any], route: table.Route, asker: str) -> list[str]:
     """What is wrong with problem details: a scope is a field, and no word for people."""
-    found = [] if FORM <= set(said) <= FORM | {"scope"} else [f"the form is {sorted(said)}"]
+    found = (
+        [] if FORM <= set(said) <= FORM | {"scope", "remedy"} else [f"the form is {sorted(said)}"]
+    )
     is_role = said["status"] == 403 and asker in table.MAY
     if is_role and said.get("scope") != route.scope:
         found.append(f"names the scope {said.get('scope')}")

@@ -78,7 +78,7 @@ async def test_given_a_session_that_lasts_then_the_socket_does(workspace: Worksp
 class Talker(MemberConsumer):
     """A socket on which something is said all the time, whatever else happens."""
 
-    async def admitted(self) -> int | None:
+    async def on_admitted(self) -> int | None:
         self.start_task(self._talk())
         return None
 
