@@ -125,11 +125,12 @@ async def test_given_a_socket_that_is_closed_when_more_would_be_said_then_nothin
         serving_talkers() as url,
         connect(f"{url}/ws/{workspace.slug}/", additional_headers=headers) as page,
     ):
-        await page.recv()
-        await page.send("{}")
-        with pytest.raises(ConnectionClosed) as closed:
-            while True:
-                await page.recv()
+        async with asyncio.timeout(60):
+            await page.recv()
+            await page.send("{}")
+            with pytest.raises(ConnectionClosed) as closed:
+                while True:
+                    await page.recv()
         await asyncio.sleep(0.2)  # for what was under way
     assert closed.value.rcvd is not None
     assert closed.value.rcvd.code == MALFORMED
