@@ -39,7 +39,7 @@ class Kind:
 
     name: str
     share: int
-    agent: str = "tell"
+    agent: str = "tell_model"
     script: str = ""
     event: str = ""
     status: str = ""
@@ -62,7 +62,7 @@ def _slow(effect: str, tool: str) -> Kind:
 
 
 _CALL = 'put_item {"op": "NAME"}'
-_HANGING = json.dumps({"agent": "tell", "task": "[[run: NAME-child]] [[hang: headers]]"})
+_HANGING = json.dumps({"agent": "tell_model", "task": "[[run: NAME-child]] [[hang: headers]]"})
 
 KINDS = (
     Kind("ending", 24, script="[[latency: 150]]", spread=0.7),
