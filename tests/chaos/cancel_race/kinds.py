@@ -81,7 +81,7 @@ KINDS = (
     Kind(
         "sub-agent",
         6,
-        agent="chief-tell",
+        agent="chief-tell_model",
         script=f"[[delegate: {_HANGING}]]",
         status=RunStatus.WAITING,
     ),
