@@ -14,6 +14,28 @@ from typing import Any
 
 from agents.runs.transitions import allowed_transitions
 
+# Dropping functions drops their triggers, which locks those tables one after the other, while a
+# live fleet locks them in orders of its own. So all locks are taken first; while one cannot be had,
+# the others are given back within a tenth of a second, before PostgreSQL looks for a deadlock.
+_LOCK = """
+DO $$ DECLARE tables text; before text := current_setting('lock_timeout'); BEGIN
+    SELECT string_agg(DISTINCT t.tgrelid::regclass::text, ', ') INTO tables
+    FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
+    WHERE starts_with(p.proname, 'heartbit_')
+          AND p.pronamespace = current_schema()::regnamespace;
+    IF tables IS NULL THEN RETURN; END IF;
+    PERFORM set_config('lock_timeout', '100ms', true);
+    FOR attempt IN 1..300 LOOP
+        BEGIN
+            EXECUTE 'LOCK TABLE ' || tables || ' IN ACCESS EXCLUSIVE MODE';
+            EXIT;
+        EXCEPTION WHEN lock_not_available THEN
+            IF attempt = 300 THEN RAISE; END IF;
+        END;
+    END LOOP;
+    PERFORM set_config('lock_timeout', before, true);
+END $$
+"""
 _DROP = """
 DO $$ DECLARE f regprocedure; BEGIN
     FOR f IN SELECT oid FROM pg_proc
@@ -56,8 +78,13 @@ def fingerprint() -> str:
 def install(apps: Any, schema_editor: Any) -> None:
     """Create all functions and triggers; an operation of a migration.
 
-    Existing functions are dropped first: one whose result type changed cannot be replaced.
+    Existing functions are dropped first: one whose result type changed cannot be replaced. The
+    fleet may run meanwhile: it waits for the migration's end.
+
+    Raises:
+        django.db.utils.OperationalError: Some transaction held a table for half a minute.
     """
     with schema_editor.connection.cursor() as cursor:
+        cursor.execute(_LOCK)
         cursor.execute(_DROP)
         cursor.execute(statements())
