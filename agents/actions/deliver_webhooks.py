@@ -19,7 +19,7 @@ from agents.delivery.webhooks import body_of, headers_of, retry_after
 from agents.models import WebhookDelivery, WebhookEndpoint
 from agents.runs.webhook_events import create_webhook_deliveries
 from heartbit_site.base import aio
-from heartbit_site.base.audit import SYSTEM, record
+from heartbit_site.base.audit import SYSTEM, record_on
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.http import guarded_client, parse_allow
 
@@ -168,11 +168,4 @@ def _disable(endpoint: WebhookEndpoint) -> None:
     why = "It answered with HTTP 410: it wants no more messages."
     enabled = WebhookEndpoint.objects.filter(pk=endpoint.pk, enabled=True, url=endpoint.url)
     if enabled.update(enabled=False, disabled_reason=why):
-        record(
-            SYSTEM,
-            "webhook.disable",
-            workspace=endpoint.workspace,
-            target=f"webhook:{endpoint.pk}",
-            label=endpoint.name,
-            details={"because": why},
-        )
+        record_on(SYSTEM, "webhook.disable", endpoint, details={"because": why})
