@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import httpx
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -22,6 +22,7 @@ from heartbit_site.base import aio
 from heartbit_site.base.audit import SYSTEM, record_on
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.http import guarded_client, parse_allow
+from heartbit_site.base.query import fetch_all
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,9 +99,7 @@ def prune_webhook_deliveries() -> int:
 
 def _claim() -> list[WebhookDelivery]:
     """Claim the due messages: until the lease expires no other process sends them."""
-    with connection.cursor() as cursor:
-        cursor.execute(_CLAIM, [LEASE_SECONDS, MOST_OF_ONE, MOST_AT_ONCE])
-        ids = [row[0] for row in cursor.fetchall()]
+    ids = [row[0] for row in fetch_all(_CLAIM, [LEASE_SECONDS, MOST_OF_ONE, MOST_AT_ONCE])]
     rows = WebhookDelivery.objects.filter(pk__in=ids).select_related("endpoint__workspace")
     return list(rows.order_by("pk"))
 
