@@ -15,12 +15,12 @@ from django.db import transaction
 
 from agents.actions.wake_run import wake_run
 from agents.choices import Verdict
-from agents.definitions import snapshot
 from agents.errors import CallClosedError, InvalidEditError
 from agents.live.changes import notify_on_commit
 from agents.models import Grant, Run, Vote
 from agents.querysets import approval_of, calls_waiting, shown_tool
 from agents.reads.pinned_tools import in_tool_order
+from agents.reads.turns import definition_of
 from agents.runs.run_audit import record_of_call
 from agents.runs.sql_functions import call_function
 from agents.runtime.toolbox import offered_tools
@@ -178,12 +178,8 @@ def deny_call(call: ToolCall, *, digest: str, by: Actor, reason: str) -> None:
 
 
 def _offer(run: Run) -> OfferedTools:
-    version = run.version
-    agent = version.agent
-    definition = snapshot.read(version.pk, agent.pk, agent.name, version.snapshot)
-    return offered_tools(
-        definition, catalogue(run.workspace_id), is_child=run.parent_id is not None
-    )
+    known = catalogue(run.workspace_id)
+    return offered_tools(definition_of(run.version), known, is_child=run.parent_id is not None)
 
 
 def _grant(call: ToolCall, offer: OfferedTools, by: Actor, always: Always) -> Grant:

@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING
 import httpx
 from django.conf import settings
 from django.db import transaction
-from django.db.models.functions import Now
 from django.utils import timezone
 
 from agents.choices import DeliveryStatus
-from agents.delivery.webhooks import body_of, headers_of, retry_after
+from agents.delivery.attempts import store_attempt
+from agents.delivery.webhooks import body_of, headers_of
 from agents.models import WebhookDelivery, WebhookEndpoint
 from agents.runs.webhook_events import create_webhook_deliveries
 from heartbit_site.base import aio
 from heartbit_site.base.audit import SYSTEM, record_on
 from heartbit_site.base.errors import HeartbitError
-from heartbit_site.base.http import guarded_client, parse_allow
+from heartbit_site.base.http.allow import parse_allow
+from heartbit_site.base.http.client import guarded_client
 from heartbit_site.base.query import fetch_all
 
 if TYPE_CHECKING:
@@ -144,21 +145,12 @@ async def _send(client: httpx.AsyncClient, letter: _Letter | _Reply) -> _Reply:
 
 def _store(delivery: WebhookDelivery, reply: _Reply) -> None:
     """Store the outcome, unless another process has claimed the message meanwhile."""
-    mine = WebhookDelivery.objects.filter(
-        pk=delivery.pk, status=DeliveryStatus.PENDING, attempts=delivery.attempts
-    )
-    noted = {"response_code": reply.code, "error": reply.error[:500]}
-    if not reply.error:
-        mine.update(status=DeliveryStatus.DELIVERED, delivered_at=Now(), **noted)
-        return
-    wait = None if reply.code == _GONE else retry_after(delivery.attempts)
-    if wait is None:
-        mine.update(status=DeliveryStatus.FAILED, **noted)
-    else:
-        mine.update(next_at=Now() + wait, **noted)
-    if reply.code == _GONE:
+    is_gone = reply.code == _GONE
+    store_attempt(delivery, reply.error, is_final=is_gone, response_code=reply.code)
+    if is_gone:
         _disable(delivery.endpoint)
-    logger.info("a delivery to webhook %s failed: %s", delivery.endpoint_id, reply.error)
+    if reply.error:
+        logger.info("a delivery to webhook %s failed: %s", delivery.endpoint_id, reply.error)
 
 
 @transaction.atomic

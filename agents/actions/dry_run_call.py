@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, NoReturn
 import httpx
 from django.db import transaction
 
-from agents.definitions import snapshot
 from agents.dry_runs.rollback_run import rehearse
 from agents.errors import CallClosedError, DryRunUnavailableError, InvalidEditError
 from agents.limits.pauses import stopped_tools
 from agents.querysets import calls_waiting, shown_tool
+from agents.reads.turns import definition_of
 from agents.runs.run_audit import record_of_call
 from agents.runtime.toolbox import context_factory, offered_tools
 from heartbit_site.base.query import fetch_one
@@ -89,9 +89,7 @@ def _check_asked(call: ToolCall, by: Actor, *, is_edited: bool) -> None:
 def _prepared(call: ToolCall, arguments: str | None) -> tuple[PreparedCall, str]:
     """Return the call that would run, and its digest."""
     run = call.run
-    version = run.version
-    agent = version.agent
-    definition = snapshot.read(version.pk, agent.pk, agent.name, version.snapshot)
+    definition = definition_of(run.version)
     offer = offered_tools(definition, registry, is_child=run.parent_id is not None)
     tool = shown_tool(call)
     spec = offer.specs.get(tool)
