@@ -11,6 +11,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from agents.choices import ChannelKind, InboundStatus, MailSecurity
+from agents.models.constraints import one_of
 from agents.models.signed_endpoint import SignedEndpoint
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.models.secret_text import SecretTextField
@@ -110,12 +111,8 @@ class Channel(SignedEndpoint):
         ordering = ["-id"]
         constraints = [
             models.UniqueConstraint(fields=["workspace", "name"], name="channel_named_once"),
-            models.CheckConstraint(
-                name="channel_kind_known", condition=Q(kind__in=ChannelKind.values)
-            ),
-            models.CheckConstraint(
-                name="channel_security_known", condition=Q(imap_security__in=MailSecurity.values)
-            ),
+            one_of("kind", ChannelKind.values, name="channel_kind_known"),
+            one_of("imap_security", MailSecurity.values, name="channel_security_known"),
         ]
 
     def __str__(self) -> str:
@@ -166,9 +163,7 @@ class InboundMessage(models.Model):
         ordering = ["-id"]
         constraints = [
             models.UniqueConstraint(fields=["channel", "external_id"], name="inbound_taken_once"),
-            models.CheckConstraint(
-                name="inbound_status_known", condition=Q(status__in=InboundStatus.values)
-            ),
+            one_of("status", InboundStatus.values, name="inbound_status_known"),
         ]
         indexes = [
             models.Index(fields=["channel", "-id"], name="inbound_recent"),

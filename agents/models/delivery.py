@@ -7,6 +7,7 @@ from django.db.models import Q
 
 from agents.choices import DeliveryKind, DeliveryStatus
 from agents.models.attempted import Attempted
+from agents.models.constraints import one_of
 from heartbit_site.base.models import Workspace
 
 
@@ -41,12 +42,8 @@ class Delivery(Attempted):
             models.UniqueConstraint(
                 fields=["message_id"], condition=~Q(message_id=""), name="delivery_message_id"
             ),
-            models.CheckConstraint(
-                name="delivery_kind_known", condition=Q(kind__in=DeliveryKind.values)
-            ),
-            models.CheckConstraint(
-                name="delivery_status_known", condition=Q(status__in=DeliveryStatus.values)
-            ),
+            one_of("kind", DeliveryKind.values, name="delivery_kind_known"),
+            one_of("status", DeliveryStatus.values, name="delivery_status_known"),
         ]
         indexes = [
             models.Index(

@@ -11,6 +11,7 @@ from django.db.models.functions import Now
 
 from agents.choices import DeliveryStatus
 from agents.models.attempted import Attempted
+from agents.models.constraints import one_of
 from agents.models.signed_endpoint import SignedEndpoint
 from heartbit_site.base.models import Workspace
 
@@ -95,9 +96,7 @@ class WebhookDelivery(Attempted):
             models.UniqueConstraint(
                 fields=["endpoint", "run_id", "event", "event_key"], name="webhook_told_once"
             ),
-            models.CheckConstraint(
-                name="webhook_status_known", condition=Q(status__in=DeliveryStatus.values)
-            ),
+            one_of("status", DeliveryStatus.values, name="webhook_status_known"),
         ]
         indexes = [
             models.Index(
