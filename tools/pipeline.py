@@ -235,11 +235,7 @@ def execute_here(
     outcome: ToolResult | SuspendedCall | None = None
     with Isolation() as isolation, around():
         outcome = _rendered(prepared, prepared.spec.function(**prepared.keywords))
-    return (
-        outcome
-        if outcome is not None
-        else _failed(prepared.spec, prepared.max_output_bytes, isolation)
-    )
+    return outcome or _failed(prepared.spec, prepared.max_output_bytes, isolation)
 
 
 def resume(
@@ -254,18 +250,14 @@ def resume(
         if spec.resume is None:
             raise TypeError(f"the tool {spec.name} cannot resume")
         done = answer(_as_text(spec.resume(outcomes)), "ok", max_output_bytes)
-    return done if done is not None else _failed(spec, max_output_bytes, isolation)
+    return done or _failed(spec, max_output_bytes, isolation)
 
 
 async def _on_loop(prepared: PreparedCall) -> ToolResult | SuspendedCall:
     outcome: ToolResult | SuspendedCall | None = None
     with Isolation() as isolation:
         outcome = _rendered(prepared, await prepared.spec.function(**prepared.keywords))
-    return (
-        outcome
-        if outcome is not None
-        else _failed(prepared.spec, prepared.max_output_bytes, isolation)
-    )
+    return outcome or _failed(prepared.spec, prepared.max_output_bytes, isolation)
 
 
 async def _limited(

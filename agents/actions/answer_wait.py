@@ -13,16 +13,15 @@ from agents.journal.waits import kind_of
 from agents.live.changes import notify_on_commit
 from agents.runs.sql_functions import call_function
 from heartbit_site.base import audit
-from heartbit_site.base.audit import Actor
 from heartbit_site.base.jsonschema import validate
 
 if TYPE_CHECKING:
-    from agents.actions.decide_call import Decider
     from agents.models import Wait
+    from heartbit_site.base.audit import Actor
 
 
 @transaction.atomic
-def answer_wait(wait: Wait, answer: Any, *, by: Decider) -> None:
+def answer_wait(wait: Wait, answer: Any, *, by: Actor) -> None:
     """Resolve a wait with a JSON answer, and queue its run if that was its last open wait.
 
     Raises:
@@ -38,7 +37,7 @@ def answer_wait(wait: Wait, answer: Any, *, by: Decider) -> None:
     query = "SELECT heartbit_answer(%s, %s, %s, %s)"
     ring = call_function(query, (wait.run_id, wait.key, json.dumps(answer), by.name))
     audit.record(
-        Actor(by.name, by.via, by.user_id),
+        by,
         "wait.answer",
         workspace=wait.run.workspace,
         target=f"run:{wait.run_id}",

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from django.db import transaction
 
-from agents.actions.publish_agent import make_current
-from agents.models import Agent, ToolBinding
+from agents.actions.write_agents import write_agents
+from agents.definitions.spec import AgentSpec, ToolGrant
+from agents.models import Agent
 from heartbit_site.base.models import Workspace
 
 ORCHESTRATOR = "orchestrator"
@@ -17,35 +16,37 @@ DELEGATION_SECONDS = 600
 BLACKBOARD = ("blackboard_list", "blackboard_read", "blackboard_write")
 
 
-@dataclass(frozen=True, slots=True)
-class _Member:
-    name: str
-    description: str
-    system_prompt: str
-    tools: tuple[str, ...] = ()
+def _granted(*tools: str) -> list[ToolGrant]:
+    return [ToolGrant(name=tool) for tool in (*BLACKBOARD, *tools)]
 
 
 MEMBERS = (
-    _Member(
-        "researcher",
-        "Finds and states the facts a question turns on.",
-        "You are a researcher. State the facts that matter to the task, in short sentences. "
-        "Say what you are not sure of.",
-        (*BLACKBOARD, "current_time", "http_get"),
+    AgentSpec(
+        name="researcher",
+        description="Finds and states the facts a question turns on.",
+        system_prompt=(
+            "You are a researcher. State the facts that matter to the task, in short sentences. "
+            "Say what you are not sure of."
+        ),
+        tools=_granted("current_time", "http_get"),
     ),
-    _Member(
-        "analyst",
-        "Weighs facts: causes, effects, numbers, trade-offs.",
-        "You are an analyst. Explain causes and effects, weigh the arguments, and do the sums. "
-        "Be brief and concrete.",
-        (*BLACKBOARD, "calculate", "current_time"),
+    AgentSpec(
+        name="analyst",
+        description="Weighs facts: causes, effects, numbers, trade-offs.",
+        system_prompt=(
+            "You are an analyst. Explain causes and effects, weigh the arguments, and do the sums. "
+            "Be brief and concrete."
+        ),
+        tools=_granted("calculate", "current_time"),
     ),
-    _Member(
-        "writer",
-        "Turns material into clear, readable prose.",
-        "You are a writer. Write clear, plain prose for a general reader. No headings, no lists, "
-        "unless you are asked for them.",
-        BLACKBOARD,
+    AgentSpec(
+        name="writer",
+        description="Turns material into clear, readable prose.",
+        system_prompt=(
+            "You are a writer. Write clear, plain prose for a general reader. No headings, no "
+            "lists, unless you are asked for them."
+        ),
+        tools=_granted(),
     ),
 )
 PROMPT = (
@@ -64,26 +65,11 @@ def create_default_team(workspace: Workspace) -> Agent | None:
     Workspace.objects.select_for_update().get(pk=workspace.pk)
     if Agent.objects.filter(workspace=workspace).exists():
         return None
-    members = []
-    for member in MEMBERS:
-        agent = Agent.objects.create(
-            workspace=workspace,
-            name=member.name,
-            description=member.description,
-            system_prompt=member.system_prompt,
-        )
-        ToolBinding.objects.bulk_create(
-            ToolBinding(agent=agent, tool=tool) for tool in member.tools
-        )
-        make_current(agent)
-        members.append(agent)
-    orchestrator = Agent.objects.create(
-        workspace=workspace,
+    orchestrator = AgentSpec(
         name=ORCHESTRATOR,
         description="Answers a question with the help of its team.",
         system_prompt=PROMPT,
+        team=[member.name for member in MEMBERS],
         delegation_timeout_seconds=DELEGATION_SECONDS,
     )
-    orchestrator.team.set(members)
-    make_current(orchestrator)
-    return orchestrator
+    return write_agents(workspace, [*MEMBERS, orchestrator], origin="")[ORCHESTRATOR].row

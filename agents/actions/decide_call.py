@@ -15,15 +15,15 @@ from django.db import transaction
 
 from agents.actions.wake_run import wake_run
 from agents.choices import Verdict
-from agents.definitions import snapshot
 from agents.errors import CallClosedError, InvalidEditError
 from agents.live.changes import notify_on_commit
 from agents.models import Grant, Run, Vote
 from agents.querysets import approval_of, calls_waiting, shown_tool
 from agents.reads.pinned_tools import in_tool_order
+from agents.reads.turns import definition_of
+from agents.runs.run_audit import record_of_call
 from agents.runs.sql_functions import call_function
 from agents.runtime.toolbox import offered_tools
-from heartbit_site.base import audit
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.jsonschema import validate
 from heartbit_site.base.untrusted import clean_text
@@ -50,15 +50,6 @@ _QUESTION = "This is a question: answer it, or deny it and say why."
 
 
 @dataclass(frozen=True, slots=True)
-class Decider:
-    """The person who decides, and the interface used."""
-
-    name: str
-    via: Literal["terminal", "inline", "api", "web", "email", "grant"]
-    user_id: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Always:
     """A standing permission given together with an approval.
 
@@ -76,7 +67,7 @@ def decide_call(
     verdict: Verdict,
     *,
     digest: str,
-    by: Decider,
+    by: Actor,
     always: Always | None = None,
     arguments: str = "",
     answer: Any = None,
@@ -111,7 +102,7 @@ def decide_call(
             deny_call(call, digest=digest, by=by, reason=reason)
 
 
-def approve_call(call: ToolCall, *, digest: str, by: Decider, always: Always | None = None) -> None:
+def approve_call(call: ToolCall, *, digest: str, by: Actor, always: Always | None = None) -> None:
     """Let the call run as it was shown; for the arguments see ``decide_call``.
 
     Raises:
@@ -129,7 +120,7 @@ def approve_call(call: ToolCall, *, digest: str, by: Decider, always: Always | N
     if grant is None:
         return
     # One transaction each: one lock at a time, and a decision made meanwhile stands.
-    word = Decider(by.name, "grant", by.user_id)
+    word = Actor(by.name, "grant", by.user_id)
     for other in _covered(grant, call):
         shown = other.digest
         with suppress(CallClosedError), transaction.atomic():
@@ -137,7 +128,7 @@ def approve_call(call: ToolCall, *, digest: str, by: Decider, always: Always | N
 
 
 @transaction.atomic
-def edit_call(call: ToolCall, *, digest: str, by: Decider, arguments: str) -> None:
+def edit_call(call: ToolCall, *, digest: str, by: Actor, arguments: str) -> None:
     """Let the call run with other arguments, a JSON object.
 
     Raises:
@@ -152,7 +143,7 @@ def edit_call(call: ToolCall, *, digest: str, by: Decider, arguments: str) -> No
 
 
 @transaction.atomic
-def answer_call(call: ToolCall, *, digest: str, by: Decider, answer: Any) -> None:
+def answer_call(call: ToolCall, *, digest: str, by: Actor, answer: Any) -> None:
     """Answer a call that is a question; the model reads the answer, a JSON value.
 
     Raises:
@@ -177,7 +168,7 @@ def _answer_parameter(call: ToolCall, offer: OfferedTools) -> str | None:
 
 
 @transaction.atomic
-def deny_call(call: ToolCall, *, digest: str, by: Decider, reason: str) -> None:
+def deny_call(call: ToolCall, *, digest: str, by: Actor, reason: str) -> None:
     """Refuse the call; the model reads the reason.
 
     Raises:
@@ -187,15 +178,11 @@ def deny_call(call: ToolCall, *, digest: str, by: Decider, reason: str) -> None:
 
 
 def _offer(run: Run) -> OfferedTools:
-    version = run.version
-    agent = version.agent
-    definition = snapshot.read(version.pk, agent.pk, agent.name, version.snapshot)
-    return offered_tools(
-        definition, catalogue(run.workspace_id), is_child=run.parent_id is not None
-    )
+    known = catalogue(run.workspace_id)
+    return offered_tools(definition_of(run.version), known, is_child=run.parent_id is not None)
 
 
-def _grant(call: ToolCall, offer: OfferedTools, by: Decider, always: Always) -> Grant:
+def _grant(call: ToolCall, offer: OfferedTools, by: Actor, always: Always) -> Grant:
     tool = shown_tool(call)
     if tool not in offer.hashes:
         raise CallClosedError(
@@ -213,7 +200,7 @@ def _grant(call: ToolCall, offer: OfferedTools, by: Decider, always: Always) -> 
     )
 
 
-def _refuse_second_vote(call: ToolCall, by: Decider) -> None:
+def _refuse_second_vote(call: ToolCall, by: Actor) -> None:
     """Count deciders without a user account once among the people that a call needs.
 
     A person's API keys count as that person. A key without a user was created at a terminal, and
@@ -252,7 +239,7 @@ def _covered(grant: Grant, decided: ToolCall) -> list[ToolCall]:
 def _decide_with(
     call: ToolCall,
     digest: str,
-    by: Decider,
+    by: Actor,
     offer: OfferedTools,
     *,
     verdict: Verdict,
@@ -275,7 +262,7 @@ def _decide_with(
 def _decide(
     call: ToolCall,
     digest: str,
-    by: Decider,
+    by: Actor,
     *,
     verdict: Verdict,
     executed_digest: str = "",
@@ -299,19 +286,11 @@ def _decide(
     ring = call_function(
         "SELECT heartbit_decide(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)", parameters
     )
-    audit.record(
-        Actor(by.name, by.via, by.user_id),
-        f"approval.{_ACTIONS[verdict]}",
-        workspace=call.run.workspace,
-        target=f"run:{call.run_id}",
-        label=shown_tool(call),
-        details={
-            "call": call.call_id,
-            "digest": digest,
-            **({"runs": executed_digest} if arguments is not None else {}),
-            **({"reason": reason} if reason else {}),
-            **({"grant": grant.pk} if grant is not None else {}),
-        },
-    )
+    details: dict[str, Any] = {
+        **({"runs": executed_digest} if arguments is not None else {}),
+        **({"reason": reason} if reason else {}),
+        **({"grant": grant.pk} if grant is not None else {}),
+    }
+    record_of_call(by, f"approval.{_ACTIONS[verdict]}", call, digest=digest, **details)
     wake_run(ring)
     notify_on_commit(call.run.workspace_id, "runs", "calls")

@@ -17,19 +17,18 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from agents.choices import TERMINAL, DeliveryStatus
+from agents.delivery.attempts import store_attempt
 from agents.delivery.due import MAIL, WITHIN, claim, due, sync_webhook_deliveries
 from agents.delivery.mail import build_email, mail_server, send_copy
 from agents.delivery.report import report_of
 from agents.delivery.targets import ArtifactTarget, EmailTarget, WebhookTarget, target_of
 from agents.delivery.webhook_payload import RUN_DELIVERED, data_of
-from agents.delivery.webhooks import RETRY_AFTER, message, new_message_id, retry_after
+from agents.delivery.webhooks import RETRY_AFTER, message, new_message_id
 from agents.errors import ArtifactNotFoundError, InvalidTargetsError, MailServerError
 from agents.models import Delivery, Run, WebhookDelivery, WebhookEndpoint
 from agents.reads.artifacts import find_artifact
 
 if TYPE_CHECKING:
-    from django.db.models import QuerySet
-
     from agents.delivery.mail import ResultEmail
 
 logger = logging.getLogger(__name__)
@@ -41,7 +40,6 @@ LOOK_SECONDS = 30.0
 LEASE_SECONDS = 300.0
 KEPT = timedelta(days=30)
 _MOST_ATTEMPTS = len(RETRY_AFTER) + 1
-_MOST_SAID = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +69,11 @@ def deliver_results() -> int:
             outcome = _attempt(delivery) if delivery is not None else None
             if delivery is None or outcome is None:
                 continue
-            arrived += _store(delivery, outcome)
+            if outcome.error:
+                logger.info(
+                    "delivery %s has not arrived after attempt %d", delivery.pk, delivery.attempts
+                )
+            arrived += store_attempt(delivery, outcome.error, is_final=outcome.final)
             if outcome.unavailable:
                 break
     return arrived
@@ -127,7 +129,7 @@ def _hand_over(delivery: Delivery, target: WebhookTarget, run: Run) -> _Outcome 
         if endpoint is None:
             return _Outcome("The webhook was removed before the delivery.", final=True)
         message_id, ended = new_message_id(), run.finished_at or timezone.now()
-        if not _mine(delivery).update(message_id=message_id, next_at=Now(), error=""):
+        if not delivery.claimed().update(message_id=message_id, next_at=Now(), error=""):
             return None
         WebhookDelivery.objects.create(
             endpoint=endpoint,
@@ -168,7 +170,7 @@ def _send(delivery: Delivery, target: EmailTarget, letter: ResultEmail) -> _Outc
                 later = later or refusal.sentence
             # Stored at once: a process that takes over sends only to the other addresses.
             rest = Now() + timedelta(seconds=LEASE_SECONDS)
-            if not _mine(delivery).update(recipient_results=settled, next_at=rest):
+            if not delivery.claimed().update(recipient_results=settled, next_at=rest):
                 return None
     if later:
         return _Outcome(later)
@@ -178,25 +180,3 @@ def _send(delivery: Delivery, target: EmailTarget, letter: ResultEmail) -> _Outc
     reached = len(settled) - len(refused)
     more = f" ({reached} of {len(settled)} addresses got it.)" if reached else ""
     return _Outcome(f"{refused[0]}{more}", final=True)
-
-
-def _mine(delivery: Delivery) -> QuerySet[Delivery]:
-    """Select the row, unless another process has claimed it meanwhile."""
-    return Delivery.objects.filter(
-        pk=delivery.pk, status=DeliveryStatus.PENDING, attempts=delivery.attempts
-    )
-
-
-def _store(delivery: Delivery, outcome: _Outcome) -> bool:
-    """Store the outcome; return True if the result arrived."""
-    error = outcome.error[:_MOST_SAID]
-    if not error:
-        done = {"status": DeliveryStatus.DELIVERED, "delivered_at": Now(), "error": ""}
-        return bool(_mine(delivery).update(**done))
-    wait = None if outcome.final else retry_after(delivery.attempts)
-    if wait is None:
-        _mine(delivery).update(status=DeliveryStatus.FAILED, error=error)
-    else:
-        _mine(delivery).update(next_at=Now() + wait, error=error)
-    logger.info("delivery %s has not arrived after attempt %d", delivery.pk, delivery.attempts)
-    return False

@@ -10,18 +10,20 @@ from typing import TYPE_CHECKING
 
 import httpx
 from django.conf import settings
-from django.db import connection, transaction
-from django.db.models.functions import Now
+from django.db import transaction
 from django.utils import timezone
 
 from agents.choices import DeliveryStatus
-from agents.delivery.webhooks import body_of, headers_of, retry_after
+from agents.delivery.attempts import store_attempt
+from agents.delivery.webhooks import body_of, headers_of
 from agents.models import WebhookDelivery, WebhookEndpoint
 from agents.runs.webhook_events import create_webhook_deliveries
 from heartbit_site.base import aio
-from heartbit_site.base.audit import SYSTEM, record
+from heartbit_site.base.audit import SYSTEM, record_on
 from heartbit_site.base.errors import HeartbitError
-from heartbit_site.base.http import guarded_client, parse_allow
+from heartbit_site.base.http.allow import parse_allow
+from heartbit_site.base.http.client import guarded_client
+from heartbit_site.base.query import fetch_all
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,9 +100,7 @@ def prune_webhook_deliveries() -> int:
 
 def _claim() -> list[WebhookDelivery]:
     """Claim the due messages: until the lease expires no other process sends them."""
-    with connection.cursor() as cursor:
-        cursor.execute(_CLAIM, [LEASE_SECONDS, MOST_OF_ONE, MOST_AT_ONCE])
-        ids = [row[0] for row in cursor.fetchall()]
+    ids = [row[0] for row in fetch_all(_CLAIM, [LEASE_SECONDS, MOST_OF_ONE, MOST_AT_ONCE])]
     rows = WebhookDelivery.objects.filter(pk__in=ids).select_related("endpoint__workspace")
     return list(rows.order_by("pk"))
 
@@ -145,21 +145,12 @@ async def _send(client: httpx.AsyncClient, letter: _Letter | _Reply) -> _Reply:
 
 def _store(delivery: WebhookDelivery, reply: _Reply) -> None:
     """Store the outcome, unless another process has claimed the message meanwhile."""
-    mine = WebhookDelivery.objects.filter(
-        pk=delivery.pk, status=DeliveryStatus.PENDING, attempts=delivery.attempts
-    )
-    noted = {"response_code": reply.code, "error": reply.error[:500]}
-    if not reply.error:
-        mine.update(status=DeliveryStatus.DELIVERED, delivered_at=Now(), **noted)
-        return
-    wait = None if reply.code == _GONE else retry_after(delivery.attempts)
-    if wait is None:
-        mine.update(status=DeliveryStatus.FAILED, **noted)
-    else:
-        mine.update(next_at=Now() + wait, **noted)
-    if reply.code == _GONE:
+    is_gone = reply.code == _GONE
+    store_attempt(delivery, reply.error, is_final=is_gone, response_code=reply.code)
+    if is_gone:
         _disable(delivery.endpoint)
-    logger.info("a delivery to webhook %s failed: %s", delivery.endpoint_id, reply.error)
+    if reply.error:
+        logger.info("a delivery to webhook %s failed: %s", delivery.endpoint_id, reply.error)
 
 
 @transaction.atomic
@@ -168,11 +159,4 @@ def _disable(endpoint: WebhookEndpoint) -> None:
     why = "It answered with HTTP 410: it wants no more messages."
     enabled = WebhookEndpoint.objects.filter(pk=endpoint.pk, enabled=True, url=endpoint.url)
     if enabled.update(enabled=False, disabled_reason=why):
-        record(
-            SYSTEM,
-            "webhook.disable",
-            workspace=endpoint.workspace,
-            target=f"webhook:{endpoint.pk}",
-            label=endpoint.name,
-            details={"because": why},
-        )
+        record_on(SYSTEM, "webhook.disable", endpoint, details={"because": why})

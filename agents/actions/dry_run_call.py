@@ -8,16 +8,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NoReturn
 
 import httpx
-from django.db import connection, transaction
+from django.db import transaction
 
-from agents.definitions import snapshot
 from agents.dry_runs.rollback_run import rehearse
 from agents.errors import CallClosedError, DryRunUnavailableError, InvalidEditError
 from agents.limits.pauses import stopped_tools
 from agents.querysets import calls_waiting, shown_tool
+from agents.reads.turns import definition_of
+from agents.runs.run_audit import record_of_call
 from agents.runtime.toolbox import context_factory, offered_tools
-from heartbit_site.base import audit
-from heartbit_site.base.audit import Actor
+from heartbit_site.base.query import fetch_one
 from heartbit_site.base.toolspec import Effect
 from tools import pipeline
 from tools.approval import digest as digest_of
@@ -26,15 +26,13 @@ from tools.registry import registry
 from tools.result import ToolResult
 
 if TYPE_CHECKING:
-    from agents.actions.decide_call import Decider
     from agents.dry_runs.changes import DryRun
     from agents.models import Run, ToolCall
+    from heartbit_site.base.audit import Actor
     from heartbit_site.base.toolspec import ToolContext
 
 
-def dry_run_call(
-    call: ToolCall, *, digest: str, by: Decider, arguments: str | None = None
-) -> DryRun:
+def dry_run_call(call: ToolCall, *, digest: str, by: Actor, arguments: str | None = None) -> DryRun:
     """Run the call as its run would, roll it back, and write an audit entry.
 
     Args:
@@ -59,14 +57,7 @@ def dry_run_call(
             "tried."
         )
     with transaction.atomic():
-        audit.record(
-            Actor(by.name, by.via, by.user_id),
-            "approval.dry_run",
-            workspace=call.run.workspace,
-            target=f"run:{call.run_id}",
-            label=shown_tool(call),
-            details={"call": call.call_id, "digest": digest, "runs": executed_digest},
-        )
+        record_of_call(by, "approval.dry_run", call, digest=digest, runs=executed_digest)
     return rehearse(prepared)
 
 
@@ -77,16 +68,14 @@ def _check_open(call: ToolCall, digest: str) -> None:
         raise CallClosedError("The call is not the one that was shown: look at it again.")
 
 
-def _check_asked(call: ToolCall, by: Decider, *, is_edited: bool) -> None:
+def _check_asked(call: ToolCall, by: Actor, *, is_edited: bool) -> None:
     """Refuse people who may not decide the call like this: a dry run shows what it does."""
     shown = call.approval_view or {}
     needed = shown.get("needed", 1)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT heartbit_is_asked(approval_view, %s) FROM agents_toolcall WHERE id = %s",
-            [by.user_id, call.pk],
-        )
-        [is_asked] = cursor.fetchone()
+    (is_asked,) = fetch_one(
+        "SELECT heartbit_is_asked(approval_view, %s) FROM agents_toolcall WHERE id = %s",
+        [by.user_id, call.pk],
+    )
     if not is_asked:
         raise DryRunUnavailableError(
             f"Only members of the group {shown.get('group')} may decide this call, or try it."
@@ -100,9 +89,7 @@ def _check_asked(call: ToolCall, by: Decider, *, is_edited: bool) -> None:
 def _prepared(call: ToolCall, arguments: str | None) -> tuple[PreparedCall, str]:
     """Return the call that would run, and its digest."""
     run = call.run
-    version = run.version
-    agent = version.agent
-    definition = snapshot.read(version.pk, agent.pk, agent.name, version.snapshot)
+    definition = definition_of(run.version)
     offer = offered_tools(definition, registry, is_child=run.parent_id is not None)
     tool = shown_tool(call)
     spec = offer.specs.get(tool)

@@ -12,7 +12,7 @@ from agents.actions.check_agent_settings import check_agent
 from agents.definitions import snapshot
 from agents.models import Agent, AgentVersion
 from agents.reads.agent_settings import spec_of
-from heartbit_site.base.audit import SYSTEM, Actor, record
+from heartbit_site.base.audit import SYSTEM, Actor, record_on
 from tools import definitions
 from tools.catalogue import catalogue
 from tools.registry import definition_hash
@@ -61,14 +61,7 @@ def record_publication(agent: Agent, made: Publication, *, by: Actor) -> None:
     Agents of a file or program have none: people cannot change them, and runs name their origin.
     """
     if made and not agent.origin:
-        record(
-            by,
-            "agent.publish",
-            workspace=agent.workspace,
-            target=f"agent:{agent.pk}",
-            label=agent.name,
-            details=made.said(),
-        )
+        record_on(by, "agent.publish", agent, details=made.said())
 
 
 @transaction.atomic

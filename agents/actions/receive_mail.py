@@ -33,15 +33,14 @@ def receive_mail(channel: Channel, raw: bytes) -> Accepted:
     """
     mail = read_mail(raw)
     reason = refusal_reason(channel, mail)
-    if reason:
-        return refuse_mail(channel, _name(raw), reason, sender=mail.sender, title=mail.subject)
-    message = to_inbound(channel, mail)
-    taken = InboundMessage.objects.filter(channel=channel, external_id=message.external_id)
-    if not taken.exists():
-        reason = _too_many(channel, message.sender)
-    if reason:
-        return refuse_mail(channel, _name(raw), reason, sender=mail.sender, title=mail.subject)
-    return accept_message(channel, message)
+    if not reason:
+        message = to_inbound(channel, mail)
+        taken = InboundMessage.objects.filter(channel=channel, external_id=message.external_id)
+        reason = "" if taken.exists() else _too_many(channel, message.sender)
+        if not reason:
+            return accept_message(channel, message)
+    name = hashlib.sha256(raw).hexdigest()
+    return refuse_mail(channel, name, reason, sender=mail.sender, title=mail.subject)
 
 
 def refuse_mail(
@@ -68,10 +67,6 @@ def refuse_mail(
         },
     )
     return Accepted(row.run_id, row.conversation_id, is_duplicate=not is_new)
-
-
-def _name(raw: bytes) -> str:
-    return hashlib.sha256(raw).hexdigest()
 
 
 def _too_many(channel: Channel, sender: str) -> str:

@@ -11,7 +11,7 @@ from agents.actions.redeliver_webhook import redeliver_webhook
 from agents.choices import DeliveryKind, DeliveryStatus
 from agents.errors import DeliveryStateError
 from agents.models import Delivery, WebhookDelivery
-from heartbit_site.base.audit import Actor, record
+from heartbit_site.base.audit import Actor, record_on
 
 
 @transaction.atomic
@@ -30,14 +30,8 @@ def redeliver_result(delivery: Delivery, *, by: Actor) -> None:
         raise DeliveryStateError("The result is on its way already: look again in a while.")
     delivery.refresh_from_db(fields=list(again))
     _send_message_again(delivery, by=by)
-    record(
-        by,
-        "delivery.send_again",
-        workspace=delivery.workspace,
-        target=f"delivery:{delivery.pk}",
-        label=str(delivery),
-        details={"run": str(delivery.run_id), "kind": delivery.kind},
-    )
+    details = {"run": str(delivery.run_id), "kind": delivery.kind}
+    record_on(by, "delivery.send_again", delivery, details=details)
 
 
 def _anew(delivery: Delivery) -> dict[str, Any]:

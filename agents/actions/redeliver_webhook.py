@@ -12,7 +12,7 @@ from agents.choices import DeliveryStatus
 from agents.delivery.webhooks import PING, message, new_message_id
 from agents.errors import DeliveryStateError
 from agents.models import WebhookDelivery
-from heartbit_site.base.audit import Actor, record
+from heartbit_site.base.audit import Actor, record_on
 
 if TYPE_CHECKING:
     from agents.models import WebhookEndpoint
@@ -60,12 +60,5 @@ def _check(endpoint: WebhookEndpoint) -> None:
 
 
 def _record(delivery: WebhookDelivery, action: str, by: Actor) -> None:
-    endpoint = delivery.endpoint
-    record(
-        by,
-        action,
-        workspace=endpoint.workspace,
-        target=f"webhook:{endpoint.pk}",
-        label=endpoint.name,
-        details={"message": delivery.message_id, "event": delivery.event},
-    )
+    details = {"message": delivery.message_id, "event": delivery.event}
+    record_on(by, action, delivery.endpoint, details=details)

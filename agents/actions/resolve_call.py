@@ -9,19 +9,17 @@ from django.db import transaction
 from agents.actions.wake_run import wake_run
 from agents.choices import CallResolution
 from agents.live.changes import notify_on_commit
-from agents.querysets import shown_tool
+from agents.runs.run_audit import record_of_call
 from agents.runs.sql_functions import call_function
-from heartbit_site.base import audit
-from heartbit_site.base.audit import Actor
 from heartbit_site.base.untrusted import clean_text
 
 if TYPE_CHECKING:
-    from agents.actions.decide_call import Decider
     from agents.models import ToolCall
+    from heartbit_site.base.audit import Actor
 
 
 @transaction.atomic
-def resolve_call(call: ToolCall, outcome: CallResolution, *, by: Decider, result: str = "") -> None:
+def resolve_call(call: ToolCall, outcome: CallResolution, *, by: Actor, result: str = "") -> None:
     """Store the outcome of an uncertain call, and let its run continue.
 
     Args:
@@ -40,13 +38,6 @@ def resolve_call(call: ToolCall, outcome: CallResolution, *, by: Decider, result
         *(by.user_id, by.name, by.via),
     )
     ring = call_function("SELECT heartbit_settle(%s, %s, %s, %s, %s, %s, %s)", parameters)
-    audit.record(
-        Actor(by.name, by.via, by.user_id),
-        "approval.settle",
-        workspace=call.run.workspace,
-        target=f"run:{call.run_id}",
-        label=shown_tool(call),
-        details={"call": call.call_id, "outcome": outcome.value},
-    )
+    record_of_call(by, "approval.settle", call, outcome=outcome.value)
     wake_run(ring)
     notify_on_commit(call.run.workspace_id, "runs", "calls")

@@ -159,11 +159,4 @@ def _record(agent: Agent, wanted: AgentVersion, made: Publication, *, by: Actor)
             action_flag=CHANGE,
             change_message=f"{sentence} by {by.name}.",
         )
-    audit.record(
-        by,
-        "agent.rollback",
-        workspace=agent.workspace,
-        target=f"agent:{agent.pk}",
-        label=agent.name,
-        details={"to": wanted.number, **made.said()},
-    )
+    audit.record_on(by, "agent.rollback", agent, details={"to": wanted.number, **made.said()})

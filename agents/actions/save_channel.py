@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db import transaction
 
@@ -11,12 +11,9 @@ from agents.errors import ChannelNotFoundError
 from agents.inbound.channels import check_channel, refuse_a_second
 from agents.models import Channel
 from heartbit_site.base import secrets
-from heartbit_site.base.audit import Actor, changed, record
+from heartbit_site.base.audit import Actor, changed, record_on
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import Workspace
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _MAILBOX = ("imap_host", "imap_port", "imap_security", "imap_user", "imap_folder")
 #: The changes of a channel that is only disabled.
@@ -83,7 +80,8 @@ def _make(channel: Channel, by: Actor) -> str:
     channel.secret = secrets.seal(channel, "secret", secret)
     channel.save(update_fields=["secret"])
     channel.refresh_from_db(fields=["created_at"])
-    _record(channel, "channel.create", by, {"kind": channel.kind, "agent": channel.agent})
+    details = {"kind": channel.kind, "agent": channel.agent}
+    record_on(by, "channel.create", channel, details=details)
     return secret
 
 
@@ -113,15 +111,4 @@ def _change(channel: Channel, before: Channel, password: str | None, by: Actor) 
         channel.uid_validity, channel.last_uid, channel.stuck_polls = None, 0, 0
         columns += ["uid_validity", "last_uid", "stuck_polls"]
     channel.save(update_fields=columns)
-    _record(channel, "channel.change", by, changes)
-
-
-def _record(channel: Channel, action: str, by: Actor, details: Mapping[str, Any]) -> None:
-    record(
-        by,
-        action,
-        workspace=channel.workspace,
-        target=f"channel:{channel.pk}",
-        label=channel.name,
-        details=dict(details),
-    )
+    record_on(by, "channel.change", channel, details=changes)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models.functions import Now
@@ -13,7 +11,7 @@ from agents.errors import TooManyWebhooksError
 from agents.models import WebhookEndpoint
 from agents.models.webhook import check_webhook_url
 from heartbit_site.base import secrets
-from heartbit_site.base.audit import Actor, record
+from heartbit_site.base.audit import Actor, record_on
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import Workspace
 
@@ -68,7 +66,8 @@ def _make(endpoint: WebhookEndpoint, by: Actor) -> str:
     endpoint.secret = secrets.seal(endpoint, "secret", secret)
     endpoint.save(update_fields=["secret"])
     endpoint.refresh_from_db(fields=["events_from", "created_at"])
-    _record(endpoint, "webhook.create", by, {"url": endpoint.url, "events": endpoint.events})
+    details = {"url": endpoint.url, "events": endpoint.events}
+    record_on(by, "webhook.create", endpoint, details=details)
     return secret
 
 
@@ -86,15 +85,4 @@ def _change(endpoint: WebhookEndpoint, by: Actor) -> None:
         endpoint.events_from = Now() if endpoint.enabled else before.events_from
     endpoint.save(update_fields=[*_CHANGED, "disabled_reason", "events_from"])
     endpoint.refresh_from_db(fields=["events_from"])
-    _record(endpoint, "webhook.change", by, changes)
-
-
-def _record(endpoint: WebhookEndpoint, action: str, by: Actor, details: dict[str, Any]) -> None:
-    record(
-        by,
-        action,
-        workspace=endpoint.workspace,
-        target=f"webhook:{endpoint.pk}",
-        label=endpoint.name,
-        details=details,
-    )
+    record_on(by, "webhook.change", endpoint, details=changes)

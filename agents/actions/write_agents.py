@@ -44,14 +44,8 @@ class Written:
         """Write an audit entry if anything changed; call this last in the transaction."""
         if self.is_new or self.changes or self.made:
             version = self.made.said() if self.made is not None else {}
-            audit.record(
-                by,
-                "agent.add" if self.is_new else "agent.change",
-                workspace=self.row.workspace,
-                target=f"agent:{self.row.pk}",
-                label=self.row.name,
-                details={**self.changes, **version, **details},
-            )
+            action = "agent.add" if self.is_new else "agent.change"
+            audit.record_on(by, action, self.row, details={**self.changes, **version, **details})
 
 
 def write_agents(

@@ -8,13 +8,15 @@ from django.shortcuts import render
 
 from agents.admin import strategy_form
 from agents.admin.bindings import ToolBindingInline
-from agents.definitions.templates import TEMPLATES, AgentTemplate, TemplateTool
+from agents.definitions.templates import TEMPLATES, AgentTemplate
 from agents.models import Agent
 from heartbit_site.base.admin.themed import ModelAdmin, page_action
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
     from django.http import HttpRequest, HttpResponse
+
+    from agents.definitions.spec import ToolGrant
 
 ASKED = "template"  # the parameter of the address of the form
 _PLAIN = ("description", "system_prompt", "max_turns", "timeout_seconds", "max_run_tokens")
@@ -80,13 +82,11 @@ def _asked(request: HttpRequest) -> AgentTemplate | None:
 
 
 def _fields(template: AgentTemplate) -> dict[str, Any]:
-    kept: dict[str, Any] = {"type": "unlimited"}
-    if template.summarize_from is not None:
-        kept = {"type": "summarize", "threshold": template.summarize_from}
-    return {name: getattr(template, name) for name in _PLAIN} | strategy_form.initial(kept)
+    plain = {name: getattr(template, name) for name in _PLAIN}
+    return plain | strategy_form.initial(template.context_strategy)
 
 
-def _binding(tool: TemplateTool) -> dict[str, Any]:
+def _binding(tool: ToolGrant) -> dict[str, Any]:
     return {
         "tool": tool.name,
         "approval": tool.approval,

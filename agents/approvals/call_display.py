@@ -91,7 +91,7 @@ def display_call(call: ToolCall, arguments: Mapping[str, Any], reason: str) -> C
         hosts=_hosts(arguments),
         hidden_character_count=sum(piece.escaped for piece in pieces_shown),
         arguments_json=readable_json(arguments),
-        is_javascript_safe=all(abs(number) <= _SAFE for number in _integers(arguments)),
+        is_javascript_safe=all(abs(one) <= _SAFE for one in _leaves(arguments) if type(one) is int),
     )
 
 
@@ -110,8 +110,8 @@ def _hosts(arguments: Mapping[str, Any]) -> list[LinkedHost]:
     """Return where the addresses among the arguments lead, as the network spells it."""
     found: dict[tuple[str, str], None] = {}
     for name, value in arguments.items():
-        for text in _texts(value):
-            for address in _URL.findall(text):
+        for text in _leaves(value):
+            for address in _URL.findall(text) if isinstance(text, str) else ():
                 found[visible(name), _host(address)] = None
                 if len(found) >= _MOST_HOSTS:
                     break
@@ -127,28 +127,15 @@ def _host(address: str) -> str:
     return f"{host}:{url.port}" if url.port is not None else host
 
 
-def _texts(value: object) -> Iterator[str]:
+def _leaves(value: object) -> Iterator[object]:
+    """Yield the values in a JSON value that hold no others, and the names of its objects."""
     match value:
-        case str():
-            yield value
         case dict():
             for name, one in value.items():
                 yield name
-                yield from _texts(one)
+                yield from _leaves(one)
         case list():
             for one in value:
-                yield from _texts(one)
-
-
-def _integers(value: object) -> Iterator[int]:
-    match value:
-        case bool():
-            return
-        case int():
+                yield from _leaves(one)
+        case _:
             yield value
-        case dict():
-            for one in value.values():
-                yield from _integers(one)
-        case list():
-            for one in value:
-                yield from _integers(one)

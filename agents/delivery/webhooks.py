@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from standardwebhooks import Webhook
 
-from heartbit_site.base import secrets
 from heartbit_site.base.ids import new_id
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ def headers_of(endpoint: WebhookEndpoint, message_id: str, body: bytes) -> dict[
     now = datetime.now(UTC)
     signatures = [
         str(Webhook(secret).sign(message_id, now, body.decode()))
-        for secret in _secrets_of(endpoint, now)
+        for secret in endpoint.valid_secrets(now)
     ]
     return {
         "content-type": "application/json",
@@ -89,13 +88,3 @@ def headers_of(endpoint: WebhookEndpoint, message_id: str, body: bytes) -> dict[
 def retry_after(attempts: int) -> timedelta | None:
     """Return the pause after this number of attempts; None: the message is given up."""
     return RETRY_AFTER[attempts - 1] if attempts <= len(RETRY_AFTER) else None
-
-
-def _secrets_of(endpoint: WebhookEndpoint, now: datetime) -> list[str]:
-    columns = ["secret"]
-    if (
-        endpoint.previous_secret_expires_at is not None
-        and endpoint.previous_secret_expires_at > now
-    ):
-        columns.append("previous_secret")
-    return [secret for column in columns if (secret := secrets.reveal(endpoint, column))]

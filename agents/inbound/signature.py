@@ -14,10 +14,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from agents.errors import InvalidSignatureError
-from heartbit_site.base import secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
     from datetime import datetime
 
     from agents.models import Channel
@@ -54,7 +53,7 @@ def verify(channel: Channel, headers: Mapping[str, str], body: bytes, now: datet
     if abs(now.timestamp() - int(at)) > TOLERANCE.total_seconds():
         raise InvalidSignatureError(REFUSAL)
     content = f"{message_id}.{at}.".encode() + body
-    good = [_signature(secret, content) for secret in _secrets_of(channel, now)]
+    good = [_signature(secret, content) for secret in channel.valid_secrets(now)]
     given = headers.get("webhook-signature", "").split(" ")[:_MOST_SIGNATURES]
     # All pairs are compared, so that the time taken reveals nothing.
     same = [hmac.compare_digest(one.encode(), other) for one in given for other in good]
@@ -66,9 +65,3 @@ def verify(channel: Channel, headers: Mapping[str, str], body: bytes, now: datet
 def _signature(secret: str, content: bytes) -> bytes:
     key = base64.b64decode(secret.removeprefix("whsec_"))
     return b"v1," + base64.b64encode(hmac.digest(key, content, hashlib.sha256))
-
-
-def _secrets_of(channel: Channel, now: datetime) -> Iterator[str]:
-    yield secrets.reveal(channel, "secret")
-    if channel.previous_secret_expires_at is not None and channel.previous_secret_expires_at > now:
-        yield secrets.reveal(channel, "previous_secret")

@@ -12,6 +12,7 @@ from django.db.models.functions import Now
 from agents.choices import AgentApproval, BindingApproval, ReasoningEffort, UncertainCalls
 from agents.definitions.columns import column
 from agents.definitions.spec import AgentSpec, ToolGrant
+from agents.models.constraints import one_of
 from heartbit_site.base.models import Workspace
 
 _agent = partial(column, AgentSpec)
@@ -128,13 +129,8 @@ class Agent(models.Model):
             models.UniqueConstraint(
                 fields=["workspace", "origin", "name"], name="agent_name_in_workspace"
             ),
-            models.CheckConstraint(
-                name="agent_approval_known", condition=Q(approval__in=AgentApproval.values)
-            ),
-            models.CheckConstraint(
-                name="agent_uncertain_known",
-                condition=Q(uncertain_calls__in=UncertainCalls.values),
-            ),
+            one_of("approval", AgentApproval.values, name="agent_approval_known"),
+            one_of("uncertain_calls", UncertainCalls.values, name="agent_uncertain_known"),
         ]
 
     def __str__(self) -> str:

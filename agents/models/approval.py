@@ -9,6 +9,7 @@ from django.db.models.functions import Now
 
 from agents.choices import VERDICTS, CallResolution, Verdict
 from agents.models.agent import Agent
+from agents.models.constraints import one_of
 from agents.models.run import Run
 from heartbit_site.base.models import Workspace
 
@@ -116,9 +117,7 @@ class Decision(models.Model):
         ordering = ["-at"]
         constraints = [
             models.UniqueConstraint(fields=["run", "wait_key"], name="one_decision_per_question"),
-            models.CheckConstraint(
-                name="decision_verdict_known", condition=Q(verdict__in=VERDICTS)
-            ),
+            one_of("verdict", VERDICTS, name="decision_verdict_known"),
         ]
 
     def __str__(self) -> str:

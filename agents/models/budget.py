@@ -9,6 +9,7 @@ from django.db.models.functions import Now
 
 from agents.choices import BudgetPeriod
 from agents.models.agent import Agent
+from agents.models.constraints import one_of
 from heartbit_site.base.models import Workspace
 
 
@@ -80,9 +81,7 @@ class Budget(models.Model):
                 name="budget_limits_something",
                 condition=Q(max_tokens__isnull=False) | Q(max_usd__isnull=False),
             ),
-            models.CheckConstraint(
-                name="budget_period_known", condition=Q(period__in=BudgetPeriod.values)
-            ),
+            one_of("period", BudgetPeriod.values, name="budget_period_known"),
             models.CheckConstraint(
                 name="budget_warns_in_percent", condition=Q(warn_at__gte=1, warn_at__lte=100)
             ),

@@ -11,6 +11,8 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from agents.choices import ChannelKind, InboundStatus, MailSecurity
+from agents.models.constraints import one_of
+from agents.models.signed_endpoint import SignedEndpoint
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.models.secret_text import SecretTextField
 
@@ -23,14 +25,12 @@ def new_url_token() -> str:
     return secrets.token_urlsafe(_ADDRESS_BYTES)
 
 
-class Channel(models.Model):
+class Channel(SignedEndpoint):
     """An inbound endpoint: each message becomes a task of an agent (``actions.save_channel``).
 
     Attributes:
         agent: Name of the agent that answers.
         url_token: Last part of the URL for inbound messages.
-        secret: The encrypted ``whsec_...`` that signs messages; the previous secret is accepted
-            until ``previous_secret_expires_at``.
         mapping: Rules that build a task from a webhook's body (``agents.inbound.mapping``).
         deliver: Targets of each answer beside its sender (``agents.delivery.targets``).
         senders: Allowed senders of e-mail: addresses, ``@domain``, or ``*`` for all.
@@ -70,9 +70,6 @@ class Channel(models.Model):
         ),
     )
     url_token = models.CharField(max_length=40, unique=True, editable=False, default=new_url_token)
-    secret = SecretTextField()
-    previous_secret = SecretTextField()
-    previous_secret_expires_at = models.DateTimeField(null=True, editable=False)
     mapping = models.JSONField(
         default=dict,
         blank=True,
@@ -109,26 +106,13 @@ class Channel(models.Model):
     last_error = models.CharField(max_length=500, blank=True, default="", editable=False)
     failures = models.PositiveIntegerField(default=0, db_default=0, editable=False)
     stuck_polls = models.PositiveSmallIntegerField(default=0, db_default=0, editable=False)
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        null=True,
-        blank=True,
-        editable=False,
-        on_delete=models.SET_NULL,
-        related_name="+",
-    )
-    created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     class Meta:
         ordering = ["-id"]
         constraints = [
             models.UniqueConstraint(fields=["workspace", "name"], name="channel_named_once"),
-            models.CheckConstraint(
-                name="channel_kind_known", condition=Q(kind__in=ChannelKind.values)
-            ),
-            models.CheckConstraint(
-                name="channel_security_known", condition=Q(imap_security__in=MailSecurity.values)
-            ),
+            one_of("kind", ChannelKind.values, name="channel_kind_known"),
+            one_of("imap_security", MailSecurity.values, name="channel_security_known"),
         ]
 
     def __str__(self) -> str:
@@ -179,9 +163,7 @@ class InboundMessage(models.Model):
         ordering = ["-id"]
         constraints = [
             models.UniqueConstraint(fields=["channel", "external_id"], name="inbound_taken_once"),
-            models.CheckConstraint(
-                name="inbound_status_known", condition=Q(status__in=InboundStatus.values)
-            ),
+            one_of("status", InboundStatus.values, name="inbound_status_known"),
         ]
         indexes = [
             models.Index(fields=["channel", "-id"], name="inbound_recent"),

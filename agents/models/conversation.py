@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from django.db import models
-from django.db.models import Q
 
 from agents.choices import BusyPolicy
+from agents.models.constraints import one_of
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import Workspace
 
@@ -28,12 +28,7 @@ class Conversation(models.Model):
 
     class Meta:
         ordering = ["-created_at"]
-        constraints = [
-            models.CheckConstraint(
-                name="conversation_policy_known",
-                condition=Q(busy_policy__in=BusyPolicy.values),
-            )
-        ]
+        constraints = [one_of("busy_policy", BusyPolicy.values, name="conversation_policy_known")]
 
     def __str__(self) -> str:
         return self.title or str(self.pk)

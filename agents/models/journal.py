@@ -8,6 +8,7 @@ from django.db.models.functions import Now
 
 from agents.choices import CallStatus
 from agents.journal import waits
+from agents.models.constraints import one_of
 from agents.models.run import Run
 
 
@@ -56,9 +57,7 @@ class ToolCall(models.Model):
         ordering = ["id"]
         constraints = [
             models.UniqueConstraint(fields=["run", "call_id"], name="call_once_per_run"),
-            models.CheckConstraint(
-                name="call_status_known", condition=Q(status__in=list(CallStatus.values))
-            ),
+            one_of("status", CallStatus.values, name="call_status_known"),
         ]
         indexes = [
             models.Index(

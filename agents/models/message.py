@@ -7,6 +7,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from agents.models.agent import Agent
+from agents.models.constraints import one_of
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import Workspace
 
@@ -69,9 +70,7 @@ class Message(models.Model):
                 condition=Q(idempotency_key__isnull=False),
                 name="message_idempotency_key",
             ),
-            models.CheckConstraint(
-                name="message_kind_known", condition=Q(kind__in=MessageKind.values)
-            ),
+            one_of("kind", MessageKind.values, name="message_kind_known"),
         ]
         indexes = [
             models.Index(fields=["workspace", "-id"], name="message_recent"),

@@ -11,6 +11,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from agents.choices import TERMINAL, Placement, RunKind, RunStatus
+from agents.models.constraints import one_of
 from agents.models.conversation import Conversation
 from agents.models.version import AgentVersion
 from agents.models.worker import WorkerHeartbeat
@@ -127,9 +128,7 @@ class Run(models.Model):
     class Meta:
         ordering = ["-created_at"]
         constraints = [
-            models.CheckConstraint(
-                name="run_status_known", condition=Q(status__in=list(RunStatus.values))
-            ),
+            one_of("status", RunStatus.values, name="run_status_known"),
             models.CheckConstraint(
                 name="run_finished_iff_terminal",
                 condition=Q(status__in=sorted(TERMINAL), finished_at__isnull=False)

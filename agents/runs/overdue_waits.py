@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Exists, OuterRef
 
 from agents.models import ToolCall, Wait
-from agents.querysets import shown_tool
-from heartbit_site.base.audit import Actor, record
+from agents.runs.run_audit import record_of_call
+from heartbit_site.base.audit import Actor
+from heartbit_site.base.query import fetch_all
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -35,18 +36,9 @@ def expire_waits(limit: int) -> list[UUID]:
     Returns:
         The runs to ring.
     """
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT ring, refused FROM heartbit_expire_waits(%s)", [limit])
-        rows = cursor.fetchall()
+    rows = fetch_all("SELECT ring, refused FROM heartbit_expire_waits(%s)", [limit])
     for call in _calls_of([refused for _, refused in rows if refused is not None]):
-        record(
-            _EXPIRY,
-            "approval.expire",
-            workspace=call.run.workspace,
-            target=f"run:{call.run_id}",
-            label=call.tool,
-            details={"call": call.call_id, "verdict": "denied", "digest": call.digest},
-        )
+        record_of_call(_EXPIRY, "approval.expire", call, verdict="denied", digest=call.digest)
     return [ring for ring, _ in rows if ring is not None]
 
 
@@ -61,19 +53,11 @@ def escalate_approvals(home: Placement, limit: int) -> list[int]:
     Returns:
         The escalated waits.
     """
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT heartbit_escalate_approvals(%s, %s)", [home.value, limit])
-        escalated = [wait for (wait,) in cursor.fetchall()]
+    query = "SELECT heartbit_escalate_approvals(%s, %s)"
+    escalated = [wait for (wait,) in fetch_all(query, [home.value, limit])]
     for call in _calls_of(escalated):
         group = (call.approval_view or {}).get("escalate_group") or ""
-        record(
-            _ESCALATION,
-            "approval.escalate",
-            workspace=call.run.workspace,
-            target=f"run:{call.run_id}",
-            label=shown_tool(call),
-            details={"call": call.call_id, "digest": call.digest, "group": group},
-        )
+        record_of_call(_ESCALATION, "approval.escalate", call, digest=call.digest, group=group)
     return escalated
 
 

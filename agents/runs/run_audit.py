@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from agents.querysets import shown_tool
 from heartbit_site.base import audit
 
 if TYPE_CHECKING:
-    from agents.models import Run
+    from agents.models import Run, ToolCall
     from heartbit_site.base.audit import Actor
 
 
@@ -30,4 +31,23 @@ def record_of_run(by: Actor, verb: str, run: Run, /, **details: Any) -> None:
         target=f"run:{run.pk}",
         label=run.agent,
         details=details,
+    )
+
+
+def record_of_call(by: Actor, action: str, call: ToolCall, /, **details: Any) -> None:
+    """Write an audit entry about a tool call, under its run and the name of the tool.
+
+    Args:
+        by: Actor.
+        action: A verb in dotted form, e.g. ``approval.approve``.
+        call: Target of the action.
+        details: JSON, besides the call's id.
+    """
+    audit.record(
+        by,
+        action,
+        workspace=call.run.workspace,
+        target=f"run:{call.run_id}",
+        label=shown_tool(call),
+        details={"call": call.call_id, **details},
     )

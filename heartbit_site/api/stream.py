@@ -17,9 +17,9 @@ import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agents.journal.events import Closing, ModelAnswered
-from agents.live import journal
 from agents.live.json_lines import to_json_line
 from agents.live.page_lines import Shown, take
+from agents.live.tree_reader import TreeReader
 from agents.live.tree_view import TreeView
 from agents.live.updates import DeltaUpdate, EventUpdate, RunUpdate
 from agents.live.watchers import watch
@@ -121,7 +121,7 @@ def message(one: Shown, run_id: UUID) -> bytes:
 def recorded(run: Run, selection: Selection) -> list[bytes]:
     """Yield the stream of a run up to the present end of its journal."""
     view = TreeView()
-    taken = [take(view, update) for update in journal.recorded(run.root_id)]
+    taken = [take(view, update) for update in TreeReader(run.root_id).read_new()]
     return [message(one, run.pk) for one in taken if selection.wants(one.update)]
 
 

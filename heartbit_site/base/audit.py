@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from django.db import connection
 
@@ -85,6 +85,37 @@ def record(
         target=target[:_TARGET],
         label=label[:_LABEL],
         details=dict(details or {}),
+    )
+
+
+class Owned(Protocol):
+    """A row of a workspace."""
+
+    pk: Any
+
+    @property
+    def workspace(self) -> Workspace:
+        """The workspace that the row belongs to."""
+
+
+def record_on(
+    by: Actor, action: str, row: Owned, *, details: Mapping[str, Any] | None = None
+) -> None:
+    """Write an entry about a row under the action's noun, as ``record`` does.
+
+    Args:
+        by: The author.
+        action: A verb in dotted form: ``webhook.change`` concerns ``webhook:17``.
+        row: The row, which keeps its primary key even if it was deleted.
+        details: JSON; never a secret.
+    """
+    record(
+        by,
+        action,
+        workspace=row.workspace,
+        target=f"{action.partition('.')[0]}:{row.pk}",
+        label=str(row),
+        details=details,
     )
 
 

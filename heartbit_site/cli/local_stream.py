@@ -9,7 +9,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import connections
 
-from agents.live.journal import recorded
+from agents.live.tree_reader import TreeReader
 from agents.live.valkey import ValkeySubscriber, connect
 from heartbit_site.cli.display import Display, JsonLines, progress
 from heartbit_site.cli.inline import attendant_of
@@ -26,7 +26,7 @@ class LocalStream:
 
     def recorded(self, root: str) -> list[Update]:
         """Return what the journals of a tree hold by now."""
-        return recorded(UUID(root))
+        return TreeReader(UUID(root)).read_new()
 
     def watch(self, root: str, *, as_json: bool, plain: bool, leaves: bool) -> Ending:
         """Show a tree until all of its runs have ended, or the person leaves it."""

@@ -17,7 +17,7 @@ from django.utils import timezone
 from agents.actions.create_default_team import MEMBERS, ORCHESTRATOR, PROMPT
 from agents.actions.republish_orchestrators import publish_leaders
 from agents.actions.write_agents import write_agents
-from agents.definitions.spec import AgentSpec, ToolGrant
+from agents.definitions.spec import AgentSpec
 from agents.models import Agent
 from heartbit_site.base import audit, variables
 from heartbit_site.base.audit import SYSTEM, Actor
@@ -148,23 +148,14 @@ def ephemeral_agent(
 
 
 def _default_team(configuration: Configuration) -> Configuration:
-    members = [
-        AgentSpec(
-            name=member.name,
-            description=member.description,
-            system_prompt=member.system_prompt,
-            tools=[ToolGrant(name=tool) for tool in member.tools],
-        )
-        for member in MEMBERS
-    ]
     orchestrator = AgentSpec(
         name=ORCHESTRATOR,
         description=OrchestratorSection.model_fields["description"].default,
         system_prompt=PROMPT,
-        team=sorted(member.name for member in members),
+        team=sorted(member.name for member in MEMBERS),
     )
     return Configuration(
-        agents=(orchestrator, *members),
+        agents=(orchestrator, *MEMBERS),
         entry=ORCHESTRATOR,
         default_model=configuration.default_model,
     )

@@ -7,19 +7,20 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from agents.actions.decide_call import Always, Decider, decide_call
+from agents.actions.decide_call import Always, decide_call
 from agents.approvals.questions import answer_schema
 from agents.choices import Verdict
 from agents.errors import CallClosedError
 from agents.journal.waits import APPROVAL
 from agents.models import ToolCall, Wait
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.toolspec import Answer
 from heartbit_site.library.approvals import Approve, Deny, Edit
 
 if TYPE_CHECKING:
     from heartbit_site.library.approvals import Approval, Decision
 
-PROGRAM = Decider("the program", "inline")
+PROGRAM = Actor("the program", "inline")
 
 logger = logging.getLogger(__name__)
 

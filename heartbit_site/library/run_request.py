@@ -40,7 +40,7 @@ DEFAULT_TEAM = tuple(
             "description": member.description,
             "system_prompt": member.system_prompt,
         },
-        tuple(ResolvedTool(tool, None) for tool in member.tools),
+        tuple(ResolvedTool(tool.name, None) for tool in member.tools),
     )
     for member in MEMBERS
 )

@@ -9,7 +9,7 @@ from agents.models import Agent
 from agents.reads.agent_status import status_of, statuses
 from agents.reads.versions import find_editable
 from heartbit_site.base.access import Access
-from heartbit_site.base.audit import actor_of, record
+from heartbit_site.base.audit import actor_of, record_on
 from heartbit_site.contract.agent_status import AgentStatusesOut, AgentStatusOut
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Name
 from heartbit_site.operations.paging import page
@@ -49,11 +49,5 @@ def restart_agent(access: Access, name: Name) -> AgentStatusOut:
 def _switch(access: Access, name: str, to: Switch) -> AgentStatusOut:
     agent = find_editable(access.workspace, name)
     if set_agent_state(agent, to):
-        record(
-            actor_of(access),
-            f"agent.{to}",
-            workspace=access.workspace,
-            target=f"agent:{agent.pk}",
-            label=agent.name,
-        )
+        record_on(actor_of(access), f"agent.{to}", agent)
     return show_agent_status(access, name)

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.db.models import Q
 
-from agents.actions.decide_call import VERDICTS, Always, Decider, decide_call
+from agents.actions.decide_call import VERDICTS, Always, decide_call
 from agents.actions.dry_run_call import dry_run_call
 from agents.actions.resolve_call import resolve_call as resolve
 from agents.approvals.call_display import display_call
@@ -23,6 +23,7 @@ from agents.models import Decision, ToolCall, Vote, Wait
 from agents.querysets import approval_of, calls_waiting, find_run, shown_tool
 from agents.reads.pinned_tools import in_tool_order
 from heartbit_site.base.access import Access
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.effect_text import UNCERTAIN_CALL
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.os_user import os_username
@@ -226,14 +227,14 @@ def of_run(workspace: Workspace, run_id: str | None) -> Q:
     return Q(run=run) | Q(run__root=run)
 
 
-def decider(access: Access) -> Decider:
+def decider(access: Access) -> Actor:
     """Return the caller, as decisions name them.
 
     At a terminal the caller is the account on its machine, whichever command it runs: a call that
     needs several people counts it once.
     """
     at_terminal = access.via in ("terminal", "inline")
-    return Decider(os_username() if at_terminal else access.name, access.via, access.user_id)
+    return Actor(os_username() if at_terminal else access.name, access.via, access.user_id)
 
 
 def _missing(call: ToolCall) -> int:

@@ -9,13 +9,14 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from agents.actions.decide_call import VERDICTS, Decider, decide_call
+from agents.actions.decide_call import VERDICTS, decide_call
 from agents.approvals.call_display import Piece, display_call
 from agents.approvals.links import open_link
 from agents.approvals.questions import answer_schema
 from agents.errors import CallClosedError, InvalidEditError
 from agents.querysets import calls_waiting
 from agents.reads.pinned_tools import in_tool_order
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.untrusted import UntrustedJSONError
 from heartbit_site.base.visible_text import visible
 from tools.answer_form import explained, without_form
@@ -92,7 +93,7 @@ def _decide(request: HttpRequest, opened: Opened) -> str:
         call,
         VERDICTS[verdict],
         digest=opened.digest,
-        by=Decider(access.name, "email", access.user_id),
+        by=Actor(access.name, "email", access.user_id),
         answer=answer,
         reason=request.POST.get("reason", "")[:_MOST_REASON],
     )

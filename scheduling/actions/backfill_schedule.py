@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from django.db import transaction
 
-from heartbit_site.base.audit import Actor, record
+from heartbit_site.base.audit import Actor, record_on
 from scheduling.choices import FiringStatus, Trigger
 from scheduling.errors import ScheduleConflictError, ScheduleError
 from scheduling.models import Firing, Schedule
@@ -54,14 +54,8 @@ def backfill_schedule(schedule: Schedule, begin: datetime, end: datetime, *, by:
         raise ScheduleConflictError(
             "There is nothing to make up for: the span has no slot, or each has its run."
         )
-    record(
-        by,
-        "schedule.backfill",
-        workspace=row.workspace,
-        target=f"schedule:{row.pk}",
-        label=row.name,
-        details={"from": begin.isoformat(), "to": end.isoformat(), "slots": held},
-    )
+    details = {"from": begin.isoformat(), "to": end.isoformat(), "slots": held}
+    record_on(by, "schedule.backfill", row, details=details)
     return held
 
 

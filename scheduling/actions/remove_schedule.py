@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.db import transaction
 
-from heartbit_site.base.audit import Actor, record
+from heartbit_site.base.audit import Actor, record_on
 from scheduling.beat_sync import remove_from_beat
-
-if TYPE_CHECKING:
-    from scheduling.models import Schedule
+from scheduling.models import Schedule
 
 
 @transaction.atomic
@@ -21,7 +17,6 @@ def remove_schedule(schedule: Schedule, *, by: Actor) -> None:
         schedule: Saved schedule.
         by: Author, for the audit.
     """
-    workspace, target, label = schedule.workspace, f"schedule:{schedule.pk}", schedule.name
     remove_from_beat(schedule)
-    schedule.delete()
-    record(by, "schedule.remove", workspace=workspace, target=target, label=label)
+    Schedule.objects.filter(pk=schedule.pk).delete()
+    record_on(by, "schedule.remove", schedule)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 
 from agents.runs.idempotency_keys import stored_key
-from heartbit_site.base.audit import Actor, record
+from heartbit_site.base.audit import Actor, record_on
 from scheduling.choices import FiringStatus, Trigger
 from scheduling.errors import ScheduleConflictError
 from scheduling.firings import start_firing
@@ -41,12 +41,5 @@ def run_schedule_now(schedule: Schedule, *, by: Actor, key: str | None = None) -
     firing: Firing = start_firing(row, database_now(), Trigger.MANUAL, key=key)
     if firing.status != FiringStatus.STARTED or firing.run_id is None:
         raise ScheduleConflictError(f"The schedule {row.name} cannot run now: {firing.note}")
-    record(
-        by,
-        "schedule.run",
-        workspace=row.workspace,
-        target=f"schedule:{row.pk}",
-        label=row.name,
-        details={"run": str(firing.run_id)},
-    )
+    record_on(by, "schedule.run", row, details={"run": str(firing.run_id)})
     return firing.run_id

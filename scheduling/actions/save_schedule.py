@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from agents.definitions.validation_messages import phrase, secrets, sentence_of
 from agents.definitions.validators import unknown_tool
 from agents.delivery.targets import check_targets
-from heartbit_site.base.audit import Actor, changed, record
+from heartbit_site.base.audit import Actor, changed, record_on
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.moments import to_utc
@@ -80,14 +80,9 @@ def save_schedule(schedule: Schedule, *, by: Actor) -> None:
         skip_unprocessed(before, schedule, now)
         schedule.next_occurrence = _aimed(schedule, now, is_new=False)
     _write(schedule)
-    record(
-        by,
-        CREATED if before is None else "schedule.change",
-        workspace=workspace,
-        target=f"schedule:{schedule.pk}",
-        label=schedule.name,
-        details=_details(schedule) if before is None else changes,
-    )
+    action = CREATED if before is None else "schedule.change"
+    details = _details(schedule) if before is None else changes
+    record_on(by, action, schedule, details=details)
 
 
 def _refresh(schedule: Schedule, before: Schedule | None, now: datetime) -> None:

@@ -11,10 +11,11 @@ from django.test import Client
 from django.urls import reverse
 
 from agents.actions.cancel_run import cancel_run
-from agents.actions.decide_call import Always, Decider, approve_call, deny_call
+from agents.actions.decide_call import Always, approve_call, deny_call
 from agents.actions.post_message import post_message, start_conversation
 from agents.admin import queries
 from agents.models import Decision, Grant, ToolCall
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import Membership, Workspace
 from tests.admin import rows
 from tests.askers import TRIP, question
@@ -22,7 +23,7 @@ from tests.askers import TRIP, question
 pytestmark = pytest.mark.django_db
 
 LIST = "/admin/agents/toolcall/"
-ANNA = Decider("anna", "web")
+ANNA = Actor("anna", "web")
 EVIL = {
     "url": f"https://example.org/{rows.HOSTILE}",
     "name": "txt.\u202eexe\u200b",

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 from django.urls import reverse
 
-from agents.actions.decide_call import Decider
 from agents.actions.resolve_call import resolve_call
 from agents.choices import CallResolution, Placement
 from agents.models import Decision
+from heartbit_site.base.audit import Actor
 from tests.admin import rows
 from tests.doubtful import in_doubt
 
@@ -36,7 +36,7 @@ def test_given_a_doubt_then_the_list_and_the_sidebar_count_it_and_mark_it(
     assert "Unknown outcome" in text
     sidebar = text.partition(f'href="{LIST}"')[2].partition("</a>")[0]
     assert str(before + 2) in sidebar
-    resolve_call(doubt, CallResolution.SKIPPED, by=Decider("anna", "web"))
+    resolve_call(doubt, CallResolution.SKIPPED, by=Actor("anna", "web"))
     assert doubt.pk not in {row.pk for row in browser.get(LIST).context["cl"].result_list}
 
 
@@ -45,7 +45,7 @@ def test_given_a_settled_call_then_the_log_of_decisions_says_how(
     browser: Client, workspace: Workspace, outcome: CallResolution
 ) -> None:
     call = in_doubt(workspace, home=Placement.FLEET)
-    resolve_call(call, outcome, by=Decider("anna", "web"))
+    resolve_call(call, outcome, by=Actor("anna", "web"))
     made = Decision.objects.get(run=call.run_id)
     for url in ("changelist", "change"):
         arguments = [made.pk] if url == "change" else []

@@ -21,7 +21,7 @@ from django_celery_beat.models import (
 )
 
 from agents.actions.accept_message import accept_message
-from agents.actions.decide_call import Always, Decider, approve_call
+from agents.actions.decide_call import Always, approve_call
 from agents.actions.post_message import post_message, start_conversation
 from agents.actions.redeliver_webhook import ping_webhook
 from agents.actions.save_webhook import save_webhook
@@ -35,6 +35,7 @@ from agents.models import Agent, Budget, Channel, Delivery, WebhookEndpoint
 from heartbit_site.base import audit
 from heartbit_site.base.actions.create_api_key import create_api_key
 from heartbit_site.base.admin.themed import ModelAdmin
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import Membership, ProviderAccount
 from scheduling.actions.save_schedule import save_schedule
@@ -59,7 +60,7 @@ def full(workspace: Workspace) -> None:
     rows.tree(workspace)
     post_message(start_conversation(workspace, agent="writer", title=rows.HOSTILE), rows.HOSTILE)
     decided = rows.asking(workspace)
-    by = Decider(rows.HOSTILE, "web")
+    by = Actor(rows.HOSTILE, "web")
     approve_call(decided, digest=decided.digest, by=by, always=Always("run"))
     rows.asking(workspace, arguments={"url": rows.HOSTILE})
     every = IntervalSchedule.objects.create(every=5, period="minutes")

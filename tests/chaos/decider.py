@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 from django.db import connections
 
-from agents.actions.decide_call import Decider as Person
 from agents.actions.decide_call import approve_call, deny_call, edit_call
 from agents.actions.resolve_call import resolve_call
 from agents.choices import CallResolution
 from agents.errors import CallClosedError
 from agents.querysets import calls_waiting, uncertain_calls
+from heartbit_site.base.audit import Actor as Person
 from tests.chaos.approvals import EDITED
 from tests.chaos.journals import op_of
 from tests.chaos.records import Decided, read_effects

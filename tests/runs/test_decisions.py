@@ -15,7 +15,7 @@ from django.db import connection
 from django.utils import timezone
 
 from agents.actions.cancel_run import cancel_run
-from agents.actions.decide_call import Always, Decider, approve_call, deny_call
+from agents.actions.decide_call import Always, approve_call, deny_call
 from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
 from agents.choices import Placement, RunStatus
@@ -27,6 +27,7 @@ from agents.loop.ports import Committed, PendingSuspension
 from agents.models import Agent, Decision, Grant, Run, RunEvent, ToolBinding, Wait
 from agents.models import ToolCall as ToolCallRow
 from heartbit_site.base import orm
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.toolspec import ChildTask, Suspension
 from tests.fleet import wait_until
 from tests.runs.holding import accept, answer, blocked, claimant, fetch, hold, pool
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 __all__ = ["claimant", "pool"]
 pytestmark = pytest.mark.timeout(sized(120, full=900))
 ROUNDS = sized(40, full=200)
-ANN = Decider("ann", "api")
+ANN = Actor("ann", "api")
 DIGEST = "d" * 64
 _MAKE_DUE = "UPDATE agents_wait SET expires_at = now() - interval '1 s' WHERE run_id = %s"
 ASKED = ApprovalRequested("1.0", "save", {"key": "a"}, "at_most_once", DIGEST, "It is asked for.")
@@ -200,7 +201,7 @@ async def two_asking(
 
 
 def allow(call: ToolCallRow, name: str) -> None:
-    by = Decider(name, "api")
+    by = Actor(name, "api")
     approve_call(call, digest=call.digest, by=by, always=Always("agent"))
 
 
@@ -240,7 +241,7 @@ async def test_a_denial_of_another_call_stands_beside_a_permission_for_good(
         told = await raced(
             partial(allow, first, "ann"),
             partial(
-                deny_call, second, digest=DIGEST, by=Decider("bob", "api"), reason="Not this one."
+                deny_call, second, digest=DIGEST, by=Actor("bob", "api"), reason="Not this one."
             ),
         )
         own, other = await verdicts(first, second)

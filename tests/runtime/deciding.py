@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.actions.decide_call import Decider
 from agents.journal.events import ApprovalRequested, Event
 from agents.live.follow import EventUpdate, follow
 from agents.querysets import calls_waiting
 from heartbit_site.base import orm
+from heartbit_site.base.audit import Actor
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agents.models import ToolCall
     from tests.runtime.conftest import Studio
 
-ANNA = Decider("anna", "terminal")
+ANNA = Actor("anna", "terminal")
 
 
 async def happened(studio: Studio, run_id: UUID, kind: type[Event], times: int = 1) -> None:

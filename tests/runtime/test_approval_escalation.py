@@ -15,7 +15,7 @@ from django.contrib.auth.models import Group, User
 from django.db import OperationalError, connection
 from psycopg.rows import dict_row
 
-from agents.actions.decide_call import Decider, approve_call, deny_call
+from agents.actions.decide_call import approve_call, deny_call
 from agents.actions.notify_approvers import notify_approvers, notify_escalation
 from agents.actions.publish_agent import publish_agent
 from agents.choices import Placement
@@ -28,6 +28,7 @@ from agents.models import Agent, Decision, RunEvent, ToolBinding, ToolCall, Vote
 from agents.runs.overdue_waits import escalate_approvals, expire_waits
 from agents.runtime.sweeper import Sweeper, SweeperConfig
 from heartbit_site.base import audit, orm
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import AuditEntry
 from tests.mailbox import receiving_mail
 from tests.runs.holding import accept, answer, claimant, hold, pool
@@ -115,7 +116,7 @@ async def make_due(run_id: UUID, **more: str) -> None:
 
 
 async def approve(call: ToolCall, user: User) -> None:
-    by = Decider(user.username, "web", user.pk)
+    by = Actor(user.username, "web", user.pk)
     await orm.run_in_thread(lambda: approve_call(call, digest=call.digest, by=by))
 
 
@@ -188,7 +189,7 @@ async def test_given_no_second_group_when_it_is_escalated_then_whoever_may_decid
     await orm.run_in_thread(partial(careful, studio.workspace, **how))
     run_id = await studio.start(SUM)
     [call] = await waiting(studio, run_id)
-    by = Decider(people.stranger.username, "web", people.stranger.pk)
+    by = Actor(people.stranger.username, "web", people.stranger.pk)
     with pytest.raises(CallClosedError, match="Only members"):
         await orm.run_in_thread(partial(deny_call, call, digest=call.digest, by=by, reason="no"))
     await make_due(run_id)

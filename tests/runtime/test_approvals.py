@@ -13,7 +13,7 @@ import pytest
 from django.db import connections
 
 from agents.actions.cancel_run import cancel_run
-from agents.actions.decide_call import Always, Decider, approve_call, deny_call, edit_call
+from agents.actions.decide_call import Always, approve_call, deny_call, edit_call
 from agents.actions.publish_agent import publish_agent
 from agents.choices import RunStatus
 from agents.definitions.definition import AgentDefinition, BoundTool
@@ -22,6 +22,7 @@ from agents.live.follow import wait_for_end
 from agents.models import Agent, Decision, Grant, Run, ToolBinding
 from agents.runtime.toolbox import OfferedTools, approval_policy
 from heartbit_site.base import orm
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.jsonschema import fits
 from heartbit_site.base.toolspec import Effect, spec_of
 from tests.runtime.deciding import ANNA, waiting
@@ -355,7 +356,7 @@ class TestOneDecisionWins:
         [call] = await waiting(studio, run_id)
 
         def decide(number: int) -> str:
-            by = Decider(f"person {number}", "api")
+            by = Actor(f"person {number}", "api")
             try:
                 if number % 2:
                     deny_call(call, digest=call.digest, by=by, reason="no")

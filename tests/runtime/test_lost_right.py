@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from django.contrib.auth.models import Group, User
 
-from agents.actions.decide_call import Always, Decider, approve_call
+from agents.actions.decide_call import Always, approve_call
 from agents.actions.publish_agent import publish_agent
 from agents.actions.resolve_call import resolve_call
 from agents.choices import CallResolution
@@ -20,6 +20,7 @@ from agents.models import Agent, Decision, Grant, Run, RunEvent, ToolBinding
 from agents.querysets import uncertain_calls
 from agents.runtime.host import LocalHost
 from heartbit_site.base import orm
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import Membership
 from tests.chaos.processes import EffectsServer
 from tests.chaos.records import read_effects
@@ -94,8 +95,8 @@ def till(
         yield Till(workspace, effects.url, ledger)
 
 
-def by(user: User) -> Decider:
-    return Decider(user.username, "web", user.pk)
+def by(user: User) -> Actor:
+    return Actor(user.username, "web", user.pk)
 
 
 async def approve(call: ToolCall, user: User, always: Always | None = None) -> None:

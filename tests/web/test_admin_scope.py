@@ -16,7 +16,7 @@ from django.urls import reverse
 
 from agents.actions.accept_message import accept_message
 from agents.actions.create_default_team import create_default_team
-from agents.actions.decide_call import Always, Decider, approve_call
+from agents.actions.decide_call import Always, approve_call
 from agents.actions.post_message import post_message, start_conversation
 from agents.actions.redeliver_webhook import ping_webhook
 from agents.actions.save_webhook import save_webhook
@@ -29,6 +29,7 @@ from heartbit_site.base.actions.create_api_key import create_api_key
 from heartbit_site.base.actions.save_provider_account import save_provider_account
 from heartbit_site.base.admin.permissions import INSTALLATION
 from heartbit_site.base.admin.workspace_scoped import WorkspaceScopedAdmin
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import (
     ApiKey,
@@ -84,7 +85,7 @@ def filled_workspace() -> Workspace:
     rows.tree(made)
     post_message(start_conversation(made, agent="writer", title=f"in {slug}"), "Hello")
     decided = rows.asking(made)
-    by = Decider("somebody", "web")
+    by = Actor("somebody", "web")
     approve_call(decided, digest=decided.digest, by=by, always=Always("agent"))
     rows.asking(made, arguments={"url": f"https://{slug}.example/"})
     create_api_key(made, f"key of {slug}", scopes=["runs:read"])

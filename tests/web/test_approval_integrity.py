@@ -12,7 +12,7 @@ from uuid import UUID, uuid4
 
 import httpx
 
-from agents.actions.decide_call import Decider, approve_call
+from agents.actions.decide_call import approve_call
 from agents.definitions.definition import AgentDefinition, BoundTool
 from agents.errors import CallClosedError
 from agents.llm.messages import ToolCall as Asked
@@ -20,6 +20,7 @@ from agents.loop.ports import ApprovedCall, ReadyCall
 from agents.models import Decision, ToolCall
 from agents.runtime.stopped_tools import StoppedTools, WorkspaceStoppedTools
 from agents.runtime.toolbox import RunToolbox, context_factory, offered_tools
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.toolspec import Effect, ToolSpec, spec_of
 from tests.sizes import sized
 from tests.web.waiting_calls import unserved
@@ -165,7 +166,7 @@ def test_given_a_waiting_call_when_the_digest_of_another_call_is_decided_then_no
     theirs = digest(other.run_id, "1.0", definition_hash="a" * 64, arguments=ARGUMENTS)
     ToolCall.objects.filter(pk=call.pk).update(digest=own)
     ToolCall.objects.filter(pk=other.pk).update(digest=theirs)
-    by = Decider("ann", "api")
+    by = Actor("ann", "api")
     refused = 0
     for number in range(FORGED):
         kind = KINDS[number % len(KINDS)]

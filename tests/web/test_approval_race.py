@@ -11,9 +11,10 @@ import pytest
 from django.db import connections
 from django.test import Client
 
-from agents.actions.decide_call import Decider, approve_call, deny_call
+from agents.actions.decide_call import approve_call, deny_call
 from agents.errors import CallClosedError
 from agents.models import Decision, ToolCall
+from heartbit_site.base.audit import Actor
 from tests.api.server import Caller, key_for
 from tests.sizes import sized
 from tests.web.people import member
@@ -52,7 +53,7 @@ class Deciders:
             case "page":
                 self._on_a_page(call, verdict, self._browsers[number])
             case _:
-                _here(call, verdict, Decider(f"p{number}", "terminal"))
+                _here(call, verdict, Actor(f"p{number}", "terminal"))
 
     def _with_a_key(self, call: ToolCall, verdict: str) -> None:
         body: dict[str, Any] = {"digest": call.digest, "verdict": verdict}
@@ -82,7 +83,7 @@ def _logged_in(workspace: Workspace) -> Client:
     return browser
 
 
-def _here(call: ToolCall, verdict: str, by: Decider) -> None:
+def _here(call: ToolCall, verdict: str, by: Actor) -> None:
     if verdict == "approve":
         approve_call(call, digest=call.digest, by=by)
     else:

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 import httpx
 
 from agents.actions.cancel_run import cancel_run
-from agents.actions.decide_call import Decider, approve_call
+from agents.actions.decide_call import approve_call
 from agents.approvals.links import token_of
 from agents.errors import CallClosedError
 from agents.models import Decision, Run, Wait
 from heartbit_site.base.actions.create_api_key import create_api_key
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import Membership
 from tests.sizes import sized
 from tests.web.people import member, session_of
@@ -34,7 +35,7 @@ def test_given_a_cancel_or_an_expiry_when_decided_after_it_then_nothing_is(
     workspace: Workspace, record_property: Callable[[str, object], None]
 ) -> None:
     record_property("cases", 2 * LATE)
-    by = Decider("ann", "web")
+    by = Actor("ann", "web")
     for _ in range(LATE):
         cancelled, expired = unserved(workspace), unserved(workspace)
         cancel_run(workspace, cancelled.run_id, reason="no")

@@ -11,7 +11,7 @@ from django.test import Client
 from playwright.sync_api import expect
 
 from agents.actions.cancel_run import cancel_run
-from agents.actions.decide_call import Decider, approve_call, deny_call, edit_call
+from agents.actions.decide_call import approve_call, deny_call, edit_call
 from agents.actions.notify_approvers import notify_approvers
 from agents.actions.publish_agent import publish_agent
 from agents.admin.prompts import build_prompt
@@ -19,7 +19,7 @@ from agents.approvals.call_display import display_call
 from agents.approvals.links import token_of
 from agents.errors import CallClosedError
 from agents.models import Agent, Decision, Run, ToolBinding, ToolCall, Vote, Wait
-from heartbit_site.base.audit import verify
+from heartbit_site.base.audit import Actor, verify
 from heartbit_site.base.models import AuditEntry, Membership
 from heartbit_site.cli.asked_calls import approval_call
 from heartbit_site.contract.approvals import ApprovalOut
@@ -149,13 +149,13 @@ class TestSeveralPeople:
         asked = asked_of(caller, SUM)
         assert (asked["required_approvals"], asked["approver_group"]) == (2, group)
         call, digest = row_of(asked), asked["digest"]
-        first, second = (Decider(one.username, "web", one.pk) for one in treasurers)
+        first, second = (Actor(one.username, "web", one.pk) for one in treasurers)
 
         stranger = member(workspace, "admin")
         with pytest.raises(CallClosedError, match="Only members of the group"):
-            approve_call(call, digest=digest, by=Decider("x", "web", stranger.pk))
+            approve_call(call, digest=digest, by=Actor("x", "web", stranger.pk))
         with pytest.raises(CallClosedError, match="Only members of the group"):
-            deny_call(call, digest=digest, by=Decider("x", "web"), reason="")
+            deny_call(call, digest=digest, by=Actor("x", "web"), reason="")
         with pytest.raises(CallClosedError, match="needs 2 people"):
             edit_call(call, digest=digest, by=first, arguments='{"expression": "1"}')
         approve_call(call, digest=digest, by=first)
@@ -183,7 +183,7 @@ class TestSeveralPeople:
         person = member(workspace, "operator")
 
         def approve(name: str, user: User | None = None, via: Any = "api") -> None:
-            by = Decider(name, via, user.pk if user is not None else None)
+            by = Actor(name, via, user.pk if user is not None else None)
             approve_call(call, digest=call.digest, by=by)
 
         approve("API key one of ann", person)
@@ -206,7 +206,7 @@ class TestSeveralPeople:
         asked = asked_of(caller, SUM)
         answer = caller.post(address(asked), {"digest": asked["digest"], "verdict": "approve"})
         assert (answer.status_code, answer.json()["remaining_approvals"]) == (200, 1)
-        deny_call(row_of(asked), digest=asked["digest"], by=Decider("bob", "web"), reason="No.")
+        deny_call(row_of(asked), digest=asked["digest"], by=Actor("bob", "web"), reason="No.")
         caller.ended(asked["run_id"])
         assert row_of(asked).status == "refused"
 

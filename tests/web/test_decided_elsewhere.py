@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from agents.actions.cancel_run import cancel_run
-from agents.actions.decide_call import Decider, approve_call, deny_call, edit_call
+from agents.actions.decide_call import approve_call, deny_call, edit_call
 from agents.actions.resolve_call import resolve_call
 from agents.approvals.question_state import load_question_state
 from agents.choices import CallResolution
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
     from tests.web.visitor import Visitor
 
-BOB = Decider("bob", "web")
+BOB = Actor("bob", "web")
 
 
 def page_of(visitor: Visitor, call: ToolCall, place: str) -> None:

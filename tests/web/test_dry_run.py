@@ -12,7 +12,6 @@ from django.contrib.auth.models import Group
 from playwright.sync_api import expect
 
 from agents.actions.cancel_run import cancel_run
-from agents.actions.decide_call import Decider
 from agents.actions.dry_run_call import dry_run_call
 from agents.actions.pause_work import pause_work
 from agents.actions.publish_agent import publish_agent
@@ -28,7 +27,7 @@ from agents.errors import (
 from agents.limits.pauses import PauseTarget
 from agents.models import Agent, BlackboardEntry, Run, ToolBinding, ToolCall
 from agents.models.pause import PauseKind
-from heartbit_site.base.audit import SYSTEM
+from heartbit_site.base.audit import SYSTEM, Actor
 from heartbit_site.base.models import AuditEntry
 from tests.api.server import Caller, key_for
 from tests.fleet import wait_until
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
 
 __all__ = ["nothing_is_kept", "shop"]
 
-ANN = Decider("ann", "web")
+ANN = Actor("ann", "web")
 
 
 def tried(call: ToolCall, arguments: dict[str, Any] | None = None) -> DryRun:
@@ -308,7 +307,7 @@ class TestWhatItRefuses:
             tried(call)
         clerk = member(workspace, "operator")
         group.user_set.add(clerk)
-        found = dry_run_call(call, digest=call.digest, by=Decider("c", "web", clerk.pk))
+        found = dry_run_call(call, digest=call.digest, by=Actor("c", "web", clerk.pk))
         assert found.status == "ok"
 
     def test_given_a_stopped_tool_when_tried_then_it_is_not_run(self, workspace: Workspace) -> None:

@@ -9,10 +9,10 @@ from django.db import connection, transaction
 from django.db.transaction import TransactionManagementError
 from psycopg import sql
 
-from agents.actions.decide_call import Decider
 from agents.actions.dry_run_call import dry_run_call
 from agents.dry_runs.limits import Limits
 from agents.errors import DryRunStoppedError
+from heartbit_site.base.audit import Actor
 from tests.web import books
 from tests.web.books import nothing_is_kept, shop, waiting
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["nothing_is_kept", "shop"]
 
-ANN = Decider("ann", "web")
+ANN = Actor("ann", "web")
 
 
 def tried(call: ToolCall) -> DryRun:

@@ -11,10 +11,11 @@ from django.urls import reverse
 from playwright.sync_api import expect
 
 from agents.actions.cancel_run import cancel_run
-from agents.actions.decide_call import Decider, approve_call
+from agents.actions.decide_call import approve_call
 from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
 from agents.models import Agent, Decision, Run, ToolBinding, ToolCall
+from heartbit_site.base.audit import Actor
 from tests.fleet import Worker, wait_until
 from tests.web.axe import serious
 from tests.web.people import member, person
@@ -115,7 +116,7 @@ def test_given_a_prompt_when_somebody_else_is_faster_then_it_says_who(
     opened(staff, "/admin/")
     call = call_of(waiting_run(workspace))
     expect(prompts(staff)).to_have_count(1)
-    approve_call(call, digest=call.digest, by=Decider("grace", "api"))
+    approve_call(call, digest=call.digest, by=Actor("grace", "api"))
     expect(prompts(staff)).to_contain_text(re.compile("Approved by grace"))
     expect(prompts(staff).get_by_role("button", name="Approve")).to_have_count(0)
 
@@ -131,7 +132,7 @@ def test_given_a_prompt_of_a_decided_call_when_it_is_approved_then_the_refusal_i
     staff.page.route("**/toolcall/prompts/**", lambda route: route.abort())  # it is not told
     staff.expect("ERR_FAILED")
     staff.expect("409")
-    approve_call(call, digest=call.digest, by=Decider("grace", "api"))
+    approve_call(call, digest=call.digest, by=Actor("grace", "api"))
     prompt.get_by_role("button", name="Approve").click()
     expect(prompt).to_contain_text(re.compile("already approved by grace"))
 

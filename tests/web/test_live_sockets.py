@@ -15,7 +15,7 @@ from django.db.backends.utils import CursorWrapper
 from redis.asyncio import Redis
 
 from agents.actions.cancel_run import cancel_run
-from agents.actions.decide_call import Decider, deny_call
+from agents.actions.decide_call import deny_call
 from agents.actions.start_run import start_run
 from agents.live import changes, feeds, listener
 from agents.live.changes import Notifier, notify
@@ -23,6 +23,7 @@ from agents.live.member_consumer import FORBIDDEN, MALFORMED, NOT_FOUND, UNKNOWN
 from agents.models import ToolCall
 from heartbit_site.base import orm
 from heartbit_site.base.actions.create_api_key import create_api_key
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import Membership, Workspace
 from tests.chaos.valkey_server import ValkeyServer
 from tests.web.people import member, person, session_of
@@ -100,7 +101,7 @@ class TestHints:
         def deny() -> None:
             call = ToolCall.objects.select_related("run__workspace", "run__version__agent")
             asked = call.get(run_id=run)
-            deny_call(asked, digest=asked.digest, by=Decider("grace", "api"), reason="No.")
+            deny_call(asked, digest=asked.digest, by=Actor("grace", "api"), reason="No.")
 
         await orm.run_in_thread(deny)
         await heard(admin, lambda frame: frame["waiting"] == 0)

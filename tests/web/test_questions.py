@@ -9,10 +9,11 @@ import pytest
 from django.contrib.auth.models import Group
 from playwright.sync_api import expect
 
-from agents.actions.decide_call import Always, Decider, answer_call, approve_call
+from agents.actions.decide_call import Always, answer_call, approve_call
 from agents.actions.publish_agent import publish_agent
 from agents.errors import CallClosedError, InvalidEditError
 from agents.models import Agent, Decision, RunEvent, ToolBinding
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import AuditEntry
 from tests.web.asked import address, asked_of, row_of
 from tests.web.people import member
@@ -32,7 +33,7 @@ TRIP = {
     "required": ["to", "class", "days"],
     "additionalProperties": False,
 }
-ANN = Decider("ann", "terminal")
+ANN = Actor("ann", "terminal")
 
 
 def task(question: str, form: dict[str, Any] | None = None) -> str:
@@ -125,7 +126,7 @@ class TestOverTheApi:
         asked = asked_of(caller, task("Which colour?"))
         with pytest.raises(CallClosedError, match="travel-desk"):
             answer_call(row_of(asked), digest=asked["digest"], by=ANN, answer="Blue")
-        by = Decider(clerk.username, "web", clerk.pk)
+        by = Actor(clerk.username, "web", clerk.pk)
         answer_call(row_of(asked), digest=asked["digest"], by=by, answer="Blue")
         caller.ended(asked["run_id"])
         assert row_of(asked).result == "Blue"

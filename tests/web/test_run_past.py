@@ -11,11 +11,12 @@ from django.contrib.auth.models import User
 from django.db import connection
 from playwright.sync_api import expect
 
-from agents.actions.decide_call import Always, Decider, approve_call
+from agents.actions.decide_call import Always, approve_call
 from agents.actions.post_message import post_message, start_conversation
 from agents.actions.start_run import start_run
 from agents.choices import CallResolution
 from agents.models import Agent, Decision, Delivery, Run, RunEvent, ToolCall
+from heartbit_site.base.audit import Actor
 from heartbit_site.base.markdown import LONGEST
 from heartbit_site.base.models import Workspace
 from tests.admin import rows
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from tests.web.visitor import Visitor
 
 pytestmark = pytest.mark.usefixtures("unserved_agents")
-ANNA = Decider("anna", "terminal")
+ANNA = Actor("anna", "terminal")
 
 
 @pytest.fixture

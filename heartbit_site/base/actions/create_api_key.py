@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from heartbit_site.base.audit import SYSTEM, Actor, record
+from heartbit_site.base.audit import SYSTEM, Actor, record_on
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import ApiKey
 from heartbit_site.base.moments import to_utc
@@ -77,14 +77,8 @@ def create_api_key(
             expires_at=expires_at,
         )
         ends = expires_at.isoformat() if expires_at is not None else None
-        record(
-            by or _maker(user),
-            "api_key.create",
-            workspace=workspace,
-            target=f"api_key:{row.pk}",
-            label=str(row),
-            details={"scopes": wanted, "expires_at": ends},
-        )
+        details = {"scopes": wanted, "expires_at": ends}
+        record_on(by or _maker(user), "api_key.create", row, details=details)
     return row, f"hb_{prefix}_{secret}"
 
 

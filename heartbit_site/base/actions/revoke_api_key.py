@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 from django.utils import timezone
 
-from heartbit_site.base.audit import SYSTEM, Actor, record
+from heartbit_site.base.audit import SYSTEM, Actor, record_on
 from heartbit_site.base.models import ApiKey
 
 if TYPE_CHECKING:
@@ -28,6 +28,5 @@ def revoke_api_keys(ids: Iterable[int], *, by: Actor = SYSTEM) -> int:
         )
         ApiKey.objects.filter(pk__in=[key.pk for key in keys]).update(revoked_at=timezone.now())
         for key in keys:
-            target = f"api_key:{key.pk}"
-            record(by, "api_key.revoke", workspace=key.workspace, target=target, label=str(key))
+            record_on(by, "api_key.revoke", key)
     return len(keys)

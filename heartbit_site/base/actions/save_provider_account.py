@@ -55,14 +55,8 @@ def save_provider_account(
             account.save(update_fields=["secret", "key_hint"])
         changes = _changes(before, account) | ({} if key is None else {"key": "not shown"})
         if changes or before is None:
-            audit.record(
-                by,
-                f"provider_account.{'add' if before is None else 'change'}",
-                workspace=account.workspace,
-                target=f"provider_account:{account.pk}",
-                label=str(account),
-                details=changes,
-            )
+            action = f"provider_account.{'add' if before is None else 'change'}"
+            audit.record_on(by, action, account, details=changes)
 
 
 def check_key(key: str) -> str:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.actions.decide_call import Decider
 from agents.actions.resolve_call import resolve_call
 from agents.choices import CallResolution
 from agents.journal.waits import OUTCOME
 from agents.models import ToolCall, Wait
+from heartbit_site.base.audit import Actor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tests.chaos.crash_points.stage import Play
 
-ANNA = Decider("anna", "api")
+ANNA = Actor("anna", "api")
 
 
 def speak(plays: Iterable[Play]) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from django.db import connection
 
 from agents.actions.cancel_run import cancel_run
-from agents.actions.decide_call import Decider, approve_call, deny_call, edit_call
+from agents.actions.decide_call import approve_call, deny_call, edit_call
 from agents.actions.fork_run import Edits, fork_run
 from agents.actions.post_message import post_message, start_conversation
 from agents.actions.resolve_call import resolve_call
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
     from tests.chaos.replay.shapes import Shape
 
-ANNA = Decider("anna", "terminal")
+ANNA = Actor("anna", "terminal")
 BEN = Actor("ben", "web")
 LOOK_SECONDS = 0.05
 _CLAIM = """
