@@ -14,3 +14,7 @@ def cancel(
     from heartbit_site.cli import runs_report as report
 
     raise typer.Exit(report.cancel(url, run, as_json=as_json))
+
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+app.command()(cancel)

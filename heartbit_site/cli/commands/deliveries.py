@@ -36,3 +36,7 @@ def deliveries(
     from heartbit_site.cli import activity_report as report
 
     raise typer.Exit(report.deliveries(url, run, status, last, as_json=as_json))
+
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+app.command()(deliveries)

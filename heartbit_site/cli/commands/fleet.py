@@ -169,3 +169,6 @@ def enable_tool(
     from heartbit_site.cli import fleet_report as report
 
     raise typer.Exit(report.free(url, report.of_tool(tool, place), as_json=as_json))
+
+
+app = fleet

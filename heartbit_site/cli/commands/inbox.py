@@ -27,3 +27,7 @@ def inbox(
     if message:
         raise typer.Exit(report.message(url, message, as_json=as_json))
     raise typer.Exit(report.inbox(url, agent, last, as_json=as_json))
+
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+app.command()(inbox)

@@ -23,3 +23,7 @@ def result(
     from heartbit_site.cli import runs_report as report
 
     raise typer.Exit(report.result(url, run, wait=wait, as_json=as_json))
+
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+app.command()(result)

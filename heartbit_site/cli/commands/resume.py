@@ -21,3 +21,7 @@ def resume(
     from heartbit_site.cli import resumption
 
     raise typer.Exit(resumption.resume(run, as_json=as_json, plain=plain))
+
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+app.command()(resume)

@@ -68,3 +68,7 @@ def run(
         approve=approve,
     )
     raise typer.Exit(standalone.run(request, as_json=as_json, plain=plain))
+
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+app.command()(run)

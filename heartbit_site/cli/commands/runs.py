@@ -145,3 +145,6 @@ def export(run: str = options.RUN) -> None:
     from heartbit_site.cli import archive_report
 
     raise typer.Exit(archive_report.export(run))
+
+
+app = runs

@@ -27,3 +27,7 @@ def status(
     else:
         code = report.one_run(url, run, watch=watch, as_json=as_json, plain=plain)
     raise typer.Exit(code)
+
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+app.command()(status)

@@ -85,3 +85,7 @@ def submit(
         approve=approve,
     )
     raise typer.Exit(submission.submit(url, order, follow=watch, as_json=as_json, plain=plain))
+
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+app.command()(submit)

@@ -33,3 +33,6 @@ def show(
     from heartbit_site.cli import tools_report as report
 
     raise typer.Exit(report.show_tool(url, name, as_json=as_json))
+
+
+app = tools

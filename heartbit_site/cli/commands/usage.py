@@ -12,3 +12,7 @@ def usage(*, url: str | None = remote_options.URL, as_json: bool = options.JSON)
     from heartbit_site.cli import activity_report as report
 
     raise typer.Exit(report.usage(url, as_json=as_json))
+
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+app.command()(usage)
