@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from heartbit_site.cli.backend import Backend
 
 
@@ -32,8 +34,11 @@ def as_json() -> bool:
     return INVOCATION.as_json
 
 
-def backend() -> Backend:
+def backend(file: Path | None = None) -> Backend:
     """Return what does the command's operations: the server that is named, or this installation.
+
+    Args:
+        file: What ``--config`` names, for a command that has its own.
 
     Raises:
         ConfigurationError: As for ``remote.server`` and ``ensure_ready``.
@@ -41,4 +46,4 @@ def backend() -> Backend:
     """
     from heartbit_site.cli.backend import backend_for  # noqa: PLC0415  it imports pydantic
 
-    return backend_for(INVOCATION.url)
+    return backend_for(INVOCATION.url, file)

@@ -13,6 +13,7 @@ from agents.live.journal import recorded
 from agents.live.valkey import ValkeySubscriber, connect
 from heartbit_site.cli.display import Display, JsonLines, progress
 from heartbit_site.cli.inline import attendant_of
+from heartbit_site.cli.invocation import as_json
 from heartbit_site.cli.watch import interrupts, watch
 
 if TYPE_CHECKING:
@@ -28,9 +29,9 @@ class LocalStream:
         """Return what the journals of a tree hold by now."""
         return recorded(UUID(root))
 
-    def watch(self, root: str, *, as_json: bool, plain: bool, leaves: bool) -> Ending:
+    def watch(self, root: str, *, plain: bool, leaves: bool) -> Ending:
         """Show a tree until all of its runs have ended, or the person leaves it."""
-        display: Display = JsonLines() if as_json else progress(plain_lines=plain)
+        display: Display = JsonLines() if as_json() else progress(plain_lines=plain)
         attendant = attendant_of(display, leaves=leaves)
         connections.close_all()  # the next one is new, whatever becomes of the database meanwhile
         return asyncio.run(_watch(UUID(root), display, attendant))

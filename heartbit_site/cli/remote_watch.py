@@ -21,6 +21,7 @@ from heartbit_site.cli import remote_display
 from heartbit_site.cli.approval_watcher import ApprovalWatcher
 from heartbit_site.cli.backend import ServerBackend
 from heartbit_site.cli.errors import CANNOT_START, CommandError
+from heartbit_site.cli.invocation import as_json
 from heartbit_site.cli.remote_client import (
     CONNECT_SECONDS,
     PREFIX,
@@ -60,9 +61,11 @@ class ServerStream:
         """Return what the journals of a tree hold by now."""
         return asyncio.run(_recorded(self._server, root))
 
-    def watch(self, root: str, *, as_json: bool, plain: bool, leaves: bool) -> Ending:
+    def watch(self, root: str, *, plain: bool, leaves: bool) -> Ending:
         """Show a tree until all of its runs have ended; what waits for a person is asked."""
-        display = remote_display.Lines() if as_json else remote_display.progress(plain_lines=plain)
+        display = (
+            remote_display.Lines() if as_json() else remote_display.progress(plain_lines=plain)
+        )
         attendant = ApprovalWatcher(display, ServerBackend(self._server))
         with display:
             return asyncio.run(_watch(self._server, root, display, attendant))
