@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Invocation:
-    """What the one command of this process was asked beside its own options.
+    """Shared options of the one command that this process runs.
 
     Attributes:
         url: The server that ``--url`` names; empty: this installation; None: it was not given.

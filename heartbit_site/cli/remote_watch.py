@@ -17,9 +17,9 @@ import httpx
 from httpx_sse import EventSource, SSEError
 
 from heartbit_site.base import aio
-from heartbit_site.cli import remote_display
 from heartbit_site.cli.approval_watcher import ApprovalWatcher
 from heartbit_site.cli.backend import ServerBackend
+from heartbit_site.cli.display import Display, progress
 from heartbit_site.cli.errors import CANNOT_START, CommandError
 from heartbit_site.cli.invocation import as_json
 from heartbit_site.cli.remote_client import (
@@ -30,6 +30,7 @@ from heartbit_site.cli.remote_client import (
     refuse,
     unreachable,
 )
+from heartbit_site.cli.remote_updates import JsonPrinter, decoded
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
     from agents.live.updates import Update
     from heartbit_site.cli.remote import Server
     from heartbit_site.cli.run_streams import Ending
+
+    #: Shows an update as a server sends it.
+    Show = Callable[[dict[str, Any]], None]
 
 TICK_SECONDS: Final = 0.1
 RETRY_SECONDS: Final = 0.5
@@ -63,26 +67,32 @@ class ServerStream:
 
     def watch(self, root: str, *, plain: bool, leaves: bool) -> Ending:
         """Show a tree until all of its runs have ended; what waits for a person is asked."""
-        display = (
-            remote_display.Lines() if as_json() else remote_display.progress(plain_lines=plain)
-        )
+        display = Display() if as_json() else progress(plain_lines=plain)
+        print_json = JsonPrinter().print
+
+        def show(update: dict[str, Any]) -> None:
+            if as_json():
+                print_json(update)
+            else:
+                display.update(decoded(update))
+
         attendant = ApprovalWatcher(display, ServerBackend(self._server))
         with display:
-            return asyncio.run(_watch(self._server, root, display, attendant))
+            return asyncio.run(_watch(self._server, root, display, show, attendant))
 
 
 async def _recorded(server: Server, root: str) -> list[Update]:
     try:
         updates = _stream(server, root, follow=False)
-        return [remote_display.decoded(update) async for update in updates]
+        return [decoded(update) async for update in updates]
     except LostError as error:
         raise error.error from None
 
 
 async def _watch(
-    server: Server, root: str, display: remote_display.Shown, attendant: ApprovalWatcher
+    server: Server, root: str, display: Display, show: Show, attendant: ApprovalWatcher
 ) -> Ending:
-    following = asyncio.create_task(_follow(server, root, display, attendant))
+    following = asyncio.create_task(_follow(server, root, show, attendant))
     tasks = [
         following,
         asyncio.create_task(_tick(display)),
@@ -100,7 +110,7 @@ async def _watch(
     return "ended"
 
 
-async def _tick(display: remote_display.Shown) -> None:
+async def _tick(display: Display) -> None:
     while True:
         display.tick()
         await asyncio.sleep(TICK_SECONDS)
@@ -131,9 +141,7 @@ def _first_interrupt(leave: Callable[[], Any], attendant: ApprovalWatcher) -> It
             loop.remove_signal_handler(number)
 
 
-async def _follow(
-    server: Server, root: str, display: remote_display.Shown, attendant: ApprovalWatcher
-) -> None:
+async def _follow(server: Server, root: str, show: Show, attendant: ApprovalWatcher) -> None:
     """Read to the end, over as many connections as it takes."""
     loop = asyncio.get_running_loop()
     lost_at: float | None = None
@@ -141,7 +149,7 @@ async def _follow(
         try:
             async for update in _stream(server, root, follow=True):
                 lost_at = None
-                display.update(update)
+                show(update)
                 attendant.hear(update.get("event", ""))
         except LostError as error:
             lost_at = loop.time() if lost_at is None else lost_at
