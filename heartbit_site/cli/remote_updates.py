@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 from uuid import UUID
 
 from agents.journal.events import Event, RecordedEvent
@@ -15,6 +15,10 @@ from heartbit_site.cli.output import write_json
 
 if TYPE_CHECKING:
     from agents.live.updates import Update
+
+
+#: The updates that can be decoded; a newer server may send others.
+TYPES: Final = frozenset({"run", "event", "delta"})
 
 
 class JsonPrinter:

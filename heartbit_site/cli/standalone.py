@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import connections
 
 from agents.actions.cancel_run import cancel_run
+from agents.live.follow import follow
 from agents.models import Run
 from agents.runtime.host import LocalHost
 from heartbit_site.base import orm
@@ -104,7 +105,9 @@ async def _run(
     with contextlib.ExitStack() as heeding:  # while the host drains as well
         try:
             run_id = await orm.run_in_thread(start)
-            watching = asyncio.ensure_future(watch(run_id, host.window, display, attendant))
+            watching = asyncio.ensure_future(
+                watch(run_id, lambda: follow(run_id, host.window), display, attendant)
+            )
 
             def interrupted() -> None:
                 note("Cancelling the run ... (Ctrl-C again leaves at once)")

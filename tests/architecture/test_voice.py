@@ -58,7 +58,7 @@ SHARED = {
     "Edit": "a decision in the library's vocabulary, and in the CLI's",
     "Kind": "of a schedule, of a channel in the CLI, of a prompt",
     "Limits": "of a dry run, of a provider account, of a response, of a run",
-    "Lines": "plain lines of a local run, and JSON lines of a remote one",
+    "Lines": "plain lines of a run's progress, and rows of a printed table",
     "Overlap": "the CLI's choices, which need no Django, and the model's",
     "Row": "of the dashboard, and of the usage page",
     "Server": "an embedded server, and the server that the CLI talks to",
