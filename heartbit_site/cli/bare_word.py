@@ -13,26 +13,27 @@ from heartbit_site.cli.errors import USAGE, CommandError
 from heartbit_site.cli.escape import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Sequence
 
-    from typer.core import TyperGroup
+    from typer.core import TyperCommand
 
 
-def is_meant(tree: TyperGroup, arguments: Sequence[str]) -> bool:
+def is_meant(commands: Container[str], run: TyperCommand, arguments: Sequence[str]) -> bool:
     """Return True unless the task of `heartbit ARGUMENTS` is one word, and the person says no.
 
     Args:
-        tree: All commands, with the options that they share.
+        commands: The names of all commands.
+        run: The command `heartbit run`.
         arguments: The command line, which does not begin with a command.
 
     Raises:
         CommandError: It is one word, and a command or there is no terminal to ask at.
     """
-    word = _task(tree, arguments).strip()
+    word = _task(run, arguments).strip()
     if not word or len(word.split()) > 1:
         return True
     shown = visible(word)
-    if word in tree.commands:
+    if word in commands:
         raise CommandError(
             f"Options come after the command: `heartbit {word} ...`; as a task it is "
             f"`heartbit run {word}`.",
@@ -49,10 +50,10 @@ def is_meant(tree: TyperGroup, arguments: Sequence[str]) -> bool:
     return (answer or "").strip().lower() in ("y", "yes")
 
 
-def _task(tree: TyperGroup, arguments: Sequence[str]) -> str:
+def _task(run: TyperCommand, arguments: Sequence[str]) -> str:
     """Return the task of `heartbit run ARGUMENTS`; empty without one, or a usage error."""
     try:
-        context = tree.commands["run"].make_context("run", [*arguments], resilient_parsing=True)
+        context = run.make_context("run", [*arguments], resilient_parsing=True)
     except typer.TyperException:
         return ""  # `run` itself says what is wrong
     # Several words without quotes are a usage error as well.

@@ -9,11 +9,13 @@ from uuid import UUID
 from django.conf import settings
 from django.db import connections
 
+from agents.live.follow import follow
 from agents.live.tree_reader import TreeReader
 from agents.live.valkey import ValkeySubscriber, connect
 from heartbit_site.cli.display import Display, JsonLines, progress
 from heartbit_site.cli.inline import attendant_of
-from heartbit_site.cli.watch import interrupts, watch
+from heartbit_site.cli.invocation import as_json
+from heartbit_site.cli.watch import watch_until_left
 
 if TYPE_CHECKING:
     from agents.live.updates import Update
@@ -28,9 +30,9 @@ class LocalStream:
         """Return what the journals of a tree hold by now."""
         return TreeReader(UUID(root)).read_new()
 
-    def watch(self, root: str, *, as_json: bool, plain: bool, leaves: bool) -> Ending:
+    def watch(self, root: str, *, plain: bool, leaves: bool) -> Ending:
         """Show a tree until all of its runs have ended, or the person leaves it."""
-        display: Display = JsonLines() if as_json else progress(plain_lines=plain)
+        display: Display = JsonLines() if as_json() else progress(plain_lines=plain)
         attendant = attendant_of(display, leaves=leaves)
         connections.close_all()  # the next one is new, whatever becomes of the database meanwhile
         return asyncio.run(_watch(UUID(root), display, attendant))
@@ -39,19 +41,7 @@ class LocalStream:
 async def _watch(root_id: UUID, display: Display, attendant: ApprovalWatcher) -> Ending:
     valkey = connect(settings.REDIS_URL)
     try:
-        with display:
-            watching = asyncio.ensure_future(
-                watch(root_id, ValkeySubscriber(valkey), display, attendant)
-            )
-
-            def leave() -> None:
-                watching.cancel()
-
-            with interrupts(display, leave, attendant):
-                await asyncio.wait([watching])
-        if watching.cancelled():
-            return "left"
-        watching.result()
-        return "waits" if attendant.waits else "ended"
+        source = ValkeySubscriber(valkey)
+        return await watch_until_left(root_id, lambda: follow(root_id, source), display, attendant)
     finally:
         await valkey.aclose()

@@ -9,67 +9,86 @@ What a command needs is imported when it runs, so `--help` stays quick. Exit cod
 from __future__ import annotations
 
 import difflib
+import importlib
 import os
 import sys
 from importlib import metadata
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final
 
 import typer
 import typer.main
+from typer.core import TyperCommand, TyperGroup
 
 from heartbit_site.cli import errors, options
-from heartbit_site.cli.commands.agents import agents
-from heartbit_site.cli.commands.answer import answer
-from heartbit_site.cli.commands.approve import approve
-from heartbit_site.cli.commands.audit import audit
-from heartbit_site.cli.commands.beat import beat
-from heartbit_site.cli.commands.cancel import cancel
-from heartbit_site.cli.commands.channels import channels
-from heartbit_site.cli.commands.completion import completion, prepare
-from heartbit_site.cli.commands.config import config
-from heartbit_site.cli.commands.deliveries import deliveries
-from heartbit_site.cli.commands.doctor import doctor
-from heartbit_site.cli.commands.down import down
-from heartbit_site.cli.commands.fleet import fleet
-from heartbit_site.cli.commands.inbox import inbox
-from heartbit_site.cli.commands.keys import keys
-from heartbit_site.cli.commands.resolve import resolve
-from heartbit_site.cli.commands.result import result
-from heartbit_site.cli.commands.resume import resume
-from heartbit_site.cli.commands.run import run
-from heartbit_site.cli.commands.runs import runs
-from heartbit_site.cli.commands.schedules import schedules
-from heartbit_site.cli.commands.serve import serve
-from heartbit_site.cli.commands.status import status
-from heartbit_site.cli.commands.submit import submit
-from heartbit_site.cli.commands.tools import tools
-from heartbit_site.cli.commands.up import up
-from heartbit_site.cli.commands.usage import usage
-from heartbit_site.cli.commands.users import users
-from heartbit_site.cli.commands.web import web
-from heartbit_site.cli.shared_options import add_shared_options
+from heartbit_site.cli.commands.completion import prepare
+from heartbit_site.cli.shared_options import add_workspace
 
-if TYPE_CHECKING:
-    from typer.core import TyperGroup
-
-COMMANDS: Final = (
-    *(run, submit, status, approve, resolve, answer, result, resume, cancel),
-    *(runs, agents, schedules, channels, tools, config, users, keys, audit),
-    *(usage, deliveries, inbox),
-    *(serve, web, beat, fleet, up, down, doctor, completion),
-)
-NAMES: Final = tuple(
-    str(command.info.name) if isinstance(command, typer.Typer) else command.__name__
-    for command in COMMANDS
-)
+#: Each command's summary; it lives in the module of that name in `commands`, as ``app``.
+COMMANDS: Final = {
+    "run": "Do a task here and now, in this process, and print the answer.",
+    "submit": "Give a task to the workers and print the run's id.",
+    "status": "Show the last runs, or one of them with its sub-agents.",
+    "approve": "Decide tool calls that wait for a person.",
+    "resolve": "Resolve tool calls whose worker died while they ran.",
+    "answer": "Answer what else runs wait for.",
+    "result": "Print a run's answer.",
+    "resume": "Resume a run whose process has ended.",
+    "cancel": "Cancel a run and its sub-agents.",
+    "runs": "Show what was run; fork, settle and archive runs.",
+    "agents": "Show the agents; start, stop and restart them.",
+    "schedules": "Show and make what agents do by the clock.",
+    "channels": "Show and make ways in for messages.",
+    "tools": "Show the tools that agents can be given.",
+    "config": "Check, import or export a file.",
+    "users": "List and create users, and set their passwords.",
+    "keys": "Make, list and revoke API keys.",
+    "audit": "Check the audit's chains.",
+    "usage": "Show what was used today and this month, and what may be.",
+    "deliveries": "Show where results went, and what is wrong with them.",
+    "inbox": "Show what an agent was written, the newest first.",
+    "serve": "Start a worker, which executes what was submitted.",
+    "web": "Serve the web pages, the admin and the API.",
+    "beat": "Send periodic tasks to the workers when they are due.",
+    "fleet": "Show and steer the workers and queues.",
+    "up": "Start everything here: worker, beat, web and services.",
+    "down": "Stop the embedded services now.",
+    "doctor": "Check the installation and say how to mend what is wrong.",
+    "completion": "Print a script that completes commands in a shell.",
+}
 OWN_OPTIONS: Final = ("--help", "-h", "--version")
 EPILOG: Final = (
     "Exit codes: 0 done, 1 the run failed, 2 usage, 3 cannot start (configuration, services), "
     "4 a person is waited for, 129 and 143 left on a signal (resumable), 130 cancelled."
 )
 
+
+class Commands(TyperGroup):
+    """All commands: their summaries are at hand, a command itself is imported to be run."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        for name, summary in COMMANDS.items():
+            self.add_command(TyperCommand(name, short_help=summary))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the name of the command that the arguments begin with, itself, and the rest."""
+        name, _, rest = super().resolve_command(ctx, args)
+        return name, load(str(name)), rest
+
+
+def load(name: str) -> Any:
+    """Return a command with all its options."""
+    module = importlib.import_module(f"heartbit_site.cli.commands.{name}")
+    found: Any = typer.main.get_command(module.app)
+    if isinstance(found, TyperGroup):
+        found.help = COMMANDS[name]
+    add_workspace(found, name)
+    return found
+
+
 app = typer.Typer(
     name="heartbit",
+    cls=Commands,
     rich_markup_mode=None,
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -94,13 +113,6 @@ def heartbit(
         sys.stdout.write(f"{context.get_help()}\n")
 
 
-for command in COMMANDS:
-    if isinstance(command, typer.Typer):
-        app.add_typer(command)
-    else:
-        app.command()(command)
-
-
 def main() -> None:
     """Run the command line and exit."""
     for stream in (sys.stdout, sys.stderr):
@@ -115,25 +127,19 @@ def main() -> None:
     sys.exit(_run(arguments, debug=debug))
 
 
-def command_tree() -> TyperGroup:
-    """Return all commands with all their options."""
-    tree = typer.main.get_group(app)
-    add_shared_options(tree)
-    return tree
-
-
 def _run(arguments: list[str], *, debug: bool) -> int:
     try:
         errors.set_up_logging(debug=debug)
         prepare()
-        command = command_tree()
         complete = _with_command(arguments)
         if complete is not arguments:
             from heartbit_site.cli.bare_word import is_meant  # noqa: PLC0415  seldom needed
 
-            if not is_meant(command, arguments):
+            if not is_meant(COMMANDS, load("run"), arguments):
                 return errors.USAGE
-        code = command.main(complete, prog_name="heartbit", standalone_mode=False)
+        code = typer.main.get_command(app).main(
+            complete, prog_name="heartbit", standalone_mode=False
+        )
     except typer.TyperException as error:
         sentence = error.format_message().rstrip(".")
         errors.say(f"{sentence}{'' if sentence.endswith('?') else '.'} See `heartbit --help`.")
@@ -156,9 +162,9 @@ def _with_command(arguments: list[str]) -> list[str]:
         CommandError: One word that is nearly a command is more likely that than a task.
     """
     first = arguments[0] if arguments else ""
-    if not arguments or first in NAMES or first in OWN_OPTIONS:
+    if not arguments or first in COMMANDS or first in OWN_OPTIONS:
         return arguments
-    near = difflib.get_close_matches(first, NAMES, n=1, cutoff=0.7)
+    near = difflib.get_close_matches(first, COMMANDS, n=1, cutoff=0.7)
     if near and " " not in first.strip():
         raise errors.CommandError(
             f"There is no command {first!r}: did you mean `heartbit {near[0]}`? "

@@ -7,24 +7,51 @@ from typing import Any, Final
 import typer
 
 from agents.errors import EmptyTaskError
+from heartbit_site.cli.errors import USAGE, CommandError
 
 
-def not_empty(task: str) -> str:
-    """Return a task that is not blank.
+def check_task(task: str | None, payload: str, command: str) -> str:
+    """Return the task; empty if there is a payload instead.
 
     Raises:
-        EmptyTaskError: It is blank.
+        CommandError: There is neither.
+        EmptyTaskError: The task is blank.
     """
-    if not task.strip():
-        raise EmptyTaskError("The task is empty: say what the agent should do.")
-    return task
+    if not payload:
+        if task is None:
+            raise CommandError(
+                "Missing argument TASK: say what the agent should do. "
+                f"See `heartbit {command} --help`.",
+                USAGE,
+            )
+        if not task.strip():
+            raise EmptyTaskError("The task is empty: say what the agent should do.")
+    return task or ""
 
 
 OFF: Final = False  # what a flag is that nobody named
-TASK: Final[Any] = typer.Argument(help="Task of the agent.", callback=not_empty)
+TASK: Final[Any] = typer.Argument(None, help="Task of the agent.", show_default=False)
+PAYLOAD: Final[Any] = typer.Option(
+    "",
+    "--payload",
+    metavar="FILE|JSON",
+    help="The task as action, spec, inputs, constraints.",
+    show_default=False,
+)
+REQUIRE_APPROVAL: Final[Any] = typer.Option(
+    OFF, "--require-approval", "--approve", help="Require approval of every tool call."
+)
 RUN: Final[Any] = typer.Argument(help="The run's id, or how it begins.")
 AGENT: Final[Any] = typer.Option(
     "orchestrator", "--agent", "-a", metavar="NAME", help="Let this agent do it."
+)
+TASK_AGENT: Final[Any] = typer.Option(
+    "",
+    "--agent",
+    "-a",
+    metavar="NAME",
+    help="Let this agent do it; else the orchestrator.",
+    show_default=False,
 )
 MODEL: Final[Any] = typer.Option(
     "",
@@ -34,6 +61,7 @@ MODEL: Final[Any] = typer.Option(
     help="For this run and its sub-agents, such as openai:gpt-6-sol.",
     show_default=False,
 )
+LAST: Final[Any] = typer.Option(20, "--last", "-n", min=1, max=1000, help="List at most N.")
 JSON: Final[Any] = typer.Option(OFF, "--json", help="Print JSON for machines.")
 PLAIN: Final[Any] = typer.Option(OFF, "--plain", help="Plain lines instead of a live tree.")
 YES: Final[Any] = typer.Option(OFF, "--yes", "-y", help="Do not ask for confirmation.")

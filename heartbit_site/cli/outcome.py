@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from heartbit_site.base.visible_text import readable_json
 from heartbit_site.cli import describe, errors
+from heartbit_site.cli.invocation import as_json
 from heartbit_site.cli.output import note, write, write_json
 
 if TYPE_CHECKING:
@@ -14,15 +15,14 @@ if TYPE_CHECKING:
 LIVE: Final = frozenset({"queued", "running", "waiting"})
 
 
-def conclude(run: RunDetailOut, *, as_json: bool, watched: bool = False) -> int:
+def conclude(run: RunDetailOut, *, watched: bool = False) -> int:
     """Print how a run ended and return the exit code.
 
     Args:
         run: A run that has ended.
-        as_json: Print its machine form, whatever became of it.
         watched: Mark the object as the last line of a stream of JSON.
     """
-    if as_json:
+    if as_json():
         mark = {"type": "result"} if watched else {}
         write_json({**mark, **describe.run_tree(run)})
         return exit_code(run)

@@ -20,8 +20,8 @@ from urllib.parse import urlsplit
 
 from heartbit_site.base import variable_formats, variables
 from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.cli.invocation import INVOCATION
 from heartbit_site.cli.output import note
-from heartbit_site.cli.shared_options import named_workspace
 from heartbit_site.config import locate
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def server(
             f"HEARTBIT_CONFIG={locate.NAME}, to send your key there; or --url '' to use this "
             "installation."
         )
-    if workspace := named_workspace():
+    if workspace := INVOCATION.workspace:
         raise ConfigurationError(
             f"--workspace {workspace} is for this installation, but at {address} the API key "
             f"decides the workspace: leave it out and put a key of {workspace} into "

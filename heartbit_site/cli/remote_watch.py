@@ -7,20 +7,18 @@ not shown twice: an event is known by its run and its number. So nothing is miss
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
-import signal
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
 import httpx
 from httpx_sse import EventSource, SSEError
 
-from heartbit_site.base import aio
-from heartbit_site.cli import remote_display
 from heartbit_site.cli.approval_watcher import ApprovalWatcher
 from heartbit_site.cli.backend import ServerBackend
+from heartbit_site.cli.display import Display, progress
 from heartbit_site.cli.errors import CANNOT_START, CommandError
+from heartbit_site.cli.invocation import as_json
 from heartbit_site.cli.remote_client import (
     CONNECT_SECONDS,
     PREFIX,
@@ -29,17 +27,17 @@ from heartbit_site.cli.remote_client import (
     refuse,
     unreachable,
 )
+from heartbit_site.cli.remote_updates import TYPES, JsonPrinter, decoded
+from heartbit_site.cli.watch import watch_until_left
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import AsyncIterator, Coroutine
 
     from agents.live.updates import Update
     from heartbit_site.cli.remote import Server
     from heartbit_site.cli.run_streams import Ending
 
-TICK_SECONDS: Final = 0.1
-RETRY_SECONDS: Final = 0.5
-PATIENCE: Final = 30.0  # a server that restarts is back within seconds
+T = TypeVar("T")
 
 
 class LostError(Exception):
@@ -58,96 +56,44 @@ class ServerStream:
 
     def recorded(self, root: str) -> list[Update]:
         """Return what the journals of a tree hold by now."""
-        return asyncio.run(_recorded(self._server, root))
+        return _unless_lost(_recorded(self._server, root))
 
-    def watch(self, root: str, *, as_json: bool, plain: bool, leaves: bool) -> Ending:
+    def watch(self, root: str, *, plain: bool, leaves: bool) -> Ending:
         """Show a tree until all of its runs have ended; what waits for a person is asked."""
-        display = remote_display.Lines() if as_json else remote_display.progress(plain_lines=plain)
+        display = Display() if as_json() else progress(plain_lines=plain)
+        printer = JsonPrinter() if as_json() else None
+
+        async def updates() -> AsyncIterator[Update]:
+            async for update in _stream(self._server, root, follow=True):
+                if printer is not None:
+                    printer.print(update)
+                if update["type"] in TYPES:
+                    yield decoded(update)
+
         attendant = ApprovalWatcher(display, ServerBackend(self._server))
-        with display:
-            return asyncio.run(_watch(self._server, root, display, attendant))
+        return _unless_lost(
+            watch_until_left(UUID(root), updates, display, attendant, is_lost=_is_lost)
+        )
 
 
-async def _recorded(server: Server, root: str) -> list[Update]:
+def _unless_lost(work: Coroutine[Any, Any, T]) -> T:
+    """Return what a coroutine returns.
+
+    Raises:
+        CommandError: The stream was lost for good.
+    """
     try:
-        updates = _stream(server, root, follow=False)
-        return [remote_display.decoded(update) async for update in updates]
+        return asyncio.run(work)
     except LostError as error:
         raise error.error from None
 
 
-async def _watch(
-    server: Server, root: str, display: remote_display.Shown, attendant: ApprovalWatcher
-) -> Ending:
-    following = asyncio.create_task(_follow(server, root, display, attendant))
-    tasks = [
-        following,
-        asyncio.create_task(_tick(display)),
-        asyncio.create_task(attendant.attend(UUID(root))),
-    ]
-    with _first_interrupt(following.cancel, attendant):
-        try:
-            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            await aio.cancel_and_wait(*tasks)
-    if following in done and following.cancelled():
-        return "left"
-    for task in done:
-        task.result()
-    return "ended"
+def _is_lost(error: Exception) -> bool:
+    return isinstance(error, LostError)
 
 
-async def _tick(display: remote_display.Shown) -> None:
-    while True:
-        display.tick()
-        await asyncio.sleep(TICK_SECONDS)
-
-
-@contextlib.contextmanager
-def _first_interrupt(leave: Callable[[], Any], attendant: ApprovalWatcher) -> Iterator[None]:
-    """Within it the first Ctrl-C calls `leave`; a second one ends the process as usual.
-
-    While the person's editor has the terminal, Ctrl-C is the editor's.
-    """
-    loop = asyncio.get_running_loop()
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-    def interrupted(received: signal.Signals) -> None:
-        if received == signal.SIGINT and attendant.is_deaf:
-            return
-        for number in numbers:
-            loop.remove_signal_handler(number)
-        leave()
-
-    for number in numbers:
-        loop.add_signal_handler(number, interrupted, number)
-    try:
-        yield
-    finally:
-        for number in numbers:
-            loop.remove_signal_handler(number)
-
-
-async def _follow(
-    server: Server, root: str, display: remote_display.Shown, attendant: ApprovalWatcher
-) -> None:
-    """Read to the end, over as many connections as it takes."""
-    loop = asyncio.get_running_loop()
-    lost_at: float | None = None
-    while True:
-        try:
-            async for update in _stream(server, root, follow=True):
-                lost_at = None
-                display.update(update)
-                attendant.hear(update.get("event", ""))
-        except LostError as error:
-            lost_at = loop.time() if lost_at is None else lost_at
-            if loop.time() - lost_at > PATIENCE:
-                raise error.error from None
-            await asyncio.sleep(RETRY_SECONDS)
-        else:
-            await attendant.finish()
-            return
+async def _recorded(server: Server, root: str) -> list[Update]:
+    return [decoded(update) async for update in _stream(server, root, follow=False)]
 
 
 async def _stream(server: Server, root: str, *, follow: bool) -> AsyncIterator[dict[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 from heartbit_site.cli.errors import FAILED, USAGE, CommandError
 from heartbit_site.cli.output import note
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 LOOK_SECONDS: Final = 0.25
 SAY_SECONDS: Final = 5.0
-Asked = Literal["stop", "restart"]
 
 
 def chosen(fleet: FleetOut, text: str | None) -> list[WorkerOut]:

@@ -9,9 +9,11 @@ from rich.console import Console
 from rich.text import Text
 
 from heartbit_site.cli.backend import ServerBackend
-from heartbit_site.cli.errors import CANCELLED, WAITING
-from heartbit_site.cli.outcome import conclude
-from heartbit_site.cli.output import note, one_line
+from heartbit_site.cli.describe import run_tree
+from heartbit_site.cli.errors import CANCELLED, OK, WAITING
+from heartbit_site.cli.invocation import as_json
+from heartbit_site.cli.outcome import conclude, warn_without_worker
+from heartbit_site.cli.output import note, one_line, write, write_json
 from heartbit_site.cli.render import ASCII, UNICODE, Canvas, render
 from heartbit_site.cli.tree import Tree
 from heartbit_site.contract.runs import SHOW_RUN
@@ -31,12 +33,11 @@ class Stream(Protocol):
         """Return what the journals of a tree hold by now."""
         ...
 
-    def watch(self, root: str, *, as_json: bool, plain: bool, leaves: bool) -> Ending:
+    def watch(self, root: str, *, plain: bool, leaves: bool) -> Ending:
         """Show a tree until all of its runs have ended, or the person leaves it.
 
         Args:
             root: The run at the top.
-            as_json: Print its updates.
             plain: Write progress as lines.
             leaves: Leave when the tree can only wait for a person, and there is no terminal.
         """
@@ -54,19 +55,31 @@ def stream_of(backend: Backend) -> Stream:
     return LocalStream()
 
 
-def stay(
-    backend: Backend, run: RunDetailOut, *, as_json: bool, plain: bool, leaves: bool = False
-) -> int:
+def accepted(backend: Backend, run: RunDetailOut, *, watch: bool, plain: bool) -> int:
+    """Print a run that was accepted just now; with ``watch``, stay until it has ended."""
+    if watch:
+        if not as_json():
+            note(f"Run {run.id}")
+        warn_without_worker(run)
+        return stay(backend, run, plain=plain)
+    if as_json():
+        write_json(run_tree(run))
+    else:
+        write(run.id)
+    warn_without_worker(run)
+    return OK
+
+
+def stay(backend: Backend, run: RunDetailOut, *, plain: bool, leaves: bool = False) -> int:
     """Show a run's tree until it has ended, then its end. Ctrl-C leaves; the run continues.
 
     Args:
         backend: Where it is.
         run: Which.
-        as_json: Print its events and its machine form.
         plain: Write progress as lines.
         leaves: Leave when the tree can only wait for a person, and there is no terminal.
     """
-    match stream_of(backend).watch(run.root_id, as_json=as_json, plain=plain, leaves=leaves):
+    match stream_of(backend).watch(run.root_id, plain=plain, leaves=leaves):
         case "waits":
             note(
                 f"Nobody can be asked here. `heartbit resume {run.id}` then watches the run again."
@@ -80,7 +93,7 @@ def stay(
             return CANCELLED
         case "ended":
             ended = backend.call(SHOW_RUN, run_id=run.id)
-            return conclude(ended, as_json=as_json, watched=True)
+            return conclude(ended, watched=True)
 
 
 def print_tree(backend: Backend, run: RunDetailOut) -> None:

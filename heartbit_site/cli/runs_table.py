@@ -1,19 +1,21 @@
-"""Runs as a table. No Django."""
+"""Runs as a table, or as JSON. No Django."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
+from rich.console import Console
 from rich.text import Text
 
-from heartbit_site.cli.output import one_line, seconds
+from heartbit_site.cli.describe import run_summary
+from heartbit_site.cli.errors import OK
+from heartbit_site.cli.invocation import as_json
+from heartbit_site.cli.output import one_line, seconds, write_json
 from heartbit_site.cli.render import STYLES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from rich.console import Console
 
     from heartbit_site.contract.runs import RunSummaryOut
 
@@ -21,6 +23,17 @@ AGENT_WIDTH: Final = 20
 TASK_WIDTH: Final = 200
 SHORT_ID: Final = 13  # the milliseconds of a UUIDv7: what tells two runs apart
 NO_RUNS: Final = 'No runs yet: heartbit "<task>" starts one.'
+
+
+def print_runs(runs: Sequence[RunSummaryOut], *, none: str = NO_RUNS) -> int:
+    """Print a line for each run, or ``none`` if there are no runs; return the exit code."""
+    if as_json():
+        write_json({"runs": [run_summary(run) for run in runs]})
+        return OK
+    console = Console(highlight=False)
+    for line in table(runs, console, none=none):
+        console.print(line, soft_wrap=True)
+    return OK
 
 
 def table(runs: Sequence[RunSummaryOut], console: Console, *, none: str = NO_RUNS) -> list[Text]:

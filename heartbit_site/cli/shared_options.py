@@ -1,7 +1,13 @@
-"""Options that many commands share, each of which sets an environment variable.
+"""Options that many commands share, and the classes of commands that have them.
 
-They are added to the finished command tree, so that no command that needs one can lack it; so is
-the note of the commands that work here although a server is named.
+::
+
+    @agents.command(cls=RemoteCommand)  # has --url, --config and --json
+    def start(name: str = NAME) -> int:
+        found = backend().call(START_AGENT, name=name)
+        return print_done(found, "It is started.")  # or as JSON
+
+``--workspace`` is added to the finished commands, so that none that works in one can lack it.
 """
 
 from __future__ import annotations
@@ -13,15 +19,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 import typer
 import typer.main
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from heartbit_site.base import variables
 from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.cli import options
+from heartbit_site.cli.invocation import INVOCATION
 from heartbit_site.cli.output import note
 from heartbit_site.config import locate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
 #: Commands that concern the whole installation, or the code; all others work in one workspace.
 WHOLE: Final = frozenset(
@@ -35,15 +43,39 @@ PLACED: Final = frozenset({("users", "create")})
 #: Commands of a group whose others work in a workspace.
 WITHOUT_DATA: Final = frozenset({("config", "check")})
 
-#: Commands without --url that change something; they say that they act here if a server is named.
-CHANGES_HERE: Final = frozenset(
-    {
-        *(("run",), ("resume",), ("runs", "archive"), ("config", "import")),
-        *(("users", "create"), ("users", "password"), ("keys", "create"), ("keys", "revoke")),
-    }
-)
 
-_named_workspaces: list[str] = []  # what --workspace says in this process
+class PrintingCommand(TyperCommand):
+    """A command with --json, whose result is for people or for machines."""
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.add("as_json")
+
+    def add(self, *names: str) -> None:
+        """Add shared options, unless the command has options of its own that are named so."""
+        shared = _shared()
+        own = {option for parameter in self.params for option in parameter.opts}
+        self.params += [shared[name] for name in names if own.isdisjoint(shared[name].opts)]
+
+
+class RemoteCommand(PrintingCommand):
+    """A command that works in this installation or, by --url, at a server."""
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.add("url", "config")
+
+
+class ChangeHereCommand(PrintingCommand):
+    """A command that changes this installation; it says so on stderr if a server is named."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        unused = _naming_a_server(ctx.params)
+        if unused:
+            name = ctx.command_path
+            note(f"`{name}` works in this installation only: {unused} is not used.")
+        return super().invoke(ctx)
 
 
 def use_config(value: str | None) -> None:
@@ -61,70 +93,75 @@ def _use_workspace(value: str | None) -> None:
     """Work in a workspace, as if HEARTBIT_WORKSPACE named it."""
     if value is not None:
         os.environ[variables.WORKSPACE.name] = value
-        _named_workspaces.append(value)
+        INVOCATION.workspace = value
 
 
-def named_workspace() -> str:
-    """Return the workspace that --workspace names; empty: the option was not given."""
-    return "".join(_named_workspaces[-1:])
+def _use_url(value: str | None) -> None:
+    INVOCATION.url = value
 
 
-CONFIG: Final = typer.Option(
-    None,
-    "--config",
-    "-C",
-    metavar="FILE",
-    help="Use [server] url of this file; else HEARTBIT_CONFIG.",
-    show_default=False,
-    callback=use_config,
-    expose_value=False,
-)
-WORKSPACE: Final = typer.Option(
-    None,
-    "--workspace",
-    metavar="WORKSPACE",
-    help="Work in this one (its short name); else HEARTBIT_WORKSPACE, or default.",
-    show_default=False,
-    callback=_use_workspace,
-    expose_value=False,
-)
+def _use_json(value: bool) -> None:  # noqa: FBT001  Typer calls it
+    INVOCATION.as_json = value
 
 
-def add_shared_options(root: TyperGroup) -> None:
-    """Give each command of a tree the shared options that it lacks."""
-    shared = _shared()
-    for path, command in _commands(root, ()):
-        if _has(command, "--url") and not _has(command, "--config"):
-            command.params.append(shared["config"])
-        if _is_placed(path):
-            command.params.append(shared["workspace"])
-        if path in CHANGES_HERE:
-            command.callback = _saying_where(path, command.callback)
+@functools.cache
+def _shared() -> dict[str, Any]:
+    """Return the options by name, as Typer makes them."""
+    app = typer.Typer(add_completion=False)
+
+    @app.command()
+    def command(
+        *,
+        url: str | None = typer.Option(
+            None,
+            "--url",
+            metavar="URL",
+            help="Talk to this server ('': none); else HEARTBIT_URL, or [server] url of "
+            "HEARTBIT_CONFIG.",
+            show_default=False,
+            callback=_use_url,
+            expose_value=False,
+        ),
+        config: str | None = typer.Option(
+            None,
+            "--config",
+            "-C",
+            metavar="FILE",
+            help="Use [server] url of this file; else HEARTBIT_CONFIG.",
+            show_default=False,
+            callback=use_config,
+            expose_value=False,
+        ),
+        workspace: str | None = typer.Option(
+            None,
+            "--workspace",
+            metavar="WORKSPACE",
+            help="Work in this one (its short name); else HEARTBIT_WORKSPACE, or default.",
+            show_default=False,
+            callback=_use_workspace,
+            expose_value=False,
+        ),
+        as_json: bool = typer.Option(
+            options.OFF,
+            "--json",
+            help="Print JSON for machines.",
+            callback=_use_json,
+            expose_value=False,
+        ),
+    ) -> None: ...
+
+    return {str(option.name): option for option in typer.main.get_command(app).params}
 
 
-def _saying_where(path: tuple[str, ...], act: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the action, preceded by a note on stderr if a server is named."""
-
-    @functools.wraps(act)
-    def act_here(*arguments: Any, **options: Any) -> Any:
-        unused = _naming_a_server(options)
-        if unused:
-            name = f"heartbit {' '.join(path)}"
-            note(f"`{name}` works in this installation only: {unused} is not used.")
-        return act(*arguments, **options)
-
-    return act_here
-
-
-def _naming_a_server(options: Mapping[str, Any]) -> str:
+def _naming_a_server(given: Mapping[str, Any]) -> str:
     """Return the setting that names a server; empty: none does.
 
     Args:
-        options: Of the command; it may have a configuration file as ``config`` or ``file``.
+        given: Options of the command; it may have a configuration file as ``config`` or ``file``.
     """
     if os.environ.get(variables.URL.name, "").strip():
         return variables.URL.name
-    named = options.get("config") or options.get("file")
+    named = given.get("config") or given.get("file")
     try:
         file = locate.find(Path(named) if named else None)
         url = locate.server_url(file) if file is not None else ""
@@ -133,21 +170,11 @@ def _naming_a_server(options: Mapping[str, Any]) -> str:
     return f"[server] url of {file}" if url else ""
 
 
-def _is_placed(path: tuple[str, ...]) -> bool:
-    """Return True if the command works in one workspace."""
-    if not path or path in WITHOUT_DATA:
-        return False
-    return path[0] not in WHOLE or path in PLACED
-
-
-def _shared() -> dict[str, Any]:
-    """Return the options by name, as Typer makes them."""
-    app = typer.Typer(add_completion=False)
-
-    @app.command()
-    def command(*, config: str | None = CONFIG, workspace: str | None = WORKSPACE) -> None: ...
-
-    return {str(option.name): option for option in typer.main.get_command(app).params}
+def add_workspace(command: Any, *path: str) -> None:
+    """Give a command, and those below it, the option --workspace if it works in one."""
+    for place, found in _commands(command, path):
+        if place not in WITHOUT_DATA and (place[0] not in WHOLE or place in PLACED):
+            found.params.append(_shared()["workspace"])
 
 
 def _commands(command: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -155,7 +182,3 @@ def _commands(command: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, 
     if isinstance(command, TyperGroup):
         for name, child in command.commands.items():
             yield from _commands(child, (*path, name))
-
-
-def _has(command: Any, option: str) -> bool:
-    return any(option in parameter.opts for parameter in command.params)

@@ -11,10 +11,8 @@ from django.conf import settings
 from django.db import connections
 
 from agents.actions.cancel_run import cancel_run
-from agents.actions.start_run import start_run, task_text
-from agents.choices import Placement
+from agents.live.follow import follow
 from agents.models import Run
-from agents.reads.agents import find_agent
 from agents.runtime.host import LocalHost
 from heartbit_site.base import orm
 from heartbit_site.base.os_user import terminal_user
@@ -22,72 +20,23 @@ from heartbit_site.cli import describe
 from heartbit_site.cli.display import Display, progress
 from heartbit_site.cli.errors import WAITING
 from heartbit_site.cli.inline import attendant_of
+from heartbit_site.cli.invocation import as_json
 from heartbit_site.cli.outcome import conclude
 from heartbit_site.cli.output import note, write_json
-from heartbit_site.cli.preflight import check_run
 from heartbit_site.cli.short_id import short_id
-from heartbit_site.cli.team import team_of
 from heartbit_site.cli.watch import exit_code, interrupts, watch
-from heartbit_site.first_start import default_workspace
 from heartbit_site.operations.run_views import detail
 
 if TYPE_CHECKING:
     import signal
     from collections.abc import Callable
-    from pathlib import Path
     from uuid import UUID
 
-    from agents.output.payload import TaskPayload
     from heartbit_site.base.models import Workspace
     from heartbit_site.cli.approval_watcher import ApprovalWatcher
 
 SLOTS: Final = 100
 STOP_SECONDS: Final = 5.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """Options of `heartbit run`.
-
-    Attributes:
-        agent: Empty: the orchestrator, or the configuration file's first agent.
-        file: The configuration file whose team is meant; None: the admin's agents.
-        approve: Every tool call waits for a person.
-    """
-
-    task: str
-    agent: str
-    model: str
-    payload: TaskPayload | None
-    file: Path | None
-    approve: bool
-
-
-def run(request: Request, *, as_json: bool, plain: bool) -> int:
-    """Do the task and print the answer; the exit code says how it ended."""
-    workspace = default_workspace()
-    task_text(request.task, request.payload)  # an empty one is refused before a team is made
-    chosen = (
-        team_of(workspace, request.file, request.agent)
-        if request.file is not None
-        else find_agent(workspace, request.agent or "orchestrator")
-    )
-    check_run(chosen, request.model)
-
-    def start() -> UUID:
-        return start_run(
-            workspace,
-            request.task,
-            agent=chosen.name,
-            model=request.model,
-            home=Placement.LOCAL,
-            origin=chosen.origin,
-            approve=request.approve,
-            payload=request.payload,
-            by=terminal_user(),
-        )
-
-    return stay_here(workspace, start, as_json=as_json, plain=plain)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +58,6 @@ def stay_here(
     workspace: Workspace,
     start: Callable[[], UUID],
     *,
-    as_json: bool,
     plain: bool,
     leaves: bool = False,
 ) -> int:
@@ -118,11 +66,10 @@ def stay_here(
     Args:
         workspace: Where.
         start: Makes the run, or names it.
-        as_json: Print the machine form of the run, and no progress.
         plain: Write progress as lines.
         leaves: Leave when the run can only wait for a person, and there is no terminal.
     """
-    display = Display() if as_json else progress(plain_lines=plain)
+    display = Display() if as_json() else progress(plain_lines=plain)
 
     def cancel(run_id: UUID) -> None:
         cancel_run(workspace, run_id, reason="Ctrl-C", by=terminal_user())
@@ -132,17 +79,17 @@ def stay_here(
     stay = asyncio.run(_run(start, cancel, display, attendant))
     run = Run.objects.get(pk=stay.run_id)
     if run.finished_at is not None:  # perhaps while the process was about to leave
-        return conclude(detail(run), as_json=as_json)
+        return conclude(detail(run))
     name = short_id(run.pk)
     if stay.signal is not None:
         note(f"Left the run as it is ({stay.signal.name}): `heartbit resume {name}` goes on.")
         return exit_code(stay.signal)
     if stay.waits:
         note(f"Nobody can be asked here. Afterwards `heartbit resume {name}` goes on.")
-        if as_json:
+        if as_json():
             write_json(describe.run_tree(detail(run)))
         return WAITING
-    return conclude(detail(run), as_json=as_json)
+    return conclude(detail(run))
 
 
 async def _run(
@@ -158,7 +105,9 @@ async def _run(
     with contextlib.ExitStack() as heeding:  # while the host drains as well
         try:
             run_id = await orm.run_in_thread(start)
-            watching = asyncio.ensure_future(watch(run_id, host.window, display, attendant))
+            watching = asyncio.ensure_future(
+                watch(run_id, lambda: follow(run_id, host.window), display, attendant)
+            )
 
             def interrupted() -> None:
                 note("Cancelling the run ... (Ctrl-C again leaves at once)")

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 from heartbit_site.base.effect_text import EFFECT_TEXT
 from heartbit_site.base.visible_text import visible
-from heartbit_site.cli.backend import backend_for
 from heartbit_site.cli.errors import OK
+from heartbit_site.cli.invocation import as_json
 from heartbit_site.cli.output import one_line, seconds, write, write_view
 from heartbit_site.cli.question import margined
-from heartbit_site.cli.run_names import run_id_of
-from heartbit_site.contract.turns import SHOW_TURN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,10 +21,9 @@ if TYPE_CHECKING:
 WIDEST: Final = 110
 
 
-def show(url: str | None, run: str, number: int, *, as_json: bool) -> int:
-    """Print a turn: what was sent, what was answered, what came of the calls."""
-    turn = backend_for(url).call(SHOW_TURN, run_id=run_id_of(run), number=number)
-    if as_json:
+def print_turn(turn: TurnOut) -> int:
+    """Print what was sent, what was answered and what came of the calls; return the exit code."""
+    if as_json():
         write_view(turn)
         return OK
     for line in lines(turn, min(WIDEST, shutil.get_terminal_size((WIDEST, 24)).columns)):

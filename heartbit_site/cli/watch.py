@@ -15,36 +15,68 @@ import signal
 import sys
 from typing import TYPE_CHECKING, Final
 
-from agents.live.follow import EventUpdate, follow
+from agents.live.updates import EventUpdate
 from heartbit_site.base import aio
 from heartbit_site.cli.errors import CANCELLED, database_is_away
 from heartbit_site.cli.output import survive_hangup
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
     from uuid import UUID
 
-    from agents.live.pubsub import LiveSubscriber
+    from agents.live.updates import Update
     from heartbit_site.cli.approval_watcher import ApprovalWatcher
     from heartbit_site.cli.display import Display
+    from heartbit_site.cli.run_streams import Ending
 
 TICK_SECONDS: Final = 0.1
-DATABASE_PATIENCE: Final = 30.0  # a database that restarts is back within seconds
+RETRY_SECONDS: Final = 0.5
+PATIENCE: Final = 30.0  # a database, or a server, that restarts is back within seconds
+
+
+async def watch_until_left(
+    root_id: UUID,
+    updates: Callable[[], AsyncIterator[Update]],
+    display: Display,
+    attendant: ApprovalWatcher,
+    *,
+    is_lost: Callable[[Exception], bool] = database_is_away,
+) -> Ending:
+    """Show the tree until all of its runs have ended, or the person leaves it; see ``watch``."""
+    with display:
+        watching = asyncio.ensure_future(
+            watch(root_id, updates, display, attendant, is_lost=is_lost)
+        )
+        with interrupts(display, watching.cancel, attendant):
+            await asyncio.wait([watching])
+    if watching.cancelled():
+        return "left"
+    watching.result()
+    return "waits" if attendant.waits else "ended"
 
 
 async def watch(
     root_id: UUID,
-    source: LiveSubscriber,
+    updates: Callable[[], AsyncIterator[Update]],
     display: Display,
-    attendant: ApprovalWatcher | None = None,
+    attendant: ApprovalWatcher,
+    *,
+    is_lost: Callable[[Exception], bool] = database_is_away,
 ) -> None:
-    """Show the tree until all of its runs have ended; what waits meanwhile is the attendant's."""
+    """Show the tree until all of its runs have ended; what waits meanwhile is the attendant's.
+
+    Args:
+        root_id: The run at the top.
+        updates: Begins to read the tree's updates, from the first one.
+        display: Shows them.
+        attendant: Hears of them.
+        is_lost: Returns True of an error after which the updates are read again.
+    """
     tasks = [
-        asyncio.create_task(_follow(root_id, source, display, attendant)),
+        asyncio.create_task(_follow(updates, display, attendant, is_lost)),
         asyncio.create_task(_tick(display)),
+        asyncio.create_task(attendant.attend(root_id)),
     ]
-    if attendant is not None:
-        tasks.append(asyncio.create_task(attendant.attend(root_id)))
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -54,26 +86,28 @@ async def watch(
 
 
 async def _follow(
-    root_id: UUID, source: LiveSubscriber, display: Display, attendant: ApprovalWatcher | None
+    updates: Callable[[], AsyncIterator[Update]],
+    display: Display,
+    attendant: ApprovalWatcher,
+    is_lost: Callable[[Exception], bool],
 ) -> None:
     """Follow a run; after a lost connection from the start, since the fold takes an event once."""
     lost_at: float | None = None
     while True:
         try:
-            async for update in follow(root_id, source):
+            async for update in updates():
                 lost_at = None
                 _show(functools.partial(display.update, update))
-                if attendant is not None and isinstance(update, EventUpdate):
+                if isinstance(update, EventUpdate):
                     attendant.hear(update.recorded.event.type)
         except Exception as error:
             now = asyncio.get_running_loop().time()
             lost_at = now if lost_at is None else lost_at
-            if not database_is_away(error) or now - lost_at > DATABASE_PATIENCE:
+            if not is_lost(error) or now - lost_at > PATIENCE:
                 raise
-            await asyncio.sleep(1.0)
+            await asyncio.sleep(RETRY_SECONDS)
         else:
-            if attendant is not None:
-                await attendant.finish()
+            await attendant.finish()
             return
 
 
@@ -101,8 +135,8 @@ def exit_code(number: signal.Signals) -> int:
 @contextlib.contextmanager
 def interrupts(
     display: Display,
-    first: Callable[[], None],
-    attendant: ApprovalWatcher | None = None,
+    first: Callable[[], object],
+    attendant: ApprovalWatcher,
     *,
     leave: Callable[[signal.Signals], None] | None = None,
 ) -> Iterator[None]:
@@ -125,7 +159,7 @@ def interrupts(
 
     def interrupted(number: signal.Signals) -> None:
         nonlocal count
-        if number == signal.SIGINT and attendant is not None and attendant.is_deaf:
+        if number == signal.SIGINT and attendant.is_deaf:
             return
         survive_hangup()
         if number == signal.SIGHUP and count:

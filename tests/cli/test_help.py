@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from heartbit_site.base import variables
-from heartbit_site.cli.main import NAMES
+from heartbit_site.cli.main import COMMANDS, load
 
 if TYPE_CHECKING:
     from tests.command import Command
@@ -20,7 +20,7 @@ SLOW = ("django", "celery", "psycopg", "rich", "httpx", "pydantic", "redis")
 def test_help_names_every_command_and_the_exit_codes(heartbit: Command) -> None:
     ended = heartbit("--help")
     assert ended.code == 0
-    assert all(f"\n  {name} " in ended.out for name in NAMES)
+    assert all(f"\n  {name} " in ended.out for name in COMMANDS)
     assert "130 cancelled" in ended.out
     assert "..." not in ended.out.replace("COMMAND ...", ""), "a summary is cut: shorten it"
 
@@ -45,7 +45,12 @@ def test_the_surface_imports_nothing_slow() -> None:
     assert done.stdout.strip() == b"[]"
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_summary_of_a_command_is_how_its_help_begins(name: str) -> None:
+    assert (load(name).help or "").partition("\n")[0] == COMMANDS[name]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
 def test_each_command_has_help(heartbit: Command, name: str) -> None:
     ended = heartbit(name, "--help")
     assert (ended.code, ended.err) == (0, "")

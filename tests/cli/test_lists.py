@@ -20,8 +20,9 @@ from agents.reads.metrics import agents_with_metrics
 from agents.reads.outcome import metrics_of, result_of
 from heartbit_site.base.models import UsageEntry
 from heartbit_site.base.toolspec import spec_of
-from heartbit_site.cli import tools_report
+from heartbit_site.cli.commands import tools
 from heartbit_site.cli.errors import USAGE
+from heartbit_site.cli.invocation import INVOCATION
 from heartbit_site.operations import tools as tools_operations
 from tests.command import HEARTBIT
 
@@ -196,14 +197,15 @@ def test_a_tool_says_what_it_needs_and_where_it_is_from(
     spec = spec_of(find_order, effect="pure", credentials=needs, tags=("shop", "read"))
     spec = dataclasses.replace(spec, source="shop-tools 1.2")
     monkeypatch.setattr(tools_operations, "registry", {"find_order": spec})
-    tools_report.show_tool("", "find_order", as_json=False)
+    tools.show("find_order")
     shown = capsys.readouterr().out
     assert "  needs     SHOP_KEY, SHOP_ID\n" in shown
     assert "  from      shop-tools 1.2\n" in shown
     assert "  tags      shop, read\n" in shown
-    tools_report.list_tools("", as_json=False)
+    tools.list_tools()
     assert "shop-tools 1.2  SHOP_KEY,SHOP_ID  shop,read  Find an order." in capsys.readouterr().out
-    tools_report.list_tools("", as_json=True)
+    monkeypatch.setattr(INVOCATION, "as_json", True)
+    tools.list_tools()
     [row] = json.loads(capsys.readouterr().out)["tools"]
     assert row["credentials"] == ["SHOP_KEY", "SHOP_ID"]
     assert (row["source"], row["tags"]) == ("shop-tools 1.2", ["shop", "read"])

@@ -15,16 +15,19 @@ from agents.choices import Placement
 from agents.limits.pauses import of_workspace
 from agents.models import Agent, Run, ToolBinding
 from heartbit_site.base.audit import Actor
-from heartbit_site.cli import forking, turn_text
+from heartbit_site.cli import turn_text
+from heartbit_site.cli.commands.fork import confirm
 from heartbit_site.cli.errors import CommandError
 from heartbit_site.cli.local_backend import LocalBackend
-from heartbit_site.contract.turns import TurnOut
+from heartbit_site.contract.turns import ForkIn, TurnOut
 from heartbit_site.first_start import default_workspace
 from tests.admin import rows
+from tests.cli.places import NOWHERE
 
 if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
     from tests.cli.places import Place
+    from tests.command import Command
     from tests.fleet import Worker
 
 SUM = 'Do it. [[calls: calculate {"expression": "6*7"}]] [[text: It is 42.]]'
@@ -80,8 +83,11 @@ def test_a_fork_runs_on_the_fleet_and_here(
     made = here("runs", "fork", run, "--call", "1.0", "--result", "43", "--local", "--json")
     assert made.json["status"] == "succeeded"
     assert made.json["placement"] == "local"
-    given = here("runs", "show", made.json["id"], "--turn", "1", "--json").json
-    assert given["calls"][0]["result"] == "43"
+    again = ("--call", "1.0", "--arguments", '{"expression": "6*8"}')
+    other = here("runs", "fork", run, *again, "--local", "--json")
+    for fork_id, expected in ((made.json["id"], "43"), (other.json["id"], "48")):
+        given = here("runs", "show", fork_id, "--turn", "1", "--json").json
+        assert given["calls"][0]["result"] == expected
 
 
 def test_given_a_stopped_workspace_then_forks_and_retries_are_refused(
@@ -105,14 +111,14 @@ def test_given_a_stopped_workspace_then_forks_and_retries_are_refused(
 @pytest.mark.django_db
 def test_effects_that_would_happen_again_need_a_yes(capsys: pytest.CaptureFixture[str]) -> None:
     _, child = rows.tree(default_workspace())
-    again = {"run": str(child.pk), "call": "1.0", "arguments": "{}"}
+    run, again = str(child.pk), ForkIn(turn=1, call_id="1.0", arguments={})
     with pytest.raises(CommandError, match="Say --yes if that is meant"):
-        forking.confirm(LocalBackend(), order_of(**again), 1)
+        confirm(LocalBackend(), run, again)
     said = capsys.readouterr().err
     assert "All calls of turn 1 run again, and what they do outside happens again:\n" in said
     assert "  1.0 http_request: takes effect at most once, and cannot be taken back\n" in said
-    forking.confirm(LocalBackend(), order_of(**again, yes=True), 1)
-    forking.confirm(LocalBackend(), order_of(run=str(child.pk), call="1.0", result="x"), 1)
+    confirm(LocalBackend(), run, again, yes=True)
+    confirm(LocalBackend(), run, ForkIn(turn=1, call_id="1.0", result="x"))
     assert capsys.readouterr().err == "", "nothing runs again"
 
 
@@ -124,8 +130,7 @@ def test_a_run_that_is_a_call_is_forked_with_other_arguments_after_a_yes(
     name = Agent.objects.filter(workspace=place, current_version__isnull=False)[0].name
     run = start_tool_call(place, "http_request", {"url": "x"}, agent=name, home=Placement.LOCAL)
     with pytest.raises(CommandError, match="Say --yes if that is meant"):
-        order = order_of(run=str(run), call="0.0", arguments="{}")
-        forking.confirm(LocalBackend(), order, order.place())
+        confirm(LocalBackend(), str(run), ForkIn(turn=0, call_id="0.0", arguments={}))
     said = capsys.readouterr().err
     assert "The call runs again, and what it does outside happens again:\n" in said
     assert "  0.0 http_request: its effect is not known\n" in said
@@ -134,17 +139,18 @@ def test_a_run_that_is_a_call_is_forked_with_other_arguments_after_a_yes(
 @pytest.mark.parametrize(
     ("asked", "sentence"),
     [
-        ({}, "Say from which turn"),
-        ({"turn": 1, "call": "2.0", "result": "x"}, "belongs to turn 2"),
-        ({"call": "x"}, "x is no call"),
-        ({"call": "1.0", "arguments": "[]"}, "takes a JSON object"),
+        ((), "Say from which turn"),
+        (("--turn", "1", "--call", "2.0", "--result", "x"), "belongs to turn 2"),
+        (("--call", "x"), "x is no call"),
+        (("--call", "1.0", "--arguments", "[]"), "takes a JSON object"),
     ],
 )
-def test_what_cannot_be_meant_is_said_in_a_sentence(asked: dict[str, Any], sentence: str) -> None:
-    order = order_of(**asked)
-    with pytest.raises(CommandError, match=sentence) as refused:
-        order.body()
-    assert refused.value.code == 2
+def test_what_cannot_be_meant_is_said_in_a_sentence(
+    heartbit: Command, asked: tuple[str, ...], sentence: str
+) -> None:
+    refused = heartbit("runs", "fork", "01993e3c", *asked, env=NOWHERE)
+    assert refused.code == 2
+    assert sentence in refused.err
 
 
 def test_versions_are_listed_compared_and_brought_back(
@@ -221,23 +227,3 @@ def test_nothing_a_model_wrote_steers_the_terminal_or_begins_a_line() -> None:
     assert not any("\x1b" in line or "\u202e" in line for line in lines)
     assert not any(line.startswith("a") for line in lines)
     assert [line for line in turn_text.effects(turn.calls) if "cannot be taken back" in line]
-
-
-def test_an_order_finds_its_turn() -> None:
-    order = order_of(call="2.1", arguments='{"a": 1}')
-    assert order.place() == 2
-    sent = order.body().model_dump(exclude_unset=True)
-    assert sent == {"turn": 2, "call_id": "2.1", "arguments": {"a": 1}}
-
-
-def order_of(**asked: Any) -> forking.ForkOptions:
-    nothing: dict[str, Any] = {
-        "run": "r",
-        "yes": False,
-        "turn": None,
-        "arguments": None,
-        "result": None,
-        "version": None,
-    }
-    texts = {"message": "", "task": "", "call": ""}
-    return forking.ForkOptions(**(nothing | texts | asked))

@@ -13,7 +13,7 @@ import pytest
 
 from heartbit_site.cli import all_in_one
 from heartbit_site.cli.errors import CANNOT_START
-from heartbit_site.cli.main import NAMES
+from heartbit_site.cli.main import COMMANDS
 from tests.fleet import wait_until
 
 if TYPE_CHECKING:
@@ -87,4 +87,4 @@ def test_beat_sends_what_is_due_until_it_is_ended(
 
 def test_up_starts_commands_that_can_be_started_alone() -> None:
     for part in all_in_one.parts(port=8000, bind="127.0.0.1", concurrency=5):
-        assert part.arguments[0] in NAMES
+        assert part.arguments[0] in COMMANDS

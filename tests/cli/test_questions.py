@@ -13,9 +13,10 @@ from agents.actions.start_run import start_run
 from agents.models import Decision, Run, ToolCall
 from agents.querysets import calls_waiting
 from heartbit_site.base.errors import HeartbitError
-from heartbit_site.cli import errors, pending_calls, tools_report
+from heartbit_site.cli import errors, pending_calls
 from heartbit_site.cli.backend import ServerBackend
 from heartbit_site.cli.choices import ApproveOptions
+from heartbit_site.cli.commands import tools
 from heartbit_site.cli.kinds import QUESTION
 from heartbit_site.cli.local_backend import LocalBackend
 from heartbit_site.cli.question import MARGIN, WaitingCall, question
@@ -249,5 +250,5 @@ def test_given_a_server_then_a_question_is_answered_there_as_at_home(
 def test_given_the_tool_then_its_report_says_that_people_answer(
     database: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    tools_report.show_tool("", "ask_human", as_json=False)
+    tools.show("ask_human")
     assert "a person answers each call" in capsys.readouterr().out

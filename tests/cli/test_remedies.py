@@ -17,7 +17,7 @@ from agents.errors import HaltedError
 from heartbit_site.api.errors import heartbit_error
 from heartbit_site.base.errors import HeartbitError, NotFoundError, Remedy
 from heartbit_site.cli.errors import USAGE, for_terminal
-from heartbit_site.cli.main import command_tree
+from heartbit_site.cli.main import load
 from heartbit_site.contract.operation import find_operation
 
 if TYPE_CHECKING:
@@ -69,9 +69,9 @@ def test_the_command_of_a_remedy_exists(name: str) -> None:
     assert parameters(operation.command) <= parameters(operation.path)
     if not operation.command.startswith("`"):
         return  # none, or a page
-    found: Any = command_tree()
-    first, *words = operation.command.strip("`").split()
+    first, name, *words = operation.command.strip("`").split()
     assert first == "heartbit"
+    found: Any = load(name)
     for word in words:
         if isinstance(found, typer.core.TyperGroup) and not word.startswith(("{", "-")):
             found = found.commands[word]

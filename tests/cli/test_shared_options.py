@@ -11,8 +11,8 @@ from typer.core import TyperGroup
 from agents.models import Run
 from heartbit_site.base.models import ApiKey
 from heartbit_site.cli.errors import CANNOT_START, USAGE
-from heartbit_site.cli.main import command_tree
-from heartbit_site.cli.shared_options import CHANGES_HERE
+from heartbit_site.cli.main import COMMANDS, load
+from heartbit_site.cli.shared_options import ChangeHereCommand
 from heartbit_site.first_start import default_workspace
 from tests.api.server import WebServer, key_for
 from tests.cli.places import NOWHERE
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 #: Commands without --url that change nothing, and those that are or end processes of this machine.
 HARMLESS = {
-    *("", "runs", "runs export", "agents", "keys", "keys list", "schedules", "channels", "fleet"),
+    *("runs", "runs export", "agents", "keys", "keys list", "schedules", "channels", "fleet"),
     *("tools", "users", "users list", "audit"),
     *("config", "config check", "config export", "doctor", "completion"),
     *("serve", "web", "beat", "up", "down"),
@@ -36,26 +36,32 @@ HARMLESS = {
 READERS = {"run", "config check", "config import", "doctor"}
 
 
-def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, set[str]]]:
-    """Each command's name and options."""
-    yield " ".join(path), {option for made in command.params for option in made.opts}
-    if isinstance(command, TyperGroup):
-        for name, child in command.commands.items():
-            yield from commands(child, (*path, name))
+def commands() -> Iterator[tuple[str, Any]]:
+    """Each command with its name."""
+    for name in COMMANDS:
+        command = load(name)
+        yield name, command
+        if isinstance(command, TyperGroup):
+            for child, found in command.commands.items():
+                yield f"{name} {child}", found
+
+
+def options(command: Any) -> set[str]:
+    return {option for made in command.params for option in made.opts}
 
 
 def test_each_command_that_reads_a_configuration_file_can_be_given_one() -> None:
-    found = dict(commands(command_tree()))
+    found = {name: options(command) for name, command in commands()}
     assert found.keys() >= READERS
-    for name, options in found.items():
-        assert ("--config" in options) == ("--url" in options or name in READERS), name
+    for name, known in found.items():
+        assert ("--config" in known) == ("--url" in known or name in READERS), name
 
 
 def test_each_command_without_url_is_harmless_or_says_where_it_acts() -> None:
-    without = {name for name, made in commands(command_tree()) if "--url" not in made}
-    says = {" ".join(path) for path in CHANGES_HERE}
-    assert without - says == HARMLESS
-    assert says <= without
+    without = {name: command for name, command in commands() if "--url" not in options(command)}
+    says = {name for name, command in commands() if isinstance(command, ChangeHereCommand)}
+    assert without.keys() - says == HARMLESS
+    assert says <= without.keys()
 
 
 @pytest.mark.parametrize("url", ["https://heartbit.example", ""])
@@ -187,7 +193,7 @@ def test_at_a_server_the_key_decides(
 
 
 def test_commands_of_the_whole_installation_take_no_workspace() -> None:
-    found = dict(commands(command_tree()))
+    found = {name: options(command) for name, command in commands()}
     whole = ("serve", "up", "doctor", "fleet restart", "tools list", "audit verify", "users list")
     for name in whole:
         assert "--workspace" not in found[name], name

@@ -10,7 +10,8 @@ from django.db import Error, connection, transaction
 
 from heartbit_site.base.audit import SYSTEM, Actor, chain_heads, record, verify
 from heartbit_site.base.models import AuditEntry, Workspace
-from heartbit_site.cli import audit_report
+from heartbit_site.cli.commands.audit import print_chains
+from heartbit_site.cli.invocation import INVOCATION
 from heartbit_site.cli.local_backend import LocalBackend
 from heartbit_site.contract.audit import VERIFY_ALL_AUDITS
 from tests.api.server import Caller, key_for
@@ -133,13 +134,19 @@ def test_given_a_cut_end_then_the_printed_tip_differs(
 
 
 def test_given_a_break_then_the_command_says_where_and_fails(
-    intruder: Any, chain: list[AuditEntry], workspace: Workspace, capsys: pytest.CaptureFixture[str]
+    intruder: Any,
+    chain: list[AuditEntry],
+    workspace: Workspace,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert audit_report.show(LocalBackend().call(VERIFY_ALL_AUDITS), as_json=True) == 0
+    monkeypatch.setattr(INVOCATION, "as_json", True)
+    assert print_chains(LocalBackend().call(VERIFY_ALL_AUDITS)) == 0
     before = json.loads(capsys.readouterr().out)
     assert before["valid"] is True
     intruder.execute("UPDATE base_auditentry SET actor = 'Mallory' WHERE id = %s", [chain[1].pk])
-    assert audit_report.show(LocalBackend().call(VERIFY_ALL_AUDITS), as_json=False) == 1
+    monkeypatch.setattr(INVOCATION, "as_json", False)
+    assert print_chains(LocalBackend().call(VERIFY_ALL_AUDITS)) == 1
     said = capsys.readouterr()
     assert (
         f"The audit of {workspace.slug} does not hold from entry 2 on: it was changed." in said.err

@@ -1,11 +1,32 @@
-"""`heartbit agents`: the list, one of them, and starting and stopping them."""
+"""`heartbit agents`: the list, one of them, its versions, and starting and stopping them."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Final
+
 import typer
 
-from heartbit_site.cli import options, remote_options
-from heartbit_site.cli.default_command import FirstByDefault
+from heartbit_site.base.visible_text import readable_json
+from heartbit_site.cli import options
+from heartbit_site.cli.errors import OK
+from heartbit_site.cli.groups import group
+from heartbit_site.cli.invocation import as_json, backend
+from heartbit_site.cli.output import note, one_line, seconds, write, write_view
+from heartbit_site.cli.run_names import SHORT_ID
+from heartbit_site.cli.shared_options import RemoteCommand
+from heartbit_site.cli.table import Table, print_done, print_facts, print_list
+from heartbit_site.cli.times import format_relative, local_minute
+from heartbit_site.cli.version_diff import print_diff
+from heartbit_site.contract import agent_status, versions
+from heartbit_site.contract.agent_status import AgentStatusOut
+from heartbit_site.contract.agents import LIST_AGENTS, SHOW_AGENT, AgentOut
+from heartbit_site.contract.versions import VersionOut
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from heartbit_site.contract.agents import AgentMetricsOut
 
 NAME = typer.Argument(metavar="NAME", help="The agent's name.")
 ANY = typer.Argument(None, metavar="[NAME]", help="The agent's name; none: all.")
@@ -20,113 +41,210 @@ FORCE = typer.Option(
     help="Roll back even if tools or team have changed: with today's, as a new version.",
 )
 
-agents = typer.Typer(
-    name="agents",
-    cls=FirstByDefault,
-    rich_markup_mode=None,
-    help="Show the agents; start, stop and restart them.",
-)
+STYLES: Final = {"idle": "green", "busy": "cyan", "error": "red", "stopped": "dim"}
+MODEL_WIDTH: Final = 40
+TITLES: Final = 13  # characters of the longest title of a fact
+HASH: Final = 12  # characters of a hash
+
+app = group()
 
 
-@agents.command(name="list")
-def list_(*, url: str | None = remote_options.URL, as_json: bool = options.JSON) -> None:
+@app.command(name="list", cls=RemoteCommand)
+def list_agents() -> int:
     """List the agents with their state and figures."""
-    from heartbit_site.cli import agents_report as report
+    found = backend().every(LIST_AGENTS)
+    return print_list(found, AGENTS.of(found.agents))
 
-    raise typer.Exit(report.list_agents(url, as_json=as_json))
 
-
-@agents.command()
-def show(
-    name: str = NAME, *, url: str | None = remote_options.URL, as_json: bool = options.JSON
-) -> None:
+@app.command(cls=RemoteCommand)
+def show(name: str = NAME) -> int:
     """Show an agent: its definition, versions and figures."""
-    from heartbit_site.cli import agents_report as report
+    server = backend()
+    agent = server.call(SHOW_AGENT, name=name)
+    published = server.every(versions.LIST_VERSIONS, name=name).versions
+    if as_json():
+        write_view(agent, versions=[one.model_dump(mode="json") for one in published])
+        return OK
+    busy = f" with run {agent.current_run_id}" if agent.current_run_id else ""
+    numbers = (f"{one.number}{' (current)' if one.current else ''}" for one in published)
+    facts = (
+        ("state", f"{agent.state}{busy}"),
+        ("model", agent.model or "the default one"),
+        ("tools", ", ".join(agent.tools) or "none"),
+        ("team", ", ".join(agent.team) or "none"),
+        *_figures(agent.metrics),
+        ("uptime", "-" if agent.state == "stopped" else seconds(agent.metrics.uptime_seconds)),
+        ("last active", _ago(agent.metrics.last_activity)),
+        ("versions", ", ".join(numbers)),
+    )
+    print_facts(f"{agent.name}: {agent.description or 'no description'}", facts, width=TITLES)
+    write(f"  definition\n{readable_json(agent.definition)}")
+    return OK
 
-    raise typer.Exit(report.show_agent(url, name, as_json=as_json))
 
-
-@agents.command()
-def versions(
-    name: str = NAME, *, url: str | None = remote_options.URL, as_json: bool = options.JSON
-) -> None:
+@app.command(name="versions", cls=RemoteCommand)
+def list_versions(name: str = NAME) -> int:
     """List what was published of an agent, the newest first."""
-    from heartbit_site.cli import versions_report as report
+    found = backend().every(versions.LIST_VERSIONS, name=name)
+    none = f"The agent {one_line(found.agent)} was never published."
+    return print_list(found, VERSIONS.of(found.versions), none=none)
 
-    raise typer.Exit(report.list_all(url, name, as_json=as_json))
 
-
-@agents.command()
-def diff(
-    name: str = NAME,
-    older: int | None = FROM,
-    newer: int | None = TO,
-    *,
-    url: str | None = remote_options.URL,
-    as_json: bool = options.JSON,
-) -> None:
+@app.command(cls=RemoteCommand)
+def diff(name: str = NAME, older: int | None = FROM, newer: int | None = TO) -> int:
     """Show what changed between two versions of an agent."""
-    from heartbit_site.cli import versions_report as report
+    found = backend().call(versions.COMPARE_VERSIONS, name=name, older=older, newer=newer)
+    if as_json():
+        write_view(found)
+    else:
+        print_diff(found)
+    return OK
 
-    raise typer.Exit(report.compare(url, name, older, newer, as_json=as_json))
 
-
-@agents.command()
-def rollback(
-    name: str = NAME,
-    number: int = NUMBER,
-    *,
-    force: bool = FORCE,
-    url: str | None = remote_options.URL,
-    as_json: bool = options.JSON,
-) -> None:
+@app.command(cls=RemoteCommand)
+def rollback(name: str = NAME, number: int = NUMBER, *, force: bool = FORCE) -> int:
     """Bring an agent back to an earlier version; its runs stay as they are."""
-    from heartbit_site.cli import versions_report as report
+    body = versions.RollbackIn(force=force)
+    done = backend().call(versions.ROLL_BACK, body, name=name, number=number)
+    print_done(done, f"{done.agent} is v{done.version} now: its next runs use it.")
+    if done.differs and not as_json():
+        note(f"Not as in v{done.requested_version}: {done.differs}.")
+    return OK
 
-    raise typer.Exit(report.roll_back(url, name, number, force=force, as_json=as_json))
 
-
-@agents.command()
-def status(
-    name: str | None = ANY,
-    *,
-    url: str | None = remote_options.URL,
-    as_json: bool = options.JSON,
-) -> None:
+@app.command(cls=RemoteCommand)
+def status(name: str | None = ANY) -> int:
     """Show what an agent is doing: its runs, queue, uptime and tools."""
-    from heartbit_site.cli import agents_report as report
+    if name is None:
+        everything = backend().every(agent_status.LIST_AGENT_STATUSES)
+        return print_list(everything, STATUSES.of(everything.agents))
+    found = backend().call(agent_status.SHOW_AGENT_STATUS, name=name)
+    if as_json():
+        write_view(found)
+    else:
+        print_facts(found.name, _facts(found), width=TITLES)
+    return OK
 
-    raise typer.Exit(report.status(url, name, as_json=as_json))
 
-
-@agents.command()
-def start(
-    name: str = NAME, *, url: str | None = remote_options.URL, as_json: bool = options.JSON
-) -> None:
+@app.command(cls=RemoteCommand)
+def start(name: str = NAME) -> int:
     """Let a stopped agent take runs again; its runs resume."""
-    from heartbit_site.cli import agents_report as report
+    found = backend().call(agent_status.START_AGENT, name=name)
+    return print_done(found, f"The agent {one_line(found.name)} is started.")
 
-    raise typer.Exit(report.start(url, name, as_json=as_json))
 
-
-@agents.command()
-def stop(
-    name: str = NAME, *, url: str | None = remote_options.URL, as_json: bool = options.JSON
-) -> None:
+@app.command(cls=RemoteCommand)
+def stop(name: str = NAME) -> int:
     """Stop an agent: it takes no runs, and running ones are requeued.
 
     Nothing is lost: queued and waiting runs stay, and go on when it is started.
     """
-    from heartbit_site.cli import agents_report as report
+    found = backend().call(agent_status.STOP_AGENT, name=name)
+    print_done(found, f"The agent {one_line(found.name)} is stopped.")
+    queue = found.queue
+    if not as_json() and (queue.running or queue.queued):
+        note(
+            f"{queue.running} of its runs are requeued at the end of their turn; {queue.queued} "
+            "are queued. All of them resume when it is started."
+        )
+    return OK
 
-    raise typer.Exit(report.stop(url, name, as_json=as_json))
 
-
-@agents.command()
-def restart(
-    name: str = NAME, *, url: str | None = remote_options.URL, as_json: bool = options.JSON
-) -> None:
+@app.command(cls=RemoteCommand)
+def restart(name: str = NAME) -> int:
     """Requeue an agent's running runs, so that they are claimed again; start a stopped one."""
-    from heartbit_site.cli import agents_report as report
+    found = backend().call(agent_status.RESTART_AGENT, name=name)
+    return print_done(found, f"The agent {one_line(found.name)} is restarted.")
 
-    raise typer.Exit(report.restart(url, name, as_json=as_json))
+
+def _facts(found: AgentStatusOut) -> Iterator[tuple[str, str]]:
+    queue, tools = found.queue, found.tools
+    oldest = queue.oldest_seconds
+    yield "state", found.state
+    yield from (("", f"run {run.id} on {run.worker}") for run in found.runs)
+    yield "problem", found.problem
+    yield "uptime", _uptime(found)
+    yield "last active", _ago(found.last_activity)
+    yield "tools loaded", ", ".join(tools.loaded) or "none"
+    yield "changed", ", ".join(tools.changed)
+    yield "unknown", ", ".join(tools.unknown)
+    yield "stopped", ", ".join(tools.stopped)
+    waiting = f", the oldest for {seconds(oldest)}" if oldest is not None else ""
+    yield "queue", f"{queue.name}: {queue.queued} queued{waiting}"
+    yield "", f"{queue.running} running, {queue.waiting} waiting"
+    yield from _figures(found.metrics)
+
+
+def _figures(metrics: AgentMetricsOut) -> Iterator[tuple[str, str]]:
+    yield "runs", f"{metrics.runs}: {metrics.succeeded} succeeded, {metrics.failed} failed"
+    yield "success", _rate(metrics)
+    yield "average time", _average(metrics)
+    yield "tokens", f"{metrics.input_tokens:,} in, {metrics.output_tokens:,} out"
+    cost = metrics.cost_usd
+    yield "cost", "unknown: a model has no known price" if cost is None else f"${cost}"
+
+
+def _rate(metrics: AgentMetricsOut) -> str:
+    return "-" if metrics.success_rate is None else f"{metrics.success_rate:.0%}"
+
+
+def _average(metrics: AgentMetricsOut) -> str:
+    return "-" if metrics.average_seconds is None else seconds(metrics.average_seconds)
+
+
+def _uptime(found: AgentStatusOut) -> str:
+    return seconds(found.uptime_seconds) if found.enabled else "-"
+
+
+def _ago(moment: datetime | None) -> str:
+    return "never" if moment is None else format_relative(moment)
+
+
+def _now(agent: AgentOut) -> str:
+    busy = f"run {agent.current_run_id[:SHORT_ID]}  " if agent.current_run_id else ""
+    return busy + ", ".join(agent.tools)
+
+
+def _loaded(found: AgentStatusOut) -> str:
+    tools = found.tools
+    bad = len(tools.changed) + len(tools.unknown)
+    return f"{len(tools.loaded)} loaded{f', {bad} not' if bad else ''}"
+
+
+AGENTS: Final = Table[AgentOut](
+    {
+        "AGENT": lambda agent: agent.name,
+        "STATE": lambda agent: agent.state,
+        "RUNS": lambda agent: agent.metrics.runs,
+        "SUCCESS": lambda agent: _rate(agent.metrics),
+        "AVERAGE": lambda agent: _average(agent.metrics),
+        "TOKENS": lambda agent: f"{agent.metrics.input_tokens + agent.metrics.output_tokens:,}",
+        "ACTIVE": lambda agent: _ago(agent.metrics.last_activity),
+        "MODEL": lambda agent: one_line(agent.model, MODEL_WIDTH) or "default",
+        "": _now,
+    },
+    STYLES,
+)
+STATUSES: Final = Table[AgentStatusOut](
+    {
+        "AGENT": lambda found: found.name,
+        "STATE": lambda found: found.state,
+        "UPTIME": _uptime,
+        "QUEUED": lambda found: found.queue.queued,
+        "RUNNING": lambda found: found.queue.running,
+        "WAITING": lambda found: found.queue.waiting,
+        "ACTIVE": lambda found: _ago(found.last_activity),
+        "TOOLS": _loaded,
+    },
+    STYLES,
+)
+VERSIONS: Final = Table[VersionOut](
+    {
+        "VERSION": lambda version: version.number,
+        "PUBLISHED": lambda version: local_minute(version.created_at),
+        "RUNS": lambda version: version.runs,
+        "HASH": lambda version: version.hash[:HASH],
+        "": lambda version: "current" if version.current else "",
+    },
+    {"current": "green"},
+)

@@ -31,3 +31,7 @@ def answer(
     if run is None or text is None:
         raise typer.Exit(report.list_all(url, run, as_json=as_json))
     raise typer.Exit(report.answer(url, run, text, wait, as_json=as_json))
+
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+app.command()(answer)

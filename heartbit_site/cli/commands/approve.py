@@ -70,3 +70,7 @@ def approve(
         digest=digest,
     )
     raise typer.Exit(pending_calls.answer(APPROVAL, run, call, order, url=url, as_json=as_json))
+
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+app.command()(approve)

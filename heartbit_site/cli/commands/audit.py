@@ -2,29 +2,52 @@
 
 from __future__ import annotations
 
-import sys
+from typing import Final
 
-import typer
+from heartbit_site.cli.errors import FAILED, OK
+from heartbit_site.cli.groups import group_without_default
+from heartbit_site.cli.invocation import backend
+from heartbit_site.cli.output import note
+from heartbit_site.cli.shared_options import RemoteCommand
+from heartbit_site.cli.table import Table, print_list
+from heartbit_site.contract.audit import VERIFY_ALL_AUDITS, ChainOut, ChainsOut
 
-from heartbit_site.cli import options, remote_options
-
-audit = typer.Typer(name="audit", rich_markup_mode=None, help="Check the audit's chains.")
-
-
-@audit.callback(invoke_without_command=True)
-def of_audit(context: typer.Context) -> None:
-    """Show help when nothing else is asked for."""
-    if context.invoked_subcommand is None:
-        sys.stdout.write(f"{context.get_help()}\n")
+app = group_without_default()
 
 
-@audit.command()
-def verify(*, url: str | None = remote_options.URL, as_json: bool = options.JSON) -> None:
+@app.command(cls=RemoteCommand)
+def verify() -> int:
     """Check every entry, and print how each chain ends; exit 1 when one does not hold.
 
     Entries that were cut off at the end leave a chain that holds: keep the printed numbers and
     hashes elsewhere, and compare.
     """
-    from heartbit_site.cli import audit_report as report
+    return print_chains(backend().call(VERIFY_ALL_AUDITS))
 
-    raise typer.Exit(report.verify(url, as_json=as_json))
+
+def print_chains(found: ChainsOut) -> int:
+    """Print how each chain ends, and where one does not hold; return the exit code."""
+    none = "The audit is empty: nothing was changed or decided yet."
+    print_list(found, CHAINS.of(found.chains), none=none)
+    for one in found.chains:
+        if one.broken_at is not None:
+            where = f"The audit of {_name(one)}"
+            note(f"{where} does not hold from entry {one.broken_at} on: {one.problem}.")
+    return OK if found.valid else FAILED
+
+
+def _name(chain: ChainOut) -> str:
+    if not chain.chain:
+        return "(installation)"
+    return chain.workspace or f"(deleted workspace {chain.chain})"
+
+
+CHAINS: Final = Table[ChainOut](
+    {
+        "STATE": lambda chain: "holds" if chain.broken_at is None else "BROKEN",
+        "CHAIN": _name,
+        "LAST": lambda chain: chain.last_number,
+        "HASH": lambda chain: chain.last_hash,
+    },
+    {"holds": "green", "BROKEN": "red"},
+)

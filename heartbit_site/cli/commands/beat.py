@@ -20,3 +20,7 @@ def beat(*, loglevel: LogLevel = LOG_LEVEL) -> None:
     from heartbit_site.cli import beat as process
 
     process.beat(loglevel=loglevel.value)
+
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+app.command()(beat)

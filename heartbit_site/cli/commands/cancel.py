@@ -2,15 +2,38 @@
 
 from __future__ import annotations
 
-import typer
+from typing import Final
 
-from heartbit_site.cli import options, remote_options
+from heartbit_site.cli import options
+from heartbit_site.cli.describe import run_tree
+from heartbit_site.cli.errors import OK, CommandError
+from heartbit_site.cli.groups import command
+from heartbit_site.cli.invocation import as_json, backend
+from heartbit_site.cli.outcome import LIVE, past
+from heartbit_site.cli.output import note, write, write_json
+from heartbit_site.cli.run_names import run_id_of
+from heartbit_site.cli.shared_options import RemoteCommand
+from heartbit_site.contract.runs import CANCEL_RUN, SHOW_RUN, WAIT_FOR_RESULT
+
+PATIENCE: Final = 10.0  # seconds for the run's end
+
+app = command()
 
 
-def cancel(
-    run: str = options.RUN, *, url: str | None = remote_options.URL, as_json: bool = options.JSON
-) -> None:
+@app.command(cls=RemoteCommand)
+def cancel(run: str = options.RUN) -> int:
     """Cancel a run and its sub-agents."""
-    from heartbit_site.cli import runs_report as report
-
-    raise typer.Exit(report.cancel(url, run, as_json=as_json))
+    server = backend()
+    found = server.call(SHOW_RUN, run_id=run_id_of(run))
+    if found.status not in LIVE:
+        raise CommandError(f"Run {found.id} has ended already: it {past(found)}.")
+    server.call(CANCEL_RUN, run_id=found.id)
+    server.call(WAIT_FOR_RESULT, run_id=found.id, wait=PATIENCE)
+    found = server.call(SHOW_RUN, run_id=found.id)
+    if as_json():
+        write_json(run_tree(found))
+    elif found.status in LIVE:
+        note(f"Run {found.id} was told to stop; it ends as soon as its worker hears it.")
+    else:
+        write(f"Run {found.id} {past(found)}.")
+    return OK

@@ -213,3 +213,6 @@ def _mailbox(
         "user": user,
         "folder": folder,
     }
+
+
+app = channels

@@ -41,3 +41,7 @@ def completion(shell: Shell = SHELL) -> None:
         prog_name="heartbit", complete_var=VARIABLE, shell=shell.value
     )
     sys.stdout.write(f"{script}\n")
+
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+app.command()(completion)

@@ -81,3 +81,6 @@ def _one_of(file: Path | None, config: Path | None) -> Path | None:
             f"FILE is {file} and --config is {config}: name one configuration file.", USAGE
         )
     return file or config
+
+
+app = config

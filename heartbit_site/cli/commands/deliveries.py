@@ -2,37 +2,46 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from typing import Final
 
 import typer
 
-from heartbit_site.cli import options, remote_options
-
-
-class State(StrEnum):
-    """Status of a delivery."""
-
-    PENDING = "pending"
-    DELIVERED = "delivered"
-    FAILED = "failed"
-
+from heartbit_site.cli import options
+from heartbit_site.cli.groups import command
+from heartbit_site.cli.invocation import backend
+from heartbit_site.cli.output import one_line
+from heartbit_site.cli.run_names import SHORT_ID
+from heartbit_site.cli.shared_options import RemoteCommand
+from heartbit_site.cli.table import Table, print_list
+from heartbit_site.contract.deliveries import LIST_DELIVERIES, ResultDeliveryOut, Status
 
 RUN = typer.Option(
     "", "--run", metavar="RUN", help="Show deliveries of this run: its id, or how it begins."
 )
 STATUS = typer.Option(None, "--status", help="In this state.", show_default=False)
-LAST = typer.Option(20, "--last", "-n", min=1, max=1000, help="List at most N.")
+
+TEXT_WIDTH: Final = 300
+
+app = command()
 
 
-def deliveries(
-    *,
-    run: str = RUN,
-    status: State | None = STATUS,
-    last: int = LAST,
-    url: str | None = remote_options.URL,
-    as_json: bool = options.JSON,
-) -> None:
+@app.command(cls=RemoteCommand)
+def deliveries(*, run: str = RUN, status: Status | None = STATUS, last: int = options.LAST) -> int:
     """Show where results went, and what is wrong with them."""
-    from heartbit_site.cli import activity_report as report
+    page = backend().call(LIST_DELIVERIES, run=run or None, status=status, limit=last)
+    none = "No such deliveries." if run or status else "No run delivers its result yet."
+    newest = page.model_copy(update={"next_cursor": None})
+    return print_list(newest, DELIVERIES.of(page.deliveries), none=none)
 
-    raise typer.Exit(report.deliveries(url, run, status, last, as_json=as_json))
+
+DELIVERIES: Final = Table[ResultDeliveryOut](
+    {
+        "DELIVERY": lambda row: row.id,
+        "RUN": lambda row: row.run_id[:SHORT_ID],
+        "STATUS": lambda row: row.status,
+        "ATTEMPTS": lambda row: row.attempts,
+        "WHERE": lambda row: one_line(row.recipient, TEXT_WIDTH),
+        "PROBLEM": lambda row: one_line(row.error, TEXT_WIDTH),
+    },
+    {"delivered": "green", "failed": "red", "pending": "cyan"},
+)

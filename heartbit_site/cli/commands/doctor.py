@@ -22,3 +22,7 @@ def doctor(*, config: str | None = CONFIG, as_json: bool = options.JSON) -> None
     from heartbit_site.cli import doctor as report
 
     raise typer.Exit(report.doctor(as_json=as_json))
+
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+app.command()(doctor)

@@ -30,3 +30,7 @@ def down(*, force: bool = FORCE) -> None:
         )
     client.stop(state)
     write(f"Stopped {', '.join(names)}." if names else f"Nothing runs in {state.path}.")
+
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+app.command()(down)

@@ -2,10 +2,29 @@
 
 from __future__ import annotations
 
-import typer
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from heartbit_site.cli import options, remote_options
-from heartbit_site.cli.default_command import FirstByDefault
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from heartbit_site.cli import rolling_restart
+from heartbit_site.cli.backend import checked
+from heartbit_site.cli.errors import OK, USAGE, CommandError
+from heartbit_site.cli.groups import group
+from heartbit_site.cli.invocation import as_json, backend
+from heartbit_site.cli.output import one_line, seconds, write, write_json, write_view
+from heartbit_site.cli.shared_options import RemoteCommand
+from heartbit_site.cli.table import Table, print_done
+from heartbit_site.contract import pauses
+from heartbit_site.contract.fleet import SHOW_FLEET, QueueOut, WorkerOut
+from heartbit_site.contract.pauses import PauseIn
+
+if TYPE_CHECKING:
+    from heartbit_site.contract.pauses import Holdable, PauseStateOut
+
+    #: What is meant, and the parameters of its path.
+    Named = tuple[Holdable, dict[str, Any]]
 
 WORKER = typer.Argument(
     None,
@@ -30,142 +49,200 @@ REASON = typer.Option(
     help="Give a reason, shown in the fleet view and stored in the audit.",
 )
 
-fleet = typer.Typer(
-    name="fleet",
-    cls=FirstByDefault,
-    rich_markup_mode=None,
-    help="Show and steer the workers and queues.",
-)
+STYLES: Final = {
+    "alive": "green",
+    "stale": "red",
+    "leaving": "yellow",
+    "paused": "yellow",
+    "nobody": "red",
+}
+
+app = group()
 
 
-@fleet.command()
-def status(*, url: str | None = remote_options.URL, as_json: bool = options.JSON) -> None:
+@app.command(cls=RemoteCommand)
+def status() -> int:
     """Show the workers, the queues, and what is wrong with them."""
-    from heartbit_site.cli import fleet_report as report
+    fleet = backend().call(SHOW_FLEET)
+    if as_json():
+        write_view(fleet)
+        return OK
+    totals = fleet.totals
+    write(
+        f"{_counted(totals.workers, 'worker')} alive, {totals.slots_used} of {totals.slots} "
+        f"slots in use, {_counted(totals.queued, 'run')} queued"
+    )
+    if fleet.workers:
+        write("")
+        WORKERS.of(fleet.workers).print()
+    if fleet.queues:
+        write("")
+        QUEUES.of(fleet.queues).print()
+    console = Console(highlight=False)
+    for sentence in fleet.problems:
+        console.print(Text(f"\n{one_line(sentence)}", style="red"), soft_wrap=True)
+    return OK
 
-    raise typer.Exit(report.show(url, as_json=as_json))
 
-
-@fleet.command()
-def stop(
-    worker: str | None = WORKER,
-    *,
-    patience: float = PATIENCE,
-    url: str | None = remote_options.URL,
-    as_json: bool = options.JSON,
-) -> None:
+@app.command(cls=RemoteCommand)
+def stop(worker: str | None = WORKER, *, patience: float = PATIENCE) -> int:
     """Stop one worker, or all: they hand their runs back and leave.
 
     A supervisor that restarts whatever ends (docker-compose.yml, Kubernetes, systemd with
     Restart=always) starts the worker again: stop it there. `heartbit up` and the units in
     deploy/systemd leave it stopped.
     """
-    from heartbit_site.cli import fleet_report as report
-
-    raise typer.Exit(report.act(url, "stop", worker, patience=patience, as_json=as_json))
+    return _act("stop", worker, patience)
 
 
-@fleet.command()
-def restart(
-    worker: str | None = WORKER,
-    *,
-    patience: float = PATIENCE,
-    url: str | None = remote_options.URL,
-    as_json: bool = options.JSON,
-) -> None:
+@app.command(cls=RemoteCommand)
+def restart(worker: str | None = WORKER, *, patience: float = PATIENCE) -> int:
     """Restart one worker, or all one after the other, as after an upgrade.
 
     Each requeues its runs and starts itself again, with the code that is installed then.
     """
-    from heartbit_site.cli import fleet_report as report
-
-    raise typer.Exit(report.act(url, "restart", worker, patience=patience, as_json=as_json))
+    return _act("restart", worker, patience)
 
 
-@fleet.command()
-def pause_queue(
-    queue: str = QUEUE,
-    *,
-    reason: str = REASON,
-    url: str | None = remote_options.URL,
-    as_json: bool = options.JSON,
-) -> None:
+def _act(wanted: Literal["stop", "restart"], worker: str | None, patience: float) -> int:
+    server = backend()
+    workers = rolling_restart.chosen(server.call(SHOW_FLEET), worker)
+    if wanted == "stop":
+        rolling_restart.stop(server, workers, patience=patience)
+    else:
+        rolling_restart.restart(server, workers, patience=patience)
+    names = [row.name for row in workers]
+    if as_json():
+        write_json({"requested_action": wanted, "workers": names})
+    elif not workers:
+        write("There is no worker.")
+    else:
+        write(f"{'Stopped' if wanted == 'stop' else 'Restarted'}: {', '.join(names)}.")
+    return OK
+
+
+@app.command(cls=RemoteCommand)
+def pause_queue(queue: str = QUEUE, *, reason: str = REASON) -> int:
     """Pause a queue: no run starts from it; running ones continue."""
-    from heartbit_site.cli import fleet_report as report
-
-    what = report.of_queue(queue)
-    raise typer.Exit(report.hold(url, what, reason=reason, as_json=as_json))
+    return _hold((pauses.QUEUE, {"queue": queue}), reason)
 
 
-@fleet.command()
-def resume_queue(
-    queue: str = QUEUE, *, url: str | None = remote_options.URL, as_json: bool = options.JSON
-) -> None:
+@app.command(cls=RemoteCommand)
+def resume_queue(queue: str = QUEUE) -> int:
     """Resume a paused queue."""
-    from heartbit_site.cli import fleet_report as report
-
-    raise typer.Exit(report.free(url, report.of_queue(queue), as_json=as_json))
+    return _free((pauses.QUEUE, {"queue": queue}))
 
 
-@fleet.command()
-def halt(
-    workspace: str | None = WORKSPACE,
-    *,
-    reason: str = REASON,
-    url: str | None = remote_options.URL,
-    as_json: bool = options.JSON,
-) -> None:
+@app.command(cls=RemoteCommand)
+def halt(workspace: str | None = WORKSPACE, *, reason: str = REASON) -> int:
     """Halt everything, or one workspace: no run starts, running ones are requeued.
 
     Nothing is lost; `heartbit fleet resume` ends the halt.
     """
-    from heartbit_site.cli import fleet_report as report
-
-    what = report.of_workspace(workspace)
-    raise typer.Exit(report.hold(url, what, reason=reason, as_json=as_json))
+    return _hold(_all_or(workspace), reason)
 
 
-@fleet.command()
-def resume(
-    workspace: str | None = WORKSPACE,
-    *,
-    url: str | None = remote_options.URL,
-    as_json: bool = options.JSON,
-) -> None:
+@app.command(cls=RemoteCommand)
+def resume(workspace: str | None = WORKSPACE) -> int:
     """End the halt of everything, or of one workspace."""
-    from heartbit_site.cli import fleet_report as report
-
-    raise typer.Exit(report.free(url, report.of_workspace(workspace), as_json=as_json))
+    return _free(_all_or(workspace))
 
 
-@fleet.command()
-def disable_tool(
-    tool: str = TOOL,
-    *,
-    place: str | None = PLACE,
-    reason: str = REASON,
-    url: str | None = remote_options.URL,
-    as_json: bool = options.JSON,
-) -> None:
+@app.command(cls=RemoteCommand)
+def disable_tool(tool: str = TOOL, *, place: str | None = PLACE, reason: str = REASON) -> int:
     """Disable a tool, everywhere or in one workspace: its calls are refused.
 
     Models read why, and runs continue without it; `heartbit fleet enable-tool` ends that.
     """
-    from heartbit_site.cli import fleet_report as report
-
-    what = report.of_tool(tool, place)
-    raise typer.Exit(report.hold(url, what, reason=reason, as_json=as_json))
+    return _hold(_tool(tool, place), reason)
 
 
-@fleet.command()
-def enable_tool(
-    tool: str = TOOL,
-    *,
-    place: str | None = PLACE,
-    url: str | None = remote_options.URL,
-    as_json: bool = options.JSON,
-) -> None:
+@app.command(cls=RemoteCommand)
+def enable_tool(tool: str = TOOL, *, place: str | None = PLACE) -> int:
     """Enable a disabled tool, everywhere or in one workspace."""
-    from heartbit_site.cli import fleet_report as report
+    return _free(_tool(tool, place))
 
-    raise typer.Exit(report.free(url, report.of_tool(tool, place), as_json=as_json))
+
+def _all_or(workspace: str | None) -> Named:
+    if workspace is None:
+        return pauses.EVERYTHING, {}
+    return pauses.ANY_WORKSPACE, {"slug": _not_empty(workspace)}
+
+
+def _tool(name: str, workspace: str | None) -> Named:
+    if workspace is None:
+        return pauses.TOOL, {"tool": name}
+    return pauses.TOOL_IN_ANY_WORKSPACE, {"slug": _not_empty(workspace), "tool": name}
+
+
+def _not_empty(slug: str) -> str:
+    """Return a short name that is not empty: an unset variable of a shell means no "everything".
+
+    Raises:
+        CommandError: It is empty.
+    """
+    if not slug:
+        raise CommandError("The workspace's short name is empty: leave it out for all.", USAGE)
+    return slug
+
+
+def _hold(named: Named, reason: str) -> int:
+    what, names = named
+    body = checked(PauseIn, {"reason": reason})
+    done = backend().call(what.hold, body, **names)
+    return print_done(
+        done, f"{_subject(done)} {'is' if done.changed else 'was already'} {_state(done)}."
+    )
+
+
+def _free(named: Named) -> int:
+    what, names = named
+    done = backend().call(what.free, **names)
+    again = "may be called again" if done.kind == "tool" else "is resumed"
+    return print_done(
+        done, f"{_subject(done)} {again if done.changed else f'was not {_state(done)}'}."
+    )
+
+
+def _subject(done: PauseStateOut) -> str:
+    where = f" in {one_line(done.workspace)}" if done.workspace else ""
+    return "Everything" if done.kind == "all" else f"The {done.kind} {one_line(done.name)}{where}"
+
+
+def _state(done: PauseStateOut) -> str:
+    return "paused" if done.kind == "queue" else "stopped"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _served(queue: QueueOut) -> str:
+    if queue.paused:
+        return "paused"
+    return _counted(queue.workers, "worker") if queue.workers else "nobody"
+
+
+WORKERS: Final = Table[WorkerOut](
+    {
+        "ID": lambda worker: worker.id,
+        "WORKER": lambda worker: worker.name,
+        "STATE": lambda worker: worker.state,
+        "UPTIME": lambda worker: seconds(worker.uptime_seconds),
+        "HOLDS": lambda worker: f"{worker.slots_used} of {worker.slots}",
+        "LAST BEAT": lambda worker: f"{seconds(worker.heartbeat_age_seconds)} ago",
+        "QUEUES": lambda worker: ", ".join(worker.queues) or "one suspicious run, alone",
+    },
+    STYLES,
+)
+QUEUES: Final = Table[QueueOut](
+    {
+        "QUEUE": lambda queue: queue.name,
+        "QUEUED": lambda queue: queue.depth,
+        "RUNNING": lambda queue: queue.running,
+        "OLDEST": lambda queue: seconds(queue.oldest_seconds) if queue.depth else "-",
+        "HELD BACK": lambda queue: queue.blocked or "-",
+        "SERVED BY": _served,
+    },
+    STYLES,
+)

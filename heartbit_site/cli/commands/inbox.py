@@ -2,28 +2,48 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import typer
 
-from heartbit_site.cli import options, remote_options
+from heartbit_site.cli import options
+from heartbit_site.cli.groups import command
+from heartbit_site.cli.invocation import backend
+from heartbit_site.cli.output import one_line
+from heartbit_site.cli.shared_options import RemoteCommand
+from heartbit_site.cli.table import Table, print_done, print_list
+from heartbit_site.contract.messages import LIST_MESSAGES, SHOW_MESSAGE, AgentMessageSummaryOut
 
 AGENT = typer.Argument(metavar="AGENT", help="Whose inbox.")
 MESSAGE = typer.Argument(
     "", metavar="[MESSAGE]", help="Show all of this message; --json lists the ids."
 )
-LAST = typer.Option(20, "--last", "-n", min=1, max=1000, help="List at most N.")
+
+AGENT_WIDTH: Final = 40
+TEXT_WIDTH: Final = 300
+
+app = command()
 
 
-def inbox(
-    agent: str = AGENT,
-    message: str = MESSAGE,
-    *,
-    last: int = LAST,
-    url: str | None = remote_options.URL,
-    as_json: bool = options.JSON,
-) -> None:
+@app.command(cls=RemoteCommand)
+def inbox(agent: str = AGENT, message: str = MESSAGE, *, last: int = options.LAST) -> int:
     """Show what an agent was written, the newest first."""
-    from heartbit_site.cli import activity_report as report
-
+    server = backend()
     if message:
-        raise typer.Exit(report.message(url, message, as_json=as_json))
-    raise typer.Exit(report.inbox(url, agent, last, as_json=as_json))
+        found = server.call(SHOW_MESSAGE, message_id=message)
+        return print_done(found, found.text)
+    page = server.call(LIST_MESSAGES, to=agent, limit=last)
+    none = f"Nobody has written to {one_line(agent, AGENT_WIDTH)} yet."
+    newest = page.model_copy(update={"next_cursor": None})
+    return print_list(newest, MESSAGES.of(page.messages), none=none)
+
+
+MESSAGES: Final = Table[AgentMessageSummaryOut](
+    {
+        "TIME": lambda row: f"{row.created_at:%Y-%m-%d %H:%M:%S}",
+        "FROM": lambda row: one_line(row.sender.removeprefix("agent:"), AGENT_WIDTH),
+        "KIND": lambda row: row.kind,
+        "THREAD": lambda row: one_line(row.thread, AGENT_WIDTH),
+        "TEXT": lambda row: one_line(row.text, TEXT_WIDTH),
+    }
+)

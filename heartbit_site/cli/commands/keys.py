@@ -70,3 +70,6 @@ def revoke(prefix: str = PREFIX, *, as_json: bool = options.JSON) -> None:
     from heartbit_site.cli import keys_report as report
 
     raise typer.Exit(report.revoke(prefix, as_json=as_json))
+
+
+app = keys

@@ -44,3 +44,7 @@ def resolve(
     if run is None and word.choice() is not None:
         raise CommandError("Name the run whose call you resolve: `heartbit resolve` lists.", USAGE)
     raise typer.Exit(pending_calls.answer(OUTCOME, run, call, word, url=url, as_json=as_json))
+
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+app.command()(resolve)

@@ -2,22 +2,63 @@
 
 from __future__ import annotations
 
-import typer
+from typing import TYPE_CHECKING
 
 from heartbit_site.cli import options
+from heartbit_site.cli.groups import command
+from heartbit_site.cli.outcome import warn_without_worker
+from heartbit_site.cli.output import note
+from heartbit_site.cli.run_streams import stay
+from heartbit_site.cli.shared_options import ChangeHereCommand
 from heartbit_site.cli.startup import ensure_ready
 
+if TYPE_CHECKING:
+    from uuid import UUID
 
-def resume(
-    run: str = options.RUN, *, as_json: bool = options.JSON, plain: bool = options.PLAIN
-) -> None:
+app = command()
+
+
+@app.command(cls=ChangeHereCommand)
+def resume(run: str = options.RUN, *, plain: bool = options.PLAIN) -> int:
     """Resume a run whose process has ended.
 
     A run of `heartbit run` resumes in this process; a run on the fleet is watched. A quarantined
     run resumes as well, in a process of its own. Without a terminal, a run that waits for a person
     is left, and the command that decides is named (exit code 4).
     """
-    ensure_ready("heartbit_site.cli.resumption")
-    from heartbit_site.cli import resumption
+    ensure_ready("heartbit_site.cli.standalone", "heartbit_site.cli.local_backend")
+    from agents.actions.resume_run import resume_run
+    from agents.actions.unquarantine_run import unquarantine_run
+    from agents.choices import RunStatus
+    from agents.models import Agent, Run
+    from agents.querysets import find_run
+    from heartbit_site.base.os_user import terminal_user
+    from heartbit_site.cli.local_backend import LocalBackend
+    from heartbit_site.cli.preflight import check_run
+    from heartbit_site.cli.standalone import stay_here
+    from heartbit_site.first_start import default_workspace
+    from heartbit_site.operations.run_views import detail
 
-    raise typer.Exit(resumption.resume(run, as_json=as_json, plain=plain))
+    workspace = default_workspace()
+    named = find_run(workspace, run)
+    if named.status == RunStatus.QUARANTINED:
+        unquarantine_run(named, by=terminal_user())
+        note(f"Run {named.pk} leaves its quarantine and goes on, alone in a process.")
+        named.refresh_from_db()
+    found = resume_run(named)
+    root = Run.objects.select_related("version__agent").get(pk=found.root_id)
+    if not found.takes_over:
+        if found.executor:
+            note(f"Process {found.executor} works on it; this one watches.")
+        else:
+            warn_without_worker(detail(root))
+        return stay(LocalBackend(), detail(root), plain=plain, leaves=True)
+    pinned: Agent = root.version.agent
+    pinned.current_version = root.version  # what it runs with, whatever was published since
+    check_run(pinned, root.model)
+
+    def start() -> UUID:
+        return root.pk
+
+    note(f"Going on with run {root.pk} here.")
+    return stay_here(workspace, start, plain=plain, leaves=True)

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path  # noqa: TC003  typer reads the annotations
+from typing import TYPE_CHECKING
 
 import typer
 
 from heartbit_site.cli import options
-from heartbit_site.cli.errors import USAGE, CommandError
+from heartbit_site.cli.groups import command
+from heartbit_site.cli.shared_options import ChangeHereCommand
 from heartbit_site.cli.startup import ensure_ready
 from heartbit_site.config.locate import find
 
-TASK = typer.Argument(None, help="Task of the agent.", show_default=False)
-AGENT = typer.Option(
-    "", "--agent", "-a", metavar="NAME", help="Let this agent do it; else the orchestrator."
-)
-REQUIRE_APPROVAL = typer.Option(
-    options.OFF, "--require-approval", "--approve", help="Require approval of every tool call."
-)
+if TYPE_CHECKING:
+    from uuid import UUID
+
 CONFIG = typer.Option(
     None,
     "--config",
@@ -25,46 +23,62 @@ CONFIG = typer.Option(
     metavar="FILE",
     help="Whose agents; else HEARTBIT_CONFIG, or heartbit.toml here.",
 )
-PAYLOAD = typer.Option(
-    "", "--payload", metavar="FILE|JSON", help="The task as action, spec, inputs, constraints."
-)
+
+app = command()
 
 
+@app.command(cls=ChangeHereCommand)
 def run(
-    task: str | None = TASK,
+    task: str | None = options.TASK,
     *,
-    agent: str = AGENT,
+    agent: str = options.TASK_AGENT,
     model: str = options.MODEL,
-    approve: bool = REQUIRE_APPROVAL,
+    approve: bool = options.REQUIRE_APPROVAL,
     config: Path | None = CONFIG,
-    payload: str = PAYLOAD,
-    as_json: bool = options.JSON,
+    payload: str = options.PAYLOAD,
     plain: bool = options.PLAIN,
-) -> None:
+) -> int:
     """Do a task here and now, in this process, and print the answer.
 
     On a terminal, calls that wait for approval are asked about; elsewhere `heartbit approve`
     decides them. Ctrl-C cancels the run; a second Ctrl-C leaves at once. SIGTERM, or a terminal
     that is closed, leaves a run that `heartbit resume` continues.
     """
-    if task is None and not payload:
-        raise CommandError(
-            "Missing argument TASK: say what the agent should do. See `heartbit run --help`.", USAGE
-        )
-    if task is not None and not payload:
-        options.not_empty(task)
+    task = options.check_task(task, payload, "run")
     file = find(config)
     # A file may name another model than the default: which, is known once it has been read.
     ensure_ready("heartbit_site.cli.standalone", model=model if model or file is None else None)
-    from heartbit_site.cli import standalone
+    from agents.actions.start_run import start_run, task_text
+    from agents.choices import Placement
+    from agents.reads.agents import find_agent
+    from heartbit_site.base.os_user import terminal_user
     from heartbit_site.cli.payload_option import payload_of
+    from heartbit_site.cli.preflight import check_run
+    from heartbit_site.cli.standalone import stay_here
+    from heartbit_site.cli.team import team_of
+    from heartbit_site.first_start import default_workspace
 
-    request = standalone.Request(
-        task=task or "",
-        agent=agent,
-        model=model,
-        payload=payload_of(payload),
-        file=file,
-        approve=approve,
+    long_form = payload_of(payload)
+    workspace = default_workspace()
+    task_text(task, long_form)  # an empty one is refused before a team is made
+    chosen = (
+        team_of(workspace, file, agent)
+        if file is not None
+        else find_agent(workspace, agent or "orchestrator")
     )
-    raise typer.Exit(standalone.run(request, as_json=as_json, plain=plain))
+    check_run(chosen, model)
+
+    def start() -> UUID:
+        return start_run(
+            workspace,
+            task,
+            agent=chosen.name,
+            model=model,
+            home=Placement.LOCAL,
+            origin=chosen.origin,
+            approve=approve,
+            payload=long_form,
+            by=terminal_user(),
+        )
+
+    return stay_here(workspace, start, plain=plain)

@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from heartbit_site.cli import options, remote_options
-from heartbit_site.cli.commands.forks import fork
-from heartbit_site.cli.default_command import FirstByDefault
+from heartbit_site.cli import options
+from heartbit_site.cli.commands.fork import fork
+from heartbit_site.cli.errors import OK
+from heartbit_site.cli.groups import group
+from heartbit_site.cli.invocation import as_json, backend
+from heartbit_site.cli.output import note, write, write_exactly, write_json
+from heartbit_site.cli.run_details import print_run
+from heartbit_site.cli.run_names import run_id_of
+from heartbit_site.cli.runs_table import NO_RUNS, print_runs
+from heartbit_site.cli.shared_options import ChangeHereCommand, RemoteCommand
 from heartbit_site.cli.startup import ensure_ready
+from heartbit_site.cli.table import print_done
+from heartbit_site.cli.turn_text import print_turn
+from heartbit_site.contract.runs import (
+    DISCARD_RUN,
+    LIST_RUNS,
+    RETRY_RUN,
+    SHOW_RUN,
+    UNQUARANTINE_RUN,
+    RunStateOut,
+    Status,
+)
+from heartbit_site.contract.turns import SHOW_TURN
 
 if TYPE_CHECKING:
-    from heartbit_site.cli.runs_report import Settling
-
-
-class Status(StrEnum):
-    """Status of a run."""
-
-    QUEUED = "queued"
-    RUNNING = "running"
-    WAITING = "waiting"
-    SUCCEEDED = "succeeded"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-    QUARANTINED = "quarantined"
-
+    from agents.housekeeping.archive_runs import Archived
 
 AGENT = typer.Option("", "--agent", "-a", metavar="NAME", help="Only this agent's.")
 STATUS = typer.Option(None, "--status", "-s", help="Only those in this state.")
@@ -34,114 +39,131 @@ OLDER = typer.Option(
     None, "--older-than", metavar="DAYS", min=0, help="None: as the workspace's policy says."
 )
 DRY = typer.Option(options.OFF, "--dry-run", help="Only say what would go.")
-LAST = typer.Option(20, "--last", "-n", min=1, max=1000, help="List at most N.")
 TURN = typer.Option(
     None, "--turn", "-t", metavar="N", min=1, help="One model call: what was sent and answered."
 )
 
-runs = typer.Typer(
-    name="runs",
-    cls=FirstByDefault,
-    rich_markup_mode=None,
-    help="Show what was run; fork, settle and archive runs.",
-)
+app = group()
 
 
-@runs.command(name="list")
-def list_(
-    *,
-    agent: str = AGENT,
-    status: Status | None = STATUS,
-    last: int = LAST,
-    url: str | None = remote_options.URL,
-    as_json: bool = options.JSON,
-) -> None:
+@app.command(name="list", cls=RemoteCommand)
+def list_runs(
+    *, agent: str = AGENT, status: Status | None = STATUS, last: int = options.LAST
+) -> int:
     """List the last runs, the newest first."""
-    from heartbit_site.cli import runs_report as report
-
-    state = status.value if status else ""
-    raise typer.Exit(report.list_runs(url, last, agent=agent, status=state, as_json=as_json))
-
-
-runs.command()(fork)
+    # Runs that people started; of a named agent, also those it did as a sub-agent.
+    found = backend().call(
+        LIST_RUNS, limit=last, agent=agent or None, status=status, children=bool(agent) or None
+    )
+    return print_runs(found.runs, none="No such runs." if agent or status else NO_RUNS)
 
 
-@runs.command()
-def show(
-    run: str = options.RUN,
-    *,
-    turn: int | None = TURN,
-    url: str | None = remote_options.URL,
-    as_json: bool = options.JSON,
-) -> None:
+app.command(cls=RemoteCommand)(fork)
+
+
+@app.command(cls=RemoteCommand)
+def show(run: str = options.RUN, *, turn: int | None = TURN) -> int:
     """Show a run: its tree, calls, decisions, cost and result; or one turn of it."""
+    server, run_id = backend(), run_id_of(run)
     if turn is not None:
-        from heartbit_site.cli import turn_text
-
-        raise typer.Exit(turn_text.show(url, run, turn, as_json=as_json))
-    from heartbit_site.cli import run_report as report
-
-    raise typer.Exit(report.show_run(url, run, as_json=as_json))
+        return print_turn(server.call(SHOW_TURN, run_id=run_id, number=turn))
+    return print_run(server, server.call(SHOW_RUN, run_id=run_id))
 
 
-@runs.command()
-def retry(
-    run: str = options.RUN,
-    *,
-    url: str | None = remote_options.URL,
-    as_json: bool = options.JSON,
-) -> None:
+@app.command(cls=RemoteCommand)
+def retry(run: str = options.RUN) -> int:
     """Do the task of a run that has ended again, as a new run on the same version.
 
     A quarantined run is discarded with it.
     """
-    _settle(run, "retry", url, as_json=as_json)
+    found = backend().call(RETRY_RUN, run_id=run_id_of(run))
+    return _print_live(found, found.id)
 
 
-@runs.command()
-def unquarantine(
-    run: str = options.RUN,
-    *,
-    url: str | None = remote_options.URL,
-    as_json: bool = options.JSON,
-) -> None:
+@app.command(cls=RemoteCommand)
+def unquarantine(run: str = options.RUN) -> int:
     """Resume a quarantined run where it was, in a process of its own."""
-    _settle(run, "unquarantine", url, as_json=as_json)
+    found = backend().call(UNQUARANTINE_RUN, run_id=run_id_of(run))
+    return _print_live(found, f"Run {found.id} goes on where it was, alone in a process.")
 
 
-@runs.command()
-def discard(
-    run: str = options.RUN,
-    *,
-    url: str | None = remote_options.URL,
-    as_json: bool = options.JSON,
-) -> None:
+@app.command(cls=RemoteCommand)
+def discard(run: str = options.RUN) -> int:
     """Give a quarantined run up: it is cancelled, and its journal stays."""
-    _settle(run, "discard", url, as_json=as_json)
+    found = backend().call(DISCARD_RUN, run_id=run_id_of(run))
+    return print_done(found, f"Run {found.id} is discarded.")
 
 
-def _settle(run: str, how: Settling, url: str | None, *, as_json: bool) -> None:
-    from heartbit_site.cli import runs_report as report
+def _print_live(run: RunStateOut, sentence: str) -> int:
+    """Print a run that is live now; of a local one also the command that executes it."""
+    print_done(run, sentence)
+    if run.placement == "local" and not as_json():
+        note(f"It is a local run: `heartbit resume {run.id}` where it began goes on with it.")
+    return OK
 
-    raise typer.Exit(report.settle(url, run, how, as_json=as_json))
 
-
-@runs.command()
-def archive(*, days: int | None = OLDER, dry_run: bool = DRY, as_json: bool = options.JSON) -> None:
+@app.command(cls=ChangeHereCommand)
+def archive(*, days: int | None = OLDER, dry_run: bool = DRY) -> int:
     """Write runs that ended long ago into files, and delete them from the database.
 
     A worker does so every hour by the workspace's policy.
     """
-    ensure_ready("heartbit_site.cli.archive_report")
-    from heartbit_site.cli import archive_report as report
+    ensure_ready("agents.housekeeping.archive_runs")
+    from agents.housekeeping.archive_runs import archive_workspace, count_archivable, directory
+    from heartbit_site.first_start import default_workspace
 
-    raise typer.Exit(report.archive(days=days, dry_run=dry_run, as_json=as_json))
+    workspace = default_workspace()
+    if dry_run:
+        done = count_archivable(workspace, days=days)
+    else:
+        done = archive_workspace(workspace, days=days, said=_note_progress)
+    if as_json():
+        write_json(_archived(done))
+        return OK
+    if dry_run:
+        write(f"{_counted(done)} would go into {directory()} and leave the database.")
+        return OK
+    if done.files:
+        write(f"{_counted(done)} left the database; they are in:")
+        for path in done.files:
+            write(f"  {path}")
+    else:
+        write("Nothing is old enough.")
+    if done.kept:
+        write(f"{done.kept} runs changed meanwhile and stay.")
+    return OK
 
 
-@runs.command()
-def export(run: str = options.RUN) -> None:
+@app.command()
+def export(run: str = options.RUN) -> int:
     """Write a run with its sub-agents to stdout, one JSON object a run, as an archive holds it."""
-    ensure_ready("heartbit_site.cli.archive_report")
-    from heartbit_site.cli import archive_report
+    ensure_ready("agents.runs.archive")
+    from agents.querysets import find_run
+    from agents.runs.archive import tree_lines
+    from heartbit_site.first_start import default_workspace
 
-    raise typer.Exit(archive_report.export(run))
+    found = find_run(default_workspace(), run)
+    for line in tree_lines([found.root_id]):
+        write_exactly(f"{line}\n")
+    return OK
+
+
+def _note_progress(done: Archived) -> None:
+    note(f"{_counted(done)} archived so far ...")
+
+
+def _counted(found: Archived) -> str:
+    runs = "1 run" if found.runs == 1 else f"{found.runs:,} runs"
+    threads = found.conversations
+    if not threads:
+        return runs
+    return f"{runs} and {'1 conversation' if threads == 1 else f'{threads:,} conversations'}"
+
+
+def _archived(found: Archived) -> dict[str, Any]:
+    return {
+        "runs": found.runs,
+        "conversations": found.conversations,
+        "kept": found.kept,
+        "files": [str(path) for path in found.files],
+    }

@@ -193,3 +193,6 @@ def remove(
     from heartbit_site.cli import schedules_report as report
 
     raise typer.Exit(report.remove(url, name, yes=yes, as_json=as_json))
+
+
+app = schedules

@@ -60,3 +60,7 @@ def serve(
         concurrency=concurrency, queues=queues, loglevel=loglevel.value, health=health
     )
     raise typer.Exit(code)
+
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+app.command()(serve)

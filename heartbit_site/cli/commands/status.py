@@ -2,28 +2,75 @@
 
 from __future__ import annotations
 
-import typer
+import sys
+import time
+from typing import TYPE_CHECKING, Final, NoReturn
 
-from heartbit_site.cli import options, remote_options
+import typer
+from rich.console import Console, Group
+from rich.live import Live
+
+from heartbit_site.cli import options
+from heartbit_site.cli.describe import run_tree
+from heartbit_site.cli.errors import OK, USAGE, CommandError
+from heartbit_site.cli.groups import command
+from heartbit_site.cli.invocation import as_json, backend
+from heartbit_site.cli.outcome import LIVE, answer, reason, warn_without_worker
+from heartbit_site.cli.output import write, write_json
+from heartbit_site.cli.run_names import run_id_of
+from heartbit_site.cli.run_streams import print_tree, stay
+from heartbit_site.cli.runs_table import print_runs, table
+from heartbit_site.cli.shared_options import RemoteCommand
+from heartbit_site.contract.runs import LIST_RUNS, SHOW_RUN
+
+if TYPE_CHECKING:
+    from heartbit_site.cli.backend import Backend
 
 RUN = typer.Argument(None, metavar="RUN", help="The run's id, or how it begins; none: the last.")
 LAST = typer.Option(20, "--last", "-n", min=1, max=1000, help="List at most N runs.")
 
+REFRESH_SECONDS: Final = 1.0
 
+app = command()
+
+
+@app.command(cls=RemoteCommand)
 def status(
     run: str | None = RUN,
     *,
     last: int = LAST,
-    url: str | None = remote_options.URL,
     watch: bool = options.WATCH,
-    as_json: bool = options.JSON,
     plain: bool = options.PLAIN,
-) -> None:
+) -> int:
     """Show the last runs, or one of them with its sub-agents."""
-    from heartbit_site.cli import runs_report as report
-
+    server = backend()
     if run is None:
-        code = report.list_runs(url, last, watch=watch, as_json=as_json)
+        if watch and not as_json():
+            _watch_list(server, last)
+        return print_runs(server.call(LIST_RUNS, limit=last).runs)
+    found = server.call(SHOW_RUN, run_id=run_id_of(run))
+    if watch:
+        warn_without_worker(found)
+        return stay(server, found, plain=plain)
+    if as_json():
+        write_json(run_tree(found))
+        return OK
+    print_tree(server, found)
+    if found.status in LIVE:
+        warn_without_worker(found)
     else:
-        code = report.one_run(url, run, watch=watch, as_json=as_json, plain=plain)
-    raise typer.Exit(code)
+        write(f"\n{answer(found) if found.output else reason(found)}")
+    return OK
+
+
+def _watch_list(server: Backend, last: int) -> NoReturn:
+    """List the last runs every second until Ctrl-C."""
+    if not sys.stdout.isatty():
+        raise CommandError("Name a run to watch; the list is watched on a terminal only.", USAGE)
+    console = Console(highlight=False)
+    with Live(console=console, auto_refresh=False) as live:
+        while True:
+            live.update(
+                Group(*table(server.call(LIST_RUNS, limit=last).runs, console)), refresh=True
+            )
+            time.sleep(REFRESH_SECONDS)

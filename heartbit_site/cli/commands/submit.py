@@ -6,18 +6,16 @@ from pathlib import Path  # noqa: TC003  typer reads the annotations
 
 import typer
 
-from heartbit_site.cli import options, remote_options
+from heartbit_site.cli import options
+from heartbit_site.cli.backend import ServerBackend, checked
 from heartbit_site.cli.errors import USAGE, CommandError
+from heartbit_site.cli.groups import command
+from heartbit_site.cli.invocation import backend
+from heartbit_site.cli.payload_option import payload_of
+from heartbit_site.cli.run_streams import accepted, stream_of
+from heartbit_site.cli.shared_options import RemoteCommand
+from heartbit_site.contract.runs import START_RUN, RunIn
 
-TASK = typer.Argument(None, help="Task of the agent.", show_default=False)
-AGENT = typer.Option(
-    "",
-    "--agent",
-    "-a",
-    metavar="NAME",
-    help="Let this agent do it; else the orchestrator.",
-    show_default=False,
-)
 PRIORITY = typer.Option(
     0, "--priority", "-p", min=-1000, max=1000, help="Higher goes first in its workspace."
 )
@@ -27,16 +25,6 @@ KEY = typer.Option(
     metavar="KEY",
     help="Start one run for this key, even if it is submitted again.",
 )
-REQUIRE_APPROVAL = typer.Option(
-    options.OFF, "--require-approval", "--approve", help="Require approval of every tool call."
-)
-PAYLOAD = typer.Option(
-    "",
-    "--payload",
-    metavar="FILE|JSON",
-    help="The task as action, spec, inputs, constraints.",
-    show_default=False,
-)
 CONFIG = typer.Option(
     None,
     "--config",
@@ -45,43 +33,53 @@ CONFIG = typer.Option(
     help="The agents of this file instead of the installation's.",
 )
 
+app = command()
 
+
+@app.command(cls=RemoteCommand)
 def submit(
-    task: str | None = TASK,
+    task: str | None = options.TASK,
     *,
-    agent: str = AGENT,
+    agent: str = options.TASK_AGENT,
     model: str = options.MODEL,
     priority: int = PRIORITY,
     idempotency_key: str | None = KEY,
-    approve: bool = REQUIRE_APPROVAL,
-    payload: str = PAYLOAD,
+    approve: bool = options.REQUIRE_APPROVAL,
+    payload: str = options.PAYLOAD,
     config: Path | None = CONFIG,
-    url: str | None = remote_options.URL,
     watch: bool = options.WATCH,
-    as_json: bool = options.JSON,
     plain: bool = options.PLAIN,
-) -> None:
+) -> int:
     """Give a task to the workers and print the run's id.
 
     With --watch the run is shown and its answer printed; Ctrl-C leaves it, and it continues.
     """
-    if task is None and not payload:
+    task = options.check_task(task, payload, "submit")
+    server = backend(config)
+    if isinstance(server, ServerBackend) and config is not None:
         raise CommandError(
-            "Missing argument TASK: say what the agent should do. See `heartbit submit --help`.",
+            f"--config {config} is for this installation, but {server.server.url} does the "
+            "run: import the file there (`heartbit config import`), or leave --config out; with "
+            "--url '' it is done here.",
             USAGE,
         )
-    if task is not None and not payload:
-        options.not_empty(task)
-    from heartbit_site.cli import submission
+    if watch:
+        stream_of(server)  # imported before there is anything to show
+    long_form = payload_of(payload)
+    given = {
+        "task": task,
+        "agent": agent,
+        "model": model,
+        "priority": priority,
+        "require_approval": approve,
+        **({"payload": long_form.model_dump(mode="json")} if long_form is not None else {}),
+    }
+    body = checked(RunIn, given)
+    if config is None:
+        run = server.call(START_RUN, body, idempotency_key=idempotency_key)
+    else:
+        from heartbit_site.cli.local_backend import LocalBackend
+        from heartbit_site.cli.team import start_with
 
-    order = submission.SubmitOptions(
-        task=task or "",
-        agent=agent,
-        model=model,
-        priority=priority,
-        idempotency_key=idempotency_key,
-        payload=payload,
-        file=config,
-        approve=approve,
-    )
-    raise typer.Exit(submission.submit(url, order, follow=watch, as_json=as_json, plain=plain))
+        run = start_with(LocalBackend().access, config, body, idempotency_key)
+    return accepted(server, run, watch=watch, plain=plain)

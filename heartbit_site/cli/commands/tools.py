@@ -1,35 +1,105 @@
-"""`heartbit tools`: the list, and one of them."""
+"""`heartbit tools`. This installation's come from the code: no service is needed."""
 
 from __future__ import annotations
 
+from typing import Final
+
 import typer
 
-from heartbit_site.cli import options, remote_options
-from heartbit_site.cli.default_command import FirstByDefault
+from heartbit_site.base.effect_text import EFFECT_TEXT
+from heartbit_site.base.errors import NotFoundError, Remedy
+from heartbit_site.base.visible_text import readable_json
+from heartbit_site.cli import remote
+from heartbit_site.cli.backend import ServerBackend
+from heartbit_site.cli.errors import OK
+from heartbit_site.cli.escape import visible
+from heartbit_site.cli.groups import group
+from heartbit_site.cli.invocation import INVOCATION, as_json
+from heartbit_site.cli.output import one_line, seconds, write, write_view
+from heartbit_site.cli.shared_options import RemoteCommand
+from heartbit_site.cli.startup import set_up_django
+from heartbit_site.cli.table import Table, print_list
+from heartbit_site.contract.tools import LIST_TOOLS, ToolOut, ToolsOut
+from heartbit_site.environment import read
+from tools.registry import closest, resolve
 
 NAME = typer.Argument(metavar="NAME", help="The tool's name.")
 
-tools = typer.Typer(
-    name="tools",
-    cls=FirstByDefault,
-    rich_markup_mode=None,
-    help="Show the tools that agents can be given.",
-)
+DESCRIPTION_WIDTH: Final = 200
+
+app = group()
 
 
-@tools.command(name="list")
-def list_(*, url: str | None = remote_options.URL, as_json: bool = options.JSON) -> None:
+class ToolNotFoundError(NotFoundError):
+    """No tool has that name."""
+
+
+@app.command(name="list", cls=RemoteCommand)
+def list_tools() -> int:
     """List the tools with their effects."""
-    from heartbit_site.cli import tools_report as report
+    found = _tools()
+    return print_list(found, TOOLS.of(found.tools))
 
-    raise typer.Exit(report.list_tools(url, as_json=as_json))
 
-
-@tools.command()
-def show(
-    name: str = NAME, *, url: str | None = remote_options.URL, as_json: bool = options.JSON
-) -> None:
+@app.command(cls=RemoteCommand)
+def show(name: str = NAME) -> int:
     """Show a tool with its schema."""
-    from heartbit_site.cli import tools_report as report
+    by_name = {tool.name: tool for tool in _tools().tools}
+    tool = resolve(by_name, name)
+    if tool is None:
+        near = closest(name, by_name)
+        hint = f": did you mean {near[0]}?" if near else "."
+        remedy = None if near else Remedy("tools.list_tools")
+        raise ToolNotFoundError(f"There is no tool named {name!r}{hint}", remedy=remedy)
+    if as_json():
+        write_view(tool)
+        return OK
+    facts = (
+        ("effect", f"{tool.effect}: {EFFECT_TEXT.get(tool.effect, '')}"),
+        ("approval", _asked_by(tool)),
+        ("limit", "unknown" if tool.timeout_seconds is None else seconds(tool.timeout_seconds)),
+        ("from", visible(tool.source)),
+        ("needs", ", ".join(map(visible, tool.credentials)) or "no credentials"),
+        ("tags", ", ".join(map(visible, tool.tags)) or "none"),
+    )
+    write(visible(tool.name))
+    for title, text in facts:
+        write(f"  {title:<9} {text}")
+    description = "\n".join(map(visible, tool.description.splitlines()))
+    write(f"\n{description}\n\n{readable_json(tool.parameters)}")
+    return OK
 
-    raise typer.Exit(report.show_tool(url, name, as_json=as_json))
+
+def _tools() -> ToolsOut:
+    server = remote.server(INVOCATION.url)
+    if server is not None:
+        return ServerBackend(server).every(LIST_TOOLS)
+    set_up_django(read())
+    from heartbit_site.operations.tools import installed_tools
+
+    return installed_tools()
+
+
+def _approval(tool: ToolOut) -> str:
+    if tool.answered_by_person:
+        return "answered"
+    return "not asked" if tool.effect == "pure" else "asked"
+
+
+def _asked_by(tool: ToolOut) -> str:
+    if tool.answered_by_person:
+        return "a person answers each call"
+    return f"{_approval(tool)} by agents that ask for effects"
+
+
+TOOLS: Final = Table[ToolOut](
+    {
+        "TOOL": lambda tool: tool.name,
+        "EFFECT": lambda tool: tool.effect,
+        "APPROVAL": _approval,
+        "FROM": lambda tool: visible(tool.source),
+        "NEEDS": lambda tool: visible(",".join(tool.credentials)),
+        "TAGS": lambda tool: ",".join(tool.tags),
+        "": lambda tool: one_line(tool.description.partition("\n")[0], DESCRIPTION_WIDTH),
+    }
+)

@@ -57,3 +57,7 @@ def check_port(bind: str, port: int, options: str = "--port or --bind") -> None:
             f"{options}, or end what uses it.",
             CANNOT_START,
         ) from error
+
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+app.command()(up)

@@ -8,7 +8,7 @@ import typer
 
 from heartbit_site.cli import options
 from heartbit_site.cli.errors import USAGE, CommandError
-from heartbit_site.cli.shared_options import named_workspace
+from heartbit_site.cli.invocation import INVOCATION
 from heartbit_site.cli.startup import ensure_ready
 
 MODULE = "heartbit_site.cli.accounts"
@@ -65,7 +65,7 @@ def create(
     Raises:
         CommandError: A superuser is given a role or a workspace.
     """
-    if superuser and (role or named_workspace()):
+    if superuser and (role or INVOCATION.workspace):
         raise CommandError(
             "--superuser gives every right in every workspace: leave out --role and --workspace.",
             USAGE,
@@ -92,3 +92,6 @@ def password(name: str = NAME, *, generate: bool = GENERATE, as_json: bool = opt
     from heartbit_site.cli import accounts
 
     raise typer.Exit(accounts.password(name, generate=generate, as_json=as_json))
+
+
+app = users

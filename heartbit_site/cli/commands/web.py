@@ -35,3 +35,7 @@ def web(
     from heartbit_site.cli import web as process
 
     process.serve(bind=bind, port=port, grace_seconds=grace, loglevel=loglevel.value)
+
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+app.command()(web)

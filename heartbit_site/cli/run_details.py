@@ -4,34 +4,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from heartbit_site.cli.backend import backend_for
 from heartbit_site.cli.describe import run_tree
 from heartbit_site.cli.errors import OK
 from heartbit_site.cli.escape import visible
+from heartbit_site.cli.invocation import as_json
 from heartbit_site.cli.outcome import LIVE, answer, reason, warn_without_worker
 from heartbit_site.cli.output import one_line, seconds, write, write_json
 from heartbit_site.cli.question import margined
-from heartbit_site.cli.run_names import run_id_of
 from heartbit_site.cli.run_streams import print_tree
 from heartbit_site.cli.table import Lines
 from heartbit_site.contract.calls import LIST_CALLS, SHOW_CALL
-from heartbit_site.contract.runs import SHOW_RUN
 
 if TYPE_CHECKING:
     from heartbit_site.cli.backend import Backend
     from heartbit_site.contract.calls import CallDecisionOut, CallOut, CallSummaryOut
-    from heartbit_site.contract.runs import MetricsOut
+    from heartbit_site.contract.runs import MetricsOut, RunViewOut
 
 COLUMNS = ("AGENT", "CALL", "STATUS", "DECISION", "TOOL")
 DETAIL_WIDTH = 200
 
 
-def show_run(url: str | None, name: str, *, as_json: bool) -> int:
-    """Show a run; with JSON, its result (`agents.output.results`) once it has ended."""
-    backend = backend_for(url)
-    run = backend.call(SHOW_RUN, run_id=run_id_of(name))
+def print_run(backend: Backend, run: RunViewOut) -> int:
+    """Print a run; as JSON with its result (`agents.output.results`) once it has ended."""
     listed = backend.every(LIST_CALLS, run_id=run.id).calls
-    if as_json:
+    if as_json():
         write_json(
             {
                 **run_tree(run),

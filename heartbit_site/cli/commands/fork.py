@@ -1,0 +1,142 @@
+"""`heartbit runs fork`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from heartbit_site.cli import options
+from heartbit_site.cli.backend import backend_for, checked
+from heartbit_site.cli.errors import USAGE, CommandError
+from heartbit_site.cli.invocation import INVOCATION
+from heartbit_site.cli.json_option import json_object
+from heartbit_site.cli.keyboard import is_interactive
+from heartbit_site.cli.output import note
+from heartbit_site.cli.run_names import run_id_of
+from heartbit_site.cli.run_streams import accepted
+from heartbit_site.cli.turn_text import effects
+from heartbit_site.contract.calls import SHOW_CALL
+from heartbit_site.contract.turns import FORK_RUN, SHOW_TURN, ForkIn
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from heartbit_site.cli.backend import Backend
+
+TURN = typer.Option(
+    None, "--turn", "-t", metavar="N", min=0, help="The last turn that is kept; 0: the task alone."
+)
+MESSAGE = typer.Option("", "--message", metavar="TEXT", help="Tell the next model call this.")
+TASK = typer.Option("", "--task", metavar="TEXT", help="Another task.")
+CALL = typer.Option("", "--call", metavar="CALL", help="A call of the turn, e.g. 2.0.")
+ARGUMENTS = typer.Option(
+    None, "--arguments", metavar="JSON", help="Other arguments: all calls of the turn run again."
+)
+RESULT = typer.Option(None, "--result", metavar="TEXT", help="Another result: nothing runs again.")
+VERSION = typer.Option(
+    None, "--version", metavar="NUMBER", min=1, help="Another version of the agent."
+)
+YES = typer.Option(options.OFF, "--yes", "-y", help="Do not ask before effects happen again.")
+LOCAL = typer.Option(options.OFF, "--local", help="Run it in this process instead of on the fleet.")
+
+
+def fork(
+    run: str = options.RUN,
+    *,
+    turn: int | None = TURN,
+    message: str = MESSAGE,
+    task: str = TASK,
+    call: str = CALL,
+    arguments: str | None = ARGUMENTS,
+    result: str | None = RESULT,
+    version: int | None = VERSION,
+    yes: bool = YES,
+    local: bool = LOCAL,
+    watch: bool = options.WATCH,
+    plain: bool = options.PLAIN,
+) -> int:
+    """Start a new run that continues from a turn of another, with your changes.
+
+    What was done before that turn's end is not done again. With --arguments the turn's calls run
+    again, and what they do outside happens again.
+    """
+    if local and INVOCATION.url:
+        raise CommandError("--local is this process, --url another machine: choose one.", USAGE)
+    given = {
+        "turn": last_turn(turn, call),
+        "message": message,
+        "task": task,
+        "call_id": call,
+        "arguments": _json_object(arguments),
+        "result": result,
+        "version": version,
+    }
+    body = checked(
+        ForkIn, {name: value for name, value in given.items() if value not in ("", None)}
+    )
+    server = backend_for("" if local else INVOCATION.url)
+    confirm(server, run_id_of(run), body, yes=yes)
+    if not local:
+        forked = server.call(FORK_RUN, body, run_id=run_id_of(run))
+        return accepted(server, forked, watch=watch, plain=plain)
+    from agents.choices import Placement
+    from heartbit_site.cli.local_backend import LocalBackend
+    from heartbit_site.cli.standalone import stay_here
+    from heartbit_site.operations import turns
+
+    access = LocalBackend().access
+
+    def start() -> UUID:
+        return turns.fork(access, run, body, home=Placement.LOCAL)
+
+    return stay_here(access.workspace, start, plain=plain)
+
+
+def last_turn(turn: int | None, call: str) -> int:
+    """Return the turn that is forked from: the named one, or that of the call.
+
+    Raises:
+        CommandError: None is named, or another one than the call's.
+    """
+    own = call.partition(".")[0]
+    if call and not own.isdecimal():
+        raise CommandError(f"{call} is no call: they are named 2.0, for example.", USAGE)
+    if turn is None and not call:
+        raise CommandError(
+            "Say from which turn: --turn 2 keeps two turns, --turn 0 the task alone.", USAGE
+        )
+    if call and turn not in (None, int(own)):
+        raise CommandError(f"The call {call} belongs to turn {own}.", USAGE)
+    return int(own) if turn is None else turn
+
+
+def confirm(server: Backend, run_id: str, body: ForkIn, *, yes: bool = False) -> None:
+    """Ask before effects happen a second time.
+
+    Raises:
+        CommandError: The answer is no, or there is no terminal and --yes was not given.
+    """
+    if body.arguments is None or yes:
+        return
+    turn = body.turn
+    if turn:
+        again = effects(server.call(SHOW_TURN, run_id=run_id, number=turn).calls)
+    else:  # the run is that call
+        again = effects([server.call(SHOW_CALL, run_id=run_id, call_id=body.call_id)])
+    if not again:
+        return
+    what, they = (
+        (f"All calls of turn {turn} run", "they do") if turn else ("The call runs", "it does")
+    )
+    note(f"{what} again, and what {they} outside happens again:")
+    for line in again:
+        note(f"  {line}")
+    if not is_interactive():
+        raise CommandError("Say --yes if that is meant.", USAGE)
+    if not typer.confirm("Fork?", err=True):
+        raise CommandError("Nothing was forked.")
+
+
+def _json_object(text: str | None) -> dict[str, Any] | None:
+    return None if text is None else json_object(text, "--arguments", '{"url": "..."}')
