@@ -18,7 +18,7 @@ from heartbit_site.cli.groups import group
 from heartbit_site.cli.invocation import as_json, backend
 from heartbit_site.cli.json_option import json_object
 from heartbit_site.cli.outcome import LIVE, warn_without_worker
-from heartbit_site.cli.output import one_line, write, write_view
+from heartbit_site.cli.output import listed, one_line, write, write_view
 from heartbit_site.cli.shared_options import RemoteCommand
 from heartbit_site.cli.table import Lines, Table, print_done, print_facts, print_list
 from heartbit_site.cli.targets import named_targets, target_text, with_numbers
@@ -34,7 +34,7 @@ from heartbit_site.contract.schedules import (
 from scheduling.spec import CatchUp, Overlap  # noqa: TC001  typer reads the annotations
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from heartbit_site.cli.backend import Backend
     from heartbit_site.contract.schedules import FiringOut, ScheduleOut
@@ -230,7 +230,7 @@ def _when(said: Mapping[str, str], zone: str) -> dict[str, Any]:
     if len(named) != 1:
         raise CommandError(
             f"Say when by one of {', '.join(said)}"
-            f"{f', not by {_listed(named)}' if named else ', such as --in 3d'}.",
+            f"{f', not by {listed(named)}' if named else ', such as --in 3d'}.",
             USAGE,
         )
     [option] = named
@@ -330,10 +330,6 @@ def _coming(one: ScheduleOut) -> str:
     if not one.upcoming:
         return "No occurrence follows."
     return f"Next: {one.upcoming[0].text}, {format_relative(one.upcoming[0].at)}."
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _next(one: ScheduleSummaryOut) -> str:
