@@ -49,7 +49,7 @@ THIRD: Final = (
 #: What a worker and a web process import when they begin.
 OURS: Final = (
     *("agents.tasks", "scheduling.tasks", "heartbit_site.celery_pool", "heartbit_site.cli.worker"),
-    *("heartbit_site.cli.web", "heartbit_site.asgi", "heartbit_site.urls"),
+    *("heartbit_site.web_server.serve", "heartbit_site.asgi", "heartbit_site.urls"),
 )
 
 

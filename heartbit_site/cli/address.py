@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import socket
 from typing import Final
 
-from heartbit_site.cli.errors import USAGE, CommandError
+from heartbit_site.cli.errors import CANNOT_START, USAGE, CommandError
 
 LAST_PORT: Final = 65535
 #: Addresses that mean all interfaces, and where to connect to instead.
@@ -34,3 +35,29 @@ def parse_address(text: str) -> tuple[str, int]:
             USAGE,
         )
     return host, int(port)
+
+
+def page_url(bind: str, port: int) -> str:
+    """Return where a browser on this machine finds a page that listens there."""
+    host = reachable_host(bind)
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def check_port(bind: str, port: int, options: str = "--port or --bind") -> None:
+    """Refuse an address that the web process could not listen on, before anything starts.
+
+    Raises:
+        CommandError: It is taken, forbidden, or not of this machine.
+    """
+    try:
+        found = socket.getaddrinfo(bind, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, protocol, _, address = found[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError as error:
+        raise CommandError(
+            f"Cannot listen on {bind} port {port} ({error.strerror or error}): choose another with "
+            f"{options}, or end what uses it.",
+            CANNOT_START,
+        ) from error

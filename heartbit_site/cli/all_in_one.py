@@ -13,8 +13,7 @@ from django.db import connections
 from rich.console import Console
 from rich.text import Text
 
-from heartbit_site.cli.address import reachable_host
-from heartbit_site.cli.commands.up import address
+from heartbit_site.cli.address import page_url, reachable_host
 from heartbit_site.cli.errors import OK
 from heartbit_site.cli.processes import Child, Part
 from heartbit_site.cli.services import in_use, kept
@@ -108,7 +107,7 @@ async def _welcome(console: Console, bind: str, port: int, hint: str) -> None:
             await writer.wait_closed()
             break
         await asyncio.sleep(CONNECT_SECONDS)
-    text = f"Heartbit is at {address(bind, port)}/ - Ctrl-C ends everything."
+    text = f"Heartbit is at {page_url(bind, port)}/ - Ctrl-C ends everything."
     console.print(Text(text, style="bold"), soft_wrap=True)
     if hint:
         console.print(Text(hint, style="bold"), soft_wrap=True)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from agents.errors import InvalidEditError
 from heartbit_site.base.untrusted import UntrustedJSONError
-from heartbit_site.cli.errors import USAGE, CommandError
 from heartbit_site.cli.escape import visible
 from heartbit_site.cli.kinds import QUESTION
-from heartbit_site.cli.until import moment
 from tools.questions import read_answer
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from heartbit_site.cli.question import WaitingCall
 
 Scope = Literal["run", "agent"]
@@ -131,80 +130,3 @@ def done(call: WaitingCall, choice: Choice, missing: int = 0) -> str:
             return f"It took effect: {subject}."
         case Settle():
             return f"Left as it is: {subject}."
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApproveOptions:
-    """Options of `heartbit approve` about a run's calls; none: ask.
-
-    Attributes:
-        edit: The arguments to use instead, as JSON; None: not edited.
-        answer: To a question, as text or as JSON; None: not answered.
-        deny: Why not; None: not denied.
-        digest: Decide only the call that was shown with this digest.
-    """
-
-    yes: bool = False
-    edit: str | None = None
-    answer: str | None = None
-    deny: str | None = None
-    always: Scope | None = None
-    until: str | None = None
-    digest: str = ""
-
-    def choice(self) -> Choice | None:
-        """Return the choice about a call; None: the person is asked.
-
-        Raises:
-            CommandError: Its parts contradict each other.
-            UntilError: `until` is no moment to come.
-        """
-        texts = (self.edit, self.answer, self.deny)
-        if self.yes + sum(text is not None for text in texts) > 1:
-            raise CommandError("Say one of --yes, --edit, --answer and --deny.", USAGE)
-        if self.always is None and self.until is not None:
-            raise CommandError("--until goes with --always run or --always agent.", USAGE)
-        if self.always is not None and not self.yes:
-            raise CommandError("--always goes with --yes.", USAGE)
-        if self.edit is not None:
-            return Edit(self.edit)
-        if self.answer is not None:
-            return Answer(self.answer)
-        if self.deny is not None:
-            return Deny(self.deny)
-        now = datetime.now().astimezone()
-        until = moment(self.until, now) if self.until is not None else None
-        return Approve(self.always, until) if self.yes else None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResolveOptions:
-    """Options of `heartbit resolve` about a call; none: ask.
-
-    Attributes:
-        result: With `confirm`: what the model reads; None: nothing was said.
-    """
-
-    digest: ClassVar[str] = ""
-    retry: bool = False
-    confirm: bool = False
-    skip: bool = False
-    result: str | None = None
-
-    def choice(self) -> Settle | None:
-        """Return the choice; None: the person is asked.
-
-        Raises:
-            CommandError: Its parts contradict each other.
-        """
-        said: dict[Outcome, bool] = {
-            "retry": self.retry,
-            "confirm": self.confirm,
-            "skip": self.skip,
-        }
-        chosen = [outcome for outcome, is_said in said.items() if is_said]
-        if len(chosen) > 1:
-            raise CommandError("Say one of --retry, --confirm and --skip.", USAGE)
-        if self.result is not None and chosen != ["confirm"]:
-            raise CommandError("--result goes with --confirm.", USAGE)
-        return Settle(chosen[0], self.result or "") if chosen else None

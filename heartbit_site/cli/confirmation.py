@@ -1,11 +1,13 @@
-"""Confirmation of a removal."""
+"""Confirmation of a removal, before and after it."""
 
 from __future__ import annotations
 
 import typer
 
-from heartbit_site.cli.errors import USAGE, CommandError
+from heartbit_site.cli.errors import OK, USAGE, CommandError
+from heartbit_site.cli.invocation import as_json
 from heartbit_site.cli.keyboard import is_interactive
+from heartbit_site.cli.output import one_line, write, write_json
 
 
 def confirm_removal(things: str, *, yes: bool) -> None:
@@ -20,3 +22,12 @@ def confirm_removal(things: str, *, yes: bool) -> None:
         raise CommandError(f"Say --yes if {things} may go.", USAGE)
     if not typer.confirm(f"Remove {things}?", err=True):
         raise CommandError("Nothing was removed.")
+
+
+def print_removed(number: int, name: str, *, stays: str) -> int:
+    """Print a removal as JSON, or as a sentence with what stays; return the exit code."""
+    if as_json():
+        write_json({"id": number, "name": name})
+    else:
+        write(f"Removed {one_line(name)}; {stays}.")
+    return OK

@@ -1,33 +1,21 @@
-"""The installation's check-up: each check is one function; none of them changes anything.
-
-With --json: `{"ok": true, "checks": [{"name": "postgres", "status": "ok" | "warn" | "fail",
-"detail": "...", "fix": "..."}]}`.
-"""
+"""The installation's check-up: each check is one function; none of them changes anything."""
 
 from __future__ import annotations
 
-import dataclasses
+import contextlib
 import os
 import stat
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from rich.console import Console
-from rich.text import Text
-
 from heartbit_site.base import variables
 from heartbit_site.base.errors import ConfigurationError
-from heartbit_site.base.terminal_text import clean
-from heartbit_site.cli import errors
-from heartbit_site.cli.output import write_json
 from heartbit_site.cli.services import wanted
 from heartbit_site.cli.startup import Starting, set_up_django
 from heartbit_site.embedded import layout
 from heartbit_site.embedded.errors import EmbeddedError
 from heartbit_site.environment import Environment, problems, read
 
-STYLES: Final = {"ok": "green", "warn": "yellow", "fail": "red"}
-WIDTH: Final = 16
 KEY_FILES: Final = ("secret_key", "encryption_keys")
 
 
@@ -48,17 +36,6 @@ class Check:
     fix: str = ""
 
 
-def doctor(*, as_json: bool) -> int:
-    """Check everything; 1 when something has to be fixed."""
-    checks = examine()
-    healthy = all(check.status != "fail" for check in checks)
-    if as_json:
-        write_json({"ok": healthy, "checks": [dataclasses.asdict(check) for check in checks]})
-    else:
-        _print(checks)
-    return errors.OK if healthy else errors.FAILED
-
-
 def examine() -> list[Check]:
     """Look at everything that can be looked at, in the order in which it depends on each other."""
     wrong = problems()
@@ -73,6 +50,8 @@ def examine() -> list[Check]:
         set_up_django(environment)
     except (ConfigurationError, EmbeddedError) as error:
         return [*checks, Check("settings", "fail", str(error))]
+    from django.db import DatabaseError  # noqa: PLC0415  as below
+
     from heartbit_site.cli import (  # noqa: PLC0415  they need Django set up
         doctor_models,
         doctor_services,
@@ -80,7 +59,8 @@ def examine() -> list[Check]:
     )
 
     for look in (*doctor_services.LOOKS, *doctor_models.LOOKS, *doctor_work.LOOKS):
-        checks += look()
+        with contextlib.suppress(DatabaseError):  # no tables yet, or no database: said above
+            checks += look()
     return checks
 
 
@@ -128,14 +108,3 @@ def _embedded(environment: Environment) -> Check:
     except EmbeddedError as error:
         return Check("embedded", "fail", str(error))
     return Check("embedded", "ok", f"{names} run")
-
-
-def _print(checks: list[Check]) -> None:
-    console = Console(highlight=False)
-    for check in checks:
-        line = Text(f"{check.status:<6}", style=STYLES[check.status])
-        line.append(f"{check.name:<{WIDTH}} ", style="bold")
-        line.append(clean(check.detail), style="")
-        console.print(line, soft_wrap=True)
-        if check.fix:
-            console.print(Text(f"{'':<6}{'':<{WIDTH}} {clean(check.fix)}"), soft_wrap=True)

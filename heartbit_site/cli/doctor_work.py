@@ -5,8 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from django.db import DatabaseError
-
 from agents.models import Agent
 from agents.querysets import waits_for_people
 from heartbit_site.base import variables
@@ -34,8 +32,6 @@ def _workspace() -> list[Check]:
     except NoWorkspaceError as error:
         fix = "Correct HEARTBIT_WORKSPACE, or unset it to work in the default one."
         return [Check("workspace", "fail", str(error), fix)]
-    except DatabaseError:
-        return []  # no tables yet, or no database: said above
 
 
 def _configuration() -> list[Check]:
@@ -55,14 +51,11 @@ def _tools() -> list[Check]:
     """Agents that were published with another definition of a tool than is installed."""
     installed = {name: definition_hash(spec) for name, spec in registry.items()}
     published = Agent.objects.filter(current_version__isnull=False, enabled=True, origin="")
-    try:
-        rows = list(
-            published.order_by("workspace", "name").values_list(
-                "workspace__slug", "name", "current_version__snapshot__tools"
-            )
+    rows = list(
+        published.order_by("workspace", "name").values_list(
+            "workspace__slug", "name", "current_version__snapshot__tools"
         )
-    except DatabaseError:
-        return []  # no tables yet, or no database: said above
+    )
     changed = [
         (
             slug,
@@ -81,10 +74,7 @@ def _tools() -> list[Check]:
 
 def _approvals() -> list[Check]:
     now = datetime.now(UTC)
-    try:
-        begun = list(waits_for_people().values_list("created_at", flat=True))
-    except DatabaseError:
-        return []
+    begun = list(waits_for_people().values_list("created_at", flat=True))
     if not begun:
         return []
     old = [since for since in begun if now - since > LONG]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import typer
 
@@ -28,6 +28,8 @@ def check_task(task: str | None, payload: str, command: str) -> str:
             raise EmptyTaskError("The task is empty: say what the agent should do.")
     return task or ""
 
+
+LogLevel = Literal["debug", "info", "warning", "error"]
 
 OFF: Final = False  # what a flag is that nobody named
 TASK: Final[Any] = typer.Argument(None, help="Task of the agent.", show_default=False)
@@ -66,3 +68,4 @@ JSON: Final[Any] = typer.Option(OFF, "--json", help="Print JSON for machines.")
 PLAIN: Final[Any] = typer.Option(OFF, "--plain", help="Plain lines instead of a live tree.")
 YES: Final[Any] = typer.Option(OFF, "--yes", "-y", help="Do not ask for confirmation.")
 WATCH: Final[Any] = typer.Option(OFF, "--watch", "-w", help="Follow it until it has ended.")
+LOG_LEVEL: Final[Any] = typer.Option("info", "--loglevel", "-l", help="Log from this level on.")

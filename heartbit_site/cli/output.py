@@ -12,6 +12,8 @@ from heartbit_site.base.terminal_text import clean
 from heartbit_site.base.visible_text import visible
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pydantic import BaseModel
 
 
@@ -21,6 +23,11 @@ def one_line(text: str, limit: int = 0) -> str:
     if limit and len(line) > limit:
         return line[: max(0, limit - 1)].rstrip() + "…"
     return line
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as a phrase: `a, b and c`."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def seconds(value: float) -> str:

@@ -13,11 +13,12 @@ from heartbit_site.base.errors import ConflictError
 from heartbit_site.base.untrusted import parse_untrusted_json
 from heartbit_site.base.visible_text import compact_json
 from heartbit_site.cli.asked_calls import waiting_calls
-from heartbit_site.cli.backend import ServerBackend, backend_for
+from heartbit_site.cli.backend import ServerBackend
 from heartbit_site.cli.choices import Answer, Approve, Choice, Edit, unfit, value_of
 from heartbit_site.cli.decision_backend import DecisionBackend, closed
 from heartbit_site.cli.errors import FAILED, OK, USAGE, CommandError
 from heartbit_site.cli.escape import visible
+from heartbit_site.cli.invocation import as_json, backend
 from heartbit_site.cli.keyboard import is_interactive
 from heartbit_site.cli.kinds import APPROVAL, OUTCOME
 from heartbit_site.cli.output import note, one_line, seconds, write, write_json
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from heartbit_site.cli.backend import Backend
-    from heartbit_site.cli.choices import ApproveOptions, ResolveOptions
     from heartbit_site.cli.kinds import Kind
     from heartbit_site.cli.question import WaitingCall
 
@@ -38,81 +38,92 @@ RUN_WIDTH: Final = 18  # of an id: its milliseconds and what tells their runs ap
 COLUMNS: Final = ("RUN", "CALL", "WAITS", "AGENT", "TOOL")
 
 
-def answer(
-    kind: Kind,
-    run: str | None,
-    call: str | None,
-    order: ApproveOptions | ResolveOptions,
-    *,
-    url: str | None,
-    as_json: bool,
+def list_or_decide(
+    kind: Kind, run: str | None, call: str | None, choice: Choice | None, *, digest: str = ""
 ) -> int:
-    """List what waits when no run is named, else answer what waits in it; the exit code."""
+    """List what waits when no run is named, else decide what waits in it; the exit code."""
+    server = backend()
     if run is None:
-        return overview(backend_for(url), kind, as_json=as_json)
-    order.choice()  # one that contradicts itself is refused before anything starts
-    return of_run(backend_for(url), run, call, order, kind, as_json=as_json)
+        return overview(server, kind)
+    return of_run(server, run, call, choice, kind, digest=digest)
 
 
-def overview(backend: Backend, kind: Kind = APPROVAL, *, as_json: bool) -> int:
+def overview(server: Backend, kind: Kind = APPROVAL) -> int:
     """List what waits; on a terminal, then ask about it."""
-    calls = waiting_calls(backend, kind)
-    unasked = _unasked(backend, kind)
-    backend.rest()
-    show(calls, DecisionBackend(backend), kind, as_json=as_json, unasked=unasked)
-    if not as_json:
-        _warn(backend, calls)
+    calls = waiting_calls(server, kind)
+    unasked = _unasked(server, kind)
+    server.rest()
+    if as_json():
+        more = {"unasked": [described(call) for call in unasked]} if kind is OUTCOME else {}
+        write_json({"calls": [described(call) for call in calls], **more})
+        return OK
+    for call in unasked:
+        write(unasked_sentence(call))
+    if calls and is_interactive():
+        asyncio.run(_ask_all(calls, DecisionBackend(server)))
+    elif calls:
+        Lines(COLUMNS, [_cells(call) for call in calls]).print()
+    elif not unasked:
+        write(kind.nothing)
+    _warn(server, calls)
     return OK
 
 
 def of_run(
-    backend: Backend,
-    text: str,
+    server: Backend,
+    run: str,
     call_id: str | None,
-    order: ApproveOptions | ResolveOptions,
+    choice: Choice | None,
     kind: Kind = APPROVAL,
     *,
-    as_json: bool,
+    digest: str = "",
 ) -> int:
     """Decide what waits in a run and its sub-agents.
+
+    Args:
+        server: Where.
+        run: The run's id, or how it begins.
+        call_id: Only this call; None: each that waits.
+        choice: What is decided; None: the person is asked.
+        kind: What is asked about.
+        digest: Only the call that was shown with it; empty: any.
 
     Raises:
         CommandError: Nothing waits there; the sentence names a person who was quicker.
     """
-    choice = order.choice()
-    calls = pick(waiting_calls(backend, kind, text), call_id, order.digest)
+    calls = pick(waiting_calls(server, kind, run), call_id, digest)
     if not calls:
-        for call in _unasked(backend, kind, text):
+        for call in _unasked(server, kind, run):
             if call_id in (None, call.call_id):
                 raise CommandError(unasked_sentence(call))
-        raise CommandError(_why_not(backend, text, call_id, kind))
-    backend.rest()
-    code = settle(calls, choice, DecisionBackend(backend), as_json=as_json)
-    _warn(backend, calls)
+        raise CommandError(_why_not(server, run, call_id, kind))
+    server.rest()
+    code = settle(calls, choice, DecisionBackend(server))
+    _warn(server, calls)
     return code
 
 
-def _unasked(backend: Backend, kind: Kind, run: str | None = None) -> list[WaitingCall]:
+def _unasked(server: Backend, kind: Kind, run: str | None = None) -> list[WaitingCall]:
     """Return uncertain calls whose run has to be resumed first; a server has none."""
-    if kind is not OUTCOME or isinstance(backend, ServerBackend):
+    if kind is not OUTCOME or isinstance(server, ServerBackend):
         return []
     from heartbit_site.cli.approvals import unasked_calls  # noqa: PLC0415  needs Django set up
 
     return unasked_calls(run)
 
 
-def _warn(backend: Backend, calls: Sequence[WaitingCall]) -> None:
-    if not isinstance(backend, ServerBackend):
-        decided = [call for call in calls if closed(backend, call) is not None]
+def _warn(server: Backend, calls: Sequence[WaitingCall]) -> None:
+    if not isinstance(server, ServerBackend):
+        decided = [call for call in calls if closed(server, call) is not None]
         from heartbit_site.cli.approvals import warn  # noqa: PLC0415  needs Django set up
 
         warn(decided)
 
 
-def _why_not(backend: Backend, text: str, call_id: str | None, kind: Kind) -> str:
+def _why_not(server: Backend, text: str, call_id: str | None, kind: Kind) -> str:
     """Return why nothing is left to decide, with the person who was quicker."""
     name = one_line(text.strip())[:36]
-    for decision in backend.every(LIST_DECISIONS, run_id=text).decisions:
+    for decision in server.every(LIST_DECISIONS, run_id=text).decisions:
         if call_id in (None, decision.call_id) and decision.verdict in kind.verdicts:
             by = visible(decision.by) or "somebody"
             call = f"Nothing waits any more in run {name}: its last call"
@@ -122,54 +133,22 @@ def _why_not(backend: Backend, text: str, call_id: str | None, kind: Kind) -> st
     return f"{problem} for {kind.subject} in run {name}: `heartbit {kind.command}` lists what does."
 
 
-def show(
-    calls: Sequence[WaitingCall],
-    desk: DecisionBackend,
-    kind: Kind = APPROVAL,
-    *,
-    as_json: bool,
-    unasked: Sequence[WaitingCall] = (),
-) -> None:
-    """List what waits; on a terminal, ask about it.
-
-    Args:
-        calls: What waits.
-        desk: Where it is decided.
-        kind: What is said when nothing waits.
-        as_json: Print one object and ask nothing.
-        unasked: Uncertain calls whose run has to be resumed first.
-    """
-    if as_json:
-        more = {"unasked": [described(call) for call in unasked]} if kind is OUTCOME else {}
-        write_json({"calls": [described(call) for call in calls], **more})
-        return
-    for call in unasked:
-        write(unasked_sentence(call))
-    if not calls:
-        if unasked:
-            return
-        write(kind.nothing)
-    elif is_interactive():
-        asyncio.run(_ask_all(calls, desk))
-    else:
-        Lines(COLUMNS, [_cells(call) for call in calls]).print()
-
-
-def settle(
-    calls: Sequence[WaitingCall], choice: Choice | None, desk: DecisionBackend, *, as_json: bool
-) -> int:
+def settle(calls: Sequence[WaitingCall], choice: Choice | None, desk: DecisionBackend) -> int:
     """Decide the calls that were named, or ask about them; the exit code.
 
     Raises:
         CommandError: There are several for one answer, no terminal, a quicker person, or the
             answer is none to such a call.
     """
+    if choice is None and as_json():
+        write_json({"calls": [described(call) for call in calls]})
+        return OK
     if choice is None:
-        if not as_json and not is_interactive():
+        if not is_interactive():
             raise CommandError(
                 f"Say {calls[0].kind.options}: there is no terminal to ask at.", USAGE
             )
-        show(calls, desk, as_json=as_json)
+        asyncio.run(_ask_all(calls, desk))
         return OK
     if len(calls) > 1 and not isinstance(choice, Approve):
         names = ", ".join(f"{call.call_id} of run {str(call.run_id)[:RUN_WIDTH]}" for call in calls)
@@ -177,7 +156,7 @@ def settle(
     problem = unfit(calls[0], choice)
     if problem is not None and len(calls) == 1:
         raise CommandError(problem, USAGE)
-    return asyncio.run(_decide_all(calls, choice, desk, as_json=as_json))
+    return asyncio.run(_decide_all(calls, choice, desk))
 
 
 def unasked_sentence(call: WaitingCall) -> str:
@@ -227,11 +206,9 @@ def described(call: WaitingCall) -> dict[str, Any]:
     }
 
 
-async def _decide_all(
-    calls: Sequence[WaitingCall], choice: Choice, desk: DecisionBackend, *, as_json: bool
-) -> int:
+async def _decide_all(calls: Sequence[WaitingCall], choice: Choice, desk: DecisionBackend) -> int:
     """Decide calls one by one, each as it was read here."""
-    if len(calls) > 1 and not as_json:
+    if len(calls) > 1 and not as_json():
         note(f"{len(calls)} calls wait; they are approved one by one.")
     decided: list[WaitingCall] = []
     code = OK
@@ -252,9 +229,9 @@ async def _decide_all(
             code = code if covered else FAILED  # by what was just allowed for good
             continue
         decided.append(call)
-        if not as_json:
+        if not as_json():
             write(f"{said.removesuffix('.')}: {compact_json(_running(call, choice))}")
-    if as_json:
+    if as_json():
         write_json({"decided": [described(call) for call in decided]})
     return code
 

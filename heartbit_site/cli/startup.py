@@ -9,7 +9,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Final
 
-from heartbit_site.cli.output import note
+from heartbit_site.cli.output import listed, note
 from heartbit_site.cli.services import wanted
 from heartbit_site.embedded import client, layout
 from heartbit_site.embedded.errors import from_os_error
@@ -96,7 +96,7 @@ class Starting:
         status = client.status(state).services
         missing = [name for name in services if not status[name].ready]
         if missing:
-            note(f"Starting {_listed([_TITLES[name] for name in missing])} ...")
+            note(f"Starting {listed([_TITLES[name] for name in missing])} ...")
         self._thread = threading.Thread(
             target=self._ensure, args=(environment, services), daemon=True
         )
@@ -129,7 +129,3 @@ def print_first_login(admin: Admin, environment: Environment) -> None:
         note(f"  `heartbit users password {admin.name}` sets a new one")
     else:
         note(f"  admin name {admin.name}; `heartbit users password {admin.name}` sets its password")
-
-
-def _listed(names: list[str]) -> str:
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from heartbit_site.cli.errors import USAGE, CommandError
-from heartbit_site.cli.output import one_line
+from heartbit_site.cli.output import listed, one_line
 from heartbit_site.contract.webhooks import LIST_WEBHOOKS
 
 if TYPE_CHECKING:
@@ -72,10 +72,9 @@ def _webhook(backend: Backend, text: str) -> int:
     if not fitting:
         raise no_such("webhook", text, (row.name for row in found))
     if len(fitting) > 1:
-        numbers = f"{', '.join(map(str, fitting[:-1]))} and {fitting[-1]}"
         raise CommandError(
             f"Several webhooks are called {one_line(text, NAME_WIDTH)}: give the number, one of "
-            f"{numbers}.",
+            f"{listed([str(number) for number in fitting])}.",
             USAGE,
         )
     return fitting[0]

@@ -17,11 +17,12 @@ from agents.querysets import calls_waiting
 from heartbit_site.base.errors import ConflictError, HeartbitError
 from heartbit_site.base.os_user import os_username
 from heartbit_site.cli import doctor_work, errors, pending_calls
-from heartbit_site.cli.choices import ApproveOptions
+from heartbit_site.cli.commands import approve
 from heartbit_site.cli.local_backend import LocalBackend
 from heartbit_site.cli.payload_option import payload_of
 from heartbit_site.contract.approvals import DECIDE, DecisionIn
 from heartbit_site.first_start import default_workspace
+from tests.cli.in_process import printed_json
 from tests.fleet import Worker, wait_until
 from tests.web.waiting_calls import unserved
 
@@ -49,12 +50,13 @@ def ended(run: Run) -> Run:
     return Run.objects.get(pk=run.pk)
 
 
-def refused(code: int, run: Run, call: str | None = None, *, part: str, **order: Any) -> None:
+def refused(
+    code: int, run: Run, call: str | None = None, *, part: str, digest: str = "", **order: Any
+) -> None:
     """In this process, which saves starting one for each sentence."""
     with pytest.raises(HeartbitError) as caught:
-        pending_calls.of_run(
-            LocalBackend(), str(run.pk), call, ApproveOptions(**order), as_json=False
-        )
+        choice = approve.choice_of(**order)
+        pending_calls.of_run(LocalBackend(), str(run.pk), call, choice, digest=digest)
     found = errors.explain(caught.value)
     assert found is not None
     assert found[0] == code, found
@@ -86,8 +88,8 @@ def test_what_waits_is_listed_and_decided_as_it_was_shown(
     heartbit: Command, worker: Worker, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = started(TWO, waits=2)
-    assert pending_calls.overview(LocalBackend(), as_json=True) == 0
-    found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["calls"]
+    listed = printed_json(lambda: pending_calls.overview(LocalBackend()), capsys)
+    found: list[dict[str, Any]] = listed["calls"]
     mine = [call for call in found if call["run_id"] == str(run.pk)]
     assert [call["call_id"] for call in mine] == ["1.0", "1.1"]
     assert mine[0]["arguments"] == {"expression": "6*7"}
@@ -150,13 +152,13 @@ def test_an_account_counts_once_wherever_at_a_terminal_it_approves(database: Non
     call.save(update_fields=["approval_view"])
     body = DecisionIn(digest=call.digest, verdict="approve")
 
-    def approve(backend: LocalBackend) -> DecidedOut:
+    def approved(backend: LocalBackend) -> DecidedOut:
         return backend.call(DECIDE, body, run_id=str(call.run_id), call_id=call.call_id)
 
-    first = approve(LocalBackend("inline"))
+    first = approved(LocalBackend("inline"))
     assert (first.decided_by, first.remaining_approvals) == (os_username(), 1)
     with pytest.raises(ConflictError, match="You have approved the call already"):
-        approve(LocalBackend())
+        approved(LocalBackend())
     cancel_run(default_workspace(), call.run_id, reason="test")
 
 

@@ -11,7 +11,7 @@ from agents.models import Decision, ToolCall
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.cli import errors, pending_calls
 from heartbit_site.cli.backend import ServerBackend
-from heartbit_site.cli.choices import ApproveOptions
+from heartbit_site.cli.choices import Approve, Edit
 from heartbit_site.cli.remote import Server
 from heartbit_site.first_start import default_workspace
 from tests.api.server import WebServer, key_for
@@ -44,8 +44,7 @@ def test_calls_are_asked_about_and_decided_as_at_home(
             ServerBackend(server),
             str(run.pk),
             "1.0",
-            ApproveOptions(edit='{"expresion": "1"}'),
-            as_json=False,
+            Edit('{"expresion": "1"}'),
         )
     env = {"HEARTBIT_API_KEY": server.key, "HEARTBIT_STATE_DIR": str(tmp_path / "s"), **NOWHERE}
     with Terminal("approve", str(run.pk), "--url", server.url, env=env) as terminal:
@@ -66,9 +65,7 @@ def test_calls_are_asked_about_and_decided_as_at_home(
     assert "too easy" in str(results["1.1"])
     assert set(Decision.objects.filter(run=run).values_list("via", flat=True)) == {"api"}
     with pytest.raises(HeartbitError) as caught:
-        pending_calls.of_run(
-            ServerBackend(server), str(run.pk), None, ApproveOptions(yes=True), as_json=False
-        )
+        pending_calls.of_run(ServerBackend(server), str(run.pk), None, Approve())
     assert errors.explain(caught.value) == (
         1,
         f"Nothing waits any more in run {run.pk}: its last call was already denied by API key "

@@ -15,7 +15,7 @@ from agents.querysets import calls_waiting
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.cli import errors, pending_calls
 from heartbit_site.cli.backend import ServerBackend
-from heartbit_site.cli.choices import ApproveOptions
+from heartbit_site.cli.choices import Answer, Approve
 from heartbit_site.cli.commands import tools
 from heartbit_site.cli.kinds import QUESTION
 from heartbit_site.cli.local_backend import LocalBackend
@@ -23,6 +23,7 @@ from heartbit_site.cli.question import MARGIN, WaitingCall, question
 from heartbit_site.cli.remote import Server
 from tests.api.server import WebServer, key_for
 from tests.askers import COLOUR, TRIP, asker, script
+from tests.cli.in_process import printed_json
 from tests.cli.terminal import PROMPT, Terminal
 from tests.cli.test_approve import refused
 from tests.cli.test_approve_there import NOWHERE
@@ -171,8 +172,8 @@ def test_given_no_terminal_then_scripts_answer_and_other_flags_leave_a_question_
     assert process.stderr is not None
     wait_until(lambda: calls_waiting().filter(run__task=task).count() == 2, what="both calls wait")
     run = Run.objects.get(task=task)
-    pending_calls.overview(LocalBackend(), as_json=True)
-    found = json.loads(capsys.readouterr().out)["calls"]
+    listed = printed_json(lambda: pending_calls.overview(LocalBackend()), capsys)
+    found = listed["calls"]
     forms = {call["tool"]: call["answer_schema"] for call in found if call["run_id"] == str(run.pk)}
     assert (forms["calculate"], forms["ask_human"]["type"]) == (None, "string")
     refused(2, run, answer="Blue", part="name one of 1.0 of run ")
@@ -217,19 +218,15 @@ def test_given_a_server_then_a_question_is_answered_there_as_at_home(
     wait_until(lambda: calls_waiting(workspace).count() == 2, what="both questions wait")
 
     def answered(text: str, form_of: int = 0) -> int:
-        order = ApproveOptions(answer=text)
-        return pending_calls.of_run(
-            ServerBackend(server), str(runs[form_of]), None, order, as_json=True
-        )
+        run = str(runs[form_of])
+        return pending_calls.of_run(ServerBackend(server), run, None, Answer(text))
 
     for text, part in (('{"to": "Rome"}', "days"), ("Rome", "has to be JSON")):
         with pytest.raises(HeartbitError, match=part) as caught:
             answered(text)
         assert errors.explain(caught.value) is not None
     with pytest.raises(HeartbitError, match="is a question"):
-        pending_calls.of_run(
-            ServerBackend(server), str(runs[0]), None, ApproveOptions(yes=True), as_json=False
-        )
+        pending_calls.of_run(ServerBackend(server), str(runs[0]), None, Approve())
     assert answered('{"to": "Rome", "days": 2}') == 0
     env = {"HEARTBIT_API_KEY": server.key, "HEARTBIT_STATE_DIR": str(tmp_path / "s"), **NOWHERE}
     with Terminal("approve", str(runs[1]), "--url", server.url, env=env) as terminal:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -13,7 +12,7 @@ from agents.models import Decision, Run, ToolCall
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.cli import errors, pending_calls
 from heartbit_site.cli.backend import ServerBackend
-from heartbit_site.cli.choices import ResolveOptions
+from heartbit_site.cli.commands.resolve import choice_of
 from heartbit_site.cli.kinds import OUTCOME
 from heartbit_site.cli.local_backend import LocalBackend
 from heartbit_site.cli.plain import lines
@@ -22,11 +21,13 @@ from heartbit_site.cli.render import Canvas, render
 from heartbit_site.cli.short_id import short_id
 from heartbit_site.first_start import default_workspace
 from tests.api.server import WebServer, key_for
+from tests.cli.in_process import printed_json
 from tests.cli.terminal import Terminal
 from tests.cli.trees import ROOT, START, Builder, answered, started
 from tests.doubtful import ARGUMENTS, in_doubt
 
 if TYPE_CHECKING:
+    from heartbit_site.cli.backend import Backend
     from tests.command import Command
 
 KEYS = "[l]ater > "
@@ -37,9 +38,11 @@ def asked() -> ToolCall:
 
 
 def settled(run: str, call: str | None = None, **word: Any) -> int:
-    return pending_calls.of_run(
-        LocalBackend(), run, call, ResolveOptions(**word), OUTCOME, as_json=False
-    )
+    return pending_calls.of_run(LocalBackend(), run, call, choice_of(**word), OUTCOME)
+
+
+def listed(backend: Backend, capsys: pytest.CaptureFixture[str]) -> Any:
+    return printed_json(lambda: pending_calls.overview(backend, OUTCOME), capsys)
 
 
 def refused(call: ToolCall, call_id: str | None = None, **word: Any) -> tuple[int, str] | None:
@@ -48,9 +51,8 @@ def refused(call: ToolCall, call_id: str | None = None, **word: Any) -> tuple[in
             LocalBackend(),
             str(call.run_id),
             call_id,
-            ResolveOptions(**word),
+            choice_of(**word),
             OUTCOME,
-            as_json=False,
         )
     return errors.explain(caught.value)
 
@@ -63,13 +65,11 @@ def test_given_a_dead_worker_when_nobody_is_asked_inline_then_the_command_is_nam
     assert (left.code, left.out) == (4, "")
     told = next(line for line in left.err.splitlines() if "heartbit resolve" in line)
     assert told.startswith("researcher waits for a word on http_request: heartbit resolve ")
-    assert pending_calls.overview(LocalBackend(), OUTCOME, as_json=True) == 0
-    found = json.loads(capsys.readouterr().out)["calls"]
+    found = listed(LocalBackend(), capsys)["calls"]
     mine = next(each for each in found if each["run_id"] == str(call.run_id))
     assert (mine["call_id"], mine["agent"], mine["tool"]) == ("1.0", "researcher", "http_request")
     assert (mine["arguments"], mine["question"]) == (ARGUMENTS, "outcome:1.0:1")
-    listed = heartbit("resolve")
-    assert "http_request" in listed.out
+    assert "http_request" in heartbit("resolve").out
     assert "waits for a word on http_" in heartbit("status", str(call.run_id)).out
     assert refused(call) == (
         2,
@@ -104,10 +104,9 @@ def test_given_a_local_run_that_died_then_its_doubt_is_listed_before_anybody_res
 ) -> None:
     task = f"[[text: Done.]] [[run: {uuid4()}]]"
     call = in_doubt(default_workspace(), task, asked=False)
-    assert pending_calls.overview(LocalBackend(), OUTCOME, as_json=True) == 0
-    listed = json.loads(capsys.readouterr().out)
-    assert str(call.run_id) not in {each["run_id"] for each in listed["calls"]}
-    [mine] = [each for each in listed["unasked"] if each["run_id"] == str(call.run_id)]
+    found = listed(LocalBackend(), capsys)
+    assert str(call.run_id) not in {each["run_id"] for each in found["calls"]}
+    [mine] = [each for each in found["unasked"] if each["run_id"] == str(call.run_id)]
     assert (mine["call_id"], mine["tool"], mine["arguments"]) == ("1.0", "http_request", ARGUMENTS)
     assert f"`heartbit resume {str(call.run_id)[:18]}`" in heartbit("resolve").out
     early = refused(call, confirm=True)
@@ -121,16 +120,13 @@ def test_given_a_local_run_that_died_then_its_doubt_is_listed_before_anybody_res
             LocalBackend(),
             str(call.run_id),
             None,
-            ResolveOptions(confirm=True),
+            choice_of(confirm=True),
             OUTCOME,
-            as_json=False,
         )
         == 0
     )
     assert heartbit("resume", str(call.run_id)).out == "Done.\n"
-    capsys.readouterr()
-    pending_calls.overview(LocalBackend(), OUTCOME, as_json=True)
-    assert str(call.run_id) not in capsys.readouterr().out
+    assert str(call.run_id) not in str(listed(LocalBackend(), capsys))
 
 
 def test_given_a_terminal_when_a_call_is_in_doubt_then_the_person_is_asked_inline(
@@ -157,18 +153,14 @@ def test_given_a_server_when_a_call_is_settled_there_then_it_is_as_at_home(
 ) -> None:
     call = asked()
     server = ServerBackend(Server(web.url, key_for(default_workspace())))
-    assert pending_calls.overview(server, OUTCOME, as_json=True) == 0
-    found = json.loads(capsys.readouterr().out)["calls"]
+    found = listed(server, capsys)["calls"]
     assert str(call.run_id) in {each["run_id"] for each in found}
     name = str(call.run_id)
-    assert (
-        pending_calls.of_run(server, name, None, ResolveOptions(retry=True), OUTCOME, as_json=False)
-        == 0
-    )
+    assert pending_calls.of_run(server, name, None, choice_of(retry=True), OUTCOME) == 0
     assert capsys.readouterr().out.startswith("To be made again: http_request of researcher: {")
     assert Run.objects.get(pk=call.run_id).status == "queued"
     with pytest.raises(HeartbitError, match="already retried by API key test"):
-        pending_calls.of_run(server, name, None, ResolveOptions(skip=True), OUTCOME, as_json=False)
+        pending_calls.of_run(server, name, None, choice_of(skip=True), OUTCOME)
 
 
 def test_given_a_doubt_when_the_run_is_shown_then_it_says_what_it_waits_for() -> None:

@@ -13,15 +13,16 @@ import pytest
 from agents.models import Agent, Run, WebhookEndpoint
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import AuditEntry
-from heartbit_site.cli import schedules_report, times
+from heartbit_site.cli import times
 from heartbit_site.cli.backend import Backend
+from heartbit_site.cli.commands import schedules
 from heartbit_site.cli.errors import CommandError
-from heartbit_site.cli.schedules_report import ScheduleOptions
 from heartbit_site.contract import schedules as contract
 from heartbit_site.contract.schedules import (
     FiringOut,
     FiringsOut,
     ScheduledRunOut,
+    ScheduleIn,
     ScheduleOut,
     SchedulesOut,
 )
@@ -219,20 +220,21 @@ def test_against_a_server_nothing_slow_is_imported(afar: Afar, clerk: str) -> No
 # ------------------------------------------------------------------------------------ what is typed
 
 
-def order(**asked: Any) -> ScheduleOptions:
+def add(**asked: Any) -> int:
+    """`heartbit schedules add` with these options, in this process."""
     nothing: dict[str, Any] = {
         **dict.fromkeys(("cron", "every", "at", "after", "jitter", "tool", "arguments"), ""),
+        **{option: [] for option in ("email", "webhook", "artifact")},
         "name": "n",
         "agent": "a",
         "task": "t",
-        "time_zone": "UTC",
+        "zone": "UTC",
         "catch_up": "latest",
         "overlap": "skip",
-        "emails": (),
         "conversation": False,
         "require_approval": False,
     }
-    return ScheduleOptions(**(nothing | asked))
+    return schedules.add(**(nothing | asked))
 
 
 @pytest.mark.parametrize(
@@ -245,7 +247,7 @@ def order(**asked: Any) -> ScheduleOptions:
         ({"every": "1d", "jitter": "soon"}, "--jitter is 'soon'"),
         ({"at": "tomorrow"}, "--at is 'tomorrow': write a date and a time, such as"),
         (
-            {"at": "2026-12-01", "time_zone": "Berlin"},
+            {"at": "2026-12-01", "zone": "Berlin"},
             "There is no time zone 'Berlin': write it like",
         ),
         (
@@ -257,24 +259,44 @@ def order(**asked: Any) -> ScheduleOptions:
         ({"every": "1d", "tool": "x", "arguments": "{"}, "--arguments cannot be read: The JSON"),
     ],
 )
-def test_what_cannot_be_meant_is_said_in_a_sentence(asked: dict[str, Any], sentence: str) -> None:
+def test_what_cannot_be_meant_is_said_in_a_sentence_before_anything_is_started(
+    monkeypatch: pytest.MonkeyPatch, asked: dict[str, Any], sentence: str
+) -> None:
+    monkeypatch.setattr(schedules, "backend", pytest.fail)
     with pytest.raises(CommandError, match=sentence) as refused:
-        order(**asked).given()
+        add(**asked)
     assert refused.value.code == 2
 
 
-def test_an_order_is_what_the_api_takes() -> None:
-    called = order(every="1h30m", tool="x", arguments='{"a": 1}', jitter="5m").given()
-    assert called["every_seconds"] == 5400
-    assert (called["task_type"], called["tool"], called["arguments"]) == (
-        "tool_call",
-        "x",
-        {"a": 1},
-    )
-    assert called["jitter_seconds"] == 300
-    soon = datetime.fromisoformat(order(after="1w").given()["at"])
-    assert timedelta(days=7) - timedelta(seconds=60) < soon - datetime.now(UTC)
-    assert order(every="1d", conversation=True).given()["task_type"] == "message"
+def test_an_order_is_what_the_api_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Api(Backend):
+        """A server that takes one order."""
+
+        def call(self, operation: Operation[Any], body: Any = None, **given: Any) -> Any:
+            raise Taken(body)
+
+        def rest(self) -> None:
+            pass
+
+    class Taken(Exception):
+        """The order has arrived."""
+
+    def order(**asked: Any) -> ScheduleIn:
+        with pytest.raises(Taken) as taken:
+            add(**asked)
+        [body] = taken.value.args
+        assert isinstance(body, ScheduleIn)
+        return body
+
+    monkeypatch.setattr(schedules, "backend", Api)
+    called = order(every="1h30m", tool="x", arguments='{"a": 1}', jitter="5m")
+    assert called.every_seconds == 5400
+    assert (called.task_type, called.tool, called.arguments) == ("tool_call", "x", {"a": 1})
+    assert called.jitter_seconds == 300
+    at = order(after="1w").at
+    assert at is not None
+    assert timedelta(days=7) - timedelta(seconds=60) < at - datetime.now(UTC)
+    assert order(every="1d", conversation=True).task_type == "message"
 
 
 def test_times_are_read_and_said_in_a_zone() -> None:
@@ -350,13 +372,13 @@ def test_nothing_that_somebody_wrote_steers_the_terminal(
         def rest(self) -> None:
             pass
 
-    monkeypatch.setattr(schedules_report, "backend_for", lambda url: Stub())
-    monkeypatch.setattr(schedules_report, "warn_without_worker", lambda run: None)
-    schedules_report.list_all(None, as_json=False)
-    schedules_report.show(None, "x", as_json=False)
-    schedules_report.add(None, order(every="1d"), as_json=False)
-    schedules_report.switch(None, "x", enabled=True, as_json=False)
-    schedules_report.run(None, "x", as_json=False)
+    monkeypatch.setattr(schedules, "backend", Stub)
+    monkeypatch.setattr(schedules, "warn_without_worker", lambda run: None)
+    schedules.list_schedules()
+    schedules.show("x")
+    add(every="1d")
+    schedules.resume("x")
+    schedules.run("x")
     said = capsys.readouterr().out
     assert "abc" in said
     assert "\x1b" not in said

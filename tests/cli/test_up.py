@@ -11,8 +11,7 @@ import httpx
 import psutil
 import pytest
 
-from heartbit_site.cli.address import reachable_host
-from heartbit_site.cli.commands.up import address
+from heartbit_site.cli.address import page_url, reachable_host
 from heartbit_site.cli.startup import print_first_login
 from heartbit_site.embedded import client
 from heartbit_site.embedded.state import StateDirectory
@@ -114,7 +113,7 @@ def test_the_first_password_is_printed_to_a_terminal_alone(
 def test_the_address_of_the_page_is_one_that_a_browser_here_can_open(
     bind: str, expected: str
 ) -> None:
-    assert address(bind, 9000) == expected
+    assert page_url(bind, 9000) == expected
     assert f"//{reachable_host(bind)}:" in expected.replace("[", "").replace("]", "")
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from django.conf import settings
 
-from heartbit_site.cli.main import NAMES
+from heartbit_site.cli.main import COMMANDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,7 +41,7 @@ def test_there_is_a_unit_for_each_process() -> None:
 def test_a_unit_starts_a_command_that_exists(unit: Path) -> None:
     program, command, *options = shlex.split(directives(unit)["ExecStart"])
     assert program == INSTALLED
-    assert command in NAMES
+    assert command in COMMANDS
     for option in options:
         assert f"\n{option.removeprefix('$')}=" in EXAMPLE
 

@@ -14,7 +14,7 @@ from agents.delivery.words import DELIVERIES
 from agents.models import Agent, Delivery
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import SYSTEM
-from heartbit_site.cli.schedules_report import _standing
+from heartbit_site.cli.commands.schedules import _standing
 from heartbit_site.contract.schedules import FiringOut
 from heartbit_site.operations.schedules import list_firings, show_schedule
 from scheduling.actions.run_schedule_now import run_schedule_now

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import typer
 
-from heartbit_site.cli import options, remote_options
+from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
+from heartbit_site.cli.backend import checked
+from heartbit_site.cli.errors import USAGE, CommandError
+from heartbit_site.cli.groups import command
+from heartbit_site.cli.invocation import backend
+from heartbit_site.cli.output import one_line
+from heartbit_site.cli.run_names import SHORT_ID
+from heartbit_site.cli.shared_options import RemoteCommand
+from heartbit_site.cli.table import Table, print_done, print_list
+from heartbit_site.contract.waits import ANSWER_WAIT, LIST_WAITS, AnswerIn, WaitOut
 
 RUN = typer.Argument(None, metavar="RUN", help="The run's id, or how it begins; none: list all.")
 ANSWER = typer.Argument(None, metavar="ANSWER", help="The answer as JSON; none: list the run's.")
@@ -12,26 +23,43 @@ WAIT = typer.Option(
     "", "--wait", metavar="KEY", help="Answer this one of several waits of the run."
 )
 
+app = command()
 
-def answer(
-    run: str | None = RUN,
-    text: str | None = ANSWER,
-    *,
-    wait: str = WAIT,
-    url: str | None = remote_options.URL,
-    as_json: bool = options.JSON,
-) -> None:
+
+@app.command(cls=RemoteCommand)
+def answer(run: str | None = RUN, text: str | None = ANSWER, *, wait: str = WAIT) -> int:
     """Answer what else runs wait for.
 
     That is what waits for a person and is no tool call to approve or resolve. Without an answer it
     is listed.
     """
-    from heartbit_site.cli import waits_report as report
-
     if run is None or text is None:
-        raise typer.Exit(report.list_all(url, run, as_json=as_json))
-    raise typer.Exit(report.answer(url, run, text, wait, as_json=as_json))
+        found = backend().every(LIST_WAITS, run=run)
+        return print_list(found, WAITS.of(found.waits), none="Nothing waits for an answer.")
+    try:
+        body = checked(AnswerIn, {"answer": parse_untrusted_json(text)})
+    except UntrustedJSONError as error:
+        raise CommandError(f"The answer is no JSON: {error}", USAGE) from error
+    server = backend()
+    open_waits = server.every(LIST_WAITS, run=run).waits
+    named = [one for one in open_waits if wait in ("", one.key)]
+    if not named:
+        raise CommandError(f"Nothing waits for an answer in run {one_line(run)[:36]}.")
+    if len(named) > 1:
+        names = ", ".join(one_line(f"{one.key} of run {one.run_id}") for one in named)
+        raise CommandError(f"Several waits are open: name one with --wait: {names}.", USAGE)
+    [chosen] = named
+    answered = server.call(ANSWER_WAIT, body, run_id=chosen.run_id, key=chosen.key)
+    sentence = f"Answered: {one_line(chosen.label)} of {one_line(chosen.agent)}."
+    return print_done(answered, sentence)
 
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False)
-app.command()(answer)
+WAITS: Final = Table[WaitOut](
+    {
+        "RUN": lambda wait: wait.run_id[:SHORT_ID],
+        "WAIT": lambda wait: wait.key,
+        "FOR": lambda wait: wait.label,
+        "AGENT": lambda wait: wait.agent,
+        "TOOL": lambda wait: wait.tool,
+    }
+)

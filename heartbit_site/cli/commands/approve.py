@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from datetime import datetime
 
 import typer
 
-from heartbit_site.cli import options, remote_options
+from heartbit_site.cli import options
+from heartbit_site.cli.choices import Answer, Approve, Choice, Deny, Edit, Scope
 from heartbit_site.cli.errors import USAGE, CommandError
+from heartbit_site.cli.groups import command
 from heartbit_site.cli.kinds import APPROVAL
-
-
-class Scope(StrEnum):
-    """Scope of a standing permission."""
-
-    RUN = "run"
-    AGENT = "agent"
-
+from heartbit_site.cli.pending_calls import list_or_decide
+from heartbit_site.cli.shared_options import RemoteCommand
+from heartbit_site.cli.until import moment
 
 RUN = typer.Argument(None, metavar="RUN", help="The run's id, or how it begins; none: all runs.")
 CALL = typer.Argument(None, metavar="CALL", help="Decide this call, e.g. 1.0; none: all.")
@@ -34,43 +31,60 @@ UNTIL = typer.Option(
 )
 DIGEST = typer.Option("", "--digest", help="Only the call that --json showed with it.")
 
+app = command()
 
+
+@app.command(cls=RemoteCommand)
 def approve(
     run: str | None = RUN,
     call: str | None = CALL,
     *,
     yes: bool = YES,
     edit: str | None = EDIT,
-    reply: str | None = ANSWER,
+    answer: str | None = ANSWER,
     deny: str | None = DENY,
     always: Scope | None = ALWAYS,
     until: str | None = UNTIL,
     digest: str = DIGEST,
-    url: str | None = remote_options.URL,
-    as_json: bool = options.JSON,
-) -> None:
+) -> int:
     """Decide tool calls that wait for a person.
 
     Without a run it lists what waits. On a terminal it then asks, one call after the other.
     What an agent asks with ask_human is answered here as well.
     """
-    from heartbit_site.cli import pending_calls
-    from heartbit_site.cli.choices import ApproveOptions
-
-    texts = (edit, reply, deny)
-    if run is None and (yes or any(text is not None for text in texts)):
+    choice = choice_of(yes=yes, edit=edit, answer=answer, deny=deny, always=always, until=until)
+    if run is None and choice is not None:
         raise CommandError("Name the run whose calls you decide: `heartbit approve` lists.", USAGE)
-    order = ApproveOptions(
-        yes=yes,
-        edit=edit,
-        answer=reply,
-        deny=deny,
-        always=always.value if always else None,
-        until=until,
-        digest=digest,
-    )
-    raise typer.Exit(pending_calls.answer(APPROVAL, run, call, order, url=url, as_json=as_json))
+    return list_or_decide(APPROVAL, run, call, choice, digest=digest)
 
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False)
-app.command()(approve)
+def choice_of(
+    *,
+    yes: bool = False,
+    edit: str | None = None,
+    answer: str | None = None,
+    deny: str | None = None,
+    always: Scope | None = None,
+    until: str | None = None,
+) -> Choice | None:
+    """Return the choice that the options make; None: the person is asked.
+
+    Raises:
+        CommandError: The options contradict each other.
+        UntilError: `until` is no moment to come.
+    """
+    if yes + sum(text is not None for text in (edit, answer, deny)) > 1:
+        raise CommandError("Say one of --yes, --edit, --answer and --deny.", USAGE)
+    if always is None and until is not None:
+        raise CommandError("--until goes with --always run or --always agent.", USAGE)
+    if always is not None and not yes:
+        raise CommandError("--always goes with --yes.", USAGE)
+    if edit is not None:
+        return Edit(edit)
+    if answer is not None:
+        return Answer(answer)
+    if deny is not None:
+        return Deny(deny)
+    if not yes:
+        return None
+    return Approve(always, None if until is None else moment(until, datetime.now().astimezone()))

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-import typer
-
-from heartbit_site.cli.commands.serve import LogLevel
+from heartbit_site.base.log_output import log_to_stderr
+from heartbit_site.cli import options
+from heartbit_site.cli.errors import OK
+from heartbit_site.cli.groups import command
+from heartbit_site.cli.services import kept
 from heartbit_site.cli.startup import ensure_ready
 
-LOG_LEVEL = typer.Option(LogLevel.INFO, "--loglevel", "-l", help="Log from this level on.")
+app = command()
 
 
-def beat(*, loglevel: LogLevel = LOG_LEVEL) -> None:
+@app.command()
+def beat(*, loglevel: options.LogLevel = options.LOG_LEVEL) -> int:
     """Send periodic tasks to the workers when they are due.
 
     They start people's schedules, deliver results and webhooks, read mailboxes and delete what is
     past its retention. One beat an installation is enough.
     """
     ensure_ready()
-    from heartbit_site.cli import beat as process
+    from django.conf import settings
 
-    process.beat(loglevel=loglevel.value)
+    from heartbit_site.celery import app as celery
 
-
-app = typer.Typer(rich_markup_mode=None, add_completion=False)
-app.command()(beat)
+    log_to_stderr(loglevel.upper(), force=True)  # else Celery does, and raw
+    with kept(settings.ENVIRONMENT):
+        celery.Beat(loglevel=loglevel.upper(), quiet=True).run()
+    return OK

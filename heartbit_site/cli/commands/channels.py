@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Any
+import sys
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
-from heartbit_site.cli import delivery_options, options, remote_options
-from heartbit_site.cli.default_command import FirstByDefault
+from heartbit_site.base.visible_text import readable_json
+from heartbit_site.cli import delivery_options, options
+from heartbit_site.cli.backend import checked
+from heartbit_site.cli.confirmation import confirm_removal, print_removed
+from heartbit_site.cli.errors import OK, USAGE, CommandError
+from heartbit_site.cli.groups import group
+from heartbit_site.cli.invocation import as_json, backend
+from heartbit_site.cli.json_option import json_object
+from heartbit_site.cli.keyboard import is_interactive
+from heartbit_site.cli.output import one_line, write, write_view
+from heartbit_site.cli.shared_options import RemoteCommand
+from heartbit_site.cli.table import Table, print_facts, print_list
+from heartbit_site.cli.targets import named_targets, no_such, target_text, with_numbers
+from heartbit_site.contract import channels as contract
+from heartbit_site.contract.channels import (
+    ChannelChangeIn,
+    ChannelIn,
+    ChannelOut,
+    InboundOut,
+    Kind,
+    Security,
+)
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
-class Kind(StrEnum):
-    """Kind of message that a channel accepts."""
-
-    EMAIL = "email"
-    WEBHOOK = "webhook"
-
-
-class Security(StrEnum):
-    """Encryption of the connection to a mailbox."""
-
-    TLS = "tls"
-    STARTTLS = "starttls"
-    NONE = "none"
-
+    from heartbit_site.cli.backend import Backend
+    from heartbit_site.contract.channels import MailboxOut
 
 NEW = typer.Argument(metavar="NAME", help="Purpose of the channel, such as 'support mailbox'.")
 NAME = typer.Argument(metavar="NAME", help="The channel's name, or its number.")
@@ -64,33 +74,50 @@ STDIN = typer.Option(
 )
 ASK = typer.Option(options.OFF, "--ask-password", help="Ask for the mailbox's new password.")
 
-channels = typer.Typer(
-    name="channels",
-    cls=FirstByDefault,
-    rich_markup_mode=None,
-    help="Show and make ways in for messages.",
-)
+STYLES: Final = {
+    "active": "green",
+    "disabled": "yellow",
+    "trouble": "red",
+    "accepted": "green",
+    "refused": "red",
+}
+SHOWN: Final = 10  # messages
+EXAMPLE: Final = '{"task": "Answer {ticket.body}"}'
+NAME_WIDTH: Final = 40
+TEXT_WIDTH: Final = 300
+LONGEST_PASSWORD: Final = 1000
+#: Parts of a mailbox's address: the password goes there, so it has to be given again.
+PLACE: Final = ("host", "port", "security")
+
+app = group()
 
 
-@channels.command(name="list")
-def list_(*, url: str | None = remote_options.URL, as_json: bool = options.JSON) -> None:
+@app.command(name="list", cls=RemoteCommand)
+def list_channels() -> int:
     """List the channels, the newest first."""
-    from heartbit_site.cli import channels_report as report
+    found = backend().every(contract.LIST_CHANNELS)
+    none = "No channels yet: `heartbit channels add NAME --kind webhook` makes one."
+    return print_list(found, CHANNELS.of(found.channels), none=none)
 
-    raise typer.Exit(report.list_all(url, as_json=as_json))
 
-
-@channels.command()
-def show(
-    name: str = NAME, *, url: str | None = remote_options.URL, as_json: bool = options.JSON
-) -> None:
+@app.command(cls=RemoteCommand)
+def show(name: str = NAME) -> int:
     """Show a channel, and what came in last."""
-    from heartbit_site.cli import channels_report as report
+    server = backend()
+    found = _find(server, name)
+    page = server.call(contract.LIST_INBOUND_MESSAGES, channel_id=found.id, limit=SHOWN)
+    messages = page.messages
+    if as_json():
+        write_view(found, messages=[one.model_dump(mode="json") for one in messages])
+        return OK
+    _print(found)
+    if messages:
+        write("")
+        MESSAGES.of(messages).print()
+    return OK
 
-    raise typer.Exit(report.show(url, name, as_json=as_json))
 
-
-@channels.command()
+@app.command(cls=RemoteCommand)
 def add(
     name: str = NEW,
     *,
@@ -111,34 +138,45 @@ def add(
     imap_user: str | None = USER,
     imap_folder: str | None = FOLDER,
     password_stdin: bool = STDIN,
-    url: str | None = remote_options.URL,
-    as_json: bool = options.JSON,
-) -> None:
+) -> int:
     """Make a channel; the secret that messages are signed with is shown once.
 
     The password of a mailbox is asked for, or read from standard input.
     """
-    from heartbit_site.cli import channels_report as report
+    settings = {
+        "name": name,
+        "kind": kind,
+        "agent": agent,
+        "enabled": enabled,
+        "require_approval": approve,
+        "hourly_limit": hourly_limit,
+        "mapping": _mapping(mapping),
+        "senders": sender or None,
+        "reply": reply,
+        "deliver": named_targets(email, webhook, artifact) or None,
+    }
+    mailbox = {
+        "host": imap_host,
+        "port": imap_port,
+        "security": imap_security,
+        "user": imap_user,
+        "folder": imap_folder,
+    }
+    server = backend()
+    given = _given(settings, server)
+    if said := _mailbox(None, mailbox, password_stdin=password_stdin, ask_password=False):
+        given["mailbox"] = said
+    made = server.call(contract.CREATE_CHANNEL, checked(ChannelIn, given))
+    if as_json():
+        write_view(made)
+        return OK
+    _print(made)
+    if made.mailbox is None:  # what is posted to it is signed
+        write(f"  {'secret':<12} {made.secret} (shown only now: give it to the sender)")
+    return OK
 
-    order = report.ChannelOptions(
-        name=name,
-        agent=agent,
-        enabled=enabled,
-        approve=approve,
-        hourly_limit=hourly_limit,
-        mapping=mapping,
-        senders=sender,
-        reply=reply,
-        emails=email,
-        webhooks=webhook,
-        artifacts=artifact,
-        mailbox=_mailbox(imap_host, imap_port, imap_security, imap_user, imap_folder),
-        from_stdin=password_stdin,
-    )
-    raise typer.Exit(report.add(url, kind.value, order, as_json=as_json))
 
-
-@channels.command()
+@app.command(cls=RemoteCommand)
 def change(
     name: str = NAME,
     *,
@@ -160,59 +198,193 @@ def change(
     imap_folder: str | None = FOLDER,
     password_stdin: bool = STDIN,
     ask_password: bool = ASK,
-    url: str | None = remote_options.URL,
-    as_json: bool = options.JSON,
-) -> None:
+) -> int:
     """Change what is named of a channel; what is not stays."""
-    from heartbit_site.cli import channels_report as report
-
-    order = report.ChannelOptions(
-        name=new_name,
-        agent=agent,
-        enabled=enabled,
-        approve=approve,
-        hourly_limit=hourly_limit,
-        mapping=mapping,
-        senders=sender,
-        reply=reply,
-        emails=email,
-        webhooks=webhook,
-        artifacts=artifact,
-        mailbox=_mailbox(imap_host, imap_port, imap_security, imap_user, imap_folder),
-        from_stdin=password_stdin,
-        ask_password=ask_password,
+    settings = {
+        "name": new_name,
+        "agent": agent,
+        "enabled": enabled,
+        "require_approval": approve,
+        "hourly_limit": hourly_limit,
+        "mapping": _mapping(mapping),
+        "senders": sender or None,
+        "reply": reply,
+        "deliver": named_targets(email, webhook, artifact) or None,
+    }
+    mailbox = {
+        "host": imap_host,
+        "port": imap_port,
+        "security": imap_security,
+        "user": imap_user,
+        "folder": imap_folder,
+    }
+    server = backend()
+    found = _find(server, name)
+    given = _given(settings, server)
+    if imap_host == "":
+        given["mailbox"] = None
+    elif said := _mailbox(
+        found.mailbox, mailbox, password_stdin=password_stdin, ask_password=ask_password
+    ):
+        given["mailbox"] = said
+    if not given:
+        raise CommandError("Say what is to be different: `heartbit channels change --help`.", USAGE)
+    changed = server.call(
+        contract.CHANGE_CHANNEL, checked(ChannelChangeIn, given), channel_id=found.id
     )
-    raise typer.Exit(report.change(url, name, order, as_json=as_json))
+    if as_json():
+        write_view(changed)
+    else:
+        _print(changed)
+    return OK
 
 
-@channels.command()
-def remove(
-    name: str = NAME,
-    *,
-    yes: bool = options.YES,
-    url: str | None = remote_options.URL,
-    as_json: bool = options.JSON,
-) -> None:
+@app.command(cls=RemoteCommand)
+def remove(name: str = NAME, *, yes: bool = options.YES) -> int:
     """Remove a channel and the log of what came in; its conversations and runs stay."""
-    from heartbit_site.cli import channels_report as report
+    server = backend()
+    found = _find(server, name)
+    confirm_removal(f"{one_line(found.name)} and its log of messages", yes=yes)
+    server.call(contract.REMOVE_CHANNEL, channel_id=found.id)
+    return print_removed(found.id, found.name, stays="its conversations and runs stay")
 
-    raise typer.Exit(report.remove(url, name, yes=yes, as_json=as_json))
+
+def _find(server: Backend, name: str) -> ChannelOut:
+    """Return a channel by its name, else by its number.
+
+    Raises:
+        CommandError: There is none; the sentence names those there are.
+    """
+    found = server.every(contract.LIST_CHANNELS).channels
+    named = [one for one in found if one.name == name] or [
+        one for one in found if str(one.id) == name
+    ]
+    if not named:
+        raise no_such("channel", name, (one.name for one in found))
+    return named[0]
+
+
+def _mapping(text: str | None) -> dict[str, Any] | None:
+    return None if text is None else json_object(text, "--mapping", EXAMPLE)
+
+
+def _named(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that the command line names; of the others the value is None."""
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _given(settings: Mapping[str, Any], server: Backend) -> dict[str, Any]:
+    """Return the named settings as the REST API takes them, but for the mailbox."""
+    given = _named(settings)
+    if "deliver" in given:
+        given["deliver"] = with_numbers(server, given["deliver"])
+    return given
 
 
 def _mailbox(
-    host: str | None,
-    port: int | None,
-    security: Security | None,
-    user: str | None,
-    folder: str | None,
+    present: MailboxOut | None,
+    parts: Mapping[str, Any],
+    *,
+    password_stdin: bool,
+    ask_password: bool,
 ) -> dict[str, Any]:
-    return {
-        "host": host,
-        "port": port,
-        "security": None if security is None else security.value,
-        "user": user,
-        "folder": folder,
-    }
+    """Return a channel's mailbox as the REST API takes it; empty: the command line names none.
+
+    Raises:
+        CommandError: It has no server, or there is no password.
+    """
+    said = _named(parts)
+    with_password = password_stdin or ask_password
+    if not said and not with_password:
+        return {}
+    before = present.model_dump(include=set(parts)) if present else {}
+    mailbox = before | said
+    if not mailbox.get("host"):
+        raise CommandError("A mailbox needs a server: name it with --imap-host.", USAGE)
+    moved = any(name in said and said[name] != before.get(name) for name in PLACE)
+    if moved or with_password:
+        mailbox["password"] = _password(from_stdin=password_stdin)
+    return mailbox
 
 
-app = channels
+def _password(*, from_stdin: bool) -> str:
+    """Return the mailbox's password, from standard input or from the person at the terminal.
+
+    Raises:
+        CommandError: There is none, or no terminal to ask at.
+    """
+    if from_stdin:
+        password = sys.stdin.readline(LONGEST_PASSWORD).rstrip("\r\n")
+    elif is_interactive():
+        password = str(typer.prompt("Password of the mailbox", hide_input=True, err=True))
+    else:
+        raise CommandError(
+            "The mailbox's password is never an argument: give it on standard input, with "
+            "--password-stdin.",
+            USAGE,
+        )
+    if not password:
+        raise CommandError("Standard input holds no password: it is the first line.", USAGE)
+    return password
+
+
+def _state(one: ChannelOut) -> str:
+    if not one.enabled:
+        return "disabled"
+    return "trouble" if one.mailbox and one.mailbox.last_error else "active"
+
+
+def _where(one: ChannelOut) -> str:
+    return f"{one.mailbox.user} at {one.mailbox.host}" if one.mailbox else one.url
+
+
+def _print(one: ChannelOut) -> None:
+    facts = [
+        ("number", one.id),
+        ("kind", one.kind),
+        ("agent", one.agent),
+        ("state", _state(one)),
+        ("trouble", one.mailbox.last_error if one.mailbox else ""),
+        ("url", one.url),
+        ("mailbox", _box(one.mailbox) if one.mailbox else ""),
+        ("senders", ", ".join(one.senders)),
+        ("replies", "to the sender" if one.kind == "email" and one.reply else ""),
+        ("mapping", readable_json(one.mapping) if one.mapping else ""),
+        ("approval", "every tool call waits for a person" if one.require_approval else ""),
+        ("limit", f"{one.hourly_limit} messages an hour"),
+        ("answers to", "; ".join(target_text(target) for target in one.deliver)),
+        ("made by", one.created_by or "-"),
+    ]
+    print_facts(one.name, facts)
+
+
+def _box(mailbox: MailboxOut) -> str:
+    place = f"{mailbox.host}:{mailbox.port} ({mailbox.security})"
+    return f"{mailbox.user} at {place}, folder {mailbox.folder}"
+
+
+def _title(one: InboundOut) -> str:
+    text = one.title if one.status == "accepted" else one.reason or one.title
+    return one_line(text, TEXT_WIDTH)
+
+
+CHANNELS: Final = Table[ChannelOut](
+    {
+        "CHANNEL": lambda one: one_line(one.name, NAME_WIDTH),
+        "KIND": lambda one: one.kind,
+        "AGENT": lambda one: one.agent,
+        "STATE": _state,
+        "WHERE": _where,
+    },
+    STYLES,
+)
+MESSAGES: Final = Table[InboundOut](
+    {
+        "TIME": lambda one: f"{one.received_at:%Y-%m-%d %H:%M:%S}",
+        "STATUS": lambda one: one.status,
+        "SENDER": lambda one: one_line(one.sender or "-", NAME_WIDTH),
+        "RUN": lambda one: one.run_id or "-",
+        "TITLE": _title,
+    },
+    STYLES,
+)

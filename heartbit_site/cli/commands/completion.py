@@ -5,20 +5,18 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from enum import StrEnum
-from typing import Final
+from typing import Final, Literal
 
 import typer
 
+from heartbit_site.cli.errors import OK
+from heartbit_site.cli.groups import command
+
 VARIABLE: Final = "_HEARTBIT_COMPLETE"  # where the shell says what it wants to be completed
+Shell = Literal["bash", "zsh", "fish"]
+SHELL = typer.Argument(metavar="bash|zsh|fish", help="The shell.")
 
-
-class Shell(StrEnum):
-    """The shells it is made for."""
-
-    BASH = "bash"
-    ZSH = "zsh"
-    FISH = "fish"
+app = command()
 
 
 def prepare() -> None:
@@ -27,10 +25,8 @@ def prepare() -> None:
         importlib.import_module("typer.completion").completion_init()
 
 
-SHELL = typer.Argument(metavar="bash|zsh|fish", help="The shell.")
-
-
-def completion(shell: Shell = SHELL) -> None:
+@app.command()
+def completion(shell: Shell = SHELL) -> int:
     """Print a script that completes commands in a shell.
 
     bash: source <(heartbit completion bash), in ~/.bashrc to keep it. fish: heartbit completion
@@ -38,10 +34,7 @@ def completion(shell: Shell = SHELL) -> None:
     """
     made = importlib.import_module("typer.completion")
     script: str = made.get_completion_script(
-        prog_name="heartbit", complete_var=VARIABLE, shell=shell.value
+        prog_name="heartbit", complete_var=VARIABLE, shell=shell
     )
     sys.stdout.write(f"{script}\n")
-
-
-app = typer.Typer(rich_markup_mode=None, add_completion=False)
-app.command()(completion)
+    return OK

@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from pathlib import Path  # noqa: TC003  typer reads the annotations
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import typer
 
+from agents.definitions.spec import GROUPS
+from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.terminal_text import clean
 from heartbit_site.cli import options
-from heartbit_site.cli.errors import USAGE, CommandError
+from heartbit_site.cli.errors import CANNOT_START, OK, USAGE, CommandError
+from heartbit_site.cli.groups import group_without_default
+from heartbit_site.cli.invocation import as_json
+from heartbit_site.cli.output import note, write, write_exactly, write_json
+from heartbit_site.cli.shared_options import ChangeHereCommand, PrintingCommand
 from heartbit_site.cli.startup import ensure_ready, set_up_django
+from heartbit_site.config.errors import ConfigFileError
+from heartbit_site.config.locate import NAME, find
 from heartbit_site.environment import read
+
+if TYPE_CHECKING:
+    from agents.definitions.spec import AgentSpec
+    from heartbit_site.config.definition import Configuration
 
 FILE = typer.Argument(
     None, metavar="FILE", help="The file; none: HEARTBIT_CONFIG, or heartbit.toml here."
@@ -23,64 +40,179 @@ PRUNE = typer.Option(
     help="Stop the agents, and pause the schedules, that the file does not name.",
 )
 FORCE = typer.Option(options.OFF, "--force", help="Replace a file that is there.")
+EXPORT: Final = "heartbit_site.config.export"
+STANDARD_OUTPUT: Final = Path("-")
 
-config = typer.Typer(name="config", rich_markup_mode=None, help="Check, import or export a file.")
-
-
-@config.callback(invoke_without_command=True)
-def of_config(context: typer.Context) -> None:
-    """Show help when nothing else is asked for."""
-    if context.invoked_subcommand is None:
-        sys.stdout.write(f"{context.get_help()}\n")
+app = group_without_default()
 
 
-@config.command()
-def check(
-    file: Path | None = FILE, *, config: Path | None = CONFIG, as_json: bool = options.JSON
-) -> None:
+@app.command(cls=PrintingCommand)
+def check(file: Path | None = FILE, *, config: Path | None = CONFIG) -> int:
     """Say everything that is wrong with a file; no service is needed."""
-    file = _one_of(file, config)
-    set_up_django(read())
-    from heartbit_site.cli import configure
-
-    raise typer.Exit(configure.check(file, as_json=as_json))
-
-
-@config.command(name="import")
-def import_(
-    file: Path | None = FILE,
-    *,
-    config: Path | None = CONFIG,
-    prune: bool = PRUNE,
-    as_json: bool = options.JSON,
-) -> None:
-    """Make the agents and schedules of the installation what a file says."""
-    file = _one_of(file, config)
-    set_up_django(read())
-    from heartbit_site.cli import configure
-
-    configuration = configure.configuration_of(file)
+    path = _found(file, config)
+    configuration = _load(path)
     if configuration is None:
-        raise typer.Exit(configure.check(file, as_json=as_json))
+        return CANNOT_START
+    notes = _notes(configuration)
+    if as_json():
+        write_json(
+            {
+                "file": str(path),
+                "problems": [],
+                "agents": [agent.name for agent in configuration.agents],
+                "model": configuration.default_model,
+                "entry": configuration.entry,
+                "schedules": [schedule.name for schedule in configuration.schedules],
+                "notes": notes,
+            }
+        )
+    else:
+        write("\n".join([f"{path} is in order.", *_summary(configuration)]))
+        for sentence in notes:
+            note(sentence)
+    return OK
+
+
+@app.command(name="import", cls=ChangeHereCommand)
+def import_(file: Path | None = FILE, *, config: Path | None = CONFIG, prune: bool = PRUNE) -> int:
+    """Make the agents and schedules of the installation what a file says."""
+    configuration = _load(_found(file, config))
+    if configuration is None:
+        return CANNOT_START
     ensure_ready()
-    raise typer.Exit(configure.import_(configuration, prune=prune, as_json=as_json))
+    from heartbit_site.base.os_user import terminal_user
+    from heartbit_site.config.apply import import_config
+    from heartbit_site.first_start import default_workspace
+
+    changes = import_config(default_workspace(), configuration, prune=prune, by=terminal_user())
+    if as_json():
+        write_json(asdict(changes))
+        return OK
+    rows = [
+        ("created", changes.created),
+        ("updated", changes.updated),
+        ("unchanged", changes.unchanged),
+        ("stopped", changes.disabled),
+        ("new schedules", changes.schedules.created),
+        ("changed schedules", changes.schedules.updated),
+        ("same schedules", changes.schedules.unchanged),
+        ("paused schedules", changes.schedules.paused),
+        ("default model", (changes.default_model,) if changes.default_model else ()),
+    ]
+    width = max((len(title) for title, names in rows if names), default=0)
+    lines = [f"{title:<{max(13, width)}} {', '.join(names)}" for title, names in rows if names]
+    write("\n".join(lines or ["The file says nothing to import."]))
+    for sentence in changes.notes:
+        note(sentence)
+    return OK
 
 
-@config.command()
-def export(file: Path = TARGET, *, force: bool = FORCE) -> None:
+@app.command()
+def export(file: Path = TARGET, *, force: bool = FORCE) -> int:
     """Write the agents and schedules of the installation as a file."""
-    ensure_ready("heartbit_site.cli.configure")
-    from heartbit_site.cli import configure
+    ensure_ready(EXPORT)
+    from heartbit_site.config.export import export as exported
+    from heartbit_site.first_start import default_workspace
 
-    raise typer.Exit(configure.export(file, force=force))
+    text = exported(default_workspace())
+    if file == STANDARD_OUTPUT:
+        write_exactly(text)  # the terminal's encoding must not change a prompt
+        return OK
+    content = text.encode()
+    try:
+        _replace(file, content) if force else _create(file, content)
+    except FileExistsError:
+        raise CommandError(f"{file} is there already: add --force to replace it.", USAGE) from None
+    except OSError as error:
+        raise CommandError(f"{file} cannot be written: {error.strerror}.") from error
+    note(f"Wrote {file}.")
+    return OK
 
 
-def _one_of(file: Path | None, config: Path | None) -> Path | None:
+def _found(file: Path | None, config: Path | None) -> Path:
+    """Return the configuration file that is named, by an argument or by --config, or found."""
     if file is not None and config is not None and file != config:
         raise CommandError(
             f"FILE is {file} and --config is {config}: name one configuration file.", USAGE
         )
-    return file or config
+    path = find(file or config)
+    if path is None:
+        raise CommandError(
+            f"There is no {NAME} in this directory: name the file, or set HEARTBIT_CONFIG; "
+            f"`heartbit config export {NAME}` makes one.",
+            USAGE,
+        )
+    return path
 
 
-app = config
+def _load(path: Path) -> Configuration | None:
+    """Return the content of the file; None: it cannot be used, and every problem was printed."""
+    set_up_django(read())
+    from heartbit_site.config.read import load
+
+    try:
+        return load(path)
+    except ConfigurationError as error:
+        _print_problems(path, error)
+        return None
+
+
+def _notes(configuration: Configuration) -> list[str]:
+    """Return what a file in order says without effect, and what only an installation can tell."""
+    tools = [tool for agent in configuration.agents for tool in agent.tools]
+    groups = sorted({getattr(tool, setting) for tool in tools for setting in GROUPS} - {"", None})
+    if not groups:
+        return list(configuration.notes)
+    names = ", ".join(f'"{name}"' for name in groups)
+    return [
+        *configuration.notes,
+        f"An import needs these groups of approvers, which only a database knows: {names}.",
+    ]
+
+
+def _print_problems(path: Path, error: ConfigurationError) -> None:
+    problems = error.problems if isinstance(error, ConfigFileError) else ()
+    if as_json():
+        found = [asdict(problem) for problem in problems]
+        found = found or [{"line": 0, "column": 0, "message": str(error)}]
+        write_json({"file": str(path), "problems": found})
+        return
+    lines = error.lines if isinstance(error, ConfigFileError) else [str(error)]
+    for line in lines:
+        sys.stderr.write(f"{clean(line)}\n")
+
+
+def _summary(configuration: Configuration) -> list[str]:
+    rows = [("model", configuration.default_model), ("server", configuration.server_url)]
+    rows += [(agent.name, _described(agent)) for agent in configuration.agents]
+    rows += [(one.name, f"schedule of {one.agent}") for one in configuration.schedules]
+    width = max((len(name) for name, value in rows if value), default=0)
+    return [f"  {name:<{width}}  {value}" for name, value in rows if value]
+
+
+def _described(agent: AgentSpec) -> str:
+    parts = [
+        f"{title}: {', '.join(names)}"
+        for title, names in (("team", agent.team), ("tools", [tool.name for tool in agent.tools]))
+        if names
+    ]
+    return "; ".join(parts) or "no tools"
+
+
+def _create(file: Path, content: bytes) -> None:
+    with file.open("xb") as target:
+        target.write(content)
+
+
+def _replace(file: Path, content: bytes) -> None:
+    """Replace a file at once: a reader sees the old file or the new one, never half of it."""
+    descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as target:
+            target.write(content)
+        mode = file.stat().st_mode & 0o777 if file.exists() else 0o644
+        Path(name).chmod(mode)
+        Path(name).replace(file)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

@@ -1,11 +1,25 @@
-"""`heartbit doctor`."""
+"""`heartbit doctor`.
+
+With --json: `{"ok": true, "checks": [{"name": "postgres", "status": "ok" | "warn" | "fail",
+"detail": "...", "fix": "..."}]}`.
+"""
 
 from __future__ import annotations
 
-import typer
+import dataclasses
+from typing import Final
 
-from heartbit_site.cli import options
-from heartbit_site.cli.shared_options import use_config
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from heartbit_site.base.terminal_text import clean
+from heartbit_site.cli.doctor import Check, examine
+from heartbit_site.cli.errors import FAILED, OK
+from heartbit_site.cli.groups import command
+from heartbit_site.cli.invocation import as_json
+from heartbit_site.cli.output import write_json
+from heartbit_site.cli.shared_options import PrintingCommand, use_config
 
 CONFIG = typer.Option(
     None,
@@ -14,15 +28,31 @@ CONFIG = typer.Option(
     metavar="FILE",
     help="Check this configuration; else HEARTBIT_CONFIG, or heartbit.toml here.",
 )
+STYLES: Final = {"ok": "green", "warn": "yellow", "fail": "red"}
+WIDTH: Final = 16
+
+app = command()
 
 
-def doctor(*, config: str | None = CONFIG, as_json: bool = options.JSON) -> None:
+@app.command(cls=PrintingCommand)
+def doctor(*, config: str | None = CONFIG) -> int:
     """Check the installation and say how to mend what is wrong."""
     use_config(config)
-    from heartbit_site.cli import doctor as report
+    checks = examine()
+    healthy = all(check.status != "fail" for check in checks)
+    if as_json():
+        write_json({"ok": healthy, "checks": [dataclasses.asdict(check) for check in checks]})
+    else:
+        _print(checks)
+    return OK if healthy else FAILED
 
-    raise typer.Exit(report.doctor(as_json=as_json))
 
-
-app = typer.Typer(rich_markup_mode=None, add_completion=False)
-app.command()(doctor)
+def _print(checks: list[Check]) -> None:
+    console = Console(highlight=False)
+    for check in checks:
+        line = Text(f"{check.status:<6}", style=STYLES[check.status])
+        line.append(f"{check.name:<{WIDTH}} ", style="bold")
+        line.append(clean(check.detail), style="")
+        console.print(line, soft_wrap=True)
+        if check.fix:
+            console.print(Text(f"{'':<6}{'':<{WIDTH}} {clean(check.fix)}"), soft_wrap=True)

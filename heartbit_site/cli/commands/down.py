@@ -5,7 +5,8 @@ from __future__ import annotations
 import typer
 
 from heartbit_site.cli import options
-from heartbit_site.cli.errors import CommandError
+from heartbit_site.cli.errors import OK, CommandError
+from heartbit_site.cli.groups import command
 from heartbit_site.cli.output import write
 from heartbit_site.cli.services import in_use, running
 from heartbit_site.embedded import client
@@ -16,7 +17,11 @@ FORCE = typer.Option(
 )
 
 
-def down(*, force: bool = FORCE) -> None:
+app = command()
+
+
+@app.command()
+def down(*, force: bool = FORCE) -> int:
     """Stop the embedded services now.
 
     By themselves they stop minutes after their last use. The next command starts them again.
@@ -30,7 +35,4 @@ def down(*, force: bool = FORCE) -> None:
         )
     client.stop(state)
     write(f"Stopped {', '.join(names)}." if names else f"Nothing runs in {state.path}.")
-
-
-app = typer.Typer(rich_markup_mode=None, add_completion=False)
-app.command()(down)
+    return OK

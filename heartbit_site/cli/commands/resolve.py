@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import typer
 
-from heartbit_site.cli import options, remote_options
+from heartbit_site.cli import options
+from heartbit_site.cli.choices import Settle
 from heartbit_site.cli.errors import USAGE, CommandError
+from heartbit_site.cli.groups import command
 from heartbit_site.cli.kinds import OUTCOME
+from heartbit_site.cli.pending_calls import list_or_decide
+from heartbit_site.cli.shared_options import RemoteCommand
+
+if TYPE_CHECKING:
+    from heartbit_site.cli.choices import Outcome
 
 RUN = typer.Argument(None, metavar="RUN", help="The run's id, or how it begins; none: all runs.")
 CALL = typer.Argument(None, metavar="CALL", help="Resolve this call of the run, e.g. 1.0.")
@@ -21,7 +30,10 @@ SKIP = typer.Option(
     options.OFF, "--skip", help="Leave the call; the model reads that its outcome is unknown."
 )
 
+app = command()
 
+
+@app.command(cls=RemoteCommand)
 def resolve(
     run: str | None = RUN,
     call: str | None = CALL,
@@ -30,21 +42,29 @@ def resolve(
     confirm: bool = CONFIRM,
     result: str | None = RESULT,
     skip: bool = SKIP,
-    url: str | None = remote_options.URL,
-    as_json: bool = options.JSON,
-) -> None:
+) -> int:
     """Resolve tool calls whose worker died while they ran.
 
     Without a run it lists them. On a terminal it then asks, one call after the other.
     """
-    from heartbit_site.cli import pending_calls
-    from heartbit_site.cli.choices import ResolveOptions
-
-    word = ResolveOptions(retry=retry, confirm=confirm, skip=skip, result=result)
-    if run is None and word.choice() is not None:
+    choice = choice_of(retry=retry, confirm=confirm, result=result, skip=skip)
+    if run is None and choice is not None:
         raise CommandError("Name the run whose call you resolve: `heartbit resolve` lists.", USAGE)
-    raise typer.Exit(pending_calls.answer(OUTCOME, run, call, word, url=url, as_json=as_json))
+    return list_or_decide(OUTCOME, run, call, choice)
 
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False)
-app.command()(resolve)
+def choice_of(
+    *, retry: bool = False, confirm: bool = False, result: str | None = None, skip: bool = False
+) -> Settle | None:
+    """Return the choice that the options make; None: the person is asked.
+
+    Raises:
+        CommandError: The options contradict each other.
+    """
+    said: dict[Outcome, bool] = {"retry": retry, "confirm": confirm, "skip": skip}
+    chosen = [outcome for outcome, is_said in said.items() if is_said]
+    if len(chosen) > 1:
+        raise CommandError("Say one of --retry, --confirm and --skip.", USAGE)
+    if result is not None and not confirm:
+        raise CommandError("--result goes with --confirm.", USAGE)
+    return Settle(chosen[0], result or "") if chosen else None

@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
-from heartbit_site.cli import delivery_options, options, remote_options
-from heartbit_site.cli.default_command import FirstByDefault
+from agents.delivery.words import DELIVERIES
+from heartbit_site.base.moments import TooFarError, to_utc
+from heartbit_site.base.visible_text import readable_json
+from heartbit_site.cli import delivery_options, options
+from heartbit_site.cli.backend import checked
+from heartbit_site.cli.confirmation import confirm_removal, print_removed
+from heartbit_site.cli.errors import OK, USAGE, CommandError
+from heartbit_site.cli.groups import group
+from heartbit_site.cli.invocation import as_json, backend
+from heartbit_site.cli.json_option import json_object
+from heartbit_site.cli.outcome import LIVE, warn_without_worker
+from heartbit_site.cli.output import listed, one_line, write, write_view
+from heartbit_site.cli.shared_options import RemoteCommand
+from heartbit_site.cli.table import Lines, Table, print_done, print_facts, print_list
+from heartbit_site.cli.targets import named_targets, target_text, with_numbers
+from heartbit_site.cli.times import format_relative, format_time, moment, span, time_zone
+from heartbit_site.contract import schedules as contract
+from heartbit_site.contract.runs import SHOW_RUN
+from heartbit_site.contract.schedules import (
+    BackfillIn,
+    ScheduleChangeIn,
+    ScheduleIn,
+    ScheduleSummaryOut,
+)
+from scheduling.spec import CatchUp, Overlap  # noqa: TC001  typer reads the annotations
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
-class CatchUp(StrEnum):
-    """Policy for occurrences that passed while nothing could fire."""
-
-    NONE = "none"
-    LATEST = "latest"
-    ALL = "all"
-
-
-class Overlap(StrEnum):
-    """Policy for an occurrence while the last run is still running."""
-
-    SKIP = "skip"
-    QUEUE = "queue"
-    PARALLEL = "parallel"
-
+    from heartbit_site.cli.backend import Backend
+    from heartbit_site.contract.schedules import FiringOut, ScheduleOut
 
 NEW = typer.Argument(metavar="NAME", help="Purpose of the schedule, such as 'Monday sales report'.")
 NAME = typer.Argument(metavar="NAME", help="The schedule's name, or its number.")
@@ -39,10 +52,10 @@ TIME_ZONE = typer.Option(
     "UTC", "--time-zone", metavar="ZONE", help="Set the IANA time zone of the times."
 )
 CATCH_UP = typer.Option(
-    CatchUp.LATEST, "--catch-up", help="Run missed occurrences: none, only the latest, or all."
+    "latest", "--catch-up", help="Run missed occurrences: none, only the latest, or all."
 )
 OVERLAP = typer.Option(
-    Overlap.SKIP,
+    "skip",
     "--overlap",
     help="Skip, queue or start an occurrence while the last run is still running.",
 )
@@ -60,23 +73,31 @@ REQUIRE_APPROVAL = typer.Option(
 FROM = typer.Option(..., "--from", metavar="TIME", help="The first moment, in the schedule's zone.")
 TO = typer.Option(..., "--to", metavar="TIME", help="The last one.")
 
-schedules = typer.Typer(
-    name="schedules",
-    cls=FirstByDefault,
-    rich_markup_mode=None,
-    help="Show and make what agents do by the clock.",
-)
+FIRINGS: Final = ("SLOT", "CAUSE", "STATUS", "RUN", "NOTE")
+STYLES: Final = {
+    "active": "green",
+    "paused": "yellow",
+    "agent stopped": "yellow",
+    "over": "dim",
+    "failed": "red",
+    "deferred": "cyan",
+    "skipped": "dim",
+}
+SHOWN: Final = 10  # firings
+NAME_WIDTH: Final = 40
+
+app = group()
 
 
-@schedules.command(name="list")
-def list_(*, url: str | None = remote_options.URL, as_json: bool = options.JSON) -> None:
+@app.command(name="list", cls=RemoteCommand)
+def list_schedules() -> int:
     """List the schedules with what comes next."""
-    from heartbit_site.cli import schedules_report as report
+    found = backend().every(contract.LIST_SCHEDULES)
+    none = "No schedules yet: `heartbit schedules add NAME --task ... --in 3d` makes one."
+    return print_list(found, SCHEDULES.of(found.schedules), none=none)
 
-    raise typer.Exit(report.list_all(url, as_json=as_json))
 
-
-@schedules.command()
+@app.command(cls=RemoteCommand)
 def add(
     name: str = NEW,
     *,
@@ -86,7 +107,7 @@ def add(
     every: str = EVERY,
     at: str = AT,
     after: str = AFTER,
-    time_zone: str = TIME_ZONE,
+    zone: str = TIME_ZONE,
     catch_up: CatchUp = CATCH_UP,
     overlap: Overlap = OVERLAP,
     jitter: str = JITTER,
@@ -97,102 +118,234 @@ def add(
     tool: str = TOOL,
     arguments: str = ARGUMENTS,
     require_approval: bool = REQUIRE_APPROVAL,
-    url: str | None = remote_options.URL,
-    as_json: bool = options.JSON,
-) -> None:
+) -> int:
     """Make a schedule: --cron, --every, --at or --in says when."""
-    from heartbit_site.cli import schedules_report as report
-
-    order = report.ScheduleOptions(
-        name=name,
-        agent=agent,
-        task=task,
-        cron=cron,
-        every=every,
-        at=at,
-        after=after,
-        time_zone=time_zone,
-        catch_up=catch_up.value,
-        overlap=overlap.value,
-        jitter=jitter,
-        emails=email,
-        webhooks=webhook,
-        artifacts=artifact,
-        conversation=conversation,
-        tool=tool,
-        arguments=arguments,
-        require_approval=require_approval,
-    )
-    raise typer.Exit(report.add(url, order, as_json=as_json))
+    given: dict[str, Any] = {
+        "name": name,
+        "agent": agent,
+        "task": task,
+        "time_zone": zone,
+        "catch_up": catch_up,
+        "overlap": overlap,
+        "require_approval": require_approval,
+        **_when({"--cron": cron, "--every": every, "--at": at, "--in": after}, zone),
+        **_work(tool, arguments, conversation=conversation),
+    }
+    if jitter:
+        given["jitter_seconds"] = span(jitter, "--jitter")
+    server = backend()
+    if deliver := named_targets(email, webhook, artifact):
+        given["deliver"] = with_numbers(server, deliver)
+    made = server.call(contract.CREATE_SCHEDULE, checked(ScheduleIn, given))
+    return print_done(made, f"{one_line(made.name)}: {made.description}. {_coming(made)}")
 
 
-@schedules.command()
-def show(
-    name: str = NAME, *, url: str | None = remote_options.URL, as_json: bool = options.JSON
-) -> None:
+@app.command(cls=RemoteCommand)
+def show(name: str = NAME) -> int:
     """Show a schedule: what it does, its next slots, and what became of the last ones."""
-    from heartbit_site.cli import schedules_report as report
+    server = backend()
+    found = _find(server, name)
+    firings = server.call(contract.LIST_FIRINGS, schedule=str(found.id), limit=SHOWN).firings
+    if as_json():
+        write_view(found, firings=[one.model_dump(mode="json") for one in firings])
+        return OK
+    print_facts(found.name, _facts(found))
+    if firings:
+        write("")
+        Lines(FIRINGS, [_firing(one, found.time_zone) for one in firings], STYLES).print()
+    return OK
 
-    raise typer.Exit(report.show(url, name, as_json=as_json))
 
-
-@schedules.command()
-def run(
-    name: str = NAME, *, url: str | None = remote_options.URL, as_json: bool = options.JSON
-) -> None:
+@app.command(cls=RemoteCommand)
+def run(name: str = NAME) -> int:
     """Run a schedule once, now, and print the run's id; its slots stay as they are."""
-    from heartbit_site.cli import schedules_report as report
+    server = backend()
+    started = server.call(contract.RUN_SCHEDULE, schedule=_key(server, name))
+    warn_without_worker(server.call(SHOW_RUN, run_id=started.run_id))
+    return print_done(started, started.run_id)
 
-    raise typer.Exit(report.run(url, name, as_json=as_json))
 
-
-@schedules.command()
-def pause(
-    name: str = NAME, *, url: str | None = remote_options.URL, as_json: bool = options.JSON
-) -> None:
+@app.command(cls=RemoteCommand)
+def pause(name: str = NAME) -> int:
     """Let the slots of a schedule pass until it is resumed."""
-    from heartbit_site.cli import schedules_report as report
+    found = _switch(name, enabled=False)
+    return print_done(found, f"{one_line(found.name)} is paused: its occurrences are skipped.")
 
-    raise typer.Exit(report.switch(url, name, enabled=False, as_json=as_json))
 
-
-@schedules.command()
-def resume(
-    name: str = NAME, *, url: str | None = remote_options.URL, as_json: bool = options.JSON
-) -> None:
+@app.command(cls=RemoteCommand)
+def resume(name: str = NAME) -> int:
     """Let a paused schedule go on, from its next slot."""
-    from heartbit_site.cli import schedules_report as report
+    found = _switch(name, enabled=True)
+    return print_done(found, f"{one_line(found.name)} is resumed. {_coming(found)}")
 
-    raise typer.Exit(report.switch(url, name, enabled=True, as_json=as_json))
 
-
-@schedules.command()
-def backfill(
-    name: str = NAME,
-    *,
-    begin: str = FROM,
-    end: str = TO,
-    url: str | None = remote_options.URL,
-    as_json: bool = options.JSON,
-) -> None:
+@app.command(cls=RemoteCommand)
+def backfill(name: str = NAME, *, begin: str = FROM, end: str = TO) -> int:
     """Run the slots of a past span that have no run."""
-    from heartbit_site.cli import schedules_report as report
+    server = backend()
+    found = _find(server, name)
+    zone = time_zone(found.time_zone)
+    first, last = moment(begin, zone, "--from"), moment(end, zone, "--to")
+    body = checked(BackfillIn, {"from": first.isoformat(), "to": last.isoformat()})
+    done = server.call(contract.BACKFILL_SCHEDULE, body, schedule=str(found.id))
+    count = done.firings_created
+    order = "at once" if found.overlap == "parallel" else "one after the other"
+    when = "" if found.enabled else ", when it is resumed"
+    runs = "occurrence runs" if count == 1 else "occurrences run"
+    return print_done(done, f"{count} {runs}, {order}{when}.")
 
-    raise typer.Exit(report.backfill(url, name, begin, end, as_json=as_json))
 
-
-@schedules.command()
-def remove(
-    name: str = NAME,
-    *,
-    yes: bool = options.YES,
-    url: str | None = remote_options.URL,
-    as_json: bool = options.JSON,
-) -> None:
+@app.command(cls=RemoteCommand)
+def remove(name: str = NAME, *, yes: bool = options.YES) -> int:
     """Remove a schedule and the log of its slots; its runs stay."""
-    from heartbit_site.cli import schedules_report as report
+    server = backend()
+    found = _find(server, name)
+    confirm_removal(f"{one_line(found.name)} and its log of firings", yes=yes)
+    server.call(contract.REMOVE_SCHEDULE, schedule=str(found.id))
+    return print_removed(found.id, found.name, stays="its runs stay")
 
-    raise typer.Exit(report.remove(url, name, yes=yes, as_json=as_json))
+
+def _work(tool: str, arguments: str, *, conversation: bool) -> dict[str, Any]:
+    """Return what is done each time, beside the task, as the REST API takes it."""
+    if conversation and tool:
+        raise CommandError("--conversation goes to the agent, --tool past it: choose one.", USAGE)
+    if arguments and not tool:
+        raise CommandError("--arguments are those of --tool: name the tool.", USAGE)
+    if conversation:
+        return {"task_type": "message"}
+    if not tool:
+        return {}
+    values = json_object(arguments, "--arguments", '{"url": "..."}') if arguments else {}
+    return {"task_type": "tool_call", "tool": tool, "arguments": values}
 
 
-app = schedules
+def _when(said: Mapping[str, str], zone: str) -> dict[str, Any]:
+    """Return the recurrence, or the one time, as the REST API takes it.
+
+    Args:
+        said: The text of each option that says when; empty: it was not given.
+        zone: Time zone in which ``--at`` is meant.
+    """
+    named = [option for option, text in said.items() if text]
+    if len(named) != 1:
+        raise CommandError(
+            f"Say when by one of {', '.join(said)}"
+            f"{f', not by {listed(named)}' if named else ', such as --in 3d'}.",
+            USAGE,
+        )
+    [option] = named
+    text = said[option]
+    match option:
+        case "--cron":
+            return {"cron": text}
+        case "--every":
+            return {"every_seconds": span(text, option)}
+        case "--at":
+            return {"at": moment(text, time_zone(zone), option).isoformat()}
+        case _:
+            return {"at": _in(span(text, option)).isoformat(timespec="seconds")}
+
+
+def _in(seconds: int) -> datetime:
+    try:
+        return to_utc(datetime.now(UTC) + timedelta(seconds=seconds))
+    except (OverflowError, TooFarError):
+        raise CommandError(
+            "--in is too long: the time has to be before the year 9999.", USAGE
+        ) from None
+
+
+def _switch(name: str, *, enabled: bool) -> ScheduleOut:
+    """Pause a schedule, or resume it."""
+    server = backend()
+    body = ScheduleChangeIn(enabled=enabled)
+    return server.call(contract.CHANGE_SCHEDULE, body, schedule=_key(server, name))
+
+
+def _find(backend: Backend, name: str) -> ScheduleOut:
+    return backend.call(contract.SHOW_SCHEDULE, schedule=_key(backend, name))
+
+
+def _key(backend: Backend, name: str) -> str:
+    """Return what names a schedule in an address: a slash cannot stand in one, a number can."""
+    if "/" not in name:
+        return name
+    found = backend.every(contract.LIST_SCHEDULES).schedules
+    numbers = (str(one.id) for one in found if one.name == name)
+    return next(numbers, name.replace("/", " "))
+
+
+def _facts(one: ScheduleOut) -> list[tuple[str, object]]:
+    zone = one.time_zone
+    made = f"{one.created_by or '-'}, {format_time(one.created_at, zone)}"
+    is_call = one.task_type == "tool_call"
+    slots = [f"{slot.text}, {format_relative(slot.at)}" for slot in one.upcoming]
+    return [
+        ("number", one.id),
+        ("agent", one.agent),
+        ("state", _state(one)),
+        ("when", one.description),
+        ("begins", format_time(one.begins_at, zone)),
+        ("ends", format_time(one.ends_at, zone) if one.ends_at else ""),
+        ("what", "a message on its conversation" if one.task_type == "message" else ""),
+        ("tool call", f"{one.tool} {readable_json(one.arguments)}")
+        if is_call
+        else ("task", one.task),
+        ("approval", "every tool call waits for a person" if one.require_approval else ""),
+        ("results to", "; ".join(target_text(target) for target in one.deliver)),
+        ("catch-up", one.catch_up),
+        ("overlap", one.overlap),
+        ("jitter", f"up to {one.jitter_seconds} s" if one.jitter_seconds else ""),
+        ("made by", f"{made} in run {one.created_by_run_id}" if one.created_by_run_id else made),
+        *zip(("next", *[""] * len(slots)), slots, strict=False),
+    ]
+
+
+def _firing(one: FiringOut, zone: str) -> tuple[str, ...]:
+    return (
+        format_time(one.scheduled_for, zone),
+        one.trigger,
+        _standing(one),
+        one.run_id or "-",
+        one.note,
+    )
+
+
+def _standing(firing: FiringOut) -> str:
+    """Return the status of a firing's run and of its delivery, or why there is no run."""
+    run = firing.run_status or firing.status
+    delivery = DELIVERIES.get(firing.delivery_status or "")
+    return run if run in LIVE or delivery is None else f"{run}, {delivery}"
+
+
+def _state(one: ScheduleSummaryOut) -> str:
+    if not one.enabled:
+        return "paused"
+    if one.next_at is None:
+        return "over"
+    return "active" if one.agent_enabled else "agent stopped"
+
+
+def _coming(one: ScheduleOut) -> str:
+    if not one.upcoming:
+        return "No occurrence follows."
+    return f"Next: {one.upcoming[0].text}, {format_relative(one.upcoming[0].at)}."
+
+
+def _next(one: ScheduleSummaryOut) -> str:
+    if one.next_at is None:
+        return "-"
+    return f"{format_time(one.next_at, one.time_zone)}, {format_relative(one.next_at)}"
+
+
+SCHEDULES: Final = Table[ScheduleSummaryOut](
+    {
+        "SCHEDULE": lambda one: one_line(one.name, NAME_WIDTH),
+        "AGENT": lambda one: one.agent,
+        "NEXT": _next,
+        "LAST": lambda one: _standing(one.last) if one.last else "-",
+        "STATE": _state,
+        "WHEN": lambda one: one.description,
+    },
+    STYLES,
+)

@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-
 import typer
 
-from heartbit_site.cli.address import parse_address
-from heartbit_site.cli.commands.up import check_port
+from heartbit_site.cli import options
+from heartbit_site.cli.address import check_port, parse_address
+from heartbit_site.cli.groups import command
 from heartbit_site.cli.startup import ensure_ready
-
-
-class LogLevel(StrEnum):
-    """Log level of a worker."""
-
-    DEBUG = "debug"
-    INFO = "info"
-    WARNING = "warning"
-    ERROR = "error"
-
 
 CONCURRENCY = typer.Option(100, "--concurrency", "-c", min=1, help="Runs it holds at once.")
 QUEUES = typer.Option(
@@ -28,7 +17,6 @@ QUEUES = typer.Option(
     metavar="A,B",
     help="Consume these queues, separated by commas.",
 )
-LOG_LEVEL = typer.Option(LogLevel.INFO, "--loglevel", "-l", help="Log from this level on.")
 BIND = typer.Option(
     "",
     "--bind",
@@ -38,13 +26,17 @@ BIND = typer.Option(
 )
 
 
+app = command()
+
+
+@app.command()
 def serve(
     *,
     concurrency: int = CONCURRENCY,
     queues: str = QUEUES,
-    loglevel: LogLevel = LOG_LEVEL,
+    loglevel: options.LogLevel = options.LOG_LEVEL,
     bind: str = BIND,
-) -> None:
+) -> int:
     """Start a worker, which executes what was submitted.
 
     On Ctrl-C or SIGTERM it hands its runs back and exits. Tool calls with effects that are under
@@ -56,11 +48,4 @@ def serve(
     ensure_ready("heartbit_site.cli.worker")
     from heartbit_site.cli import worker
 
-    code = worker.serve(
-        concurrency=concurrency, queues=queues, loglevel=loglevel.value, health=health
-    )
-    raise typer.Exit(code)
-
-
-app = typer.Typer(rich_markup_mode=None, add_completion=False)
-app.command()(serve)
+    return worker.serve(concurrency=concurrency, queues=queues, loglevel=loglevel, health=health)

@@ -1,17 +1,41 @@
-"""`heartbit users`: accounts of people in this installation."""
+"""`heartbit users`: accounts of people, in this installation's database.
+
+A password is typed at a prompt or generated: as an argument it would stand in the shell's history
+and in the list of processes.
+"""
 
 from __future__ import annotations
 
-import sys
+import getpass
+import secrets
+from contextlib import contextmanager
+from datetime import UTC
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
+from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.cli import options
-from heartbit_site.cli.errors import USAGE, CommandError
-from heartbit_site.cli.invocation import INVOCATION
+from heartbit_site.cli.errors import OK, USAGE, CommandError
+from heartbit_site.cli.groups import group_without_default
+from heartbit_site.cli.invocation import INVOCATION, as_json
+from heartbit_site.cli.keyboard import is_interactive
+from heartbit_site.cli.output import note, one_line, write, write_json
+from heartbit_site.cli.shared_options import ChangeHereCommand, PrintingCommand
 from heartbit_site.cli.startup import ensure_ready
+from heartbit_site.cli.table import Table
+from heartbit_site.cli.times import local_minute
 
-MODULE = "heartbit_site.cli.accounts"
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from django.contrib.auth.models import User
+
+CREATE_USER: Final = "heartbit_site.base.actions.create_user"
+SET_PASSWORD: Final = "heartbit_site.base.actions.set_password"  # noqa: S105  a module
+PASSWORD_BYTES: Final = 12
+NAME_WIDTH: Final = 40
+
 NAME = typer.Argument(help="The name that the person logs in with.")
 EMAIL = typer.Option("", "--email", metavar="ADDRESS", help="Send mails there.", show_default=False)
 ROLE = typer.Option(
@@ -29,28 +53,24 @@ GENERATE = typer.Option(
     options.OFF, "--generate", "-g", help="Generate the password and print it; else ask for it."
 )
 
-users = typer.Typer(
-    name="users", rich_markup_mode=None, help="List and create users, and set their passwords."
-)
+app = group_without_default()
 
 
-@users.callback(invoke_without_command=True)
-def of_users(context: typer.Context) -> None:
-    """Show help without a subcommand."""
-    if context.invoked_subcommand is None:
-        sys.stdout.write(f"{context.get_help()}\n")
-
-
-@users.command(name="list")
-def list_users(*, as_json: bool = options.JSON) -> None:
+@app.command(name="list", cls=PrintingCommand)
+def list_users() -> int:
     """List the users with their roles and last logins."""
-    ensure_ready(MODULE)
-    from heartbit_site.cli import accounts
+    ensure_ready()
+    from django.contrib.auth.models import User
 
-    raise typer.Exit(accounts.list_all(as_json=as_json))
+    rows = list(User.objects.order_by("username").prefetch_related("memberships__workspace"))
+    if as_json():
+        write_json({"users": [_described(row) for row in rows]})
+    else:
+        USERS.of(rows).print()
+    return OK
 
 
-@users.command()
+@app.command(cls=ChangeHereCommand)
 def create(
     name: str = NAME,
     *,
@@ -58,40 +78,127 @@ def create(
     role: str = ROLE,
     superuser: bool = SUPERUSER,
     generate: bool = GENERATE,
-    as_json: bool = options.JSON,
-) -> None:
-    """Create a member of one workspace, or a superuser; asks for the password, or generates it.
-
-    Raises:
-        CommandError: A superuser is given a role or a workspace.
-    """
+) -> int:
+    """Create a member of one workspace, or a superuser; asks for the password, or generates it."""
     if superuser and (role or INVOCATION.workspace):
         raise CommandError(
             "--superuser gives every right in every workspace: leave out --role and --workspace.",
             USAGE,
         )
-    ensure_ready(MODULE)
-    from heartbit_site.cli import accounts
+    ensure_ready(CREATE_USER)
+    from django.contrib.auth.models import User
 
-    raise typer.Exit(
-        accounts.create(
+    from heartbit_site.base.actions.create_user import create_user
+    from heartbit_site.base.models import Role
+    from heartbit_site.base.os_user import terminal_user
+    from heartbit_site.first_start import default_workspace
+
+    workspace = None if superuser else default_workspace()
+    role = role or Role.VIEWER.value
+    with _refused_as_usage():
+        secret = _secret(User(username=name, email=email), generate=generate)
+        user = create_user(
             name,
+            secret,
+            by=terminal_user(),
             email=email,
-            role=role,
             superuser=superuser,
-            generate=generate,
-            as_json=as_json,
+            workspace=workspace,
+            role=role,
         )
-    )
+    shown = one_line(user.username)
+    if workspace is None:
+        text = f"Created the superuser {shown}."
+    else:
+        text = f"Created the user {shown} as {role} in the workspace {workspace.slug}."
+    return _done(user, secret, text, generate=generate)
 
 
-@users.command()
-def password(name: str = NAME, *, generate: bool = GENERATE, as_json: bool = options.JSON) -> None:
+@app.command(cls=ChangeHereCommand)
+def password(name: str = NAME, *, generate: bool = GENERATE) -> int:
     """Set a new password; the person's sessions end."""
-    ensure_ready(MODULE)
-    from heartbit_site.cli import accounts
+    ensure_ready(SET_PASSWORD)
+    from heartbit_site.base.actions.set_password import find_user, set_password
+    from heartbit_site.base.os_user import terminal_user
 
-    raise typer.Exit(accounts.password(name, generate=generate, as_json=as_json))
+    user = find_user(name)
+    with _refused_as_usage():
+        secret = _secret(user, generate=generate)
+        user = set_password(name, secret, by=terminal_user())
+    if not user.is_active:
+        note(f"The account of {one_line(name)} is closed: an admin has to open it first.")
+    text = f"The user {one_line(user.username)} has a new password."
+    return _done(user, secret, text, generate=generate)
 
 
-app = users
+@contextmanager
+def _refused_as_usage() -> Iterator[None]:
+    """Let what the rules for accounts refuse be a mistake of the command line."""
+    try:
+        yield
+    except ConfigurationError as error:
+        raise CommandError(str(error), USAGE) from error
+
+
+def _secret(user: User, *, generate: bool) -> str:
+    """Generate a user's password, or ask for it twice.
+
+    Raises:
+        CommandError: There is no terminal to ask at, or the two differ.
+        PasswordError: The password is too weak.
+    """
+    if generate:
+        return secrets.token_urlsafe(PASSWORD_BYTES)
+    if not is_interactive():
+        raise CommandError(
+            "A password is typed at a terminal: add --generate to get a random one.", USAGE
+        )
+    from heartbit_site.base.actions.set_password import check_password
+
+    typed = getpass.getpass("New password: ")
+    check_password(typed, user)
+    if getpass.getpass("The same again: ") != typed:
+        raise CommandError("The two passwords differ: nothing was changed.", USAGE)
+    return typed
+
+
+def _done(user: User, secret: str, text: str, *, generate: bool) -> int:
+    if as_json():
+        write_json({**_described(user), **({"password": secret} if generate else {})})
+        return OK
+    note(text)
+    if generate:
+        write(secret)
+        note("The password is shown only now.")
+    return OK
+
+
+def _state(user: User) -> str:
+    return "active" if user.is_active else "closed"
+
+
+def _rights(user: User) -> list[str]:
+    if user.is_superuser:
+        return ["superuser"]
+    return [f"{member.workspace.slug}: {member.role}" for member in user.memberships.all()]
+
+
+def _described(user: User) -> dict[str, Any]:
+    return {
+        "name": user.username,
+        "email": user.email,
+        "state": _state(user),
+        "rights": _rights(user),
+        "last_login": user.last_login.astimezone(UTC).isoformat() if user.last_login else None,
+    }
+
+
+USERS: Final[Table[User]] = Table(
+    {
+        "USER": lambda user: one_line(user.username, NAME_WIDTH),
+        "STATE": _state,
+        "RIGHTS": lambda user: ", ".join(_rights(user)) or "none",
+        "LAST LOGIN": lambda user: local_minute(user.last_login),
+    },
+    {"active": "green", "closed": "dim"},
+)

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import typer
 
-from heartbit_site.cli.commands.serve import LogLevel
-from heartbit_site.cli.commands.up import check_port
+from heartbit_site.base.log_output import log_to_stderr
+from heartbit_site.cli import options
+from heartbit_site.cli.address import check_port
+from heartbit_site.cli.errors import OK
+from heartbit_site.cli.groups import command
+from heartbit_site.cli.services import kept
 from heartbit_site.cli.startup import ensure_ready
 
 PORT = typer.Option(
@@ -15,16 +19,19 @@ BIND = typer.Option("127.0.0.1", "--bind", metavar="ADDRESS", help="Listen on th
 GRACE = typer.Option(
     8, "--grace", min=0, metavar="SECONDS", help="Wait for open requests so long at the end."
 )
-LOG_LEVEL = typer.Option(LogLevel.INFO, "--loglevel", "-l", help="Log from this level on.")
 
 
+app = command()
+
+
+@app.command()
 def web(
     *,
     port: int = PORT,
     bind: str = BIND,
     grace: int = GRACE,
-    loglevel: LogLevel = LOG_LEVEL,
-) -> None:
+    loglevel: options.LogLevel = options.LOG_LEVEL,
+) -> int:
     """Serve the web pages, the admin and the API.
 
     It starts neither workers nor beat: see `heartbit serve` and `heartbit beat`, or `heartbit up`
@@ -32,10 +39,13 @@ def web(
     """
     check_port(bind, port)
     ensure_ready()
-    from heartbit_site.cli import web as process
+    from django.conf import settings
+    from django.db import connections
 
-    process.serve(bind=bind, port=port, grace_seconds=grace, loglevel=loglevel.value)
+    from heartbit_site.web_server.serve import serve
 
-
-app = typer.Typer(rich_markup_mode=None, add_completion=False)
-app.command()(web)
+    log_to_stderr(loglevel.upper(), force=True)
+    connections.close_all()  # the server's threads have connections of their own
+    with kept(settings.ENVIRONMENT):
+        serve(bind=bind, port=port, graceful_seconds=grace, log_level=loglevel)
+    return OK

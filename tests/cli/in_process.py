@@ -1,0 +1,22 @@
+"""Commands called in this process, which saves starting one for each."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from heartbit_site.cli.invocation import INVOCATION
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def printed_json(command: Callable[[], int], capsys: pytest.CaptureFixture[str]) -> Any:
+    """What a command prints with --json; it succeeds."""
+    capsys.readouterr()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(INVOCATION, "as_json", True)
+        assert command() == 0
+    return json.loads(capsys.readouterr().out)
