@@ -14,7 +14,7 @@ from agents.admin.start_stop import AgentSwitches
 from agents.choices import RunStatus
 from agents.models import Agent
 from heartbit_site.base import amounts
-from heartbit_site.base.admin.themed import ModelAdmin, pill
+from heartbit_site.base.admin.columns import Column, clock, pill, two_lines
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from django.utils.safestring import SafeString
 
 
-class AgentList(AgentSwitches, ModelAdmin[Agent]):
+class AgentList(AgentSwitches):
     """Columns of the list of agents, and actions on chosen agents."""
 
     list_display = ("who", "state", "uses", "members", "published", "last_status", "last_time")
@@ -43,21 +43,10 @@ class AgentList(AgentSwitches, ModelAdmin[Agent]):
     @admin.display(description="agent", ordering="name")
     def who(self, agent: Agent) -> SafeString:
         """Name and description."""
-        return format_html(
-            '<span class="hb-two"><b>{}</b><span class="hb-clip">{}</span></span>',
-            agent.name,
-            agent.description,
-        )
+        return two_lines(agent.name, agent.description)
 
-    @admin.display(description="state")
-    def state(self, agent: Agent) -> SafeString:
-        """Return the state: idle, busy, error or stopped."""
-        return formatting.agent_pill(_state(agent))
-
-    @admin.display(description="model", ordering="model")
-    def uses(self, agent: Agent) -> str:
-        """Return the agent's model."""
-        return agent.model or "default"
+    state = Column[Agent]("state", lambda agent: formatting.agent_pill(_state(agent)))
+    uses = Column[Agent]("model", lambda agent: agent.model or "default", ordering="model")
 
     @admin.display(description="team")
     def members(self, agent: Agent) -> str:
@@ -83,7 +72,7 @@ class AgentList(AgentSwitches, ModelAdmin[Agent]):
     def last_time(self, agent: Agent) -> str:
         """Return the time at which the newest run was accepted."""
         run = _last_run(agent)
-        return formatting.clock(datetime.fromisoformat(run["at"])) if run else "-"
+        return clock(datetime.fromisoformat(run["at"])) if run else "-"
 
     @admin.action(description="Start", permissions=["change"])
     def start_again(self, request: HttpRequest, agents: QuerySet[Agent]) -> None:

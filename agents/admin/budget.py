@@ -12,7 +12,7 @@ from django.utils.html import format_html
 from agents.actions.save_budget import save_budget
 from agents.admin.agent_choice import AgentChoice
 from agents.models import Agent, Budget
-from heartbit_site.base.admin.themed import pill
+from heartbit_site.base.admin.columns import Column, pill
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -121,10 +121,7 @@ class BudgetAdmin(AgentChoice[Budget]):
         """Return the agent, or the whole workspace."""
         return budget.agent.name if budget.agent is not None else "the whole workspace"
 
-    @admin.display(description="period")
-    def every(self, budget: Budget) -> str:
-        """Return the period."""
-        return budget.period
+    every = Column[Budget]("period", lambda budget: budget.period)
 
     @admin.display(description="tokens")
     def tokens(self, budget: Budget) -> SafeString:

@@ -10,6 +10,7 @@ from django.utils.html import format_html
 from agents.admin import formatting, queries
 from agents.admin.links import run_url
 from agents.models import Conversation, Run
+from heartbit_site.base.admin.columns import Column, clock, two_lines
 from heartbit_site.base.admin.themed import ReadOnlyAdmin, ReadOnlyInline
 
 if TYPE_CHECKING:
@@ -25,11 +26,8 @@ class MessageInline(ReadOnlyInline[Run, Conversation]):
 
     model = Run
     fields = ("message", "answer", "state", "accepted")
-    readonly_fields = fields
     ordering = ("created_at", "id")
     verbose_name_plural = "messages"
-    hide_title = True
-    per_page = 20
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Run]:
         """Without what the list does not show."""
@@ -56,15 +54,8 @@ class MessageInline(ReadOnlyInline[Run, Conversation]):
         text = formatting.truncate(run.output or "-", _PREVIEW)
         return format_html('<span class="hb-text" dir="auto">{}</span>', text)
 
-    @admin.display(description="status")
-    def state(self, run: Run) -> SafeString:
-        """Return the run's status."""
-        return formatting.run_pill(run.status)
-
-    @admin.display(description="sent")
-    def accepted(self, run: Run) -> str:
-        """Return the time at which the message was accepted."""
-        return formatting.clock(run.created_at)
+    state = Column[Run]("status", lambda run: formatting.run_pill(run.status))
+    accepted = Column[Run]("sent", lambda run: clock(run.created_at))
 
 
 @admin.register(Conversation)
@@ -80,7 +71,6 @@ class ConversationAdmin(ReadOnlyAdmin[Conversation]):
     ordering = ("-id",)
     inlines = (MessageInline,)
     fields = ("agent", "title", "busy_policy", "workspace", "created_at", "id")
-    readonly_fields = fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Conversation]:
         """Return the conversations with their number of messages."""
@@ -89,11 +79,7 @@ class ConversationAdmin(ReadOnlyAdmin[Conversation]):
     @admin.display(description="conversation")
     def what(self, conversation: Conversation) -> SafeString:
         """Return the agent and the title."""
-        return format_html(
-            '<span class="hb-two"><b>{}</b><span class="hb-clip">{}</span></span>',
-            conversation.agent,
-            conversation,
-        )
+        return two_lines(conversation.agent, conversation)
 
     @admin.display(description="messages")
     def messages(self, conversation: Conversation) -> int:
@@ -103,4 +89,4 @@ class ConversationAdmin(ReadOnlyAdmin[Conversation]):
     @admin.display(description="started", ordering="created_at")
     def begun(self, conversation: Conversation) -> str:
         """Return the time at which the conversation was started."""
-        return formatting.clock(conversation.created_at)
+        return clock(conversation.created_at)

@@ -15,8 +15,8 @@ from agents.admin.links import run_url
 from agents.choices import RunStatus
 from agents.reads.fleet import Fleet, QueueNow, WorkerNow, read_fleet
 from heartbit_site.base import amounts
+from heartbit_site.base.admin.columns import Tone, clock, pill
 from heartbit_site.base.admin.permissions import permissions_for
-from heartbit_site.base.admin.themed import Tone, pill
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -175,8 +175,8 @@ def _row(run: Run) -> Row:
         tone=formatting.RUN_TONES[status] or "none",
         pill=formatting.run_pill(status),
         lasted=lasted,
-        accepted=formatting.clock(run.created_at),
-        said=f"{run.agent}: {status.label.lower()}, {lasted}, {formatting.clock(run.created_at)}",
+        accepted=clock(run.created_at),
+        said=f"{run.agent}: {status.label.lower()}, {lasted}, {clock(run.created_at)}",
         page=run_url(run.workspace, run.pk),
     )
 

@@ -16,7 +16,9 @@ from agents.definitions.validation_messages import InvalidSettingError, sentence
 from agents.llm.references import check_reference
 from agents.models import Agent
 from agents.reads.agent_settings import table_of
-from heartbit_site.base.admin.themed import DialogForm, line_widget, text_widget
+from heartbit_site.base.admin.actions import DialogForm
+from heartbit_site.base.admin.saved_by_verb import VerbForm
+from heartbit_site.base.admin.themed import line_widget, text_widget
 from heartbit_site.base.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -81,14 +83,9 @@ def _saved_at(agent: Agent) -> str:
     return agent.updated_at.isoformat()
 
 
-class AgentForm(forms.ModelForm[Agent]):
-    """Fields of an agent, derived from the columns and so from ``AgentSpec``.
+class AgentForm(VerbForm[Agent]):
+    """Fields of an agent, derived from the columns and so from ``AgentSpec``."""
 
-    Attributes:
-        refusal: The error of saving what was sent; set by the page, which then shows the form.
-    """
-
-    refusal: HeartbitError | None = None
     seen = Seen(required=False)
     context_type = forms.ChoiceField(
         label="Context strategy",
@@ -186,18 +183,20 @@ class AgentForm(forms.ModelForm[Agent]):
         return cleaned
 
     def _post_clean(self) -> None:
-        """Check the settings once the row has its values, or show why they were not saved."""
-        super()._post_clean()  # type: ignore[misc]  # not in the stubs
-        if isinstance(self.refusal, VersionConflictError):
-            self._refuse_outdated()
-        elif isinstance(self.refusal, InvalidSettingError):
-            if self.refusal.field != "tools":  # their forms show it
-                add_complaint(self, self.refusal.path, self.refusal.message)
-        elif self.refusal is not None:
-            self.add_error(self.refusal.field or None, str(self.refusal))
-        elif not self.errors:
+        """Check the settings once the row has its values."""
+        super()._post_clean()
+        if self.refusal is None and not self.errors:
             # Tools and team are judged together with the rest, when they are saved.
             add_complaints(self, AgentSpec, {**table_of(self.instance), "tools": [], "team": []})
+
+    def show_refusal(self, refusal: HeartbitError) -> None:
+        """Show why the agent was not saved; the forms of its tools show what concerns them."""
+        if isinstance(refusal, VersionConflictError):
+            self._refuse_outdated()
+        elif not isinstance(refusal, InvalidSettingError):
+            super().show_refusal(refusal)
+        elif refusal.field != "tools":
+            add_complaint(self, refusal.path, refusal.message)
 
     def _refuse_outdated(self) -> None:
         """Reject settings read before another user saved; the next attempt replaces theirs."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models import BooleanField, F, Func, Max, OuterRef, Q, Subquery, Value
 
-from agents.admin import formatting, queries
+from agents.admin import queries
 from agents.admin.links import run_url
 from agents.approvals.call_display import display_call
 from agents.approvals.questions import answer_schema
@@ -16,6 +16,7 @@ from agents.choices import CallResolution, CallStatus
 from agents.models import Decision, Vote, Wait
 from agents.querysets import approval_of
 from agents.reads.pinned_tools import in_tool_order
+from heartbit_site.base.admin.columns import clock
 from heartbit_site.base.admin.permissions import permissions_for
 from heartbit_site.base.effect_text import UNCERTAIN_CALL
 from heartbit_site.base.visible_text import visible
@@ -193,7 +194,7 @@ def _describe_decision(decision: Decision) -> str:
     """Return the decision, who made it, where and when, and by which grant."""
     what = _RESOLVED.get(decision.verdict, decision.get_verdict_display())
     where = "" if decision.via == "grant" else f" ({decision.via})"
-    sentence = f"{what} by {visible(decision.decided_by)}{where}, {formatting.clock(decision.at)}"
+    sentence = f"{what} by {visible(decision.decided_by)}{where}, {clock(decision.at)}"
     if decision.grant_id is None:
         return sentence
     if decision.via == "grant":

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import admin
 from django.contrib.admin import SimpleListFilter
-from unfold.paginator import InfinitePaginator
 
 from agents.admin import formatting
 from agents.admin.links import run_link
 from heartbit_site.base import amounts
-from heartbit_site.base.admin.themed import ReadOnlyAdmin, pill
+from heartbit_site.base.admin.columns import Column, clock, pill
+from heartbit_site.base.admin.themed import LongList
 from heartbit_site.base.models import UsageEntry
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class PriceFilter(SimpleListFilter):
 
 
 @admin.register(UsageEntry)
-class UsageAdmin(ReadOnlyAdmin[UsageEntry]):
+class UsageAdmin(LongList[UsageEntry]):
     """One row a model call. An unknown price is unknown, not 0."""
 
     workspace_path = "workspace"
@@ -49,34 +49,21 @@ class UsageAdmin(ReadOnlyAdmin[UsageEntry]):
     search_fields = ("^model", "=run_id")
     search_help_text = "The beginning of a model's name, or a run's id."
     sortable_by = ()
-    ordering = ("-id",)
-    paginator = InfinitePaginator
-    show_full_result_count = False
-    show_facets = admin.ShowFacets.NEVER
-    list_per_page = 50
-    list_fullwidth = True
     fields = ("model", "workspace", "run", "turn", "used", "cached", "price", "at")
-    readonly_fields = fields
 
     @admin.display(description="tokens")
     def used(self, entry: UsageEntry) -> str:
         """Read and written."""
         return formatting.tokens(entry.input_tokens, entry.output_tokens)
 
-    @admin.display(description="read from a cache")
-    def cached(self, entry: UsageEntry) -> str:
-        """Return the tokens that were read from the provider's cache."""
-        return f"{entry.cached_input_tokens:,}"
+    cached = Column[UsageEntry]("read from a cache", lambda entry: f"{entry.cached_input_tokens:,}")
 
     @admin.display(description="cost")
     def price(self, entry: UsageEntry) -> SafeString | str:
         """Return the cost, if it is known."""
         return pill("unknown") if entry.cost_usd is None else amounts.money(entry.cost_usd)
 
-    @admin.display(description="when")
-    def when(self, entry: UsageEntry) -> str:
-        """Return the time of the call."""
-        return formatting.clock(entry.at)
+    when = Column[UsageEntry]("when", lambda entry: clock(entry.at))
 
     @admin.display(description="run")
     def run(self, entry: UsageEntry) -> SafeString:
