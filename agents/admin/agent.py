@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import admin
 from django.contrib.admin.utils import flatten
@@ -23,8 +23,7 @@ from heartbit_site.base.admin.actions import dialog, page_action
 from heartbit_site.base.admin.audit_mixin import actor_of
 
 if TYPE_CHECKING:
-    from django import forms
-    from django.db.models import ManyToManyField, QuerySet
+    from django.db.models import QuerySet
     from django.http import HttpRequest, HttpResponse
 
 TABS: dict[str, tuple[Any, ...]] = {
@@ -57,11 +56,9 @@ class AgentAdmin(SavedByVerb, FromTemplates, AgentList):
     """Agents that people edit. Saving publishes a version; runs are pinned to versions."""
 
     workspace_path = "workspace"
-    needs: ClassVar[dict[str, str]] = {
+    needs: ClassVar = {
         "view": "agents:read",
-        "add": "agents:write",
-        "change": "agents:write",
-        "switch": "agents:write",
+        **dict.fromkeys(("add", "change", "switch"), "agents:write"),
         "start": "runs:write",
     }
     form = AgentForm
@@ -83,16 +80,14 @@ class AgentAdmin(SavedByVerb, FromTemplates, AgentList):
         """Runs are pinned to an agent's versions: it is kept as long as the installation."""
         return False
 
-    def formfield_for_manytomany(
-        self, db_field: ManyToManyField[Any, Any], request: HttpRequest, **kwargs: Any
-    ) -> forms.ModelMultipleChoiceField[Any] | None:
+    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """Offer the agents of the same workspace as a team."""
         if db_field.name == "team":
             kwargs["queryset"] = _colleagues(request)
-        field: Any = super().formfield_for_manytomany(db_field, request, **kwargs)
+        field = super().formfield_for_manytomany(db_field, request, **kwargs)
         if field is not None and _edited(request) is None:  # a new agent may belong anywhere
             field.label_from_instance = _with_workspace
-        return cast("forms.ModelMultipleChoiceField[Any] | None", field)
+        return field
 
     # ------------------------------------------------------------------------------------- actions
 

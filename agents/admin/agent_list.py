@@ -26,7 +26,6 @@ class AgentList(AgentSwitches):
     """Columns of the list of agents, and actions on chosen agents."""
 
     list_display = ("who", "state", "uses", "members", "published", "last_status", "last_time")
-    list_display_links = ("who",)
     list_select_related = ("current_version", "workspace")
     list_filter = ("workspace", "enabled")
     search_fields = ("name", "description")
@@ -40,13 +39,9 @@ class AgentList(AgentSwitches):
             return queries.with_runs(agents).prefetch_related("team")
         return agents
 
-    @admin.display(description="agent", ordering="name")
-    def who(self, agent: Agent) -> SafeString:
-        """Name and description."""
-        return two_lines(agent.name, agent.description)
-
-    state = Column[Agent]("state", lambda agent: formatting.agent_pill(_state(agent)))
-    uses = Column[Agent]("model", lambda agent: agent.model or "default", ordering="model")
+    who = Column[Agent]("agent", lambda row: two_lines(row.name, row.description), ordering="name")
+    state = Column[Agent]("state", lambda row: formatting.agent_pill(_state(row)))
+    uses = Column[Agent]("model", lambda row: row.model or "default", ordering="model")
 
     @admin.display(description="team")
     def members(self, agent: Agent) -> str:

@@ -34,7 +34,7 @@ class VersionInline(ReadOnlyInline[AgentVersion, Agent]):
         url = reverse("admin:agents_agentversion_change", args=[version.pk])
         return format_html('<a class="hb-link" href="{}">v{}</a>', url, version.number)
 
-    short_hash = Column[AgentVersion]("hash", lambda version: version.hash[:12])
+    short_hash = Column[AgentVersion]("hash", lambda row: row.hash[:12])
 
     @admin.display(description="state")
     def standing(self, version: AgentVersion) -> SafeString | str:

@@ -44,7 +44,6 @@ class ApprovalAdmin(LeadsToRuns[ToolCall]):
     workspace_path = "run__workspace"
     needs: ClassVar[dict[str, str]] = {"view": "runs:read"}
     list_display = ("what", "asks", "effect_class", "waits", "workspace")
-    list_display_links = ("what",)
     list_filter = ("run__workspace",)
     search_fields = ("run__agent", "tool")
     ordering = ("id",)
@@ -100,7 +99,7 @@ class ApprovalAdmin(LeadsToRuns[ToolCall]):
             " ".join(arguments.split())[:_PREVIEW],
         )
 
-    asks = Column[ToolCall]("agent", lambda call: call.run.agent, ordering="run__agent")
+    asks = Column[ToolCall]("agent", lambda row: row.run.agent, ordering="run__agent")
 
     @admin.display(description="effect", ordering="effect")
     def effect_class(self, call: ToolCall) -> str:
@@ -113,7 +112,7 @@ class ApprovalAdmin(LeadsToRuns[ToolCall]):
         asked_at: datetime | None = getattr(call, "asked_at", None)
         return amounts.duration(timezone.now() - asked_at) if asked_at else "a moment"
 
-    workspace = Column[ToolCall]("workspace", lambda call: call.run.workspace.name)
+    workspace = Column[ToolCall]("workspace", lambda row: row.run.workspace.name)
 
 
 def _numbers(text: str) -> list[int]:

@@ -11,7 +11,7 @@ from django.utils.html import format_html
 from agents.actions.remove_channel import remove_channel
 from agents.actions.rotate_channel_secret import rotate_channel_secret
 from agents.actions.save_channel import save_channel
-from agents.admin.channel_form import ChannelForm, conditions
+from agents.admin.channel_form import MAIL, ChannelForm, conditions
 from agents.admin.signing import SigningAdmin
 from agents.models import Channel
 from heartbit_site.base.admin.actions import DialogForm, dialog
@@ -37,22 +37,17 @@ class ChannelAdmin(SigningAdmin[Channel]):
     search_fields = ("name", "agent")
     actions_detail = ("rotate",)
     conditional_fields = conditions()
-
     readonly_fields = KNOWN
 
     def get_fieldsets(self, request: HttpRequest, obj: Channel | None = None) -> Any:
         """Return the fields of the channel's kind; its state comes last."""
         kind = obj.kind if obj is not None else None
         first = (("workspace", "name"), ("kind", "agent"), ("enabled", "approve"), "hourly_limit")
-        mail = (
-            *("from_whom", "reply", "imap_host", ("imap_port", "imap_security")),
-            *(("imap_user", "password"), "imap_folder"),
-        )
         found: list[Any] = [(None, {"fields": first})]
         if kind in (None, "webhook"):
             found.append(("Webhook", {"fields": ("mapping",)}))
         if kind in (None, "email"):
-            found.append(("E-mail", {"fields": mail}))
+            found.append(("E-mail", {"fields": MAIL}))
         found.append(("Answers", {"fields": ("deliver",)}))
         if obj is not None:
             known = [name for name in KNOWN if name != "looked" or obj.imap_host]
@@ -65,7 +60,7 @@ class ChannelAdmin(SigningAdmin[Channel]):
         source = channel.imap_user if channel.imap_host else channel.get_kind_display()
         return two_lines(channel.name, source)
 
-    answers = Column[Channel]("answered by", lambda channel: channel.agent)
+    answers = Column[Channel]("answered by", lambda row: row.agent)
 
     @admin.display(description="state")
     def state(self, channel: Channel) -> SafeString:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from django import forms
+from django.contrib.admin.utils import flatten
 from unfold.widgets import UnfoldAdminPasswordWidget
 
 from agents.admin.json_fields import JSONListText, JSONObjectText, json_widget
@@ -17,6 +18,13 @@ _MAPPING = """{
   "conversation": "{ticket.id}",
   "only": {"type": ["ticket.created", "ticket.answered"]}
 }"""
+
+
+#: Rows of a form for what only an e-mail channel has.
+MAIL: tuple[Any, ...] = (
+    *("from_whom", "reply", "imap_host", ("imap_port", "imap_security")),
+    *(("imap_user", "password"), "imap_folder"),
+)
 
 
 class ChannelForm(VerbForm[Channel]):
@@ -87,8 +95,4 @@ class ChannelForm(VerbForm[Channel]):
 
 def conditions() -> dict[str, str]:
     """Return for each conditional field the theme's expression that shows it."""
-    mail = (
-        *("from_whom", "reply", "imap_host", "imap_port", "imap_security", "imap_user"),
-        *("password", "imap_folder"),
-    )
-    return dict.fromkeys(mail, "kind == 'email'") | {"mapping": "kind == 'webhook'"}
+    return dict.fromkeys(flatten(MAIL), "kind == 'email'") | {"mapping": "kind == 'webhook'"}

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from django.contrib import admin
+from django.db.models import Count
 from django.utils.html import format_html
 
-from agents.admin import formatting, queries
+from agents.admin import formatting
 from agents.admin.links import run_url
 from agents.models import Conversation, Run
 from heartbit_site.base.admin.columns import Column, clock, two_lines
@@ -54,8 +55,8 @@ class MessageInline(ReadOnlyInline[Run, Conversation]):
         text = formatting.truncate(run.output or "-", _PREVIEW)
         return format_html('<span class="hb-text" dir="auto">{}</span>', text)
 
-    state = Column[Run]("status", lambda run: formatting.run_pill(run.status))
-    accepted = Column[Run]("sent", lambda run: clock(run.created_at))
+    state = Column[Run]("status", lambda row: formatting.run_pill(row.status))
+    accepted = Column[Run]("sent", lambda row: clock(row.created_at))
 
 
 @admin.register(Conversation)
@@ -74,17 +75,11 @@ class ConversationAdmin(ReadOnlyAdmin[Conversation]):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Conversation]:
         """Return the conversations with their number of messages."""
-        return queries.with_messages(super().get_queryset(request))
+        rows: QuerySet[Conversation] = super().get_queryset(request)
+        return rows.annotate(said=Count("runs"))
 
-    @admin.display(description="conversation")
-    def what(self, conversation: Conversation) -> SafeString:
-        """Return the agent and the title."""
-        return two_lines(conversation.agent, conversation)
-
-    @admin.display(description="messages")
-    def messages(self, conversation: Conversation) -> int:
-        """Return the number of messages."""
-        return int(getattr(conversation, "said", 0))
+    what = Column[Conversation]("conversation", lambda row: two_lines(row.agent, row))
+    messages = Column[Conversation]("messages", lambda row: int(getattr(row, "said", 0)))
 
     @admin.display(description="started", ordering="created_at")
     def begun(self, conversation: Conversation) -> str:

@@ -77,7 +77,6 @@ class Dashboard:
         waiting: Tool calls that wait for a person.
         quarantined: Runs that killed their workers, for a person to settle.
         problems: What is wrong with the fleet.
-        fleet: None: the reader does not operate the installation.
         tracker: The last runs, the oldest first; ``rows`` the newest of them, that first.
     """
 
@@ -85,10 +84,8 @@ class Dashboard:
     statuses: list[tuple[SafeString, int, str]]
     live: list[tuple[SafeString, int, str]]
     live_total: int
-    queued: int
     waiting: int
     quarantined: int
-    tokens: str
     cost: str
     cost_before: str
     activity: charts.Chart
@@ -134,10 +131,8 @@ def read(user: Any, *, sees_fleet: bool) -> Dashboard:
             if s in found.live
         ],
         live_total=sum(found.live.values()),
-        queued=found.live.get(RunStatus.QUEUED, 0),
         waiting=found.waiting,
         quarantined=found.quarantined,
-        tokens=formatting.tokens(today.input_tokens, today.output_tokens),
         cost=_cost([today]),
         cost_before=_cost([found.days[-2]]),
         activity=charts.activity(found.days),
@@ -193,12 +188,11 @@ def _cost(days: Iterable[statistics.Day]) -> str:
 def _by_runs(agents: list[statistics.TopAgent]) -> list[Ranked]:
     most = max((agent.runs for agent in agents), default=1)
     return [
-        Ranked(
-            name=agent.name,
-            figure=amounts.counted(agent.runs, "run"),
-            note=f"{agent.failed} failed" if agent.failed else "",
-            percent=f"{100 * agent.runs / most:.0f}",
-            link=charts.runs_link(agent=agent.name, runs="all"),
+        _ranked(
+            agent.name,
+            amounts.counted(agent.runs, "run"),
+            f"{agent.failed} failed" if agent.failed else "",
+            agent.runs / most,
         )
         for agent in agents
     ]
@@ -207,15 +201,19 @@ def _by_runs(agents: list[statistics.TopAgent]) -> list[Ranked]:
 def _by_cost(agents: list[statistics.TopAgent]) -> list[Ranked]:
     most = max((agent.cost for agent in agents), default=None) or 1
     return [
-        Ranked(
-            name=agent.name,
-            figure=amounts.money(agent.cost) if agent.cost or not agent.unpriced else "unknown",
-            note=f"{amounts.counted(agent.unpriced, 'call')} unpriced" if agent.unpriced else "",
-            percent=f"{100 * agent.cost / most:.0f}",
-            link=charts.runs_link(agent=agent.name, runs="all"),
+        _ranked(
+            agent.name,
+            amounts.money(agent.cost) if agent.cost or not agent.unpriced else "unknown",
+            f"{amounts.counted(agent.unpriced, 'call')} unpriced" if agent.unpriced else "",
+            agent.cost / most,
         )
         for agent in agents
     ]
+
+
+def _ranked(name: str, figure: str, note: str, share: float | Decimal) -> Ranked:
+    link = charts.runs_link(agent=name, runs="all")
+    return Ranked(name, figure, note, f"{100 * share:.0f}", link)
 
 
 def _with_code(sentence: str) -> SafeString:

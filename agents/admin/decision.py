@@ -41,7 +41,6 @@ class DecisionAdmin(ReadOnlyAdmin[Decision]):
     needs: ClassVar[dict[str, str]] = {"view": "runs:read"}
 
     list_display = ("what", "said", "decided_by", "via", "right", "when")
-    list_select_related = ("run", "grant")
     list_filter = (("verdict", ChoicesCheckboxFilter), "via")
     list_filter_submit = True
     search_fields = ("decided_by", "run__agent", "^run__id")
@@ -80,7 +79,7 @@ class DecisionAdmin(ReadOnlyAdmin[Decision]):
         word = "by" if decision.via == "grant" else "gave"
         return format_html('{} <a class="hb-link" href="{}">{}</a>', word, url, decision.grant.pk)
 
-    when = Column[Decision]("when", lambda decision: clock(decision.at), ordering="at")
+    when = Column[Decision]("when", lambda row: clock(row.at), ordering="at")
 
     @admin.display(description="run")
     def place(self, decision: Decision) -> SafeString:
@@ -93,7 +92,7 @@ class DecisionAdmin(ReadOnlyAdmin[Decision]):
         call = ToolCall.objects.filter(run=decision.run_id, call_id=decision.call_id).first()
         return f"{visible(call.tool)} ({call.call_id})" if call else decision.call_id
 
-    why = Column[Decision]("reason", lambda decision: visible(decision.reason) or "-")
+    why = Column[Decision]("reason", lambda row: visible(row.reason) or "-")
 
     @admin.display(description="edited arguments")
     def edited(self, decision: Decision) -> SafeString | str:

@@ -32,7 +32,6 @@ class DeliveryAdmin(DeliveryLog[Delivery]):
     audit_name = "delivery"
     needs: ClassVar[dict[str, str]] = {"view": "runs:read", "again": "runs:write"}
     list_display = ("what", "workspace", "state", "attempts", "error", "created")
-    list_display_links = ("what",)
     list_select_related = ("workspace",)
     list_filter = ("status", "kind", "workspace")
     search_fields = ("=run_id", "=message_id")
@@ -48,10 +47,7 @@ class DeliveryAdmin(DeliveryLog[Delivery]):
         """Return the recipient and the kind of delivery."""
         return two_lines(delivery.get_kind_display(), describe_target(delivery.target))
 
-    @admin.display(description="run")
-    def run(self, delivery: Delivery) -> SafeString | str:
-        """Whose result; a link as long as the run is there."""
-        return kept_run_link(delivery.workspace, delivery.run_id)
+    run = Column[Delivery]("run", lambda row: kept_run_link(row.workspace, row.run_id))
 
     @admin.display(description="addresses")
     def addresses(self, delivery: Delivery) -> SafeString | str:
@@ -71,7 +67,7 @@ class DeliveryAdmin(DeliveryLog[Delivery]):
             reverse("admin:agents_webhookdelivery_change", args=[row.pk]), delivery.message_id
         )
 
-    asked = Column[Delivery]("target", lambda delivery: json_block(delivery.target))
+    asked = Column[Delivery]("target", lambda row: json_block(row.target))
 
     @dialog(
         "Send again",

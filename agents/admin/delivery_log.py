@@ -21,8 +21,8 @@ class DeliveryLog(ReadOnlyAdmin[D]):
     sortable_by = ()
     actions_detail = ("again",)
 
-    state = Column[D]("state", lambda delivery: formatting.delivery_pill(delivery.status))
-    created = Column[D]("created", lambda delivery: clock(delivery.created_at))
+    state = Column[D]("state", lambda row: formatting.delivery_pill(row.status))
+    created = Column[D]("created", lambda row: clock(row.created_at))
 
     @admin.display(description="next attempt")
     def next_attempt(self, delivery: D) -> str:

@@ -29,21 +29,6 @@ if TYPE_CHECKING:
 FIELDS = ("workspace", "name", "team", *(name for name in SETTINGS if name != "context_strategy"))
 
 
-def check_model(name: str) -> str:
-    """Return a ``provider:model``, or an empty string.
-
-    Raises:
-        ValidationError: It has another form, or the provider is unknown.
-    """
-    name = name.strip()
-    if name:
-        try:
-            check_reference(name)
-        except ConfigurationError as error:
-            raise forms.ValidationError(str(error)) from error
-    return name
-
-
 def add_complaints(form: forms.BaseForm, model: type[Spec], table: dict[str, Any]) -> None:
     """Show at its field each setting of a table that breaks a rule of its model."""
     for path, message in validation_messages.check(model, table, ()):
@@ -140,15 +125,9 @@ class AgentForm(VerbForm[Agent]):
             "stop": "Stop texts",
         }
         help_texts = {
-            "approval": "A tool's own setting wins.",
             "reasoning_effort": (
                 "How long a reasoning model thinks before it answers: more costs more tokens and "
                 "time. Leave it empty for models that do not reason; they may refuse it."
-            ),
-            "strong_model": (
-                "Takes over for the rest of a run once the agent's own model has given two answers "
-                "in a row that cannot be used, such as arguments that do not fit a tool. Form: "
-                "provider:model. Empty: none."
             ),
             "uncertain_calls": (
                 "A worker that dies during a call that must not happen twice leaves its outcome "
@@ -233,5 +212,11 @@ class StartRunForm(DialogForm):
     )
 
     def clean_model(self) -> str:
-        """Check with ``check_model``."""
-        return check_model(self.cleaned_data["model"])
+        """Return a ``provider:model``, or an empty string."""
+        name: str = self.cleaned_data["model"].strip()
+        if name:
+            try:
+                check_reference(name)
+            except ConfigurationError as error:
+                raise forms.ValidationError(str(error)) from error
+        return name

@@ -22,6 +22,8 @@ from heartbit_site.base.admin.themed import ReadOnlyAdmin
 from heartbit_site.base.visible_text import visible
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from django.db.models import QuerySet
     from django.http import HttpRequest
     from django.utils.safestring import SafeString
@@ -35,7 +37,6 @@ class GrantAdmin(ReadOnlyAdmin[Grant]):
     needs: ClassVar[dict[str, str]] = {"view": "runs:read", "revoke": "approvals:decide"}
 
     list_display = ("what", "state", "scope", "granted_by", "until", "since")
-    list_select_related = ("agent", "root")
     list_filter = (("agent", RelatedOnlyFieldListFilter), "tool")
     search_fields = ("tool", "agent__name", "granted_by")
     ordering = (F("revoked_at").desc(nulls_first=True), "-id")
@@ -81,17 +82,14 @@ class GrantAdmin(ReadOnlyAdmin[Grant]):
             return format_datetime(grant.expires_at)
         return "revoked" if grant.root is None else "the run ends"
 
-    since = Column[Grant]("granted", lambda grant: clock(grant.created_at), ordering="created_at")
+    since = Column[Grant]("granted", lambda row: clock(row.created_at), ordering="created_at")
 
     @admin.action(description="Revoke", permissions=["revoke"])
     def revoke_chosen(self, request: HttpRequest, grants: QuerySet[Grant]) -> None:
         """End the chosen ones."""
-        ended = list(grants.filter(revoked_at__isnull=True))
-        held = Grant.objects.filter(pk__in=[one.pk for one in ended], revoked_at__isnull=True)
-        count = held.update(revoked_at=timezone.now())
-        for grant in ended:
-            self.note(request, "revoke", grant)
-        messages.success(request, f"{amounts.counted(count, 'grant')} revoked.")
+        messages.success(
+            request, f"{amounts.counted(self._end(request, grants), 'grant')} revoked."
+        )
 
     @dialog(
         "Revoke",
@@ -103,11 +101,18 @@ class GrantAdmin(ReadOnlyAdmin[Grant]):
     )
     def revoke(self, request: HttpRequest, grant: Grant, form: DialogForm) -> None:
         """End it, and show it again."""
-        grants = Grant.objects.filter(pk=grant.pk, revoked_at__isnull=True)
         with transaction.atomic():
-            if grants.update(revoked_at=timezone.now()):
-                self.note(request, "revoke", grant)
+            if self._end(request, [grant]):
                 messages.success(request, "The grant was revoked.")
+
+    def _end(self, request: HttpRequest, grants: Iterable[Grant]) -> int:
+        """End the grants that are not revoked yet, in the caller's transaction; count them."""
+        valid = Grant.objects.filter(revoked_at__isnull=True)
+        now = timezone.now()
+        ended = [one for one in grants if valid.filter(pk=one.pk).update(revoked_at=now)]
+        for grant in ended:  # last: the audit's chain is locked from here on
+            self.note(request, "revoke", grant)
+        return len(ended)
 
 
 def _is_over(grant: Grant) -> bool:

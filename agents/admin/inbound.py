@@ -24,7 +24,6 @@ class InboundMessageAdmin(ReadOnlyAdmin[InboundMessage]):
     audit_name = "channel"
     needs: ClassVar[dict[str, str]] = {"view": "workspace:manage"}
     list_display = ("what", "channel", "state", "reason", "received")
-    list_display_links = ("what",)
     list_select_related = ("channel",)
     list_filter = ("status", "channel")
     search_fields = ("=external_id", "sender", "title", "=run_id")
@@ -33,10 +32,7 @@ class InboundMessageAdmin(ReadOnlyAdmin[InboundMessage]):
     show_full_result_count = False
     fields = ("channel", "title", "sender", "external_id", "state", "reason", "run", "received_at")
 
-    @admin.display(description="message")
-    def what(self, message: InboundMessage) -> SafeString:
-        """Return the subject and the sender."""
-        return two_lines(message.title or "-", message.sender)
+    what = Column[InboundMessage]("message", lambda row: two_lines(row.title or "-", row.sender))
 
     @admin.display(description="state")
     def state(self, message: InboundMessage) -> SafeString:
@@ -44,7 +40,7 @@ class InboundMessageAdmin(ReadOnlyAdmin[InboundMessage]):
         taken = message.status == InboundStatus.ACCEPTED
         return pill(message.get_status_display(), tone="success" if taken else "warning")
 
-    received = Column[InboundMessage]("received", lambda message: clock(message.received_at))
+    received = Column[InboundMessage]("received", lambda row: clock(row.received_at))
 
     @admin.display(description="run")
     def run(self, message: InboundMessage) -> SafeString | str:

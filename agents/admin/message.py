@@ -56,7 +56,6 @@ class MessageAdmin(ReadOnlyAdmin[Message]):
     workspace_path = "workspace"
     needs: ClassVar[dict[str, str]] = {"view": "runs:read"}
     list_display = ("what", "sender", "recipient", "wants", "thread", "number", "sent")
-    list_display_links = ("what",)
     list_filter = ("kind", "workspace")
     search_fields = ("sender", "recipient", "thread", "^id")
     search_help_text = "An address such as agent:writer, a thread, or how the id begins."
@@ -83,8 +82,8 @@ class MessageAdmin(ReadOnlyAdmin[Message]):
         """Return the kind of message."""
         return pill(str(MessageKind(message.kind).label), tone=TONES[message.kind])
 
-    number = Column[Message]("number", lambda message: message.seq)
-    sent = Column[Message]("sent", lambda message: clock(message.created_at))
+    number = Column[Message]("number", lambda row: row.seq)
+    sent = Column[Message]("sent", lambda row: clock(row.created_at))
 
     @admin.display(description="text")
     def said(self, message: Message) -> SafeString:

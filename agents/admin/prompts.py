@@ -13,7 +13,7 @@ from agents.approvals.call_display import display_call
 from agents.approvals.questions import answer_schema
 from agents.approvals.uncertain_calls import executed_arguments
 from agents.choices import CallResolution, CallStatus
-from agents.models import Decision, Vote, Wait
+from agents.models import Decision, ToolCall, Vote, Wait
 from agents.querysets import approval_of
 from agents.reads.pinned_tools import in_tool_order
 from heartbit_site.base.admin.columns import clock
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from django.http import HttpRequest
 
     from agents.approvals.call_display import CallDisplay
-    from agents.models import ToolCall
 
 _RESOLVED: dict[str, str] = {
     CallResolution.RETRIED: "Sent again",
@@ -177,7 +176,7 @@ def _over(request: HttpRequest, pks: Sequence[int]) -> list[tuple[int, str]]:
     """Return how calls that do not wait any more were decided, as far as the person may know."""
     if not pks:
         return []
-    rows = queries.calls_of(pks)
+    rows = ToolCall.objects.filter(pk__in=pks).select_related("run").order_by("pk")
     reached = permissions_for(request).rows(rows, "run__workspace", "approvals:decide")
     return [(call.pk, _what_became_of(call)) for call in reached]
 

@@ -20,12 +20,11 @@ from agents.llm.providers import PROVIDERS
 from agents.runtime.accounts import account_name
 from agents.runtime.open_circuits import close_circuit, open_circuits
 from heartbit_site.base import amounts
-from heartbit_site.base.actions.save_provider_account import check_key, save_provider_account
+from heartbit_site.base.actions.save_provider_account import save_provider_account
 from heartbit_site.base.admin.actions import DialogForm, dialog
 from heartbit_site.base.admin.audit_mixin import actor_of
 from heartbit_site.base.admin.columns import Column, link, pill, two_lines
 from heartbit_site.base.admin.saved_by_verb import VerbAdmin, VerbForm
-from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.models import ProviderAccount
 
 if TYPE_CHECKING:
@@ -52,6 +51,7 @@ class ProviderAccountForm(VerbForm[ProviderAccount]):
         widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"}),
         help_text="Encrypted when saved, and never shown again.",
     )
+    renamed: ClassVar = {"": "key"}  # the verb refuses nothing else of a valid form
 
     class Meta:
         model = ProviderAccount
@@ -69,13 +69,6 @@ class ProviderAccountForm(VerbForm[ProviderAccount]):
             hint = self.instance.key_hint
             ends = f" that ends in {hint}" if hint else ""
             self.fields["key"].help_text = f"Empty: the present key{ends} is kept."
-
-    def clean_key(self) -> str:
-        """Return the key as a header can hold it."""
-        try:
-            return check_key(self.cleaned_data["key"])
-        except HeartbitError as error:
-            raise forms.ValidationError(str(error)) from error
 
     def clean(self) -> dict[str, Any] | None:
         """Check rules on several fields; the last one is the database's as well."""
@@ -130,7 +123,6 @@ class ProviderAccountAdmin(VerbAdmin[ProviderAccount]):
     verbs_record = frozenset({"add", "change"})
     form = ProviderAccountForm
     list_display = ("who", "workspace", "hint", "limits", "health", "calls", "checked", "enabled")
-    list_display_links = ("who",)
     list_select_related = ("workspace",)
     list_filter = ("workspace", "provider", "enabled")
     search_fields = ("provider", "label")
@@ -162,10 +154,7 @@ class ProviderAccountAdmin(VerbAdmin[ProviderAccount]):
 
     # ------------------------------------------------------------------------------------- columns
 
-    @admin.display(description="account")
-    def who(self, account: ProviderAccount) -> SafeString:
-        """Provider and label."""
-        return two_lines(account.provider, account.label)
+    who = Column[ProviderAccount]("account", lambda row: two_lines(row.provider, row.label))
 
     @admin.display(description="key")
     def hint(self, account: ProviderAccount) -> str:
@@ -221,8 +210,8 @@ class ProviderAccountAdmin(VerbAdmin[ProviderAccount]):
             return "never"
         return f"{amounts.duration(timezone.now() - account.checked_at)} ago"
 
-    usage = Column[ProviderAccount]("tokens", lambda account: _said(_spent(account, USAGE)))
-    cost = Column[ProviderAccount]("cost", lambda account: formatting.cost(_spent(account, USAGE)))
+    usage = Column[ProviderAccount]("tokens", lambda row: _said(_spent(row, USAGE)))
+    cost = Column[ProviderAccount]("cost", lambda row: formatting.cost(_spent(row, USAGE)))
 
     @admin.display(description="tokens")
     def usage_today(self, account: ProviderAccount) -> SafeString:
@@ -235,10 +224,7 @@ class ProviderAccountAdmin(VerbAdmin[ProviderAccount]):
         said = _said(_spent(account, TODAY))
         return link(url, said)
 
-    @admin.display(description="cost")
-    def cost_today(self, account: ProviderAccount) -> str:
-        """Return the cost of the last day."""
-        return formatting.cost(_spent(account, TODAY))
+    cost_today = Column[ProviderAccount]("cost", lambda row: formatting.cost(_spent(row, TODAY)))
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
         """Return the list with the circuits of each account's provider."""
@@ -246,11 +232,9 @@ class ProviderAccountAdmin(VerbAdmin[ProviderAccount]):
         _look_at(changelist.result_list)
         return changelist
 
-    def get_object(
-        self, request: HttpRequest, object_id: str, from_field: str | None = None
-    ) -> ProviderAccount | None:
+    def get_object(self, request: HttpRequest, *place: Any) -> ProviderAccount | None:
         """Return the account with the circuits of its provider."""
-        account = super().get_object(request, object_id, from_field)
+        account = super().get_object(request, *place)
         _look_at([account] if account is not None else [])
         return account
 

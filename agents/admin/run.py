@@ -63,7 +63,6 @@ class RunAdmin(LeadsToRuns[Run], LongList[Run]):
     workspace_path = "workspace"
     needs: ClassVar[dict[str, str]] = {"view": "runs:read"}
     list_display = ("what", "state", "amount", "lasted", "accepted", "started_by")
-    list_display_links = ("what",)
     list_filter = (
         ("status", ChoicesCheckboxFilter),
         AgentFilter,
@@ -91,13 +90,13 @@ class RunAdmin(LeadsToRuns[Run], LongList[Run]):
         runs = super().get_queryset(request).select_related("workspace")
         return runs.defer("output", "error", "payload", "structured")
 
-    what = Column[Run]("run", lambda run: two_lines(run.agent, run.task[:200]))
-    state = Column[Run]("status", lambda run: formatting.run_pill(run.status), ordering="status")
+    what = Column[Run]("run", lambda row: two_lines(row.agent, row.task[:200]))
+    state = Column[Run]("status", lambda row: formatting.run_pill(row.status), ordering="status")
 
     @admin.display(description="tokens")
     def amount(self, run: Run) -> str:
         """Tokens of this run alone."""
         return formatting.tokens(run.input_tokens, run.output_tokens)
 
-    lasted = Column[Run]("duration", lambda run: formatting.run_duration(run))
-    accepted = Column[Run]("accepted", lambda run: clock(run.created_at), ordering="id")
+    lasted = Column[Run]("duration", lambda row: formatting.run_duration(row))
+    accepted = Column[Run]("accepted", lambda row: clock(row.created_at), ordering="id")

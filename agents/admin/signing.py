@@ -26,7 +26,6 @@ class SigningAdmin(VerbAdmin[S]):
         ("view", "add", "change", "delete", "rotate"), "workspace:manage"
     )
     fixed = ("workspace",)
-    list_display_links = ("what",)
     list_select_related = ("workspace", "created_by")
     sortable_by = ()
     actions = ()

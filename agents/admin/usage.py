@@ -2,39 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from django.contrib import admin
-from django.contrib.admin import SimpleListFilter
+from django.db.models import Q
 
 from agents.admin import formatting
 from agents.admin.links import run_link
 from heartbit_site.base import amounts
 from heartbit_site.base.admin.columns import Column, clock, pill
+from heartbit_site.base.admin.filters import ConditionFilter
 from heartbit_site.base.admin.themed import LongList
 from heartbit_site.base.models import UsageEntry
 
 if TYPE_CHECKING:
-    from django.db.models import QuerySet
-    from django.http import HttpRequest
     from django.utils.safestring import SafeString
 
 
-class PriceFilter(SimpleListFilter):
+class PriceFilter(ConditionFilter):
     """Filter by calls with and without a known price."""
 
     title = "price"
     parameter_name = "price"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return the two choices."""
-        return [("unknown", "Unknown"), ("known", "Known")]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Return the calls with, or without, a cost."""
-        if self.value() in ("unknown", "known"):
-            return queryset.filter(cost_usd__isnull=self.value() == "unknown")
-        return queryset
+    conditions: ClassVar = {
+        "unknown": ("Unknown", Q(cost_usd__isnull=True)),
+        "known": ("Known", Q(cost_usd__isnull=False)),
+    }
 
 
 @admin.register(UsageEntry)
@@ -56,14 +50,14 @@ class UsageAdmin(LongList[UsageEntry]):
         """Read and written."""
         return formatting.tokens(entry.input_tokens, entry.output_tokens)
 
-    cached = Column[UsageEntry]("read from a cache", lambda entry: f"{entry.cached_input_tokens:,}")
+    cached = Column[UsageEntry]("read from a cache", lambda row: f"{row.cached_input_tokens:,}")
 
     @admin.display(description="cost")
     def price(self, entry: UsageEntry) -> SafeString | str:
         """Return the cost, if it is known."""
         return pill("unknown") if entry.cost_usd is None else amounts.money(entry.cost_usd)
 
-    when = Column[UsageEntry]("when", lambda entry: clock(entry.at))
+    when = Column[UsageEntry]("when", lambda row: clock(row.at))
 
     @admin.display(description="run")
     def run(self, entry: UsageEntry) -> SafeString:

@@ -49,8 +49,8 @@ class AgentVersionAdmin(ReadOnlyAdmin[AgentVersion]):
         """Return the versions of the agents that people edit."""
         return super().get_queryset(request).filter(agent__origin="")
 
-    short_hash = Column[AgentVersion]("hash", lambda version: version.hash[:12])
-    content = Column[AgentVersion]("snapshot", lambda version: json_block(version.snapshot))
+    short_hash = Column[AgentVersion]("hash", lambda row: row.hash[:12])
+    content = Column[AgentVersion]("snapshot", lambda row: json_block(row.snapshot))
 
     def get_urls(self) -> list[URLPattern]:
         """Add the page that compares a version with another one and rolls back to it."""

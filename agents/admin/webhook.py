@@ -18,7 +18,7 @@ from agents.delivery.webhooks import EVENTS
 from agents.models import WebhookEndpoint
 from heartbit_site.base.admin.actions import DialogForm, dialog
 from heartbit_site.base.admin.audit_mixin import actor_of
-from heartbit_site.base.admin.columns import pill, two_lines
+from heartbit_site.base.admin.columns import Column, pill, two_lines
 from heartbit_site.base.admin.saved_by_verb import VerbForm
 
 if TYPE_CHECKING:
@@ -61,15 +61,8 @@ class WebhookAdmin(SigningAdmin[WebhookEndpoint]):
         first = ("workspace", "name", "url", "events", "enabled")
         return (*first, *self.readonly_fields) if obj else first
 
-    @admin.display(description="webhook")
-    def what(self, endpoint: WebhookEndpoint) -> SafeString:
-        """Name and address."""
-        return two_lines(endpoint.name, endpoint.url)
-
-    @admin.display(description="events")
-    def subscribed_events(self, endpoint: WebhookEndpoint) -> str:
-        """Return the events."""
-        return ", ".join(endpoint.events)
+    what = Column[WebhookEndpoint]("webhook", lambda row: two_lines(row.name, row.url))
+    subscribed_events = Column[WebhookEndpoint]("events", lambda row: ", ".join(row.events))
 
     @admin.display(description="state")
     def state(self, endpoint: WebhookEndpoint) -> SafeString:

@@ -34,7 +34,7 @@ class WebhookDeliveryAdmin(DeliveryLog[WebhookDelivery]):
         *("error", "created_at", "next_attempt", "delivered_at", "posted"),
     )
 
-    posted = Column[WebhookDelivery]("payload", lambda delivery: json_block(delivery.payload))
+    posted = Column[WebhookDelivery]("payload", lambda row: json_block(row.payload))
 
     @dialog(
         "Send again",

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import admin, messages
-from django.db.models import F, QuerySet
+from django.db.models import Count, F, Q, QuerySet
 from django.urls import reverse
 
 from agents.actions.request_worker_action import (
@@ -14,13 +14,12 @@ from agents.actions.request_worker_action import (
     WorkerRequest,
     request_worker_action,
 )
-from agents.admin import queries
-from agents.choices import Placement
+from agents.choices import Placement, RunStatus
 from agents.models import WorkerHeartbeat
 from heartbit_site.base import amounts
 from heartbit_site.base.admin.actions import DialogForm, dialog
 from heartbit_site.base.admin.audit_mixin import actor_of
-from heartbit_site.base.admin.columns import pill
+from heartbit_site.base.admin.columns import Column, pill
 from heartbit_site.base.admin.permissions import INSTALLATION
 from heartbit_site.base.admin.themed import ReadOnlyAdmin
 
@@ -64,7 +63,11 @@ class WorkerHeartbeatAdmin(ReadOnlyAdmin[WorkerHeartbeat]):
     def get_queryset(self, request: HttpRequest) -> QuerySet[WorkerHeartbeat]:
         """Return the workers, each with the number of its runs."""
         rows: Any = super().get_queryset(request)
-        return queries.with_held(rows.with_state())
+        running = Q(runs__status=RunStatus.RUNNING)
+        found: QuerySet[WorkerHeartbeat] = rows.with_state().annotate(
+            held=Count("runs", filter=running)
+        )
+        return found
 
     @dialog(
         "Restart worker",
@@ -99,10 +102,7 @@ class WorkerHeartbeatAdmin(ReadOnlyAdmin[WorkerHeartbeat]):
             return pill("Alive", tone="success")
         return pill("Gone") if worker.left_at else pill("Silent", tone="warning")
 
-    @admin.display(description="queues")
-    def serves(self, worker: WorkerHeartbeat) -> str:
-        """Return the queues that the worker serves; a local process has none."""
-        return ", ".join(worker.queues) or "its own runs"
+    serves = Column[WorkerHeartbeat]("queues", lambda row: ", ".join(row.queues) or "its own runs")
 
     @admin.display(description="runs")
     def load(self, worker: WorkerHeartbeat) -> str:

@@ -52,7 +52,7 @@ class _Columns:
         pills = outcome_pills(firing.status, firing.run_status, firing.delivery_status)
         return format_html("{} {}", pills, firing.note)
 
-    at = Column[Firing]("due", lambda firing: format_datetime(firing.scheduled_for))
+    at = Column[Firing]("due", lambda row: format_datetime(row.scheduled_for))
 
     @admin.display(description="run")
     def run(self, firing: Firing) -> SafeString | str:
@@ -83,7 +83,6 @@ class FiringAdmin(_Columns, ReadOnlyAdmin[Firing]):
     workspace_path = "schedule__workspace"
     needs: ClassVar[dict[str, str]] = {"view": "agents:read"}
     list_display = ("at", "of", "cause", "outcome", "run")
-    list_display_links = ("at",)
     list_filter = ("status", "cause", "schedule__workspace")
     list_select_related = ("schedule__workspace",)
     search_fields = ("schedule__name",)

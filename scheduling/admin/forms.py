@@ -95,7 +95,6 @@ class ScheduleForm(VerbForm[Schedule]):
             "task_type": "Task",
             "kind": "Recurrence",
             "every_seconds": "Interval (seconds)",
-            "at": "At",
             "require_approval": "Require approval of each tool call",
             "jitter_seconds": "Jitter (seconds)",
         }

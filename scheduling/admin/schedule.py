@@ -18,7 +18,6 @@ from agents.admin.links import run_link, run_url
 from heartbit_site.base.admin.actions import DialogForm, dialog
 from heartbit_site.base.admin.audit_mixin import actor_of
 from heartbit_site.base.admin.columns import Column, pill, two_lines
-from heartbit_site.base.admin.saved_by_verb import VerbAdmin
 from scheduling.actions.backfill_schedule import backfill_schedule
 from scheduling.actions.remove_schedule import remove_schedule
 from scheduling.actions.run_schedule_now import run_schedule_now
@@ -43,7 +42,7 @@ TAB = ("tab",)
 
 
 @admin.register(Schedule)
-class ScheduleAdmin(AgentChoice[Schedule], VerbAdmin[Schedule]):
+class ScheduleAdmin(AgentChoice[Schedule]):
     """Schedules and their next occurrences."""
 
     workspace_path = "workspace"
@@ -61,7 +60,6 @@ class ScheduleAdmin(AgentChoice[Schedule], VerbAdmin[Schedule]):
 
     warn_unsaved_form = True
     list_display = ("what", "workspace", "when", "next", "last", "state")
-    list_display_links = ("what",)
     list_filter = ("workspace", "enabled", "kind")
     list_select_related = ("workspace", "agent")
     search_fields = ("name", "agent__name")
@@ -104,7 +102,7 @@ class ScheduleAdmin(AgentChoice[Schedule], VerbAdmin[Schedule]):
         """Return the schedules, each with the outcome of its latest firing."""
         firings = Firing.objects.filter(schedule=OuterRef("pk"))
         latest = with_outcomes(firings).order_by("-scheduled_for")
-        rows: QuerySet[Schedule] = super().get_queryset(request).select_related("agent")
+        rows: QuerySet[Schedule] = super().get_queryset(request)
         return rows.annotate(
             fired=Subquery(latest.values("status")[:1]),
             fired_slot=Subquery(latest.values("scheduled_for")[:1]),
@@ -127,17 +125,11 @@ class ScheduleAdmin(AgentChoice[Schedule], VerbAdmin[Schedule]):
 
     when = Column[Schedule](
         "when",
-        lambda schedule: format_html(
-            '<span class="hb-wrapped">{}</span>', describe_recurrence(schedule)
-        ),
+        lambda row: format_html('<span class="hb-wrapped">{}</span>', describe_recurrence(row)),
     )
 
-    @admin.display(description="schedule")
-    def what(self, schedule: Schedule) -> SafeString:
-        """Return the schedule's name and its agent."""
-        return two_lines(schedule.name, schedule.agent.name)
-
-    next = Column[Schedule]("next", lambda schedule: _short(schedule.next_occurrence, schedule))
+    what = Column[Schedule]("schedule", lambda row: two_lines(row.name, row.agent.name))
+    next = Column[Schedule]("next", lambda row: _short(row.next_occurrence, row))
 
     @admin.display(description="last")
     def last(self, schedule: Any) -> SafeString | str:

@@ -16,10 +16,10 @@ from heartbit_site.base.actions.revoke_api_key import revoke_api_keys
 from heartbit_site.base.admin.actions import DialogForm, dialog
 from heartbit_site.base.admin.audit_mixin import actor_of
 from heartbit_site.base.admin.columns import Column, pill, two_lines
-from heartbit_site.base.admin.moments import checked
 from heartbit_site.base.admin.permissions import permissions_for
 from heartbit_site.base.admin.saved_by_verb import VerbAdmin, VerbForm
 from heartbit_site.base.models import ApiKey
+from heartbit_site.base.moments import TooFarError, to_utc
 from heartbit_site.base.scopes import OPERATORS_SCOPE, SCOPES, USUAL_SCOPES
 
 if TYPE_CHECKING:
@@ -49,7 +49,10 @@ class ApiKeyForm(VerbForm[ApiKey]):
         expires_at: datetime | None = self.cleaned_data["expires_at"]
         if expires_at is not None and expires_at <= timezone.now():
             raise forms.ValidationError("This time is over; choose a later one.")
-        return checked(expires_at)
+        try:
+            return to_utc(expires_at) if expires_at is not None else None
+        except TooFarError as error:
+            raise forms.ValidationError(str(error)) from None
 
 
 @admin.register(ApiKey)
@@ -62,7 +65,6 @@ class ApiKeyAdmin(VerbAdmin[ApiKey]):
     needs: ClassVar = dict.fromkeys(("view", "add", "revoke"), "workspace:manage")
     form = ApiKeyForm
     list_display = ("what", "workspace", "allowed", "state", "used", "user")
-    list_display_links = ("what",)
     sortable_by = ()
     list_select_related = ("workspace", "user")
     list_filter = ("workspace",)
@@ -108,8 +110,8 @@ class ApiKeyAdmin(VerbAdmin[ApiKey]):
         """Return name and public part."""
         return two_lines(key.name, self.shown(key))
 
-    shown = Column[ApiKey]("key", lambda key: f"hb_{key.prefix}_...")
-    allowed = Column[ApiKey]("scopes", lambda key: ", ".join(key.scopes))
+    shown = Column[ApiKey]("key", lambda row: f"hb_{row.prefix}_...")
+    allowed = Column[ApiKey]("scopes", lambda row: ", ".join(row.scopes))
 
     @admin.display(description="last used")
     def used(self, key: ApiKey) -> str:

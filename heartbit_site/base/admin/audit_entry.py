@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import admin, messages
 from django.contrib.admin import SimpleListFilter
+from django.db.models import Q
+from django.db.models.functions import Now
 from django.shortcuts import redirect
 from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 
 from heartbit_site.base.admin.actions import page_action
 from heartbit_site.base.admin.columns import link
+from heartbit_site.base.admin.filters import ConditionFilter
 from heartbit_site.base.admin.permissions import permissions_for
 from heartbit_site.base.admin.themed import LongList, json_block
 from heartbit_site.base.audit import chain_heads, verify
@@ -26,28 +29,23 @@ if TYPE_CHECKING:
     from django.utils.safestring import SafeString
 
 VIAS = ("admin", "web", "api", "terminal", "email", "system")
-SPANS = {
-    "hour": ("Last hour", timedelta(hours=1)),
-    "day": ("Last 24 hours", timedelta(days=1)),
-    "week": ("Last 7 days", timedelta(days=7)),
-    "month": ("Last 30 days", timedelta(days=30)),
-}
 
 
-class TimeFilter(SimpleListFilter):
+def _since(**span: int) -> Q:
+    return Q(at__gte=Now() - timedelta(**span))
+
+
+class TimeFilter(ConditionFilter):
     """Filter by time; spans until now."""
 
     title = "time"
     parameter_name = "since"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return the spans."""
-        return [(key, title) for key, (title, _) in SPANS.items()]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Return the entries of the span."""
-        chosen = SPANS.get(self.value() or "")
-        return queryset if chosen is None else queryset.filter(at__gte=timezone.now() - chosen[1])
+    conditions: ClassVar = {
+        "hour": ("Last hour", _since(hours=1)),
+        "day": ("Last 24 hours", _since(days=1)),
+        "week": ("Last 7 days", _since(days=7)),
+        "month": ("Last 30 days", _since(days=30)),
+    }
 
 
 class KindFilter(SimpleListFilter):
@@ -67,19 +65,12 @@ class KindFilter(SimpleListFilter):
         return queryset.filter(action__startswith=f"{self.value()}.") if self.value() else queryset
 
 
-class ViaFilter(SimpleListFilter):
+class ViaFilter(ConditionFilter):
     """Filter by surface."""
 
     title = "via"
     parameter_name = "via"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return the surfaces."""
-        return [(via, via) for via in VIAS]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Return the entries of the surface."""
-        return queryset.filter(via=self.value()) if self.value() else queryset
+    conditions: ClassVar = {via: (via, Q(via=via)) for via in VIAS}
 
 
 @admin.register(AuditEntry)

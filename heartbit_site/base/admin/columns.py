@@ -4,8 +4,8 @@ Usage::
 
     class ThingAdmin(ReadOnlyAdmin[Thing]):
         list_display = ("what", "sent")
-        what = Column[Thing]("thing", lambda thing: two_lines(thing.name, thing.address))
-        sent = Column[Thing]("sent", lambda thing: clock(thing.created_at), ordering="created_at")
+        what = Column[Thing]("thing", lambda row: two_lines(row.name, row.address))
+        sent = Column[Thing]("sent", lambda row: clock(row.created_at), ordering="created_at")
 
 A column that takes more than an expression is a method marked ``admin.display``, as in Django.
 """

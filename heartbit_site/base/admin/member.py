@@ -118,7 +118,6 @@ class MemberAdmin(VerbAdmin[Membership]):
     verbs_record = frozenset({"add", "change", "delete"})
     form = MemberForm
     list_display = ("person", "workspace", "may_do", "created_at")
-    list_display_links = ("person",)
     list_select_related = ("workspace", "user")
     list_filter = ("workspace", ("role", ChoicesCheckboxFilter))
     list_filter_submit = True

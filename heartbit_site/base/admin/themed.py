@@ -9,7 +9,7 @@ Usage::
         workspace_path = "workspace"  # see ``workspace_scoped``
         needs = {"view": "runs:read"}
         list_display = ("name", "state")
-        state = Column[Thing]("state", lambda thing: pill(thing.state, tone="success"))
+        state = Column[Thing]("state", lambda row: pill(row.state, tone="success"))
 
 Columns are in ``columns``, buttons in ``actions``, pages that a verb saves in ``saved_by_verb``.
 """

@@ -44,12 +44,12 @@ class TierAdmin(ModelAdmin[Tier]):
             return False
         return super().has_delete_permission(request, obj)
 
-    a_day = Column[Tier]("runs a day", lambda tier: _limit(tier.runs_per_day))
-    a_month = Column[Tier]("tokens a month", lambda tier: _limit(tier.tokens_per_month))
-    money = Column[Tier]("US dollars a month", lambda tier: _limit(tier.usd_per_month, "${:,.2f}"))
-    at_once = Column[Tier]("concurrent runs", lambda tier: _limit(tier.runs_at_once))
-    kept = Column[Tier]("days kept", lambda tier: _limit(tier.retention_days))
-    workspaces = Column[Tier]("workspaces", lambda tier: int(getattr(tier, "used", 0)))
+    a_day = Column[Tier]("runs a day", lambda row: _limit(row.runs_per_day))
+    a_month = Column[Tier]("tokens a month", lambda row: _limit(row.tokens_per_month))
+    money = Column[Tier]("US dollars a month", lambda row: _limit(row.usd_per_month, "${:,.2f}"))
+    at_once = Column[Tier]("concurrent runs", lambda row: _limit(row.runs_at_once))
+    kept = Column[Tier]("days kept", lambda row: _limit(row.retention_days))
+    workspaces = Column[Tier]("workspaces", lambda row: int(getattr(row, "used", 0)))
 
 
 def _limit(value: Any, form: str = "{:,}") -> str:
