@@ -21,6 +21,7 @@ from agents.definitions.spec import SETTINGS
 from agents.models import Agent
 from heartbit_site.base.admin.actions import dialog, page_action
 from heartbit_site.base.admin.audit_mixin import actor_of
+from heartbit_site.base.admin.themed import tabs
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -71,7 +72,7 @@ class AgentAdmin(SavedByVerb, FromTemplates, AgentList):
     conditional_fields = strategy_form.conditions()
     fieldsets: ClassVar[Any] = (
         (None, {"fields": (("workspace", "name"), "description", "now", "seen")}),
-        *((title, {"classes": ("tab",), "fields": rows}) for title, rows in TABS.items()),
+        *tabs(TABS),
     )
 
     # ---------------------------------------------------------------------------------------- form

@@ -42,11 +42,7 @@ class VersionInline(ReadOnlyInline[AgentVersion, Agent]):
         current = version.pk == version.agent.current_version_id
         return pill("Current", tone="success") if current else ""
 
-    @admin.display(description="runs")
-    def pinned(self, version: AgentVersion) -> int:
-        """Return the number of runs pinned to the version."""
-        count: int = getattr(version, "run_count", 0)
-        return count
+    pinned = Column[AgentVersion]("runs", lambda row: getattr(row, "run_count", 0))
 
     @admin.display(description="compare")
     def compared(self, version: AgentVersion) -> SafeString | str:

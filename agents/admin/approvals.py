@@ -54,9 +54,7 @@ class ApprovalAdmin(LeadsToRuns[ToolCall]):
         """Return the open calls alone."""
         return queries.waiting_calls()
 
-    def changelist_view(
-        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         """Show the list under its own name."""
         named = copy(self.opts)  # the theme's header takes the name from here
         named.verbose_name_plural = TITLE

@@ -109,7 +109,6 @@ class BudgetAdmin(AgentChoice[Budget]):
 
     every = Column[Budget]("period", lambda row: row.period)
 
-    @admin.display(description="tokens")
     def tokens(self, budget: Budget) -> SafeString:
         """Spent and limit, drawn."""
         return _meter(budget, budget.spent_tokens, budget.max_tokens, "{:,}", "{:,}")
@@ -119,7 +118,6 @@ class BudgetAdmin(AgentChoice[Budget]):
         """Spent and limit, drawn."""
         return _meter(budget, budget.spent_usd, budget.max_usd, "${:,.4f}", "${:,.2f}")
 
-    @admin.display(description="state")
     def state(self, budget: Budget) -> SafeString:
         """Return the state: whether the budget still allows model calls."""
         most = max(

@@ -62,7 +62,6 @@ class ChannelAdmin(SigningAdmin[Channel]):
 
     answers = Column[Channel]("answered by", lambda row: row.agent)
 
-    @admin.display(description="state")
     def state(self, channel: Channel) -> SafeString:
         """Return the state, with the last error of a mailbox."""
         if not channel.enabled:

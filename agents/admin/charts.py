@@ -86,8 +86,7 @@ def activity(days: list[Day]) -> Chart:
     most = max(day.total for day in days)
     columns = [
         Column(
-            label=_label(day),
-            said=f"{_name(day)}: {amounts.counted(day.total, 'run')}{_outcomes(day)}",
+            *_words(day, f"{amounts.counted(day.total, 'run')}{_outcomes(day)}"),
             link=runs_link(day),
             height=_percent(day.total, most),
             segments=tuple(
@@ -104,8 +103,7 @@ def spend(days: list[Day]) -> Chart:
     most = max(day.cost for day in days)
     columns = [
         Column(
-            label=_label(day),
-            said=f"{_name(day)}: {_cost(day)}, {amounts.counted(day.calls, 'model call')}",
+            *_words(day, f"{_cost(day)}, {amounts.counted(day.calls, 'model call')}"),
             link=usage_link(day),
             height=_percent(float(day.cost), float(most)),
         )
@@ -124,8 +122,7 @@ def latency(days: list[Day]) -> Chart:
             took = f"median {amounts.duration(day.median)}, p95 {amounts.duration(day.slow)}"
         columns.append(
             Column(
-                label=_label(day),
-                said=f"{_name(day)}: {took}",
+                *_words(day, took),
                 link=runs_link(day),
                 height=_percent(_seconds(day.slow), _seconds(slowest)),
                 inner=_percent(_seconds(day.median), _seconds(day.slow)),
@@ -158,12 +155,9 @@ def _percent(part: float, whole: float) -> str:
     return f"{max(2.0, 100 * part / whole):.1f}"
 
 
-def _label(day: Day) -> str:
-    return f"{day.day.day}"
-
-
-def _name(day: Day) -> str:
-    return day.day.strftime("%a %d %b")
+def _words(day: Day, said: str) -> tuple[str, str]:
+    """Return a column's label, and the whole day in words."""
+    return f"{day.day.day}", f"{day.day:%a %d %b}: {said}"
 
 
 def _outcomes(day: Day) -> str:

@@ -39,7 +39,6 @@ class MessageInline(ReadOnlyInline[Run, Conversation]):
             .defer("error", "payload", "structured")
         )
 
-    @admin.display(description="message")
     def message(self, run: Run) -> SafeString:
         """Return the message as a link to the run that answers it."""
         url = run_url(run.workspace, run.pk)
@@ -49,7 +48,6 @@ class MessageInline(ReadOnlyInline[Run, Conversation]):
             formatting.truncate(run.task, _PREVIEW),
         )
 
-    @admin.display(description="answer")
     def answer(self, run: Run) -> SafeString:
         """Return the answer."""
         text = formatting.truncate(run.output or "-", _PREVIEW)

@@ -19,7 +19,7 @@ from heartbit_site.base.admin.columns import Tone, clock, pill
 from heartbit_site.base.admin.permissions import permissions_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from django.http import HttpRequest
     from django.utils.safestring import SafeString
@@ -118,18 +118,10 @@ def read(user: Any, *, sees_fleet: bool) -> Dashboard:
     fleet = _table(read_fleet()) if sees_fleet else None
     today = found.days[-1]
     rows = [_row(run) for run in found.last]
-    statuses = [s for s in RunStatus.values if s in today.runs]
     return Dashboard(
         today=today,
-        statuses=[
-            (formatting.run_pill(s), today.runs[s], charts.runs_link(today, status__exact=s))
-            for s in statuses
-        ],
-        live=[
-            (formatting.run_pill(s), found.live[s], charts.runs_link(status__exact=s, runs="all"))
-            for s in RunStatus.values
-            if s in found.live
-        ],
+        statuses=_counted(today.runs, lambda s: charts.runs_link(today, status__exact=s)),
+        live=_counted(found.live, lambda s: charts.runs_link(status__exact=s, runs="all")),
         live_total=sum(found.live.values()),
         waiting=found.waiting,
         quarantined=found.quarantined,
@@ -161,6 +153,14 @@ def read(user: Any, *, sees_fleet: bool) -> Dashboard:
         tracker=rows[::-1],
         rows=rows[:LAST_RUNS],
     )
+
+
+def _counted(
+    runs: Mapping[str, int], link: Callable[[str], str]
+) -> list[tuple[SafeString, int, str]]:
+    """Return the statuses that occur: label, number of runs, and the address of their list."""
+    found = [status for status in RunStatus.values if status in runs]
+    return [(formatting.run_pill(status), runs[status], link(status)) for status in found]
 
 
 def _row(run: Run) -> Row:

@@ -49,18 +49,15 @@ class DeliveryAdmin(DeliveryLog[Delivery]):
 
     run = Column[Delivery]("run", lambda row: kept_run_link(row.workspace, row.run_id))
 
-    @admin.display(description="addresses")
     def addresses(self, delivery: Delivery) -> SafeString | str:
         """Return the mail server's answer for each address."""
         said = [(to, why or "taken") for to, why in sorted(delivery.recipient_results.items())]
         return format_html_join("", "<p>{}: {}</p>", said) or "-"
 
-    @admin.display(description="message")
     def message(self, delivery: Delivery) -> SafeString | str:
         """Return the message's id; a webhook's is a link to its delivery."""
-        if delivery.kind != DeliveryKind.WEBHOOK:
-            return delivery.message_id or "-"
-        row = WebhookDelivery.objects.filter(message_id=delivery.message_id).first()
+        rows = WebhookDelivery.objects.filter(message_id=delivery.message_id)
+        row = rows.first() if delivery.kind == DeliveryKind.WEBHOOK else None
         if row is None:
             return delivery.message_id or "-"
         return link(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from django.contrib import admin
-
 from agents.admin import formatting
 from agents.choices import DeliveryStatus
 from agents.models import Delivery, WebhookDelivery
@@ -24,7 +22,6 @@ class DeliveryLog(ReadOnlyAdmin[D]):
     state = Column[D]("state", lambda row: formatting.delivery_pill(row.status))
     created = Column[D]("created", lambda row: clock(row.created_at))
 
-    @admin.display(description="next attempt")
     def next_attempt(self, delivery: D) -> str:
         """Return the time of the next attempt, if there is one."""
         pending = delivery.status == DeliveryStatus.PENDING

@@ -85,6 +85,6 @@ def cost(spent: Spent) -> str:
     if spent.calls and spent.unpriced == spent.calls:
         return "unknown"
     known = money(spent.cost_usd)
-    return (
-        f"{known} + {counted(spent.unpriced, 'call')} without a price" if spent.unpriced else known
-    )
+    if not spent.unpriced:
+        return known
+    return f"{known} + {counted(spent.unpriced, 'call')} without a price"

@@ -81,11 +81,11 @@ class AgentForm(VerbForm[Agent]):
         choices=[(kind.type, title) for kind, title in strategy_form.TITLES.items()],
         widget=UnfoldAdminSelectWidget(),
     )
-    context_max_tokens = strategy_form.number_field("max_tokens")
-    context_count = strategy_form.number_field("count")
-    context_threshold = strategy_form.number_field("threshold")
-    context_recent = strategy_form.number_field("recent")
-    context_keep_recent = strategy_form.number_field("keep_recent")
+    context_max_tokens = strategy_form.NUMBERS["max_tokens"]
+    context_count = strategy_form.NUMBERS["count"]
+    context_threshold = strategy_form.NUMBERS["threshold"]
+    context_recent = strategy_form.NUMBERS["recent"]
+    context_keep_recent = strategy_form.NUMBERS["keep_recent"]
 
     class Meta:
         model = Agent

@@ -60,14 +60,12 @@ class GrantAdmin(ReadOnlyAdmin[Grant]):
             grant.agent.name,
         )
 
-    @admin.display(description="state")
     def state(self, grant: Grant) -> SafeString:
         """Return the state: valid, expired or revoked."""
         if grant.revoked_at is not None:
             return pill("Revoked", tone="warning")
         return pill("Ended") if _is_over(grant) else pill("Valid", tone="success")
 
-    @admin.display(description="scope")
     def scope(self, grant: Grant) -> SafeString | str:
         """Return the scope: one run's tree, or every run of the agent."""
         if grant.root is None:

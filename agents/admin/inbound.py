@@ -34,7 +34,6 @@ class InboundMessageAdmin(ReadOnlyAdmin[InboundMessage]):
 
     what = Column[InboundMessage]("message", lambda row: two_lines(row.title or "-", row.sender))
 
-    @admin.display(description="state")
     def state(self, message: InboundMessage) -> SafeString:
         """Return the state: accepted or rejected."""
         taken = message.status == InboundStatus.ACCEPTED
@@ -42,7 +41,6 @@ class InboundMessageAdmin(ReadOnlyAdmin[InboundMessage]):
 
     received = Column[InboundMessage]("received", lambda row: clock(row.received_at))
 
-    @admin.display(description="run")
     def run(self, message: InboundMessage) -> SafeString | str:
         """Return a link to the run that answers, as long as the run exists."""
         return kept_run_link(message.channel.workspace, message.run_id)

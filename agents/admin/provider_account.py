@@ -166,17 +166,10 @@ class ProviderAccountAdmin(VerbAdmin[ProviderAccount]):
     @admin.display(description="limits a minute")
     def limits(self, account: ProviderAccount) -> str:
         """Both limits with their units."""
-        said = [
-            f"{limit:,} {unit}"
-            for limit, unit in (
-                (account.requests_per_minute, "calls"),
-                (account.tokens_per_minute, "tokens"),
-            )
-            if limit is not None
-        ]
+        limits = (account.requests_per_minute, "calls"), (account.tokens_per_minute, "tokens")
+        said = [f"{limit:,} {unit}" for limit, unit in limits if limit is not None]
         return ", ".join(said) or "none"
 
-    @admin.display(description="health")
     def health(self, account: ProviderAccount) -> SafeString:
         """Return the result of the last check as a label."""
         if account.healthy is None:
@@ -185,7 +178,6 @@ class ProviderAccountAdmin(VerbAdmin[ProviderAccount]):
             return pill("Healthy", tone="success")
         return pill("Unhealthy", tone="danger")
 
-    @admin.display(description="calls")
     def calls(self, account: ProviderAccount) -> SafeString:
         """Return the circuit's state: whether workers call the provider or back off."""
         known: dict[str, OpenCircuit] | None = getattr(account, "circuits", None)
@@ -203,7 +195,6 @@ class ProviderAccountAdmin(VerbAdmin[ProviderAccount]):
         """Return the last check's sentence."""
         return account.health_message or "It is checked every ten minutes while it is enabled."
 
-    @admin.display(description="checked")
     def checked(self, account: ProviderAccount) -> str:
         """Return the time since the last check."""
         if account.checked_at is None:
@@ -260,16 +251,14 @@ class ProviderAccountAdmin(VerbAdmin[ProviderAccount]):
         permission="check",
         offered=lambda account: bool(getattr(account, "circuits", None)),
     )
-    def close_circuit(
-        self, request: HttpRequest, account: ProviderAccount, form: DialogForm
-    ) -> None:
+    def close_circuit(self, request: HttpRequest, row: ProviderAccount, form: DialogForm) -> None:
         """Let workers call it again, and show the same page."""
         try:
-            close_circuit(settings.REDIS_URL, account_name(account.pk))
-            self.note(request, "call_again", account)
-            messages.success(request, f"{account}: workers call it again.")
+            close_circuit(settings.REDIS_URL, account_name(row.pk))
+            self.note(request, "call_again", row)
+            messages.success(request, f"{row}: workers call it again.")
         except RedisError as error:
-            messages.error(request, f"{account}: Valkey is unavailable ({error}); try again.")
+            messages.error(request, f"{row}: Valkey is unavailable ({error}); try again.")
 
 
 def _look_at(accounts: Iterable[ProviderAccount]) -> None:

@@ -11,12 +11,7 @@ from django.db.models.functions import JSONObject
 
 from agents.approvals.uncertain_calls import written_arguments
 from agents.choices import LIVE
-from agents.models import (
-    Agent,
-    Run,
-    ToolCall,
-    Wait,
-)
+from agents.models import Agent, Run, ToolCall, Wait
 from agents.querysets import calls_waiting, uncertain_calls
 from heartbit_site.base.models import UsageEntry
 

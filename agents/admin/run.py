@@ -78,9 +78,7 @@ class RunAdmin(LeadsToRuns[Run], LongList[Run]):
     list_before_template = "admin/agents/run/views.html"
     live = "runs"
 
-    def changelist_view(
-        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         """Show the list below the usual searches."""
         context = {"quick_links": run_views.links(request)} | (extra_context or {})
         return super().changelist_view(request, context)

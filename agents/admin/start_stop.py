@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from django.contrib import admin, messages
+from django.contrib import messages
 from django.db import transaction
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
@@ -88,7 +88,6 @@ class AgentSwitches(ModelAdmin[Agent]):
         messages.success(request, DONE[to].format(agent.name))
         return reverse("admin:agents_agent_change", args=[agent.pk])
 
-    @admin.display(description="now")
     def now(self, agent: Agent) -> SafeString | str:
         """Return the agent's activity: state, queue, last failure, and changed tools."""
         if agent._state.adding:

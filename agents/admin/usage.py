@@ -59,7 +59,6 @@ class UsageAdmin(LongList[UsageEntry]):
 
     when = Column[UsageEntry]("when", lambda row: clock(row.at))
 
-    @admin.display(description="run")
     def run(self, entry: UsageEntry) -> SafeString:
         """Whose call it was; the ledger outlives runs."""
         return run_link(entry.workspace, entry.run_id, f"…{formatting.short_id(entry.run_id)}")

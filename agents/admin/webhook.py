@@ -54,9 +54,7 @@ class WebhookAdmin(SigningAdmin[WebhookEndpoint]):
 
     readonly_fields = ("state", "created_by", "created_at", "both_until")
 
-    def get_fields(
-        self, request: HttpRequest, obj: WebhookEndpoint | None = None
-    ) -> tuple[str, ...]:
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         """Return the fields; the webhook's state comes last."""
         first = ("workspace", "name", "url", "events", "enabled")
         return (*first, *self.readonly_fields) if obj else first
@@ -64,7 +62,6 @@ class WebhookAdmin(SigningAdmin[WebhookEndpoint]):
     what = Column[WebhookEndpoint]("webhook", lambda row: two_lines(row.name, row.url))
     subscribed_events = Column[WebhookEndpoint]("events", lambda row: ", ".join(row.events))
 
-    @admin.display(description="state")
     def state(self, endpoint: WebhookEndpoint) -> SafeString:
         """Return the state, with the reason why a webhook is disabled."""
         if endpoint.enabled:

@@ -93,7 +93,6 @@ class WorkerHeartbeatAdmin(ReadOnlyAdmin[WorkerHeartbeat]):
         """Ask it, and show the list."""
         return _ask(request, worker, "stop")
 
-    @admin.display(description="state")
     def state(self, worker: WorkerHeartbeat) -> SafeString:
         """Alive, leaving, silent (the next sweep decides) or gone."""
         if getattr(worker, "is_alive", False):
@@ -104,11 +103,7 @@ class WorkerHeartbeatAdmin(ReadOnlyAdmin[WorkerHeartbeat]):
 
     serves = Column[WorkerHeartbeat]("queues", lambda row: ", ".join(row.queues) or "its own runs")
 
-    @admin.display(description="runs")
-    def load(self, worker: WorkerHeartbeat) -> str:
-        """Runs now, of how many at most."""
-        held: int = getattr(worker, "held", 0)
-        return f"{held} of {worker.slots}"
+    load = Column[WorkerHeartbeat]("runs", lambda row: f"{getattr(row, 'held', 0)} of {row.slots}")
 
     @admin.display(description="last heartbeat", ordering="beat_at")
     def beat(self, worker: WorkerHeartbeat) -> str:

@@ -34,14 +34,12 @@ class ScheduleInline(ReadOnlyInline[Schedule, Agent]):
         """Return the schedule's name as a link to its page."""
         return link(reverse("admin:scheduling_schedule_change", args=[schedule.pk]), schedule.name)
 
-    @admin.display(description="next")
     def next(self, schedule: Schedule) -> str:
         """Return the next occurrence."""
         if schedule.next_occurrence is None:
             return "-"
         return format_time(schedule.next_occurrence, time_zone(schedule.time_zone))
 
-    @admin.display(description="state")
     def state(self, schedule: Schedule) -> SafeString:
         """Return the state: active or paused."""
         active = schedule.enabled and schedule.next_occurrence is not None

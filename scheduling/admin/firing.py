@@ -46,7 +46,6 @@ def outcome_pills(status: str, run_status: str | None, delivery_status: str | No
 class _Columns:
     """Columns of a log of firings."""
 
-    @admin.display(description="outcome")
     def outcome(self, firing: Any) -> SafeString:
         """Return how the run ended and whether its result arrived, or why there is no run."""
         pills = outcome_pills(firing.status, firing.run_status, firing.delivery_status)
@@ -54,7 +53,6 @@ class _Columns:
 
     at = Column[Firing]("due", lambda row: format_datetime(row.scheduled_for))
 
-    @admin.display(description="run")
     def run(self, firing: Firing) -> SafeString | str:
         """Return a link to the run."""
         if firing.run_id is None:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from datetime import datetime
     from zoneinfo import ZoneInfo
 
-_EMAIL, _WEBHOOK, _ARTIFACT = "email", "webhook", "artifact"
 #: What the next runs follow from.
 RHYTHM_FIELDS = frozenset(RHYTHM)
 _TIMES = ("at", "begins_at", "ends_at")
@@ -168,13 +167,13 @@ class ScheduleForm(VerbForm[Schedule]):
         found: list[dict[str, Any]] = []
         to = [one.strip() for one in self.cleaned_data["mail_to"].split(",") if one.strip()]
         if to:
-            mail = known.get(_EMAIL, {})
+            mail = known.get("email", {})
             found.append(
-                {**mail, "kind": _EMAIL, "to": to, "attach": self.cleaned_data["mail_attach"]}
+                {**mail, "kind": "email", "to": to, "attach": self.cleaned_data["mail_attach"]}
             )
-        found += [{"kind": _WEBHOOK, "endpoint": one.pk} for one in self.cleaned_data["tell"]]
+        found += [{"kind": "webhook", "endpoint": one.pk} for one in self.cleaned_data["tell"]]
         if self.cleaned_data["keep_as"]:
-            found.append({"kind": _ARTIFACT, "name": self.cleaned_data["keep_as"]})
+            found.append({"kind": "artifact", "name": self.cleaned_data["keep_as"]})
         return found
 
 

@@ -18,6 +18,7 @@ from agents.admin.links import run_link, run_url
 from heartbit_site.base.admin.actions import DialogForm, dialog
 from heartbit_site.base.admin.audit_mixin import actor_of
 from heartbit_site.base.admin.columns import Column, pill, two_lines
+from heartbit_site.base.admin.themed import tabs
 from scheduling.actions.backfill_schedule import backfill_schedule
 from scheduling.actions.remove_schedule import remove_schedule
 from scheduling.actions.run_schedule_now import run_schedule_now
@@ -38,7 +39,14 @@ if TYPE_CHECKING:
     from django.urls import URLPattern
     from django.utils.safestring import SafeString
 
-TAB = ("tab",)
+TABS: dict[str, tuple[Any, ...]] = {
+    "What and when": (
+        *("task_type", "task", ("tool", "arguments")),
+        *(("kind", "time_zone"), "cron", "every_seconds", "at", "require_approval"),
+    ),
+    "Results": (("mail_to", "mail_attach"), "tell", "keep_as"),
+    "Policies": (("catch_up", "overlap", "jitter_seconds"), "begins_at", "ends_at", "made"),
+}
 
 
 @admin.register(Schedule)
@@ -72,30 +80,7 @@ class ScheduleAdmin(AgentChoice[Schedule]):
     conditional_fields = conditions()
     fieldsets = (
         (None, {"fields": (("workspace", "name"), ("agent", "enabled"), "upcoming")}),
-        (
-            "What and when",
-            {
-                "classes": TAB,
-                "fields": (
-                    *("task_type", "task", ("tool", "arguments")),
-                    *(("kind", "time_zone"), "cron", "every_seconds", "at", "require_approval"),
-                ),
-            },
-        ),
-        (
-            "Results",
-            {"classes": TAB, "fields": (("mail_to", "mail_attach"), "tell", "keep_as")},
-        ),
-        (
-            "Policies",
-            {
-                "classes": TAB,
-                "fields": (
-                    ("catch_up", "overlap", "jitter_seconds"),
-                    *("begins_at", "ends_at", "made"),
-                ),
-            },
-        ),
+        *tabs(TABS),
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Schedule]:
@@ -131,7 +116,6 @@ class ScheduleAdmin(AgentChoice[Schedule]):
     what = Column[Schedule]("schedule", lambda row: two_lines(row.name, row.agent.name))
     next = Column[Schedule]("next", lambda row: _short(row.next_occurrence, row))
 
-    @admin.display(description="last")
     def last(self, schedule: Any) -> SafeString | str:
         """Return the outcome of the latest firing."""
         if schedule.fired is None:
@@ -146,7 +130,6 @@ class ScheduleAdmin(AgentChoice[Schedule]):
         url = run_url(schedule.workspace, schedule.fired_run)
         return format_html('<a href="{}">{}</a>', url, shown)
 
-    @admin.display(description="state")
     def state(self, schedule: Schedule) -> SafeString:
         """Return the state: active or paused."""
         if not schedule.enabled:

@@ -120,7 +120,6 @@ class ApiKeyAdmin(VerbAdmin[ApiKey]):
             return "never"
         return timezone.localtime(key.last_used_at).strftime("%d %b %Y, %H:%M")
 
-    @admin.display(description="state")
     def state(self, key: ApiKey) -> SafeString:
         """Return the state: valid, expired or revoked."""
         if key.revoked_at is not None:

@@ -92,7 +92,6 @@ class AuditAdmin(LongList[AuditEntry]):
         *("chain", "number", "previous", "hash"),
     )
 
-    @admin.display(description="when")
     def when(self, entry: AuditEntry) -> str:
         """Return the time, to the second."""
         return timezone.localtime(entry.at).strftime("%d %b %Y, %H:%M:%S")

@@ -7,7 +7,8 @@ Usage::
         what = Column[Thing]("thing", lambda row: two_lines(row.name, row.address))
         sent = Column[Thing]("sent", lambda row: clock(row.created_at), ordering="created_at")
 
-A column that takes more than an expression is a method marked ``admin.display``, as in Django.
+A column that takes more than an expression is a method, as in Django; ``admin.display`` gives it a
+heading other than its name.
 """
 
 from __future__ import annotations

@@ -95,7 +95,6 @@ class MemberInline(ReadOnlyInline[Membership, Workspace]):
         """Return the members by name."""
         return super().get_queryset(request).select_related("user").order_by("user__username")
 
-    @admin.display(description="person")
     def person(self, member: Membership) -> SafeString:
         """Return the user name as a link to the page that changes the role."""
         return link(

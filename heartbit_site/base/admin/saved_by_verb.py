@@ -100,9 +100,7 @@ class VerbAdmin(ModelAdmin[M]):
             request.heartbit_refusal = refusal  # type: ignore[attr-defined]
             return super().changeform_view(request, *place, **options)
 
-    def delete_view(
-        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
+    def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> Any:
         """Confirm and delete, or show the reason of the verb's refusal."""
         try:
             return super().delete_view(request, object_id, extra_context)

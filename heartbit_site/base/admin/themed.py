@@ -33,6 +33,8 @@ from heartbit_site.base.admin.audit_mixin import AuditedAdmin
 from heartbit_site.base.admin.workspace_scoped import ScopedInline
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from django import forms
     from django.contrib.admin import ModelAdmin as PlainModelAdmin
     from django.contrib.admin import StackedInline as PlainStackedInline
@@ -55,6 +57,7 @@ __all__ = [
     "json_block",
     "line_widget",
     "pretty_json",
+    "tabs",
     "text_widget",
 ]
 
@@ -113,17 +116,10 @@ class _NeverWritten:
 
     fields: ClassVar[Any] = None
 
-    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Refuse."""
+    def _refuse(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
 
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Refuse."""
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Refuse."""
-        return False
+    has_add_permission = has_change_permission = has_delete_permission = _refuse
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
         """Return all fields, columns among them."""
@@ -156,6 +152,11 @@ class ReadOnlyInline(_NeverWritten, TabularInline[M, P]):
     extra = 0
     max_num = 0
     can_delete = False
+
+
+def tabs(rows: Mapping[str, tuple[Any, ...]]) -> tuple[Any, ...]:
+    """Return the fieldsets of a page with tabs: by the tab's title, its rows of fields."""
+    return tuple((title, {"classes": ("tab",), "fields": row}) for title, row in rows.items())
 
 
 def pretty_json(value: object) -> str:

@@ -14,8 +14,6 @@ from heartbit_site.base.admin.themed import ModelAdmin
 from heartbit_site.base.models import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from django.http import HttpRequest
 
 
@@ -58,8 +56,6 @@ class WorkspaceAdmin(ModelAdmin[Workspace]):
         fixed = super().get_readonly_fields(request, obj)
         return fixed if request.user.is_superuser else (*fixed, "tier")
 
-    def get_prepopulated_fields(
-        self, request: HttpRequest, obj: Workspace | None = None
-    ) -> dict[str, Sequence[str]]:
+    def get_prepopulated_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Derive the short name from the name of a new workspace."""
         return {} if obj else {"slug": ("name",)}
