@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agents.admin import (
+from agents.admin import (  # noqa: F401  importing a module registers its classes
     agent,
     approvals,
     budget,
@@ -21,23 +21,3 @@ from agents.admin import (
     webhook_delivery,
     worker,
 )
-
-__all__ = [
-    "agent",
-    "approvals",
-    "budget",
-    "channel",
-    "conversation",
-    "decision",
-    "delivery",
-    "grant",
-    "inbound",
-    "message",
-    "provider_account",
-    "run",
-    "usage",
-    "version",
-    "webhook",
-    "webhook_delivery",
-    "worker",
-]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import admin
 from django.contrib.admin.utils import flatten
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.urls import reverse
 
 from agents.actions.start_run import start_run
 from agents.admin import strategy_form
@@ -21,13 +19,13 @@ from agents.admin.links import run_url
 from agents.admin.templates import FromTemplates, TemplateBindingInline
 from agents.definitions.spec import SETTINGS
 from agents.models import Agent
+from heartbit_site.base.admin.actions import dialog, page_action
 from heartbit_site.base.admin.audit_mixin import actor_of
-from heartbit_site.base.admin.themed import ask_again, dialog, page_action
-from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.admin.themed import tabs
 
 if TYPE_CHECKING:
-    from django import forms
-    from django.db.models import ManyToManyField, QuerySet
+    from django.db.models import QuerySet
+    from django.http import HttpRequest, HttpResponse
 
 TABS: dict[str, tuple[Any, ...]] = {
     "Prompt": ("system_prompt",),
@@ -59,14 +57,14 @@ class AgentAdmin(SavedByVerb, FromTemplates, AgentList):
     """Agents that people edit. Saving publishes a version; runs are pinned to versions."""
 
     workspace_path = "workspace"
-    needs: ClassVar[dict[str, str]] = {
+    needs: ClassVar = {
         "view": "agents:read",
-        "add": "agents:write",
-        "change": "agents:write",
-        "switch": "agents:write",
+        **dict.fromkeys(("add", "change", "switch"), "agents:write"),
         "start": "runs:write",
     }
     form = AgentForm
+    readonly_fields = ("now",)
+    fixed = ("workspace", "name")  # runs, channels and conversations refer to them
     warn_unsaved_form = True
     filter_horizontal = ("team",)
     inlines = (TemplateBindingInline, VersionInline)
@@ -74,7 +72,7 @@ class AgentAdmin(SavedByVerb, FromTemplates, AgentList):
     conditional_fields = strategy_form.conditions()
     fieldsets: ClassVar[Any] = (
         (None, {"fields": (("workspace", "name"), "description", "now", "seen")}),
-        *((title, {"classes": ("tab",), "fields": rows}) for title, rows in TABS.items()),
+        *tabs(TABS),
     )
 
     # ---------------------------------------------------------------------------------------- form
@@ -83,32 +81,18 @@ class AgentAdmin(SavedByVerb, FromTemplates, AgentList):
         """Runs are pinned to an agent's versions: it is kept as long as the installation."""
         return False
 
-    def get_readonly_fields(
-        self, request: HttpRequest, obj: Agent | None = None
-    ) -> tuple[str, ...]:
-        """Return the workspace and name too: runs, channels and conversations refer to them."""
-        return ("workspace", "name", "now") if obj else ("now",)
-
-    def formfield_for_manytomany(
-        self, db_field: ManyToManyField[Any, Any], request: HttpRequest, **kwargs: Any
-    ) -> forms.ModelMultipleChoiceField[Any] | None:
+    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """Offer the agents of the same workspace as a team."""
         if db_field.name == "team":
             kwargs["queryset"] = _colleagues(request)
-        field: Any = super().formfield_for_manytomany(db_field, request, **kwargs)
+        field = super().formfield_for_manytomany(db_field, request, **kwargs)
         if field is not None and _edited(request) is None:  # a new agent may belong anywhere
             field.label_from_instance = _with_workspace
-        return cast("forms.ModelMultipleChoiceField[Any] | None", field)
+        return field
 
     # ------------------------------------------------------------------------------------- actions
 
-    def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
-        """Return the buttons; start, restart and stop only where they have an effect."""
-        offered: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
-        now = self.offered_switches(self.get_object(request, object_id))
-        return [one for one in offered if one.path not in self.switches or one.path in now]
-
-    @page_action(label="Open chat", icon="forum", permissions=["start"])
+    @page_action("Open chat", icon="forum", permission="start")
     def open_chat(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Show the agent's page in its workspace."""
         agent = self.get_object(request, object_id)
@@ -117,35 +101,28 @@ class AgentAdmin(SavedByVerb, FromTemplates, AgentList):
         return redirect(f"/w/{agent.workspace.slug}/chat/{agent.name}/")
 
     @dialog(
-        StartRunForm,
-        label="Run now",
-        explanation="The fleet executes the run; its page shows it live.",
-        submit="Start",
+        "Run now",
+        "The fleet executes the run; its page shows it live.",
         icon="play_arrow",
-        permissions=["start"],
+        permission="start",
+        submit="Start",
+        form=StartRunForm,
+        refused_at="task",
     )
-    def start(self, request: HttpRequest, form: StartRunForm, object_id: str) -> HttpResponse:
+    def start(self, request: HttpRequest, agent: Agent, form: StartRunForm) -> str:
         """Start a run and go to its page."""
-        agent = self.get_object(request, object_id)
-        if agent is None:
-            return HttpResponse(headers={"HX-Redirect": reverse("admin:agents_agent_changelist")})
         asked = form.cleaned_data
-        try:
-            with transaction.atomic():
-                run = start_run(
-                    agent.workspace,
-                    asked["task"],
-                    agent=agent.name,
-                    model=asked["model"],
-                    approve=asked["approve"],
-                    by=actor_of(request),
-                )
-                self.note(request, "start_run", agent, {"run": str(run)})
-        except HeartbitError as error:
-            form.add_error("task", str(error))
-            return ask_again(request, form, submit="Start")
-        url = run_url(agent.workspace, run)
-        return HttpResponse(headers={"HX-Redirect": url})
+        with transaction.atomic():
+            run = start_run(
+                agent.workspace,
+                asked["task"],
+                agent=agent.name,
+                model=asked["model"],
+                approve=asked["approve"],
+                by=actor_of(request),
+            )
+            self.note(request, "start_run", agent, {"run": str(run)})
+        return run_url(agent.workspace, run)
 
 
 def _edited(request: HttpRequest) -> str | None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agents.models import Agent
-from heartbit_site.base.admin.themed import M, ModelAdmin
+from heartbit_site.base.admin.saved_by_verb import VerbAdmin
+from heartbit_site.base.admin.themed import M
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
 
 
-class AgentChoice(ModelAdmin[M]):
+class AgentChoice(VerbAdmin[M]):
     """Offers the agents that people edit; those of files and programs differ each time."""
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:

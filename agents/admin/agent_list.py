@@ -14,7 +14,7 @@ from agents.admin.start_stop import AgentSwitches
 from agents.choices import RunStatus
 from agents.models import Agent
 from heartbit_site.base import amounts
-from heartbit_site.base.admin.themed import ModelAdmin, pill
+from heartbit_site.base.admin.columns import Column, clock, pill, two_lines
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -22,11 +22,10 @@ if TYPE_CHECKING:
     from django.utils.safestring import SafeString
 
 
-class AgentList(AgentSwitches, ModelAdmin[Agent]):
+class AgentList(AgentSwitches):
     """Columns of the list of agents, and actions on chosen agents."""
 
     list_display = ("who", "state", "uses", "members", "published", "last_status", "last_time")
-    list_display_links = ("who",)
     list_select_related = ("current_version", "workspace")
     list_filter = ("workspace", "enabled")
     search_fields = ("name", "description")
@@ -40,24 +39,9 @@ class AgentList(AgentSwitches, ModelAdmin[Agent]):
             return queries.with_runs(agents).prefetch_related("team")
         return agents
 
-    @admin.display(description="agent", ordering="name")
-    def who(self, agent: Agent) -> SafeString:
-        """Name and description."""
-        return format_html(
-            '<span class="hb-two"><b>{}</b><span class="hb-clip">{}</span></span>',
-            agent.name,
-            agent.description,
-        )
-
-    @admin.display(description="state")
-    def state(self, agent: Agent) -> SafeString:
-        """Return the state: idle, busy, error or stopped."""
-        return formatting.agent_pill(_state(agent))
-
-    @admin.display(description="model", ordering="model")
-    def uses(self, agent: Agent) -> str:
-        """Return the agent's model."""
-        return agent.model or "default"
+    who = Column[Agent]("agent", lambda row: two_lines(row.name, row.description), ordering="name")
+    state = Column[Agent]("state", lambda row: formatting.agent_pill(_state(row)))
+    uses = Column[Agent]("model", lambda row: row.model or "default", ordering="model")
 
     @admin.display(description="team")
     def members(self, agent: Agent) -> str:
@@ -83,7 +67,7 @@ class AgentList(AgentSwitches, ModelAdmin[Agent]):
     def last_time(self, agent: Agent) -> str:
         """Return the time at which the newest run was accepted."""
         run = _last_run(agent)
-        return formatting.clock(datetime.fromisoformat(run["at"])) if run else "-"
+        return clock(datetime.fromisoformat(run["at"])) if run else "-"
 
     @admin.action(description="Start", permissions=["change"])
     def start_again(self, request: HttpRequest, agents: QuerySet[Agent]) -> None:

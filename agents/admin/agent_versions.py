@@ -10,7 +10,8 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from agents.models import Agent, AgentVersion
-from heartbit_site.base.admin.themed import ReadOnlyInline, pill
+from heartbit_site.base.admin.columns import Column, pill
+from heartbit_site.base.admin.themed import ReadOnlyInline
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -24,11 +25,8 @@ class VersionInline(ReadOnlyInline[AgentVersion, Agent]):
     model = AgentVersion
     fk_name = "agent"
     fields = ("page", "standing", "pinned", "created_at", "short_hash", "compared")
-    readonly_fields = fields
     verbose_name_plural = "versions"
     tab = True
-    hide_title = True
-    per_page = 20
 
     @admin.display(description="version")
     def page(self, version: AgentVersion) -> SafeString:
@@ -36,10 +34,7 @@ class VersionInline(ReadOnlyInline[AgentVersion, Agent]):
         url = reverse("admin:agents_agentversion_change", args=[version.pk])
         return format_html('<a class="hb-link" href="{}">v{}</a>', url, version.number)
 
-    @admin.display(description="hash")
-    def short_hash(self, version: AgentVersion) -> str:
-        """Return the beginning of the hash."""
-        return version.hash[:12]
+    short_hash = Column[AgentVersion]("hash", lambda row: row.hash[:12])
 
     @admin.display(description="state")
     def standing(self, version: AgentVersion) -> SafeString | str:
@@ -47,11 +42,7 @@ class VersionInline(ReadOnlyInline[AgentVersion, Agent]):
         current = version.pk == version.agent.current_version_id
         return pill("Current", tone="success") if current else ""
 
-    @admin.display(description="runs")
-    def pinned(self, version: AgentVersion) -> int:
-        """Return the number of runs pinned to the version."""
-        count: int = getattr(version, "run_count", 0)
-        return count
+    pinned = Column[AgentVersion]("runs", lambda row: getattr(row, "run_count", 0))
 
     @admin.display(description="compare")
     def compared(self, version: AgentVersion) -> SafeString | str:

@@ -7,26 +7,25 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.urls import path
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from agents.admin import formatting, prompts, queries
-from agents.admin.links import RunLinks, run_url
+from agents.admin.links import LeadsToRuns
 from agents.admin.prompts import asked_about, is_uncertain
 from agents.models import ToolCall
 from agents.querysets import shown_tool
 from heartbit_site.base import amounts
 from heartbit_site.base.access import visible_to
-from heartbit_site.base.admin.themed import ReadOnlyAdmin, pill
+from heartbit_site.base.admin.columns import Column, pill
 from heartbit_site.base.visible_text import readable_json, visible
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from django.contrib.admin.views.main import ChangeList
     from django.db.models import QuerySet
     from django.http import HttpRequest, HttpResponse
     from django.urls import URLPattern
@@ -36,7 +35,7 @@ _PREVIEW = 160  # characters; all of it is on the run's page, where it is decide
 
 
 @admin.register(ToolCall)
-class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
+class ApprovalAdmin(LeadsToRuns[ToolCall]):
     """Waiting for approval, or for a word on its outcome, the oldest first.
 
     Who may see runs may see this.
@@ -45,8 +44,6 @@ class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
     workspace_path = "run__workspace"
     needs: ClassVar[dict[str, str]] = {"view": "runs:read"}
     list_display = ("what", "asks", "effect_class", "waits", "workspace")
-    list_display_links = ("what",)
-    preserve_filters = False
     list_filter = ("run__workspace",)
     search_fields = ("run__agent", "tool")
     ordering = ("id",)
@@ -57,13 +54,7 @@ class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
         """Return the open calls alone."""
         return queries.waiting_calls()
 
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
-        """Let every row lead to the page of its run."""
-        return RunLinks
-
-    def changelist_view(
-        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         """Show the list under its own name."""
         named = copy(self.opts)  # the theme's header takes the name from here
         named.verbose_name_plural = TITLE
@@ -89,19 +80,10 @@ class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
         context = {"prompts": found, "badge": badge(request)}
         return render(request, "admin/prompts.html", context)
 
-    def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
-        """Redirect to the run's page, which shows the call."""
-        rows = visible_to(self.model.objects.all(), request.user, path="run__workspace")
-        call = rows.filter(pk=object_id).first() if object_id.isdecimal() else None
-        if call is None or request.method != "GET" or not self.has_view_permission(request):
-            return super().change_view(request, object_id, form_url, extra_context)
-        return redirect(run_url(call.run.workspace, call.run_id))
+    def find_row(self, request: HttpRequest, object_id: str) -> ToolCall | None:
+        """Return a call of any status: one that was decided leads to its run as well."""
+        rows = visible_to(ToolCall.objects.all(), request.user, path="run__workspace")
+        return rows.filter(pk=object_id).first() if object_id.isdecimal() else None
 
     @admin.display(description="call")
     def what(self, call: ToolCall) -> SafeString:
@@ -115,10 +97,7 @@ class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
             " ".join(arguments.split())[:_PREVIEW],
         )
 
-    @admin.display(description="agent", ordering="run__agent")
-    def asks(self, call: ToolCall) -> str:
-        """Whose call it is."""
-        return call.run.agent
+    asks = Column[ToolCall]("agent", lambda row: row.run.agent, ordering="run__agent")
 
     @admin.display(description="effect", ordering="effect")
     def effect_class(self, call: ToolCall) -> str:
@@ -131,10 +110,7 @@ class ApprovalAdmin(ReadOnlyAdmin[ToolCall]):
         asked_at: datetime | None = getattr(call, "asked_at", None)
         return amounts.duration(timezone.now() - asked_at) if asked_at else "a moment"
 
-    @admin.display(description="workspace")
-    def workspace(self, call: ToolCall) -> str:
-        """Return the name of the workspace."""
-        return call.run.workspace.name
+    workspace = Column[ToolCall]("workspace", lambda row: row.run.workspace.name)
 
 
 def _numbers(text: str) -> list[int]:

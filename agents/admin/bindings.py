@@ -24,7 +24,6 @@ from tools.catalogue import catalogue
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from django.db.models.fields import Field
     from django.http import HttpRequest
 
     from heartbit_site.base.errors import HeartbitError
@@ -70,25 +69,8 @@ class ToolBindingForm(forms.ModelForm[ToolBinding]):
             "approval": "Calls that wait for a person",
             "approval_when": "Rule",
             "approval_timeout_seconds": "Time to decide (seconds)",
-            "required_approvals": "Required approvals",
-            "approver_group": "Approver group",
             "escalate_after_minutes": "Escalate after (minutes)",
-            "escalation_group": "Escalation group",
             "defaults": "Default arguments",
-        }
-        help_texts = {
-            "approval": "",
-            "approval_when": (
-                "A JSON Schema: calls whose arguments fit it wait for a person. "
-                '{"properties": {"amount": {"minimum": 100}}, "required": ["amount"]} asks about '
-                "amounts from 100 on."
-            ),
-            "approval_timeout_seconds": "Then the call is refused.",
-            "required_approvals": "Different people; one who denies the call denies it.",
-            "approver_group": "The name of a Django group; its members alone.",
-            "escalate_after_minutes": "If the call is undecided by then.",
-            "escalation_group": "The name of a Django group; its members as well.",
-            "defaults": "Used where the model gives none.",
         }
 
     #: What can be chosen; a page reads it once for all of its forms.
@@ -180,9 +162,7 @@ class ToolBindingInline(StackedInline[ToolBinding, Agent]):
         formset.refusal = getattr(request, "heartbit_refusal", None)
         return formset
 
-    def formfield_for_dbfield(
-        self, db_field: Field[Any, Any], request: HttpRequest, **kwargs: Any
-    ) -> forms.Field | None:
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """Offer a list of tools instead of a line of text."""
         if db_field.name == "tool":
             kwargs |= {"widget": UnfoldAdminSelectWidget(), "help_text": ""}

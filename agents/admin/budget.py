@@ -12,7 +12,8 @@ from django.utils.html import format_html
 from agents.actions.save_budget import save_budget
 from agents.admin.agent_choice import AgentChoice
 from agents.models import Agent, Budget
-from heartbit_site.base.admin.themed import pill
+from heartbit_site.base.admin.columns import Column, pill
+from heartbit_site.base.admin.saved_by_verb import VerbForm
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from django.utils.safestring import SafeString
 
 
-class BudgetForm(forms.ModelForm[Budget]):
+class BudgetForm(VerbForm[Budget]):
     """A budget's limits, and whose they are."""
 
     class Meta:
@@ -62,21 +63,19 @@ class BudgetAdmin(AgentChoice[Budget]):
     """Limits that calls are checked against before they are made; tiers have theirs elsewhere."""
 
     workspace_path = "workspace"
-    needs: ClassVar[dict[str, str]] = {
+    needs: ClassVar = {
         "view": "runs:read",
-        "add": "agents:write",
-        "change": "agents:write",
-        "delete": "agents:write",
+        **dict.fromkeys(("add", "change", "delete"), "agents:write"),
     }
     form = BudgetForm
     list_display = ("whose", "workspace", "every", "tokens", "money", "state")
-    list_display_links = ("whose",)
     list_filter = ("workspace", "period")
     search_fields = ("agent__name", "workspace__slug")
     sortable_by = ()
     actions = ()
     warn_unsaved_form = True
     readonly_fields = ("tokens", "money", "state")
+    fixed = ("workspace", "agent", "period")  # what was counted so far was counted for them
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Budget]:
         """Return budgets with the spending of the current period, which a row may lag."""
@@ -97,22 +96,9 @@ class BudgetAdmin(AgentChoice[Budget]):
             fieldsets.append((name, {"fields": ("tokens", "money", "state")}))
         return fieldsets
 
-    def get_readonly_fields(
-        self, request: HttpRequest, obj: Budget | None = None
-    ) -> tuple[str, ...]:
-        """Return scope and period too: what was counted so far was counted for them."""
-        fixed = ("workspace", "agent", "period") if obj else ()
-        return (*self.readonly_fields, *fixed)
-
-    def save_model(
-        self,
-        request: HttpRequest,
-        obj: Budget,
-        form: Any,
-        change: bool,  # noqa: FBT001  Django's signature
-    ) -> None:
+    def save_row(self, request: HttpRequest, row: Budget, form: Any) -> None:
         """Save with ``save_budget``."""
-        save_budget(obj)
+        save_budget(row)
 
     # ------------------------------------------------------------------------------------- columns
 
@@ -121,28 +107,17 @@ class BudgetAdmin(AgentChoice[Budget]):
         """Return the agent, or the whole workspace."""
         return budget.agent.name if budget.agent is not None else "the whole workspace"
 
-    @admin.display(description="period")
-    def every(self, budget: Budget) -> str:
-        """Return the period."""
-        return budget.period
+    every = Column[Budget]("period", lambda row: row.period)
 
-    @admin.display(description="tokens")
     def tokens(self, budget: Budget) -> SafeString:
         """Spent and limit, drawn."""
-        spent = budget.spent_tokens if _is_current(budget) else 0
-        limit = budget.max_tokens
-        shown = None if limit is None else f"{limit:,}"
-        return _meter(f"{spent:,}", shown, _percent(spent, limit), budget.warn_at)
+        return _meter(budget, budget.spent_tokens, budget.max_tokens, "{:,}", "{:,}")
 
     @admin.display(description="US dollars")
     def money(self, budget: Budget) -> SafeString:
         """Spent and limit, drawn."""
-        spent = budget.spent_usd if _is_current(budget) else 0
-        limit = budget.max_usd
-        shown = None if limit is None else f"${limit:,.2f}"
-        return _meter(f"${spent:,.4f}", shown, _percent(spent, limit), budget.warn_at)
+        return _meter(budget, budget.spent_usd, budget.max_usd, "${:,.4f}", "${:,.2f}")
 
-    @admin.display(description="state")
     def state(self, budget: Budget) -> SafeString:
         """Return the state: whether the budget still allows model calls."""
         most = max(
@@ -165,13 +140,17 @@ def _percent(spent: Decimal | int, limit: Decimal | int | None) -> int | None:
     return min(100, int(100 * spent / limit)) if limit else 100
 
 
-def _meter(spent: str, limit: str | None, percent: int | None, warn_at: int) -> SafeString:
-    """Return the amount spent, the limit, and a bar of both."""
+def _meter(
+    budget: Budget, counted: Decimal | int, limit: Decimal | int | None, form: str, limit_form: str
+) -> SafeString:
+    """Return the amount spent in the current period, the limit, and a bar of both."""
+    spent = counted if _is_current(budget) else 0
+    percent = _percent(spent, limit)
     if percent is None:
-        return format_html('<span class="hb-number">{} (no limit)</span>', spent)
-    tone = "hb-full" if percent >= 100 else "hb-nearly" if percent >= warn_at else ""
+        return format_html('<span class="hb-number">{} (no limit)</span>', form.format(spent))
+    tone = "hb-full" if percent >= 100 else "hb-nearly" if percent >= budget.warn_at else ""
     return format_html(
         '<span class="hb-number">{} of {}</span>'
         '<span class="hb-meter {}"><i style="width: {}%"></i></span>',
-        *(spent, limit, tone, percent),
+        *(form.format(spent), limit_form.format(limit), tone, percent),
     )

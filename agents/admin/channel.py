@@ -6,30 +6,23 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.contrib import admin
-from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 
 from agents.actions.remove_channel import remove_channel
 from agents.actions.rotate_channel_secret import rotate_channel_secret
 from agents.actions.save_channel import save_channel
-from agents.admin import formatting
-from agents.admin.channel_form import ChannelForm, conditions
+from agents.admin.channel_form import MAIL, ChannelForm, conditions
 from agents.admin.signing import SigningAdmin
 from agents.models import Channel
+from heartbit_site.base.admin.actions import DialogForm, dialog
 from heartbit_site.base.admin.audit_mixin import actor_of
-from heartbit_site.base.admin.themed import DialogForm, dialog, pill
+from heartbit_site.base.admin.columns import Column, format_datetime, pill, two_lines
 
 if TYPE_CHECKING:
+    from django.http import HttpRequest
     from django.utils.safestring import SafeString
 
-ROTATE = dialog(
-    DialogForm,
-    label="Rotate secret",
-    explanation="For 24 hours messages may be signed with either secret, then with the new one.",
-    submit="Rotate",
-    icon="key",
-    permissions=["rotate"],
-)
+KNOWN = ("state", "url", "both_until", "looked", "created_by", "created_at")
 
 
 @admin.register(Channel)
@@ -44,31 +37,20 @@ class ChannelAdmin(SigningAdmin[Channel]):
     search_fields = ("name", "agent")
     actions_detail = ("rotate",)
     conditional_fields = conditions()
-
-    def get_readonly_fields(
-        self, request: HttpRequest, obj: Channel | None = None
-    ) -> tuple[str, ...]:
-        """Return the workspace too: a channel stays in its workspace."""
-        known = ("state", "url", "both_until", "looked", "created_by", "created_at")
-        return ("workspace", *known) if obj else ()
+    readonly_fields = KNOWN
 
     def get_fieldsets(self, request: HttpRequest, obj: Channel | None = None) -> Any:
         """Return the fields of the channel's kind; its state comes last."""
         kind = obj.kind if obj is not None else None
         first = (("workspace", "name"), ("kind", "agent"), ("enabled", "approve"), "hourly_limit")
-        mail = (
-            *("from_whom", "reply", "imap_host", ("imap_port", "imap_security")),
-            *(("imap_user", "password"), "imap_folder"),
-        )
         found: list[Any] = [(None, {"fields": first})]
         if kind in (None, "webhook"):
             found.append(("Webhook", {"fields": ("mapping",)}))
         if kind in (None, "email"):
-            found.append(("E-mail", {"fields": mail}))
+            found.append(("E-mail", {"fields": MAIL}))
         found.append(("Answers", {"fields": ("deliver",)}))
         if obj is not None:
-            looked = ("looked",) if obj.imap_host else ()
-            known = ("state", "url", "both_until", *looked, "created_by", "created_at")
+            known = [name for name in KNOWN if name != "looked" or obj.imap_host]
             found.append(("State", {"fields": known}))
         return found
 
@@ -76,17 +58,10 @@ class ChannelAdmin(SigningAdmin[Channel]):
     def what(self, channel: Channel) -> SafeString:
         """Return the channel's name and its source."""
         source = channel.imap_user if channel.imap_host else channel.get_kind_display()
-        return format_html(
-            '<span class="hb-two"><b>{}</b><span class="hb-clip">{}</span></span>',
-            *(channel.name, source),
-        )
+        return two_lines(channel.name, source)
 
-    @admin.display(description="answered by")
-    def answers(self, channel: Channel) -> str:
-        """Return the agent that answers."""
-        return channel.agent
+    answers = Column[Channel]("answered by", lambda row: row.agent)
 
-    @admin.display(description="state")
     def state(self, channel: Channel) -> SafeString:
         """Return the state, with the last error of a mailbox."""
         if not channel.enabled:
@@ -103,35 +78,23 @@ class ChannelAdmin(SigningAdmin[Channel]):
     @admin.display(description="mailbox polled")
     def looked(self, channel: Channel) -> str:
         """Return the time at which the mailbox was last polled."""
-        return (
-            formatting.format_datetime(channel.last_polled_at)
-            if channel.last_polled_at
-            else "Not yet"
-        )
+        return format_datetime(channel.last_polled_at, missing="Not yet")
 
-    def save_model(
-        self,
-        request: HttpRequest,
-        obj: Channel,
-        form: Any,
-        change: bool,  # noqa: FBT001  Django's signature
-    ) -> None:
-        """Save with ``save_channel``, and show a new channel's secret, this once."""
-        if not change:
-            obj.created_by_id = request.user.pk
+    def save_secret(self, request: HttpRequest, row: Channel, form: Any) -> str | None:
+        """Save with ``save_channel``."""
         password = form.cleaned_data.get("password") or None
-        secret = save_channel(obj, password=password, by=actor_of(request))
-        if secret is not None:
-            self.show_secret(request, secret)
+        return save_channel(row, password=password, by=actor_of(request))
 
-    def delete_model(self, request: HttpRequest, obj: Channel) -> None:
+    def remove_row(self, request: HttpRequest, row: Channel) -> None:
         """Delete with ``remove_channel``."""
-        remove_channel(obj, by=actor_of(request))
+        remove_channel(row, by=actor_of(request))
 
-    @ROTATE
-    def rotate(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
+    @dialog(
+        "Rotate secret",
+        "For 24 hours messages may be signed with either secret, then with the new one.",
+        icon="key",
+        permission="rotate",
+    )
+    def rotate(self, request: HttpRequest, row: Channel, form: DialogForm) -> None:
         """Make a new secret, and show it."""
-        channel = self.get_object(request, object_id)
-        if channel is not None:
-            self.show_secret(request, rotate_channel_secret(channel, by=actor_of(request)))
-        return HttpResponse(headers={"HX-Refresh": "true"})
+        self.show_secret(request, rotate_channel_secret(row, by=actor_of(request)))

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
+from django.contrib.admin.utils import flatten
 from unfold.widgets import UnfoldAdminPasswordWidget
 
 from agents.admin.json_fields import JSONListText, JSONObjectText, json_widget
-from agents.inbound.channels import check_channel, refuse_a_second
 from agents.models import Channel
+from heartbit_site.base.admin.saved_by_verb import VerbForm
 from heartbit_site.base.admin.themed import line_widget, text_widget
-from heartbit_site.base.errors import HeartbitError
 
 _MAPPING = """{
   "task": "Answer the ticket {ticket.subject}: {ticket.body}",
@@ -20,7 +20,14 @@ _MAPPING = """{
 }"""
 
 
-class ChannelForm(forms.ModelForm[Channel]):
+#: Rows of a form for what only an e-mail channel has.
+MAIL: tuple[Any, ...] = (
+    *("from_whom", "reply", "imap_host", ("imap_port", "imap_security")),
+    *(("imap_user", "password"), "imap_folder"),
+)
+
+
+class ChannelForm(VerbForm[Channel]):
     """Form of a channel; a password can be written here and not read."""
 
     deliver = JSONListText(
@@ -52,6 +59,8 @@ class ChannelForm(forms.ModelForm[Channel]):
         help_text="Encrypted when saved, and never shown again.",
     )
 
+    renamed: ClassVar = {"senders": "from_whom"}
+
     class Meta:
         model = Channel
         fields = (
@@ -74,21 +83,10 @@ class ChannelForm(forms.ModelForm[Channel]):
             self.fields["password"].help_text = "Empty: the present one is kept."
 
     def _post_clean(self) -> None:
-        """Check the row with the verb too."""
-        super()._post_clean()  # type: ignore[misc]
-        if self.errors:
-            return
+        """Give the row its senders; reject another server with the password of the former one."""
         channel, typed = self.instance, self.cleaned_data
-        channel.senders = [one for one in typed.get("from_whom", "").split() if one]
-        if self.changed_data == ["enabled"] and not channel.enabled:
-            return  # what is wrong with it keeps nobody from switching it off
-        known = bool(typed.get("password") or channel.imap_password)
-        try:
-            check_channel(channel, channel.workspace, has_password=known)
-            refuse_a_second(channel, channel.workspace)
-        except HeartbitError as error:
-            field = "from_whom" if error.field == "senders" else error.field
-            self.add_error(field if field in self.fields else None, str(error))
+        channel.senders = typed.get("from_whom", "").split()
+        super()._post_clean()
         where = {"imap_host", "imap_port", "imap_security"}
         moved = channel.imap_host and where & set(self.changed_data)
         if moved and channel.imap_password and not typed.get("password"):
@@ -97,8 +95,4 @@ class ChannelForm(forms.ModelForm[Channel]):
 
 def conditions() -> dict[str, str]:
     """Return for each conditional field the theme's expression that shows it."""
-    mail = (
-        *("from_whom", "reply", "imap_host", "imap_port", "imap_security", "imap_user"),
-        *("password", "imap_folder"),
-    )
-    return dict.fromkeys(mail, "kind == 'email'") | {"mapping": "kind == 'webhook'"}
+    return dict.fromkeys(flatten(MAIL), "kind == 'email'") | {"mapping": "kind == 'webhook'"}

@@ -12,7 +12,8 @@ from agents.choices import RunStatus
 from heartbit_site.base import amounts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
+    from datetime import timedelta
 
     from agents.admin.statistics import Day
 
@@ -85,13 +86,11 @@ def activity(days: list[Day]) -> Chart:
     most = max(day.total for day in days)
     columns = [
         Column(
-            label=_label(day),
-            said=f"{_name(day)}: {amounts.counted(day.total, 'run')}{_outcomes(day)}",
+            *_words(day, f"{amounts.counted(day.total, 'run')}{_outcomes(day)}"),
             link=runs_link(day),
             height=_percent(day.total, most),
             segments=tuple(
-                Segment(tone, sum(day.runs.get(status, 0) for status in statuses))
-                for _, tone, statuses in reversed(OUTCOMES)
+                Segment(tone, day.count(statuses)) for _, tone, statuses in reversed(OUTCOMES)
             ),
         )
         for day in days
@@ -104,8 +103,7 @@ def spend(days: list[Day]) -> Chart:
     most = max(day.cost for day in days)
     columns = [
         Column(
-            label=_label(day),
-            said=f"{_name(day)}: {_cost(day)}, {amounts.counted(day.calls, 'model call')}",
+            *_words(day, f"{_cost(day)}, {amounts.counted(day.calls, 'model call')}"),
             link=usage_link(day),
             height=_percent(float(day.cost), float(most)),
         )
@@ -116,27 +114,20 @@ def spend(days: list[Day]) -> Chart:
 
 def latency(days: list[Day]) -> Chart:
     """Return the chart of run durations: the 95th percentile, and the median inside."""
-    return _durations(days, lambda day: (_seconds(day.median), _seconds(day.slow)))
-
-
-def _durations(days: list[Day], of: Callable[[Day], tuple[float, float]]) -> Chart:
-    most = max(of(day)[1] for day in days)
+    slowest = max((day.slow for day in days if day.slow is not None), default=None)
     columns = []
     for day in days:
-        median, slow = of(day)
         took = "no run ended"
         if day.median is not None and day.slow is not None:
             took = f"median {amounts.duration(day.median)}, p95 {amounts.duration(day.slow)}"
         columns.append(
             Column(
-                label=_label(day),
-                said=f"{_name(day)}: {took}",
+                *_words(day, took),
                 link=runs_link(day),
-                height=_percent(slow, most),
-                inner=_percent(median, slow),
+                height=_percent(_seconds(day.slow), _seconds(slowest)),
+                inner=_percent(_seconds(day.median), _seconds(day.slow)),
             )
         )
-    slowest = max((day.slow for day in days if day.slow is not None), default=None)
     return Chart(columns, amounts.duration(slowest) if slowest is not None else "")
 
 
@@ -146,15 +137,15 @@ def legend(days: Iterable[Day]) -> list[tuple[str, str, int, str]]:
     return [
         (
             *(name, tone),
-            sum(day.runs.get(status, 0) for day in found for status in statuses),
+            sum(day.count(statuses) for day in found),
             runs_link(status__in=",".join(statuses), created_at__gte=found[0].begins.isoformat()),
         )
         for name, tone, statuses in OUTCOMES
     ]
 
 
-def _seconds(span: object) -> float:
-    return max(0.0, span.total_seconds()) if hasattr(span, "total_seconds") else 0.0
+def _seconds(span: timedelta | None) -> float:
+    return 0.0 if span is None else max(0.0, span.total_seconds())
 
 
 def _percent(part: float, whole: float) -> str:
@@ -164,19 +155,16 @@ def _percent(part: float, whole: float) -> str:
     return f"{max(2.0, 100 * part / whole):.1f}"
 
 
-def _label(day: Day) -> str:
-    return f"{day.day.day}"
-
-
-def _name(day: Day) -> str:
-    return day.day.strftime("%a %d %b")
+def _words(day: Day, said: str) -> tuple[str, str]:
+    """Return a column's label, and the whole day in words."""
+    return f"{day.day.day}", f"{day.day:%a %d %b}: {said}"
 
 
 def _outcomes(day: Day) -> str:
     said = [
         f"{count} {name.lower()}"
         for name, _, statuses in OUTCOMES
-        if (count := sum(day.runs.get(status, 0) for status in statuses))
+        if (count := day.count(statuses))
     ]
     return f" ({', '.join(said)})" if said else ""
 
@@ -185,8 +173,6 @@ def _cost(day: Day) -> str:
     if day.calls and day.calls == day.unpriced:
         return "cost unknown"
     known = amounts.money(day.cost)
-    return (
-        f"{known} and {amounts.counted(day.unpriced, 'call')} without a price"
-        if day.unpriced
-        else known
-    )
+    if not day.unpriced:
+        return known
+    return f"{known} and {amounts.counted(day.unpriced, 'call')} without a price"

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from django.contrib import admin
+from django.db.models import Count
 from django.utils.html import format_html
 
-from agents.admin import formatting, queries
+from agents.admin import formatting
 from agents.admin.links import run_url
 from agents.models import Conversation, Run
+from heartbit_site.base.admin.columns import Column, clock, two_lines
 from heartbit_site.base.admin.themed import ReadOnlyAdmin, ReadOnlyInline
 
 if TYPE_CHECKING:
@@ -25,11 +27,8 @@ class MessageInline(ReadOnlyInline[Run, Conversation]):
 
     model = Run
     fields = ("message", "answer", "state", "accepted")
-    readonly_fields = fields
     ordering = ("created_at", "id")
     verbose_name_plural = "messages"
-    hide_title = True
-    per_page = 20
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Run]:
         """Without what the list does not show."""
@@ -40,7 +39,6 @@ class MessageInline(ReadOnlyInline[Run, Conversation]):
             .defer("error", "payload", "structured")
         )
 
-    @admin.display(description="message")
     def message(self, run: Run) -> SafeString:
         """Return the message as a link to the run that answers it."""
         url = run_url(run.workspace, run.pk)
@@ -50,21 +48,13 @@ class MessageInline(ReadOnlyInline[Run, Conversation]):
             formatting.truncate(run.task, _PREVIEW),
         )
 
-    @admin.display(description="answer")
     def answer(self, run: Run) -> SafeString:
         """Return the answer."""
         text = formatting.truncate(run.output or "-", _PREVIEW)
         return format_html('<span class="hb-text" dir="auto">{}</span>', text)
 
-    @admin.display(description="status")
-    def state(self, run: Run) -> SafeString:
-        """Return the run's status."""
-        return formatting.run_pill(run.status)
-
-    @admin.display(description="sent")
-    def accepted(self, run: Run) -> str:
-        """Return the time at which the message was accepted."""
-        return formatting.clock(run.created_at)
+    state = Column[Run]("status", lambda row: formatting.run_pill(row.status))
+    accepted = Column[Run]("sent", lambda row: clock(row.created_at))
 
 
 @admin.register(Conversation)
@@ -80,27 +70,16 @@ class ConversationAdmin(ReadOnlyAdmin[Conversation]):
     ordering = ("-id",)
     inlines = (MessageInline,)
     fields = ("agent", "title", "busy_policy", "workspace", "created_at", "id")
-    readonly_fields = fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Conversation]:
         """Return the conversations with their number of messages."""
-        return queries.with_messages(super().get_queryset(request))
+        rows: QuerySet[Conversation] = super().get_queryset(request)
+        return rows.annotate(said=Count("runs"))
 
-    @admin.display(description="conversation")
-    def what(self, conversation: Conversation) -> SafeString:
-        """Return the agent and the title."""
-        return format_html(
-            '<span class="hb-two"><b>{}</b><span class="hb-clip">{}</span></span>',
-            conversation.agent,
-            conversation,
-        )
-
-    @admin.display(description="messages")
-    def messages(self, conversation: Conversation) -> int:
-        """Return the number of messages."""
-        return int(getattr(conversation, "said", 0))
+    what = Column[Conversation]("conversation", lambda row: two_lines(row.agent, row))
+    messages = Column[Conversation]("messages", lambda row: int(getattr(row, "said", 0)))
 
     @admin.display(description="started", ordering="created_at")
     def begun(self, conversation: Conversation) -> str:
         """Return the time at which the conversation was started."""
-        return formatting.clock(conversation.created_at)
+        return clock(conversation.created_at)

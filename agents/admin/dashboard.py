@@ -15,11 +15,11 @@ from agents.admin.links import run_url
 from agents.choices import RunStatus
 from agents.reads.fleet import Fleet, QueueNow, WorkerNow, read_fleet
 from heartbit_site.base import amounts
+from heartbit_site.base.admin.columns import Tone, clock, pill
 from heartbit_site.base.admin.permissions import permissions_for
-from heartbit_site.base.admin.themed import Tone, pill
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from django.http import HttpRequest
     from django.utils.safestring import SafeString
@@ -77,7 +77,6 @@ class Dashboard:
         waiting: Tool calls that wait for a person.
         quarantined: Runs that killed their workers, for a person to settle.
         problems: What is wrong with the fleet.
-        fleet: None: the reader does not operate the installation.
         tracker: The last runs, the oldest first; ``rows`` the newest of them, that first.
     """
 
@@ -85,10 +84,8 @@ class Dashboard:
     statuses: list[tuple[SafeString, int, str]]
     live: list[tuple[SafeString, int, str]]
     live_total: int
-    queued: int
     waiting: int
     quarantined: int
-    tokens: str
     cost: str
     cost_before: str
     activity: charts.Chart
@@ -121,23 +118,13 @@ def read(user: Any, *, sees_fleet: bool) -> Dashboard:
     fleet = _table(read_fleet()) if sees_fleet else None
     today = found.days[-1]
     rows = [_row(run) for run in found.last]
-    statuses = [s for s in RunStatus.values if s in today.runs]
     return Dashboard(
         today=today,
-        statuses=[
-            (formatting.run_pill(s), today.runs[s], charts.runs_link(today, status__exact=s))
-            for s in statuses
-        ],
-        live=[
-            (formatting.run_pill(s), found.live[s], charts.runs_link(status__exact=s, runs="all"))
-            for s in RunStatus.values
-            if s in found.live
-        ],
+        statuses=_counted(today.runs, lambda s: charts.runs_link(today, status__exact=s)),
+        live=_counted(found.live, lambda s: charts.runs_link(status__exact=s, runs="all")),
         live_total=sum(found.live.values()),
-        queued=found.live.get(RunStatus.QUEUED, 0),
         waiting=found.waiting,
         quarantined=found.quarantined,
-        tokens=formatting.tokens(today.input_tokens, today.output_tokens),
         cost=_cost([today]),
         cost_before=_cost([found.days[-2]]),
         activity=charts.activity(found.days),
@@ -168,6 +155,14 @@ def read(user: Any, *, sees_fleet: bool) -> Dashboard:
     )
 
 
+def _counted(
+    runs: Mapping[str, int], link: Callable[[str], str]
+) -> list[tuple[SafeString, int, str]]:
+    """Return the statuses that occur: label, number of runs, and the address of their list."""
+    found = [status for status in RunStatus.values if status in runs]
+    return [(formatting.run_pill(status), runs[status], link(status)) for status in found]
+
+
 def _row(run: Run) -> Row:
     status, lasted = RunStatus(run.status), formatting.run_duration(run)
     return Row(
@@ -175,8 +170,8 @@ def _row(run: Run) -> Row:
         tone=formatting.RUN_TONES[status] or "none",
         pill=formatting.run_pill(status),
         lasted=lasted,
-        accepted=formatting.clock(run.created_at),
-        said=f"{run.agent}: {status.label.lower()}, {lasted}, {formatting.clock(run.created_at)}",
+        accepted=clock(run.created_at),
+        said=f"{run.agent}: {status.label.lower()}, {lasted}, {clock(run.created_at)}",
         page=run_url(run.workspace, run.pk),
     )
 
@@ -193,12 +188,11 @@ def _cost(days: Iterable[statistics.Day]) -> str:
 def _by_runs(agents: list[statistics.TopAgent]) -> list[Ranked]:
     most = max((agent.runs for agent in agents), default=1)
     return [
-        Ranked(
-            name=agent.name,
-            figure=amounts.counted(agent.runs, "run"),
-            note=f"{agent.failed} failed" if agent.failed else "",
-            percent=f"{100 * agent.runs / most:.0f}",
-            link=charts.runs_link(agent=agent.name, runs="all"),
+        _ranked(
+            agent.name,
+            amounts.counted(agent.runs, "run"),
+            f"{agent.failed} failed" if agent.failed else "",
+            agent.runs / most,
         )
         for agent in agents
     ]
@@ -207,15 +201,19 @@ def _by_runs(agents: list[statistics.TopAgent]) -> list[Ranked]:
 def _by_cost(agents: list[statistics.TopAgent]) -> list[Ranked]:
     most = max((agent.cost for agent in agents), default=None) or 1
     return [
-        Ranked(
-            name=agent.name,
-            figure=amounts.money(agent.cost) if agent.cost or not agent.unpriced else "unknown",
-            note=f"{amounts.counted(agent.unpriced, 'call')} unpriced" if agent.unpriced else "",
-            percent=f"{100 * agent.cost / most:.0f}",
-            link=charts.runs_link(agent=agent.name, runs="all"),
+        _ranked(
+            agent.name,
+            amounts.money(agent.cost) if agent.cost or not agent.unpriced else "unknown",
+            f"{amounts.counted(agent.unpriced, 'call')} unpriced" if agent.unpriced else "",
+            agent.cost / most,
         )
         for agent in agents
     ]
+
+
+def _ranked(name: str, figure: str, note: str, share: float | Decimal) -> Ranked:
+    link = charts.runs_link(agent=name, runs="all")
+    return Ranked(name, figure, note, f"{100 * share:.0f}", link)
 
 
 def _with_code(sentence: str) -> SafeString:

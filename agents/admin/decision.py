@@ -13,15 +13,14 @@ from agents.admin import formatting
 from agents.admin.links import run_link
 from agents.choices import CallResolution, Verdict
 from agents.models import Decision, ToolCall
-from heartbit_site.base.admin.themed import ReadOnlyAdmin, pill
+from heartbit_site.base.admin.columns import Column, Tone, clock, pill
+from heartbit_site.base.admin.themed import ReadOnlyAdmin
 from heartbit_site.base.visible_text import visible
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
     from django.http import HttpRequest
     from django.utils.safestring import SafeString
-
-    from heartbit_site.base.admin.themed import Tone
 
 TONES: dict[str, Tone] = {
     Verdict.APPROVED: "success",
@@ -42,7 +41,6 @@ class DecisionAdmin(ReadOnlyAdmin[Decision]):
     needs: ClassVar[dict[str, str]] = {"view": "runs:read"}
 
     list_display = ("what", "said", "decided_by", "via", "right", "when")
-    list_select_related = ("run", "grant")
     list_filter = (("verdict", ChoicesCheckboxFilter), "via")
     list_filter_submit = True
     search_fields = ("decided_by", "run__agent", "^run__id")
@@ -52,7 +50,6 @@ class DecisionAdmin(ReadOnlyAdmin[Decision]):
         *("place", "called", "said", "decided_by", "via", "why", "edited", "right"),
         *("at", "digest", "executed_digest"),
     )
-    readonly_fields = fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Decision]:
         """Return the decisions with the run's agent."""
@@ -82,10 +79,7 @@ class DecisionAdmin(ReadOnlyAdmin[Decision]):
         word = "by" if decision.via == "grant" else "gave"
         return format_html('{} <a class="hb-link" href="{}">{}</a>', word, url, decision.grant.pk)
 
-    @admin.display(description="when", ordering="at")
-    def when(self, decision: Decision) -> str:
-        """Return the time of the decision."""
-        return formatting.clock(decision.at)
+    when = Column[Decision]("when", lambda row: clock(row.at), ordering="at")
 
     @admin.display(description="run")
     def place(self, decision: Decision) -> SafeString:
@@ -98,10 +92,7 @@ class DecisionAdmin(ReadOnlyAdmin[Decision]):
         call = ToolCall.objects.filter(run=decision.run_id, call_id=decision.call_id).first()
         return f"{visible(call.tool)} ({call.call_id})" if call else decision.call_id
 
-    @admin.display(description="reason")
-    def why(self, decision: Decision) -> str:
-        """Return the reason that the model read, or the result of a confirmed call."""
-        return visible(decision.reason) or "-"
+    why = Column[Decision]("reason", lambda row: visible(row.reason) or "-")
 
     @admin.display(description="edited arguments")
     def edited(self, decision: Decision) -> SafeString | str:

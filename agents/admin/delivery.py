@@ -4,31 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.urls import reverse
-from django.utils.html import format_html, format_html_join
+from django.utils.html import format_html_join
 
 from agents.actions.redeliver_result import redeliver_result
-from agents.admin.delivery_log import DeliveryLog
+from agents.admin.delivery_log import DeliveryLog, is_over
 from agents.admin.links import kept_run_link
 from agents.choices import DeliveryKind
 from agents.delivery.targets import describe_target
 from agents.models import Delivery, WebhookDelivery
-from heartbit_site.base.admin.themed import DialogForm, dialog, json_block
+from heartbit_site.base.admin.actions import DialogForm, dialog
+from heartbit_site.base.admin.audit_mixin import actor_of
+from heartbit_site.base.admin.columns import Column, link, two_lines
+from heartbit_site.base.admin.themed import json_block
 
 if TYPE_CHECKING:
-    from django.http import HttpRequest, HttpResponse
+    from django.http import HttpRequest
     from django.utils.safestring import SafeString
-
-AGAIN = dialog(
-    DialogForm,
-    label="Send again",
-    explanation="It goes out within seconds, under the same id. A mail that some addresses got "
-    "already goes to the others; one that arrived goes to all.",
-    submit="Send",
-    icon="replay",
-    permissions=["again"],
-)
 
 
 @admin.register(Delivery)
@@ -39,7 +32,6 @@ class DeliveryAdmin(DeliveryLog[Delivery]):
     audit_name = "delivery"
     needs: ClassVar[dict[str, str]] = {"view": "runs:read", "again": "runs:write"}
     list_display = ("what", "workspace", "state", "attempts", "error", "created")
-    list_display_links = ("what",)
     list_select_related = ("workspace",)
     list_filter = ("status", "kind", "workspace")
     search_fields = ("=run_id", "=message_id")
@@ -49,44 +41,40 @@ class DeliveryAdmin(DeliveryLog[Delivery]):
         *("what", "workspace", "run", "state", "attempts", "error", "addresses", "message"),
         *("created_at", "next_attempt", "delivered_at", "asked"),
     )
-    readonly_fields = fields
 
     @admin.display(description="recipient")
     def what(self, delivery: Delivery) -> SafeString:
         """Return the recipient and the kind of delivery."""
-        return format_html(
-            '<span class="hb-two"><b>{}</b><span class="hb-clip">{}</span></span>',
-            *(delivery.get_kind_display(), describe_target(delivery.target)),
-        )
+        return two_lines(delivery.get_kind_display(), describe_target(delivery.target))
 
-    @admin.display(description="run")
-    def run(self, delivery: Delivery) -> SafeString | str:
-        """Whose result; a link as long as the run is there."""
-        return kept_run_link(delivery.workspace, delivery.run_id)
+    run = Column[Delivery]("run", lambda row: kept_run_link(row.workspace, row.run_id))
 
-    @admin.display(description="addresses")
     def addresses(self, delivery: Delivery) -> SafeString | str:
         """Return the mail server's answer for each address."""
         said = [(to, why or "taken") for to, why in sorted(delivery.recipient_results.items())]
         return format_html_join("", "<p>{}: {}</p>", said) or "-"
 
-    @admin.display(description="message")
     def message(self, delivery: Delivery) -> SafeString | str:
         """Return the message's id; a webhook's is a link to its delivery."""
-        if delivery.kind != DeliveryKind.WEBHOOK:
-            return delivery.message_id or "-"
-        row = WebhookDelivery.objects.filter(message_id=delivery.message_id).first()
+        rows = WebhookDelivery.objects.filter(message_id=delivery.message_id)
+        row = rows.first() if delivery.kind == DeliveryKind.WEBHOOK else None
         if row is None:
             return delivery.message_id or "-"
-        url = reverse("admin:agents_webhookdelivery_change", args=[row.pk])
-        return format_html('<a class="hb-link" href="{}">{}</a>', url, delivery.message_id)
+        return link(
+            reverse("admin:agents_webhookdelivery_change", args=[row.pk]), delivery.message_id
+        )
 
-    @admin.display(description="target")
-    def asked(self, delivery: Delivery) -> SafeString:
-        """Return the target as JSON."""
-        return json_block(delivery.target)
+    asked = Column[Delivery]("target", lambda row: json_block(row.target))
 
-    @AGAIN
-    def again(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
+    @dialog(
+        "Send again",
+        "It goes out within seconds, under the same id. A mail that some addresses got already "
+        "goes to the others; one that arrived goes to all.",
+        icon="replay",
+        permission="again",
+        offered=is_over,
+    )
+    def again(self, request: HttpRequest, delivery: Delivery, form: DialogForm) -> None:
         """Send the delivery again."""
-        return self.redeliver(request, object_id, redeliver_result)
+        redeliver_result(delivery, by=actor_of(request))
+        messages.success(request, "It goes out within seconds.")

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 from django.utils import timezone
 
 from agents.choices import DeliveryStatus, RunStatus
-from heartbit_site.base.admin.themed import Tone, pill
+from heartbit_site.base.admin.columns import Tone, pill
 from heartbit_site.base.amounts import counted, duration, money
 
 if TYPE_CHECKING:
-    from datetime import datetime
     from uuid import UUID
 
     from django.utils.safestring import SafeString
@@ -76,18 +75,6 @@ def run_duration(run: Run) -> str:
     return duration((run.finished_at or timezone.now()) - run.created_at)
 
 
-def clock(at: datetime) -> str:
-    """Return a time of today as a time, any other with its day, in the current time zone."""
-    local = timezone.localtime(at)
-    same_day = local.date() == timezone.localtime().date()
-    return local.strftime("%H:%M:%S" if same_day else "%d %b %Y, %H:%M")
-
-
-def format_datetime(at: datetime) -> str:
-    """Return a time to the second, with its zone."""
-    return timezone.localtime(at).strftime("%d %b %Y, %H:%M:%S %Z")
-
-
 def tokens(read: int, written: int) -> str:
     """Tokens read and written."""
     return f"{read:,} in · {written:,} out"
@@ -98,6 +85,6 @@ def cost(spent: Spent) -> str:
     if spent.calls and spent.unpriced == spent.calls:
         return "unknown"
     known = money(spent.cost_usd)
-    return (
-        f"{known} + {counted(spent.unpriced, 'call')} without a price" if spent.unpriced else known
-    )
+    if not spent.unpriced:
+        return known
+    return f"{known} + {counted(spent.unpriced, 'call')} without a price"

@@ -16,7 +16,9 @@ from agents.definitions.validation_messages import InvalidSettingError, sentence
 from agents.llm.references import check_reference
 from agents.models import Agent
 from agents.reads.agent_settings import table_of
-from heartbit_site.base.admin.themed import DialogForm, line_widget, text_widget
+from heartbit_site.base.admin.actions import DialogForm
+from heartbit_site.base.admin.saved_by_verb import VerbForm
+from heartbit_site.base.admin.themed import line_widget, text_widget
 from heartbit_site.base.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -25,21 +27,6 @@ if TYPE_CHECKING:
     from heartbit_site.base.errors import HeartbitError
 
 FIELDS = ("workspace", "name", "team", *(name for name in SETTINGS if name != "context_strategy"))
-
-
-def check_model(name: str) -> str:
-    """Return a ``provider:model``, or an empty string.
-
-    Raises:
-        ValidationError: It has another form, or the provider is unknown.
-    """
-    name = name.strip()
-    if name:
-        try:
-            check_reference(name)
-        except ConfigurationError as error:
-            raise forms.ValidationError(str(error)) from error
-    return name
 
 
 def add_complaints(form: forms.BaseForm, model: type[Spec], table: dict[str, Any]) -> None:
@@ -81,14 +68,9 @@ def _saved_at(agent: Agent) -> str:
     return agent.updated_at.isoformat()
 
 
-class AgentForm(forms.ModelForm[Agent]):
-    """Fields of an agent, derived from the columns and so from ``AgentSpec``.
+class AgentForm(VerbForm[Agent]):
+    """Fields of an agent, derived from the columns and so from ``AgentSpec``."""
 
-    Attributes:
-        refusal: The error of saving what was sent; set by the page, which then shows the form.
-    """
-
-    refusal: HeartbitError | None = None
     seen = Seen(required=False)
     context_type = forms.ChoiceField(
         label="Context strategy",
@@ -99,11 +81,11 @@ class AgentForm(forms.ModelForm[Agent]):
         choices=[(kind.type, title) for kind, title in strategy_form.TITLES.items()],
         widget=UnfoldAdminSelectWidget(),
     )
-    context_max_tokens = strategy_form.number_field("max_tokens")
-    context_count = strategy_form.number_field("count")
-    context_threshold = strategy_form.number_field("threshold")
-    context_recent = strategy_form.number_field("recent")
-    context_keep_recent = strategy_form.number_field("keep_recent")
+    context_max_tokens = strategy_form.NUMBERS["max_tokens"]
+    context_count = strategy_form.NUMBERS["count"]
+    context_threshold = strategy_form.NUMBERS["threshold"]
+    context_recent = strategy_form.NUMBERS["recent"]
+    context_keep_recent = strategy_form.NUMBERS["keep_recent"]
 
     class Meta:
         model = Agent
@@ -143,15 +125,9 @@ class AgentForm(forms.ModelForm[Agent]):
             "stop": "Stop texts",
         }
         help_texts = {
-            "approval": "A tool's own setting wins.",
             "reasoning_effort": (
                 "How long a reasoning model thinks before it answers: more costs more tokens and "
                 "time. Leave it empty for models that do not reason; they may refuse it."
-            ),
-            "strong_model": (
-                "Takes over for the rest of a run once the agent's own model has given two answers "
-                "in a row that cannot be used, such as arguments that do not fit a tool. Form: "
-                "provider:model. Empty: none."
             ),
             "uncertain_calls": (
                 "A worker that dies during a call that must not happen twice leaves its outcome "
@@ -186,18 +162,20 @@ class AgentForm(forms.ModelForm[Agent]):
         return cleaned
 
     def _post_clean(self) -> None:
-        """Check the settings once the row has its values, or show why they were not saved."""
-        super()._post_clean()  # type: ignore[misc]  # not in the stubs
-        if isinstance(self.refusal, VersionConflictError):
-            self._refuse_outdated()
-        elif isinstance(self.refusal, InvalidSettingError):
-            if self.refusal.field != "tools":  # their forms show it
-                add_complaint(self, self.refusal.path, self.refusal.message)
-        elif self.refusal is not None:
-            self.add_error(self.refusal.field or None, str(self.refusal))
-        elif not self.errors:
+        """Check the settings once the row has its values."""
+        super()._post_clean()
+        if self.refusal is None and not self.errors:
             # Tools and team are judged together with the rest, when they are saved.
             add_complaints(self, AgentSpec, {**table_of(self.instance), "tools": [], "team": []})
+
+    def show_refusal(self, refusal: HeartbitError) -> None:
+        """Show why the agent was not saved; the forms of its tools show what concerns them."""
+        if isinstance(refusal, VersionConflictError):
+            self._refuse_outdated()
+        elif not isinstance(refusal, InvalidSettingError):
+            super().show_refusal(refusal)
+        elif refusal.field != "tools":
+            add_complaint(self, refusal.path, refusal.message)
 
     def _refuse_outdated(self) -> None:
         """Reject settings read before another user saved; the next attempt replaces theirs."""
@@ -234,5 +212,11 @@ class StartRunForm(DialogForm):
     )
 
     def clean_model(self) -> str:
-        """Check with ``check_model``."""
-        return check_model(self.cleaned_data["model"])
+        """Return a ``provider:model``, or an empty string."""
+        name: str = self.cleaned_data["model"].strip()
+        if name:
+            try:
+                check_reference(name)
+            except ConfigurationError as error:
+                raise forms.ValidationError(str(error)) from error
+        return name

@@ -8,7 +8,6 @@ from django.contrib import admin, messages
 from django.contrib.admin import RelatedOnlyFieldListFilter
 from django.db import transaction
 from django.db.models import F
-from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.html import format_html
 
@@ -17,24 +16,17 @@ from agents.admin.links import run_link
 from agents.choices import TERMINAL
 from agents.models import Grant
 from heartbit_site.base import amounts
-from heartbit_site.base.admin.themed import DialogForm, ReadOnlyAdmin, dialog, pill
+from heartbit_site.base.admin.actions import DialogForm, dialog
+from heartbit_site.base.admin.columns import Column, clock, format_datetime, pill
+from heartbit_site.base.admin.themed import ReadOnlyAdmin
 from heartbit_site.base.visible_text import visible
 
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Iterable
 
     from django.db.models import QuerySet
+    from django.http import HttpRequest
     from django.utils.safestring import SafeString
-
-REVOKE = dialog(
-    DialogForm,
-    label="Revoke",
-    explanation="From now on its calls wait for a person again. What has run stays as it is.",
-    submit="Revoke",
-    icon="block",
-    permissions=["revoke"],
-    variant="DANGER",
-)
 
 
 @admin.register(Grant)
@@ -45,17 +37,15 @@ class GrantAdmin(ReadOnlyAdmin[Grant]):
     needs: ClassVar[dict[str, str]] = {"view": "runs:read", "revoke": "approvals:decide"}
 
     list_display = ("what", "state", "scope", "granted_by", "until", "since")
-    list_select_related = ("agent", "root")
     list_filter = (("agent", RelatedOnlyFieldListFilter), "tool")
     search_fields = ("tool", "agent__name", "granted_by")
     ordering = (F("revoked_at").desc(nulls_first=True), "-id")
-    actions = ("revoke_chosen",)  # type: ignore[assignment]  # the base has none
+    actions = ("revoke_chosen",)
     actions_detail = ("revoke",)
     fields = (
         *("agent", "tool", "state", "scope", "granted_by", "created_at", "until", "revoked_at"),
         *("workspace", "definition_hash"),
     )
-    readonly_fields = fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Grant]:
         """Return grants with agent and tree."""
@@ -70,14 +60,12 @@ class GrantAdmin(ReadOnlyAdmin[Grant]):
             grant.agent.name,
         )
 
-    @admin.display(description="state")
     def state(self, grant: Grant) -> SafeString:
         """Return the state: valid, expired or revoked."""
         if grant.revoked_at is not None:
             return pill("Revoked", tone="warning")
         return pill("Ended") if _is_over(grant) else pill("Valid", tone="success")
 
-    @admin.display(description="scope")
     def scope(self, grant: Grant) -> SafeString | str:
         """Return the scope: one run's tree, or every run of the agent."""
         if grant.root is None:
@@ -89,41 +77,40 @@ class GrantAdmin(ReadOnlyAdmin[Grant]):
     def until(self, grant: Grant) -> str:
         """Return the time at which the grant expires."""
         if grant.expires_at is not None:
-            return formatting.format_datetime(grant.expires_at)
+            return format_datetime(grant.expires_at)
         return "revoked" if grant.root is None else "the run ends"
 
-    @admin.display(description="granted", ordering="created_at")
-    def since(self, grant: Grant) -> str:
-        """Return the time at which the grant was given."""
-        return formatting.clock(grant.created_at)
+    since = Column[Grant]("granted", lambda row: clock(row.created_at), ordering="created_at")
 
     @admin.action(description="Revoke", permissions=["revoke"])
     def revoke_chosen(self, request: HttpRequest, grants: QuerySet[Grant]) -> None:
         """End the chosen ones."""
-        ended = list(grants.filter(revoked_at__isnull=True))
-        held = Grant.objects.filter(pk__in=[one.pk for one in ended], revoked_at__isnull=True)
-        count = held.update(revoked_at=timezone.now())
-        for grant in ended:
-            self.note(request, "revoke", grant)
-        messages.success(request, f"{amounts.counted(count, 'grant')} revoked.")
+        messages.success(
+            request, f"{amounts.counted(self._end(request, grants), 'grant')} revoked."
+        )
 
-    def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
-        """Revoke is offered while there is something to revoke."""
-        offered: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
-        grant = self.get_object(request, object_id)
-        over = grant is None or grant.revoked_at is not None or _is_over(grant)
-        return [] if over else offered
-
-    @REVOKE
-    def revoke(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
+    @dialog(
+        "Revoke",
+        "From now on its calls wait for a person again. What has run stays as it is.",
+        icon="block",
+        permission="revoke",
+        variant="DANGER",
+        offered=lambda grant: grant.revoked_at is None and not _is_over(grant),
+    )
+    def revoke(self, request: HttpRequest, grant: Grant, form: DialogForm) -> None:
         """End it, and show it again."""
-        grant = self.get_object(request, object_id)
-        grants = Grant.objects.filter(pk=object_id, revoked_at__isnull=True)
         with transaction.atomic():
-            if grant is not None and grants.update(revoked_at=timezone.now()):
-                self.note(request, "revoke", grant)
+            if self._end(request, [grant]):
                 messages.success(request, "The grant was revoked.")
-        return HttpResponse(headers={"HX-Refresh": "true"})
+
+    def _end(self, request: HttpRequest, grants: Iterable[Grant]) -> int:
+        """End the grants that are not revoked yet, in the caller's transaction; count them."""
+        valid = Grant.objects.filter(revoked_at__isnull=True)
+        now = timezone.now()
+        ended = [one for one in grants if valid.filter(pk=one.pk).update(revoked_at=now)]
+        for grant in ended:  # last: the audit's chain is locked from here on
+            self.note(request, "revoke", grant)
+        return len(ended)
 
 
 def _is_over(grant: Grant) -> bool:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from django.contrib import admin
-from django.utils.html import format_html
 
-from agents.admin import formatting
 from agents.admin.links import kept_run_link
 from agents.choices import InboundStatus
 from agents.models import InboundMessage
-from heartbit_site.base.admin.themed import ReadOnlyAdmin, pill
+from heartbit_site.base.admin.columns import Column, clock, pill, two_lines
+from heartbit_site.base.admin.themed import ReadOnlyAdmin
 
 if TYPE_CHECKING:
     from django.utils.safestring import SafeString
@@ -25,7 +24,6 @@ class InboundMessageAdmin(ReadOnlyAdmin[InboundMessage]):
     audit_name = "channel"
     needs: ClassVar[dict[str, str]] = {"view": "workspace:manage"}
     list_display = ("what", "channel", "state", "reason", "received")
-    list_display_links = ("what",)
     list_select_related = ("channel",)
     list_filter = ("status", "channel")
     search_fields = ("=external_id", "sender", "title", "=run_id")
@@ -33,28 +31,16 @@ class InboundMessageAdmin(ReadOnlyAdmin[InboundMessage]):
     sortable_by = ()
     show_full_result_count = False
     fields = ("channel", "title", "sender", "external_id", "state", "reason", "run", "received_at")
-    readonly_fields = fields
 
-    @admin.display(description="message")
-    def what(self, message: InboundMessage) -> SafeString:
-        """Return the subject and the sender."""
-        return format_html(
-            '<span class="hb-two"><b>{}</b><span class="hb-clip">{}</span></span>',
-            *(message.title or "-", message.sender),
-        )
+    what = Column[InboundMessage]("message", lambda row: two_lines(row.title or "-", row.sender))
 
-    @admin.display(description="state")
     def state(self, message: InboundMessage) -> SafeString:
         """Return the state: accepted or rejected."""
         taken = message.status == InboundStatus.ACCEPTED
         return pill(message.get_status_display(), tone="success" if taken else "warning")
 
-    @admin.display(description="received")
-    def received(self, message: InboundMessage) -> str:
-        """Return the time at which the message was received."""
-        return formatting.clock(message.received_at)
+    received = Column[InboundMessage]("received", lambda row: clock(row.received_at))
 
-    @admin.display(description="run")
     def run(self, message: InboundMessage) -> SafeString | str:
         """Return a link to the run that answers, as long as the run exists."""
         return kept_run_link(message.channel.workspace, message.run_id)

@@ -4,30 +4,57 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils.html import format_html
 from unfold.views import ChangeList
 
 from agents.models import Run
+from heartbit_site.base.admin.columns import link
+from heartbit_site.base.admin.themed import M, ReadOnlyAdmin
 
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from django.http import HttpRequest, HttpResponse
     from django.utils.safestring import SafeString
 
     from heartbit_site.base.models import Workspace
 
 
 class RunLinks(ChangeList):  # type: ignore[misc]  # unfold has no types
-    """A list of runs, or of rows of runs, that leads to the runs' pages.
-
-    Its admin class sets ``preserve_filters = False``: no page but the admin's reads them.
-    """
+    """A list whose rows lead to the pages of runs."""
 
     def url_for_result(self, result: Any) -> str:
         """Return the address of the page of a row's run."""
-        run: Run = result if isinstance(result, Run) else result.run
-        return run_url(run.workspace, run.pk)
+        return _page_of(result)
+
+
+class LeadsToRuns(ReadOnlyAdmin[M]):
+    """Runs, or rows of runs: the list and the rows' own addresses lead to the runs' pages."""
+
+    preserve_filters = False  # no page but the admin's reads them
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        """Let every row lead to the page of its run."""
+        return RunLinks
+
+    def find_row(self, request: HttpRequest, object_id: str) -> M | None:
+        """Return the row of an address, if the user may see it."""
+        return self.get_object(request, object_id)
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, *place: Any, **options: Any
+    ) -> HttpResponse:
+        """Redirect to the run's page; without a row, answer as for one that is not there."""
+        row = self.find_row(request, object_id)
+        if row is None or request.method != "GET" or not self.has_view_permission(request, row):
+            return super().change_view(request, object_id, *place, **options)
+        return redirect(_page_of(row))
+
+
+def _page_of(row: Any) -> str:
+    run: Run = row if isinstance(row, Run) else row.run
+    return run_url(run.workspace, run.pk)
 
 
 def run_url(workspace: Workspace, run_id: UUID | str) -> str:
@@ -37,8 +64,7 @@ def run_url(workspace: Workspace, run_id: UUID | str) -> str:
 
 def run_link(workspace: Workspace, run_id: UUID, text: str = "") -> SafeString:
     """Return a link to a run's page; without a text it shows the id."""
-    url = run_url(workspace, run_id)
-    return format_html('<a class="hb-link" href="{}">{}</a>', url, text or run_id)
+    return link(run_url(workspace, run_id), text or run_id)
 
 
 def kept_run_link(workspace: Workspace, run_id: UUID | None) -> SafeString | str:

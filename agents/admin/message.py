@@ -10,14 +10,13 @@ from django.utils.html import format_html
 from agents.admin import formatting
 from agents.admin.links import kept_run_link
 from agents.models import InboxEntry, Message, MessageKind
-from heartbit_site.base.admin.themed import ReadOnlyAdmin, ReadOnlyInline, pill
+from heartbit_site.base.admin.columns import Column, Tone, clock, pill
+from heartbit_site.base.admin.themed import ReadOnlyAdmin, ReadOnlyInline
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
     from django.http import HttpRequest
     from django.utils.safestring import SafeString
-
-    from heartbit_site.base.admin.themed import Tone
 
 _PREVIEW = 160  # characters
 TONES: dict[str, Tone] = {
@@ -33,10 +32,7 @@ class InboxInline(ReadOnlyInline[InboxEntry, Message]):
 
     model = InboxEntry
     fields = ("agent", "state", "reader")
-    readonly_fields = fields
     verbose_name_plural = "inboxes"
-    hide_title = True
-    per_page = 20
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[InboxEntry]:
         """Return the entries with the agents' names."""
@@ -45,7 +41,7 @@ class InboxInline(ReadOnlyInline[InboxEntry, Message]):
     @admin.display(description="read")
     def state(self, entry: InboxEntry) -> str:
         """Return the time at which the message was read."""
-        return formatting.clock(entry.read_at) if entry.read_at is not None else "not yet"
+        return clock(entry.read_at) if entry.read_at is not None else "not yet"
 
     @admin.display(description="by the run")
     def reader(self, entry: InboxEntry) -> SafeString | str:
@@ -60,7 +56,6 @@ class MessageAdmin(ReadOnlyAdmin[Message]):
     workspace_path = "workspace"
     needs: ClassVar[dict[str, str]] = {"view": "runs:read"}
     list_display = ("what", "sender", "recipient", "wants", "thread", "number", "sent")
-    list_display_links = ("what",)
     list_filter = ("kind", "workspace")
     search_fields = ("sender", "recipient", "thread", "^id")
     search_help_text = "An address such as agent:writer, a thread, or how the id begins."
@@ -71,7 +66,6 @@ class MessageAdmin(ReadOnlyAdmin[Message]):
         *("sender", "recipient", "wants", "said", "thread", "number", "in_reply_to"),
         *("writer", "started", "hops", "expires_at", "created_at", "workspace", "id"),
     )
-    readonly_fields = fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Message]:
         """Without those of a file's or a program's agents, which never show here."""
@@ -88,15 +82,8 @@ class MessageAdmin(ReadOnlyAdmin[Message]):
         """Return the kind of message."""
         return pill(str(MessageKind(message.kind).label), tone=TONES[message.kind])
 
-    @admin.display(description="number")
-    def number(self, message: Message) -> int:
-        """Return the message's position on the thread."""
-        return message.seq
-
-    @admin.display(description="sent")
-    def sent(self, message: Message) -> str:
-        """Return the time at which the message was sent."""
-        return formatting.clock(message.created_at)
+    number = Column[Message]("number", lambda row: row.seq)
+    sent = Column[Message]("sent", lambda row: clock(row.created_at))
 
     @admin.display(description="text")
     def said(self, message: Message) -> SafeString:

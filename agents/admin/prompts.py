@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models import BooleanField, F, Func, Max, OuterRef, Q, Subquery, Value
 
-from agents.admin import formatting, queries
+from agents.admin import queries
 from agents.admin.links import run_url
 from agents.approvals.call_display import display_call
 from agents.approvals.questions import answer_schema
 from agents.approvals.uncertain_calls import executed_arguments
 from agents.choices import CallResolution, CallStatus
-from agents.models import Decision, Vote, Wait
+from agents.models import Decision, ToolCall, Vote, Wait
 from agents.querysets import approval_of
 from agents.reads.pinned_tools import in_tool_order
+from heartbit_site.base.admin.columns import clock
 from heartbit_site.base.admin.permissions import permissions_for
 from heartbit_site.base.effect_text import UNCERTAIN_CALL
 from heartbit_site.base.visible_text import visible
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from django.http import HttpRequest
 
     from agents.approvals.call_display import CallDisplay
-    from agents.models import ToolCall
 
 _RESOLVED: dict[str, str] = {
     CallResolution.RETRIED: "Sent again",
@@ -176,7 +176,7 @@ def _over(request: HttpRequest, pks: Sequence[int]) -> list[tuple[int, str]]:
     """Return how calls that do not wait any more were decided, as far as the person may know."""
     if not pks:
         return []
-    rows = queries.calls_of(pks)
+    rows = ToolCall.objects.filter(pk__in=pks).select_related("run").order_by("pk")
     reached = permissions_for(request).rows(rows, "run__workspace", "approvals:decide")
     return [(call.pk, _what_became_of(call)) for call in reached]
 
@@ -193,7 +193,7 @@ def _describe_decision(decision: Decision) -> str:
     """Return the decision, who made it, where and when, and by which grant."""
     what = _RESOLVED.get(decision.verdict, decision.get_verdict_display())
     where = "" if decision.via == "grant" else f" ({decision.via})"
-    sentence = f"{what} by {visible(decision.decided_by)}{where}, {formatting.clock(decision.at)}"
+    sentence = f"{what} by {visible(decision.decided_by)}{where}, {clock(decision.at)}"
     if decision.grant_id is None:
         return sentence
     if decision.via == "grant":

@@ -9,10 +9,8 @@ from urllib.parse import urlencode
 from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
-from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import format_html
 from redis.exceptions import RedisError
 from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminSelectWidget
 
@@ -22,16 +20,18 @@ from agents.llm.providers import PROVIDERS
 from agents.runtime.accounts import account_name
 from agents.runtime.open_circuits import close_circuit, open_circuits
 from heartbit_site.base import amounts
-from heartbit_site.base.actions.save_provider_account import check_key, save_provider_account
+from heartbit_site.base.actions.save_provider_account import save_provider_account
+from heartbit_site.base.admin.actions import DialogForm, dialog
 from heartbit_site.base.admin.audit_mixin import actor_of
-from heartbit_site.base.admin.themed import DialogForm, ModelAdmin, dialog, pill
-from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.admin.columns import Column, link, pill, two_lines
+from heartbit_site.base.admin.saved_by_verb import VerbAdmin, VerbForm
 from heartbit_site.base.models import ProviderAccount
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from django.contrib.admin.views.main import ChangeList
+    from django.http import HttpRequest
     from django.utils.safestring import SafeString
 
     from agents.runtime.open_circuits import OpenCircuit
@@ -41,29 +41,8 @@ TODAY = timedelta(hours=24)
 USAGE_FIELDS = ("usage_today", "cost_today", "usage", "cost")
 HOSTED = {name: provider for name, provider in PROVIDERS.items() if name != "local"}
 
-CHECK = dialog(
-    DialogForm,
-    label="Check now",
-    explanation="The provider is asked for its list of models, which costs nothing.",
-    submit="Check",
-    icon="network_check",
-    permissions=["check"],
-)
 
-CLOSE = dialog(
-    DialogForm,
-    label="Close circuit breaker",
-    explanation=(
-        "Its provider kept failing, so workers back off for a while. From now on they call it as "
-        "usual, until it keeps failing again."
-    ),
-    submit="Close",
-    icon="electrical_services",
-    permissions=["check"],
-)
-
-
-class ProviderAccountForm(forms.ModelForm[ProviderAccount]):
+class ProviderAccountForm(VerbForm[ProviderAccount]):
     """An account; the key can be written here and not read."""
 
     key = forms.CharField(
@@ -72,6 +51,7 @@ class ProviderAccountForm(forms.ModelForm[ProviderAccount]):
         widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"}),
         help_text="Encrypted when saved, and never shown again.",
     )
+    renamed: ClassVar = {"": "key"}  # the verb refuses nothing else of a valid form
 
     class Meta:
         model = ProviderAccount
@@ -89,13 +69,6 @@ class ProviderAccountForm(forms.ModelForm[ProviderAccount]):
             hint = self.instance.key_hint
             ends = f" that ends in {hint}" if hint else ""
             self.fields["key"].help_text = f"Empty: the present key{ends} is kept."
-
-    def clean_key(self) -> str:
-        """Return the key as a header can hold it."""
-        try:
-            return check_key(self.cleaned_data["key"])
-        except HeartbitError as error:
-            raise forms.ValidationError(str(error)) from error
 
     def clean(self) -> dict[str, Any] | None:
         """Check rules on several fields; the last one is the database's as well."""
@@ -137,23 +110,19 @@ class ProviderAccountForm(forms.ModelForm[ProviderAccount]):
 
 
 @admin.register(ProviderAccount)
-class ProviderAccountAdmin(ModelAdmin[ProviderAccount]):
+class ProviderAccountAdmin(VerbAdmin[ProviderAccount]):
     """Whose key pays for a workspace's model calls, and whether it works."""
 
     workspace_path = "workspace"
-    needs: ClassVar[dict[str, str]] = {
+    needs: ClassVar = {
         "view": "runs:read",
-        "add": "workspace:manage",
-        "change": "workspace:manage",
-        "delete": "workspace:manage",
-        "check": "workspace:manage",
+        **dict.fromkeys(("add", "change", "delete", "check"), "workspace:manage"),
     }
     audit_name = "provider_account"
     unsaid = frozenset({"key"})
     verbs_record = frozenset({"add", "change"})
     form = ProviderAccountForm
     list_display = ("who", "workspace", "hint", "limits", "health", "calls", "checked", "enabled")
-    list_display_links = ("who",)
     list_select_related = ("workspace",)
     list_filter = ("workspace", "provider", "enabled")
     search_fields = ("provider", "label")
@@ -162,6 +131,7 @@ class ProviderAccountAdmin(ModelAdmin[ProviderAccount]):
     actions_row = ("check_now",)
     actions_detail = ("check_now", "close_circuit")
     warn_unsaved_form = True
+    fixed = ("workspace", "provider")  # the key is bound to them
     readonly_fields = ("health", "finding", "checked", "calls", *USAGE_FIELDS)
 
     def get_fieldsets(self, request: HttpRequest, obj: ProviderAccount | None = None) -> Any:
@@ -178,32 +148,13 @@ class ProviderAccountAdmin(ModelAdmin[ProviderAccount]):
             ]
         return fieldsets
 
-    def get_readonly_fields(
-        self, request: HttpRequest, obj: ProviderAccount | None = None
-    ) -> tuple[str, ...]:
-        """Return the place too: the key is bound to it."""
-        return (*self.readonly_fields, "workspace", "provider") if obj else self.readonly_fields
-
-    def save_model(
-        self,
-        request: HttpRequest,
-        obj: ProviderAccount,
-        form: Any,
-        change: bool,  # noqa: FBT001  Django's signature
-    ) -> None:
+    def save_row(self, request: HttpRequest, row: ProviderAccount, form: Any) -> None:
         """Save the account; an empty key keeps the present one."""
-        save_provider_account(obj, key=form.cleaned_data["key"] or None, by=actor_of(request))
+        save_provider_account(row, key=form.cleaned_data["key"] or None, by=actor_of(request))
 
     # ------------------------------------------------------------------------------------- columns
 
-    @admin.display(description="account")
-    def who(self, account: ProviderAccount) -> SafeString:
-        """Provider and label."""
-        return format_html(
-            '<span class="hb-two"><b>{}</b><span class="hb-clip">{}</span></span>',
-            account.provider,
-            account.label,
-        )
+    who = Column[ProviderAccount]("account", lambda row: two_lines(row.provider, row.label))
 
     @admin.display(description="key")
     def hint(self, account: ProviderAccount) -> str:
@@ -215,17 +166,10 @@ class ProviderAccountAdmin(ModelAdmin[ProviderAccount]):
     @admin.display(description="limits a minute")
     def limits(self, account: ProviderAccount) -> str:
         """Both limits with their units."""
-        said = [
-            f"{limit:,} {unit}"
-            for limit, unit in (
-                (account.requests_per_minute, "calls"),
-                (account.tokens_per_minute, "tokens"),
-            )
-            if limit is not None
-        ]
+        limits = (account.requests_per_minute, "calls"), (account.tokens_per_minute, "tokens")
+        said = [f"{limit:,} {unit}" for limit, unit in limits if limit is not None]
         return ", ".join(said) or "none"
 
-    @admin.display(description="health")
     def health(self, account: ProviderAccount) -> SafeString:
         """Return the result of the last check as a label."""
         if account.healthy is None:
@@ -234,7 +178,6 @@ class ProviderAccountAdmin(ModelAdmin[ProviderAccount]):
             return pill("Healthy", tone="success")
         return pill("Unhealthy", tone="danger")
 
-    @admin.display(description="calls")
     def calls(self, account: ProviderAccount) -> SafeString:
         """Return the circuit's state: whether workers call the provider or back off."""
         known: dict[str, OpenCircuit] | None = getattr(account, "circuits", None)
@@ -252,22 +195,14 @@ class ProviderAccountAdmin(ModelAdmin[ProviderAccount]):
         """Return the last check's sentence."""
         return account.health_message or "It is checked every ten minutes while it is enabled."
 
-    @admin.display(description="checked")
     def checked(self, account: ProviderAccount) -> str:
         """Return the time since the last check."""
         if account.checked_at is None:
             return "never"
         return f"{amounts.duration(timezone.now() - account.checked_at)} ago"
 
-    @admin.display(description="tokens")
-    def usage(self, account: ProviderAccount) -> str:
-        """Return the workspace's tokens of this provider, whichever key paid."""
-        return _said(_spent(account, USAGE))
-
-    @admin.display(description="cost")
-    def cost(self, account: ProviderAccount) -> str:
-        """Return the cost; an unknown price does not count as 0."""
-        return formatting.cost(_spent(account, USAGE))
+    usage = Column[ProviderAccount]("tokens", lambda row: _said(_spent(row, USAGE)))
+    cost = Column[ProviderAccount]("cost", lambda row: formatting.cost(_spent(row, USAGE)))
 
     @admin.display(description="tokens")
     def usage_today(self, account: ProviderAccount) -> SafeString:
@@ -278,12 +213,9 @@ class ProviderAccountAdmin(ModelAdmin[ProviderAccount]):
         }
         url = f"{reverse('admin:base_usageentry_changelist')}?{urlencode(asked)}"
         said = _said(_spent(account, TODAY))
-        return format_html('<a class="hb-link" href="{}">{}</a>', url, said)
+        return link(url, said)
 
-    @admin.display(description="cost")
-    def cost_today(self, account: ProviderAccount) -> str:
-        """Return the cost of the last day."""
-        return formatting.cost(_spent(account, TODAY))
+    cost_today = Column[ProviderAccount]("cost", lambda row: formatting.cost(_spent(row, TODAY)))
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
         """Return the list with the circuits of each account's provider."""
@@ -291,46 +223,42 @@ class ProviderAccountAdmin(ModelAdmin[ProviderAccount]):
         _look_at(changelist.result_list)
         return changelist
 
-    def get_object(
-        self, request: HttpRequest, object_id: str, from_field: str | None = None
-    ) -> ProviderAccount | None:
+    def get_object(self, request: HttpRequest, *place: Any) -> ProviderAccount | None:
         """Return the account with the circuits of its provider."""
-        account = super().get_object(request, object_id, from_field)
+        account = super().get_object(request, *place)
         _look_at([account] if account is not None else [])
         return account
 
     # ------------------------------------------------------------------------------------- actions
 
-    @CHECK
-    def check_now(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
+    @dialog(
+        "Check now",
+        "The provider is asked for its list of models, which costs nothing.",
+        icon="network_check",
+        permission="check",
+    )
+    def check_now(self, request: HttpRequest, account: ProviderAccount, form: DialogForm) -> None:
         """Check, and show the same page again."""
-        account = self.get_object(request, object_id)
-        if account is not None:
-            health = check_account(account)
-            level = messages.SUCCESS if health.ok else messages.ERROR
-            messages.add_message(request, level, f"{account}: {health.message}")
-        return HttpResponse(headers={"HX-Refresh": "true"})
+        health = check_account(account)
+        level = messages.SUCCESS if health.ok else messages.ERROR
+        messages.add_message(request, level, f"{account}: {health.message}")
 
-    def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
-        """Calling again is offered while workers do not."""
-        offered: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
-        account = self.get_object(request, object_id)
-        if account is not None and getattr(account, "circuits", None):
-            return offered
-        return [action for action in offered if not action.action_name.endswith("close_circuit")]
-
-    @CLOSE
-    def close_circuit(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
+    @dialog(
+        "Close circuit breaker",
+        "Its provider kept failing, so workers back off for a while. From now on they call it as "
+        "usual, until it keeps failing again.",
+        icon="electrical_services",
+        permission="check",
+        offered=lambda account: bool(getattr(account, "circuits", None)),
+    )
+    def close_circuit(self, request: HttpRequest, row: ProviderAccount, form: DialogForm) -> None:
         """Let workers call it again, and show the same page."""
-        account = self.get_object(request, object_id)
-        if account is not None:
-            try:
-                close_circuit(settings.REDIS_URL, account_name(account.pk))
-                self.note(request, "call_again", account)
-                messages.success(request, f"{account}: workers call it again.")
-            except RedisError as error:
-                messages.error(request, f"{account}: Valkey is unavailable ({error}); try again.")
-        return HttpResponse(headers={"HX-Refresh": "true"})
+        try:
+            close_circuit(settings.REDIS_URL, account_name(row.pk))
+            self.note(request, "call_again", row)
+            messages.success(request, f"{row}: workers call it again.")
+        except RedisError as error:
+            messages.error(request, f"{row}: Valkey is unavailable ({error}); try again.")
 
 
 def _look_at(accounts: Iterable[ProviderAccount]) -> None:

@@ -10,20 +10,12 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import JSONObject
 
 from agents.approvals.uncertain_calls import written_arguments
-from agents.choices import LIVE, RunStatus
-from agents.models import (
-    Agent,
-    Conversation,
-    Run,
-    ToolCall,
-    Wait,
-    WorkerHeartbeat,
-)
+from agents.choices import LIVE
+from agents.models import Agent, Run, ToolCall, Wait
 from agents.querysets import calls_waiting, uncertain_calls
 from heartbit_site.base.models import UsageEntry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from datetime import datetime
 
 
@@ -74,16 +66,6 @@ def waiting_calls() -> QuerySet[ToolCall]:
     return waiting.select_related("run__workspace", "run__version__agent").order_by("id")
 
 
-def calls_of(pks: Iterable[int]) -> QuerySet[ToolCall]:
-    """Select the calls with these ids, with their runs, whatever their status."""
-    return ToolCall.objects.filter(pk__in=list(pks)).select_related("run").order_by("pk")
-
-
-def with_messages(conversations: QuerySet[Conversation]) -> QuerySet[Conversation]:
-    """Conversations with ``said``: how many messages each has."""
-    return conversations.annotate(said=Count("runs"))
-
-
 def spent_with(workspace_id: int, provider: str, *, since: datetime) -> Spent:
     """Return a workspace's usage of one provider since a time."""
     entries = UsageEntry.objects.filter(workspace=workspace_id, at__gte=since)
@@ -95,8 +77,3 @@ def spent_with(workspace_id: int, provider: str, *, since: datetime) -> Spent:
         cost_usd=Sum("cost_usd", default=Decimal(0)),
     )
     return Spent(**sums)
-
-
-def with_held(workers: QuerySet[WorkerHeartbeat]) -> QuerySet[WorkerHeartbeat]:
-    """Workers with ``held``: how many runs each works on now."""
-    return workers.annotate(held=Count("runs", filter=Q(runs__status=RunStatus.RUNNING)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
 from unfold.contrib.filters.admin import RadioFilter
@@ -40,25 +41,16 @@ class ViewFilter(RadioFilter):  # type: ignore[misc]  # unfold has no types
     def queryset(self, request: HttpRequest, queryset: QuerySet[Run]) -> QuerySet[Run]:
         """Return the runs of the chosen view."""
         now = timezone.localtime()
-        match self.value():
-            case "failed":
-                midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
-                return queryset.filter(
-                    created_at__gte=midnight,
-                    status__in=[RunStatus.FAILED, RunStatus.QUARANTINED],
-                )
-            case "waiting":
-                return queryset.filter(status=RunStatus.WAITING, finished_at__isnull=True)
-            case "long":
-                return queryset.filter(
-                    status__in=[RunStatus.RUNNING, RunStatus.WAITING],
-                    finished_at__isnull=True,
-                    started_at__lt=now - LONG,
-                )
-            case "quarantined":
-                return queryset.filter(status=RunStatus.QUARANTINED)
-            case _:
-                return queryset
+        midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+        failed = Q(status__in=[RunStatus.FAILED, RunStatus.QUARANTINED])
+        active = Q(status__in=[RunStatus.RUNNING, RunStatus.WAITING], finished_at__isnull=True)
+        conditions = {
+            "failed": failed & Q(created_at__gte=midnight),
+            "waiting": Q(status=RunStatus.WAITING, finished_at__isnull=True),
+            "long": active & Q(started_at__lt=now - LONG),
+            "quarantined": Q(status=RunStatus.QUARANTINED),
+        }
+        return queryset.filter(conditions.get(self.value() or "", Q()))
 
 
 def links(request: HttpRequest) -> list[tuple[str, str, bool]]:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from django.contrib import admin, messages
 from django.utils.html import format_html
 
-from agents.admin import formatting
 from agents.models import Channel, WebhookEndpoint
-from heartbit_site.base.admin.themed import ModelAdmin
+from heartbit_site.base.admin.columns import format_datetime
+from heartbit_site.base.admin.saved_by_verb import VerbAdmin
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 S = TypeVar("S", Channel, WebhookEndpoint)
 
 
-class SigningAdmin(ModelAdmin[S]):
+class SigningAdmin(VerbAdmin[S]):
     """Rows with a secret that is shown once and can be rotated."""
 
     workspace_path = "workspace"
     verbs_record = frozenset({"add", "change", "delete"})
-    needs: ClassVar[dict[str, str]] = dict.fromkeys(
+    needs: ClassVar = dict.fromkeys(
         ("view", "add", "change", "delete", "rotate"), "workspace:manage"
     )
-    list_display_links = ("what",)
+    fixed = ("workspace",)
     list_select_related = ("workspace", "created_by")
     sortable_by = ()
     actions = ()
@@ -33,16 +33,19 @@ class SigningAdmin(ModelAdmin[S]):
     @admin.display(description="previous secret valid until")
     def both_until(self, row: S) -> str:
         """Return the end of the time in which both secrets are valid."""
-        return (
-            formatting.format_datetime(row.previous_secret_expires_at)
-            if row.previous_secret_expires_at
-            else "-"
-        )
+        return format_datetime(row.previous_secret_expires_at)
 
-    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """Return what is deleted; the log goes with its row, but not by itself."""
-        found, counts, _, protected = super().get_deleted_objects(objs, request)
-        return found, counts, set(), protected
+    def save_secret(self, request: HttpRequest, row: S, form: Any) -> str | None:
+        """Save the row with its verb, and return a new row's secret."""
+        raise NotImplementedError
+
+    def save_row(self, request: HttpRequest, row: S, form: Any) -> None:
+        """Save the row, and show a new row's secret, this once."""
+        if row._state.adding:
+            row.created_by_id = request.user.pk
+        secret = self.save_secret(request, row, form)
+        if secret is not None:
+            self.show_secret(request, secret)
 
     def show_secret(self, request: HttpRequest, secret: str) -> None:
         """Show a new secret, this once."""

@@ -2,110 +2,92 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from django.contrib import admin, messages
+from django.contrib import messages
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
 from agents.actions.set_agent_state import Switch, set_agent_state
 from agents.admin import formatting
+from agents.models import Agent
 from agents.reads.agent_status import AgentStatus, statuses
-from heartbit_site.base.admin.themed import DialogForm, dialog
+from heartbit_site.base.admin.actions import DialogForm, dialog
+from heartbit_site.base.admin.columns import format_datetime
+from heartbit_site.base.admin.themed import ModelAdmin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from django.http import HttpRequest
     from django.utils.safestring import SafeString
 
-    from agents.models import Agent
-
-STOPPED = (
-    "{} is stopped: it takes no runs; running runs are requeued at the end of their turn, and "
-    "resume when it is started."
-)
 DONE: dict[Switch, str] = {
     "start": "{} is started: its runs resume.",
-    "stop": STOPPED,
+    "stop": (
+        "{} is stopped: it takes no runs; running runs are requeued at the end of their turn, and "
+        "resume when it is started."
+    ),
     "restart": "{} is restarted: running runs are requeued and resume.",
 }
 
 
-class AgentSwitches:
-    """Mixed into the agents' admin."""
+class AgentSwitches(ModelAdmin[Agent]):
+    """Buttons of an agent's page."""
 
     switches = ("start_agent", "restart_agent", "stop_agent")
 
-    def offered_switches(self, agent: Agent | None) -> set[str]:
-        """Return the names of the actions that have an effect now."""
-        if agent is None:
-            return set()
-        return {"stop_agent", "restart_agent"} if agent.enabled else {"start_agent"}
-
     @dialog(
-        DialogForm,
-        label="Start agent",
-        explanation="It takes runs again, and its queued runs resume.",
-        submit="Start",
+        "Start agent",
+        "It takes runs again, and its queued runs resume.",
         icon="power_settings_new",
-        permissions=["switch"],
+        permission="switch",
+        offered=lambda agent: not agent.enabled,
     )
-    def start_agent(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
+    def start_agent(self, request: HttpRequest, agent: Agent, form: DialogForm) -> str:
         """Start it, and show its page again."""
-        return self._switch(request, object_id, "start")
+        return self._switch(request, agent, "start")
 
     @dialog(
-        DialogForm,
-        label="Restart agent",
-        explanation="Its running runs are requeued, and resume where they were.",
-        submit="Restart",
+        "Restart agent",
+        "Its running runs are requeued, and resume where they were.",
         icon="restart_alt",
-        permissions=["switch"],
+        permission="switch",
         variant="DEFAULT",
+        offered=lambda agent: agent.enabled,
     )
-    def restart_agent(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
+    def restart_agent(self, request: HttpRequest, agent: Agent, form: DialogForm) -> str:
         """Restart it, and show its page again."""
-        return self._switch(request, object_id, "restart")
+        return self._switch(request, agent, "restart")
 
     @dialog(
-        DialogForm,
-        label="Stop agent",
-        explanation=(
-            "It takes no runs. Running runs are requeued at the end of their turn; queued and "
-            "waiting runs stay. Nothing is lost: all of them resume when the agent is started."
-        ),
-        submit="Stop",
+        "Stop agent",
+        "It takes no runs. Running runs are requeued at the end of their turn; queued and waiting "
+        "runs stay. Nothing is lost: all of them resume when the agent is started.",
         icon="pause_circle",
-        permissions=["switch"],
+        permission="switch",
         variant="DANGER",
+        offered=lambda agent: agent.enabled,
     )
-    def stop_agent(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
+    def stop_agent(self, request: HttpRequest, agent: Agent, form: DialogForm) -> str:
         """Stop it, and show its page again."""
-        return self._switch(request, object_id, "stop")
+        return self._switch(request, agent, "stop")
 
     def _switch_all(self, request: HttpRequest, agents: Iterable[Agent], to: Switch) -> int:
         """Return how many agents changed; ``response_action`` has the transaction."""
-        this: Any = self
         done = [agent for agent in agents if set_agent_state(agent, to)]
         for agent in done:  # last: the audit's chain is locked from here on
-            this.note(request, to, agent)
+            self.note(request, to, agent)
         return len(done)
 
-    def _switch(self, request: HttpRequest, object_id: str, to: Switch) -> HttpResponse:
-        this: Any = self
-        agent: Agent | None = this.get_object(request, object_id)
-        if agent is not None:
-            with transaction.atomic():
-                set_agent_state(agent, to)
-                this.note(request, to, agent)
-            messages.success(request, DONE[to].format(agent.name))
-        return HttpResponse(
-            headers={"HX-Redirect": reverse("admin:agents_agent_change", args=[object_id])}
-        )
+    def _switch(self, request: HttpRequest, agent: Agent, to: Switch) -> str:
+        with transaction.atomic():
+            set_agent_state(agent, to)
+            self.note(request, to, agent)
+        messages.success(request, DONE[to].format(agent.name))
+        return reverse("admin:agents_agent_change", args=[agent.pk])
 
-    @admin.display(description="now")
     def now(self, agent: Agent) -> SafeString | str:
         """Return the agent's activity: state, queue, last failure, and changed tools."""
         if agent._state.adding:
@@ -121,7 +103,7 @@ class AgentSwitches:
 def _lines(found: AgentStatus) -> list[str]:
     queue, metrics, tools = found.queue, found.overview.metrics, found.tools
     waits = "" if queue.oldest_seconds is None else f", the oldest for {queue.oldest_seconds:.0f} s"
-    active = formatting.format_datetime(metrics.last_activity) if metrics.last_activity else "never"
+    active = format_datetime(metrics.last_activity) if metrics.last_activity else "never"
     wrong = [
         *(f"{name}: its definition has changed" for name in tools.changed),
         *(f"{name}: unknown here" for name in tools.unknown),

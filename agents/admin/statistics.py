@@ -11,15 +11,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from django.db import connection
-from django.db.models import (
-    Aggregate,
-    Count,
-    DurationField,
-    ExpressionWrapper,
-    F,
-    Q,
-    Sum,
-)
+from django.db.models import Aggregate, Count, DurationField, ExpressionWrapper, F, Q, Sum
 from django.db.models.functions import TruncDate
 from django.utils import timezone
 
@@ -30,11 +22,14 @@ from heartbit_site.base.access import visible_to, workspaces_of
 from heartbit_site.base.models import UsageEntry
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from django.db.models import QuerySet
 
 DAYS = 14
 LAST_RUNS = 60
 TOP = 6
+FAILED = (RunStatus.FAILED, RunStatus.QUARANTINED)
 
 
 # The ledger has no key to runs, which may be deleted by now: a join, in one pass over both.
@@ -74,8 +69,6 @@ class Day:
     calls: int = 0
     unpriced: int = 0
     cost: Decimal = Decimal(0)
-    input_tokens: int = 0
-    output_tokens: int = 0
 
     @property
     def total(self) -> int:
@@ -85,7 +78,11 @@ class Day:
     @property
     def failed(self) -> int:
         """Number of runs that failed or were quarantined."""
-        return self.runs.get(RunStatus.FAILED, 0) + self.runs.get(RunStatus.QUARANTINED, 0)
+        return self.count(FAILED)
+
+    def count(self, statuses: Iterable[str]) -> int:
+        """Return the number of the day's runs with one of these statuses."""
+        return sum(self.runs.get(status, 0) for status in statuses)
 
     @property
     def begins(self) -> datetime:
@@ -187,15 +184,12 @@ def _add_up(usage: QuerySet[UsageEntry], days: dict[date, Day]) -> None:
             calls=Count("pk"),
             unpriced=Count("pk", filter=Q(cost_usd__isnull=True)),
             cost=Sum("cost_usd", default=Decimal(0)),
-            read=Sum("input_tokens"),
-            written=Sum("output_tokens"),
         )
     )
     for row in sums:
         found = days.get(row["day"])
         if found is not None:
             found.calls, found.unpriced, found.cost = row["calls"], row["unpriced"], row["cost"]
-            found.input_tokens, found.output_tokens = row["read"], row["written"]
 
 
 def _last(runs: QuerySet[Run], user: Any) -> list[Run]:
@@ -206,7 +200,7 @@ def _last(runs: QuerySet[Run], user: Any) -> list[Run]:
 
 
 def _most_runs(recent: QuerySet[Run]) -> list[TopAgent]:
-    failed = Count("pk", filter=Q(status__in=[RunStatus.FAILED, RunStatus.QUARANTINED]))
+    failed = Count("pk", filter=Q(status__in=FAILED))
     counted = recent.values("agent").annotate(runs=Count("pk"), failed=failed)
     rows: Any = counted.order_by("-runs", "agent")[:TOP]
     return [TopAgent(row["agent"], runs=row["runs"], failed=row["failed"]) for row in rows]

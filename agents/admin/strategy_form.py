@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass
+from dataclasses import MISSING
 from dataclasses import fields as fields_of
 from typing import TYPE_CHECKING, Any
 
@@ -33,36 +33,30 @@ TITLES: dict[type[Strategy], str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
-    """One number of some strategies, as a field of the form."""
-
-    label: str
-    help: str
-    default: int
+def _number(label: str, help_text: str, default: int) -> forms.IntegerField:
+    """Return the form's field for a number; the chosen strategy says which are required."""
+    return forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=MAX_SIZE,
+        label=label,
+        help_text=help_text,
+        initial=default,
+        widget=UnfoldAdminIntegerFieldWidget(),
+    )
 
 
 NUMBERS = {
-    "max_tokens": Number("Budget", "Tokens of the conversation that are sent at most.", 100_000),
-    "count": Number("Messages", "How many are sent; each result of a tool counts.", 40),
-    "threshold": Number("Summarize from", "Tokens from which a summary is written.", 60_000),
-    "recent": Number("Newest first", "How many of the newest exchanges come before older ones.", 8),
-    "keep_recent": Number("Newest kept", "How many of the newest exchanges stay as they are.", 6),
+    "max_tokens": _number("Budget", "Tokens of the conversation that are sent at most.", 100_000),
+    "count": _number("Messages", "How many are sent; each result of a tool counts.", 40),
+    "threshold": _number("Summarize from", "Tokens from which a summary is written.", 60_000),
+    "recent": _number(
+        "Newest first", "How many of the newest exchanges come before older ones.", 8
+    ),
+    "keep_recent": _number("Newest kept", "How many of the newest exchanges stay as they are.", 6),
 }
 _PREFIX = "context_"
 FIELDS = ("context_type", *(f"{_PREFIX}{name}" for name in NUMBERS))
-
-
-def number_field(name: str) -> forms.IntegerField:
-    """Return the form's field for one of ``NUMBERS``."""
-    return forms.IntegerField(
-        required=False,  # the chosen strategy says which are
-        min_value=1,
-        max_value=MAX_SIZE,
-        label=NUMBERS[name].label,
-        help_text=NUMBERS[name].help,
-        widget=UnfoldAdminIntegerFieldWidget(),
-    )
 
 
 def conditions() -> dict[str, str]:
@@ -76,7 +70,7 @@ def conditions() -> dict[str, str]:
 
 def initial(value: object) -> dict[str, Any]:
     """Return the form's values for a stored strategy; each number has at least its default."""
-    values: dict[str, Any] = {f"{_PREFIX}{name}": n.default for name, n in NUMBERS.items()}
+    values: dict[str, Any] = {f"{_PREFIX}{name}": field.initial for name, field in NUMBERS.items()}
     try:
         kept = strategy.dump(strategy.parse(value))
     except ConfigurationError:  # somebody wrote the row by hand: saving the form mends it

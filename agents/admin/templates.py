@@ -10,7 +10,8 @@ from agents.admin import strategy_form
 from agents.admin.bindings import ToolBindingInline
 from agents.definitions.templates import TEMPLATES, AgentTemplate
 from agents.models import Agent
-from heartbit_site.base.admin.themed import ModelAdmin, page_action
+from heartbit_site.base.admin.actions import page_action
+from heartbit_site.base.admin.themed import ModelAdmin
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -27,7 +28,7 @@ class FromTemplates(ModelAdmin[Agent]):
 
     actions_list = ("add_from_template",)
 
-    @page_action(label="Add from a template", icon="dashboard_customize", permissions=["add"])
+    @page_action("Add from a template", icon="dashboard_customize", permission="add")
     def add_from_template(self, request: HttpRequest) -> HttpResponse:
         """Show the templates; each leads to the form that adds an agent."""
         context = {

@@ -2,43 +2,37 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from django.contrib import admin
-from django.contrib.admin import SimpleListFilter
-from unfold.paginator import InfinitePaginator
+from django.db.models import Q
 
 from agents.admin import formatting
 from agents.admin.links import run_link
 from heartbit_site.base import amounts
-from heartbit_site.base.admin.themed import ReadOnlyAdmin, pill
+from heartbit_site.base.admin.columns import Column, clock, pill
+from heartbit_site.base.admin.filters import ConditionFilter
+from heartbit_site.base.admin.themed import LongList
 from heartbit_site.base.models import UsageEntry
 
 if TYPE_CHECKING:
-    from django.db.models import QuerySet
-    from django.http import HttpRequest
     from django.utils.safestring import SafeString
 
 
-class PriceFilter(SimpleListFilter):
+class PriceFilter(ConditionFilter):
     """Filter by calls with and without a known price."""
 
     title = "price"
     parameter_name = "price"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return the two choices."""
-        return [("unknown", "Unknown"), ("known", "Known")]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Return the calls with, or without, a cost."""
-        if self.value() in ("unknown", "known"):
-            return queryset.filter(cost_usd__isnull=self.value() == "unknown")
-        return queryset
+    conditions: ClassVar = {
+        "unknown": ("Unknown", Q(cost_usd__isnull=True)),
+        "known": ("Known", Q(cost_usd__isnull=False)),
+    }
 
 
 @admin.register(UsageEntry)
-class UsageAdmin(ReadOnlyAdmin[UsageEntry]):
+class UsageAdmin(LongList[UsageEntry]):
     """One row a model call. An unknown price is unknown, not 0."""
 
     workspace_path = "workspace"
@@ -49,36 +43,22 @@ class UsageAdmin(ReadOnlyAdmin[UsageEntry]):
     search_fields = ("^model", "=run_id")
     search_help_text = "The beginning of a model's name, or a run's id."
     sortable_by = ()
-    ordering = ("-id",)
-    paginator = InfinitePaginator
-    show_full_result_count = False
-    show_facets = admin.ShowFacets.NEVER
-    list_per_page = 50
-    list_fullwidth = True
     fields = ("model", "workspace", "run", "turn", "used", "cached", "price", "at")
-    readonly_fields = fields
 
     @admin.display(description="tokens")
     def used(self, entry: UsageEntry) -> str:
         """Read and written."""
         return formatting.tokens(entry.input_tokens, entry.output_tokens)
 
-    @admin.display(description="read from a cache")
-    def cached(self, entry: UsageEntry) -> str:
-        """Return the tokens that were read from the provider's cache."""
-        return f"{entry.cached_input_tokens:,}"
+    cached = Column[UsageEntry]("read from a cache", lambda row: f"{row.cached_input_tokens:,}")
 
     @admin.display(description="cost")
     def price(self, entry: UsageEntry) -> SafeString | str:
         """Return the cost, if it is known."""
         return pill("unknown") if entry.cost_usd is None else amounts.money(entry.cost_usd)
 
-    @admin.display(description="when")
-    def when(self, entry: UsageEntry) -> str:
-        """Return the time of the call."""
-        return formatting.clock(entry.at)
+    when = Column[UsageEntry]("when", lambda row: clock(row.at))
 
-    @admin.display(description="run")
     def run(self, entry: UsageEntry) -> SafeString:
         """Whose call it was; the ledger outlives runs."""
         return run_link(entry.workspace, entry.run_id, f"…{formatting.short_id(entry.run_id)}")

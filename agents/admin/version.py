@@ -16,6 +16,7 @@ from agents.actions.rollback_agent import rollback_agent
 from agents.models import Agent, AgentVersion
 from agents.reads.versions import VersionNotFoundError, difference, pair, versions_of
 from heartbit_site.base.admin.audit_mixin import actor_of
+from heartbit_site.base.admin.columns import Column
 from heartbit_site.base.admin.themed import ReadOnlyAdmin, json_block
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.visible_text import readable_json, visible
@@ -23,7 +24,6 @@ from heartbit_site.base.visible_text import readable_json, visible
 if TYPE_CHECKING:
     from django.db.models import QuerySet
     from django.urls import URLPattern
-    from django.utils.safestring import SafeString
 
     from agents.definitions.snapshot_diff import FieldChange, SnapshotDiff
 
@@ -44,21 +44,13 @@ class AgentVersionAdmin(ReadOnlyAdmin[AgentVersion]):
     search_fields = ("agent__name", "^hash")
     ordering = ("-id",)
     fields = ("agent", "number", "hash", "created_at", "content")
-    readonly_fields = fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AgentVersion]:
         """Return the versions of the agents that people edit."""
         return super().get_queryset(request).filter(agent__origin="")
 
-    @admin.display(description="hash")
-    def short_hash(self, version: AgentVersion) -> str:
-        """Return the beginning of the hash."""
-        return version.hash[:12]
-
-    @admin.display(description="snapshot")
-    def content(self, version: AgentVersion) -> SafeString:
-        """Return the snapshot as JSON."""
-        return json_block(version.snapshot)
+    short_hash = Column[AgentVersion]("hash", lambda row: row.hash[:12])
+    content = Column[AgentVersion]("snapshot", lambda row: json_block(row.snapshot))
 
     def get_urls(self) -> list[URLPattern]:
         """Add the page that compares a version with another one and rolls back to it."""

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
@@ -17,32 +16,17 @@ from agents.actions.save_webhook import save_webhook
 from agents.admin.signing import SigningAdmin
 from agents.delivery.webhooks import EVENTS
 from agents.models import WebhookEndpoint
+from heartbit_site.base.admin.actions import DialogForm, dialog
 from heartbit_site.base.admin.audit_mixin import actor_of
-from heartbit_site.base.admin.themed import DialogForm, dialog, pill
-from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.admin.columns import Column, pill, two_lines
+from heartbit_site.base.admin.saved_by_verb import VerbForm
 
 if TYPE_CHECKING:
+    from django.http import HttpRequest
     from django.utils.safestring import SafeString
 
-ROTATE = dialog(
-    DialogForm,
-    label="Rotate secret",
-    explanation="For 24 hours messages are signed with both secrets, then with the new one alone.",
-    submit="Rotate",
-    icon="key",
-    permissions=["rotate"],
-)
-PING = dialog(
-    DialogForm,
-    label="Send test event",
-    explanation="An event of type ping goes out within seconds. Its deliveries show the result.",
-    submit="Send",
-    icon="send",
-    permissions=["rotate"],
-)
 
-
-class WebhookForm(forms.ModelForm[WebhookEndpoint]):
+class WebhookForm(VerbForm[WebhookEndpoint]):
     """Address of a webhook, and its events."""
 
     events = forms.MultipleChoiceField(
@@ -68,73 +52,47 @@ class WebhookAdmin(SigningAdmin[WebhookEndpoint]):
     search_fields = ("name", "url")
     actions_detail = ("ping", "rotate")
 
-    def get_readonly_fields(
-        self, request: HttpRequest, obj: WebhookEndpoint | None = None
-    ) -> tuple[str, ...]:
-        """Return the workspace too: a webhook stays in its workspace."""
-        return ("workspace", "state", "created_by", "created_at", "both_until") if obj else ()
+    readonly_fields = ("state", "created_by", "created_at", "both_until")
 
-    def get_fields(
-        self, request: HttpRequest, obj: WebhookEndpoint | None = None
-    ) -> tuple[str, ...]:
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         """Return the fields; the webhook's state comes last."""
         first = ("workspace", "name", "url", "events", "enabled")
-        return (*first, "state", "created_by", "created_at", "both_until") if obj else first
+        return (*first, *self.readonly_fields) if obj else first
 
-    @admin.display(description="webhook")
-    def what(self, endpoint: WebhookEndpoint) -> SafeString:
-        """Name and address."""
-        return format_html(
-            '<span class="hb-two"><b>{}</b><span class="hb-clip">{}</span></span>',
-            *(endpoint.name, endpoint.url),
-        )
+    what = Column[WebhookEndpoint]("webhook", lambda row: two_lines(row.name, row.url))
+    subscribed_events = Column[WebhookEndpoint]("events", lambda row: ", ".join(row.events))
 
-    @admin.display(description="events")
-    def subscribed_events(self, endpoint: WebhookEndpoint) -> str:
-        """Return the events."""
-        return ", ".join(endpoint.events)
-
-    @admin.display(description="state")
     def state(self, endpoint: WebhookEndpoint) -> SafeString:
         """Return the state, with the reason why a webhook is disabled."""
         if endpoint.enabled:
             return pill("Enabled", tone="success")
         return format_html("{} {}", pill("Disabled", tone="warning"), endpoint.disabled_reason)
 
-    def save_model(
-        self,
-        request: HttpRequest,
-        obj: WebhookEndpoint,
-        form: Any,
-        change: bool,  # noqa: FBT001  Django's signature
-    ) -> None:
-        """Save with ``save_webhook``, and show a new webhook's secret, this once."""
-        if not change:
-            obj.created_by_id = request.user.pk
-        secret = save_webhook(obj, by=actor_of(request))
-        if secret is not None:
-            self.show_secret(request, secret)
+    def save_secret(self, request: HttpRequest, row: WebhookEndpoint, form: Any) -> str | None:
+        """Save with ``save_webhook``."""
+        return save_webhook(row, by=actor_of(request))
 
-    def delete_model(self, request: HttpRequest, obj: WebhookEndpoint) -> None:
+    def remove_row(self, request: HttpRequest, row: WebhookEndpoint) -> None:
         """Delete with ``remove_webhook``."""
-        remove_webhook(obj, by=actor_of(request))
+        remove_webhook(row, by=actor_of(request))
 
-    @ROTATE
-    def rotate(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
+    @dialog(
+        "Rotate secret",
+        "For 24 hours messages are signed with both secrets, then with the new one alone.",
+        icon="key",
+        permission="rotate",
+    )
+    def rotate(self, request: HttpRequest, row: WebhookEndpoint, form: DialogForm) -> None:
         """Make a new secret, and show it."""
-        endpoint = self.get_object(request, object_id)
-        if endpoint is not None:
-            self.show_secret(request, rotate_webhook_secret(endpoint, by=actor_of(request)))
-        return HttpResponse(headers={"HX-Refresh": "true"})
+        self.show_secret(request, rotate_webhook_secret(row, by=actor_of(request)))
 
-    @PING
-    def ping(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
+    @dialog(
+        "Send test event",
+        "An event of type ping goes out within seconds. Its deliveries show the result.",
+        icon="send",
+        permission="rotate",
+    )
+    def ping(self, request: HttpRequest, row: WebhookEndpoint, form: DialogForm) -> None:
         """Send a message that is about nothing."""
-        endpoint = self.get_object(request, object_id)
-        if endpoint is not None:
-            try:
-                ping_webhook(endpoint, by=actor_of(request))
-                messages.success(request, "It goes out within seconds: see its deliveries.")
-            except HeartbitError as error:
-                messages.error(request, str(error))
-        return HttpResponse(headers={"HX-Refresh": "true"})
+        ping_webhook(row, by=actor_of(request))
+        messages.success(request, "It goes out within seconds: see its deliveries.")

@@ -4,26 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from django.contrib import admin
+from django.contrib import admin, messages
 
 from agents.actions.redeliver_webhook import redeliver_webhook
-from agents.admin.delivery_log import DeliveryLog
+from agents.admin.delivery_log import DeliveryLog, is_over
 from agents.models import WebhookDelivery
-from heartbit_site.base.admin.themed import DialogForm, dialog, json_block
+from heartbit_site.base.admin.actions import DialogForm, dialog
+from heartbit_site.base.admin.audit_mixin import actor_of
+from heartbit_site.base.admin.columns import Column
+from heartbit_site.base.admin.themed import json_block
 
 if TYPE_CHECKING:
-    from django.http import HttpRequest, HttpResponse
-    from django.utils.safestring import SafeString
-
-
-AGAIN = dialog(
-    DialogForm,
-    label="Send again",
-    explanation="The same message goes out within seconds, under the same id.",
-    submit="Send",
-    icon="replay",
-    permissions=["again"],
-)
+    from django.http import HttpRequest
 
 
 @admin.register(WebhookDelivery)
@@ -41,14 +33,17 @@ class WebhookDeliveryAdmin(DeliveryLog[WebhookDelivery]):
         *("endpoint", "event", "run_id", "message_id", "state", "attempts", "response_code"),
         *("error", "created_at", "next_attempt", "delivered_at", "posted"),
     )
-    readonly_fields = fields
 
-    @admin.display(description="payload")
-    def posted(self, delivery: WebhookDelivery) -> SafeString:
-        """Return the message as JSON."""
-        return json_block(delivery.payload)
+    posted = Column[WebhookDelivery]("payload", lambda row: json_block(row.payload))
 
-    @AGAIN
-    def again(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
+    @dialog(
+        "Send again",
+        "The same message goes out within seconds, under the same id.",
+        icon="replay",
+        permission="again",
+        offered=is_over,
+    )
+    def again(self, request: HttpRequest, delivery: WebhookDelivery, form: DialogForm) -> None:
         """Send the delivery again."""
-        return self.redeliver(request, object_id, redeliver_webhook)
+        redeliver_webhook(delivery, by=actor_of(request))
+        messages.success(request, "It goes out within seconds.")

@@ -6,8 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import admin, messages
-from django.db.models import F, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.db.models import Count, F, Q, QuerySet
 from django.urls import reverse
 
 from agents.actions.request_worker_action import (
@@ -15,16 +14,34 @@ from agents.actions.request_worker_action import (
     WorkerRequest,
     request_worker_action,
 )
-from agents.admin import queries
-from agents.choices import Placement
+from agents.choices import Placement, RunStatus
 from agents.models import WorkerHeartbeat
 from heartbit_site.base import amounts
+from heartbit_site.base.admin.actions import DialogForm, dialog
 from heartbit_site.base.admin.audit_mixin import actor_of
+from heartbit_site.base.admin.columns import Column, pill
 from heartbit_site.base.admin.permissions import INSTALLATION
-from heartbit_site.base.admin.themed import DialogForm, ReadOnlyAdmin, dialog, pill
+from heartbit_site.base.admin.themed import ReadOnlyAdmin
 
 if TYPE_CHECKING:
+    from django.http import HttpRequest
     from django.utils.safestring import SafeString
+
+
+def _can_be_asked(worker: WorkerHeartbeat) -> bool:
+    """Return True for a running worker of the fleet."""
+    return worker.left_at is None and worker.home == Placement.FLEET and bool(worker.queues)
+
+
+def _ask(request: HttpRequest, worker: WorkerHeartbeat, wanted: WorkerRequest) -> str:
+    """Ask the worker, and return the address of the list."""
+    try:
+        request_worker_action(worker.pk, wanted, by=actor_of(request))
+    except WorkerNotFoundError as gone:
+        messages.warning(request, str(gone))
+    else:
+        messages.success(request, f"The worker was asked to {wanted}.")
+    return reverse("admin:agents_workerheartbeat_changelist")
 
 
 @admin.register(WorkerHeartbeat)
@@ -41,60 +58,41 @@ class WorkerHeartbeatAdmin(ReadOnlyAdmin[WorkerHeartbeat]):
         *("name", "state", "home", "serves", "load", "lease_seconds"),
         *("started_at", "beat_at", "left_at"),
     )
-    readonly_fields = fields
     actions_detail = ("restart", "stop")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[WorkerHeartbeat]:
         """Return the workers, each with the number of its runs."""
         rows: Any = super().get_queryset(request)
-        return queries.with_held(rows.with_state())
-
-    def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
-        """Return the buttons; only a running worker of the fleet can be asked."""
-        offered: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
-        worker = self.get_object(request, object_id)
-        there = worker is not None and worker.left_at is None and worker.home == Placement.FLEET
-        return offered if there and worker is not None and worker.queues else []
+        running = Q(runs__status=RunStatus.RUNNING)
+        found: QuerySet[WorkerHeartbeat] = rows.with_state().annotate(
+            held=Count("runs", filter=running)
+        )
+        return found
 
     @dialog(
-        DialogForm,
-        label="Restart worker",
-        explanation="It requeues its runs and starts again, as another row of the list.",
-        submit="Restart",
+        "Restart worker",
+        "It requeues its runs and starts again, as another row of the list.",
         icon="restart_alt",
-        permissions=["ask"],
+        permission="ask",
+        offered=_can_be_asked,
     )
-    def restart(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
+    def restart(self, request: HttpRequest, worker: WorkerHeartbeat, form: DialogForm) -> str:
         """Ask it, and show the list."""
-        return self._ask(request, object_id, "restart")
+        return _ask(request, worker, "restart")
 
     @dialog(
-        DialogForm,
-        label="Stop worker",
-        explanation=(
-            "It requeues its runs and leaves; others take them. A supervisor such as systemd, or "
-            "a container's restart policy, may start it again."
-        ),
-        submit="Stop",
+        "Stop worker",
+        "It requeues its runs and leaves; others take them. A supervisor such as systemd, or a "
+        "container's restart policy, may start it again.",
         icon="stop_circle",
-        permissions=["ask"],
+        permission="ask",
         variant="DANGER",
+        offered=_can_be_asked,
     )
-    def stop(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
+    def stop(self, request: HttpRequest, worker: WorkerHeartbeat, form: DialogForm) -> str:
         """Ask it, and show the list."""
-        return self._ask(request, object_id, "stop")
+        return _ask(request, worker, "stop")
 
-    def _ask(self, request: HttpRequest, object_id: str, wanted: WorkerRequest) -> HttpResponse:
-        try:
-            request_worker_action(int(object_id), wanted, by=actor_of(request))
-        except WorkerNotFoundError as gone:
-            messages.warning(request, str(gone))
-        else:
-            messages.success(request, f"The worker was asked to {wanted}.")
-        url = reverse("admin:agents_workerheartbeat_changelist")
-        return HttpResponse(headers={"HX-Redirect": url})
-
-    @admin.display(description="state")
     def state(self, worker: WorkerHeartbeat) -> SafeString:
         """Alive, leaving, silent (the next sweep decides) or gone."""
         if getattr(worker, "is_alive", False):
@@ -103,16 +101,9 @@ class WorkerHeartbeatAdmin(ReadOnlyAdmin[WorkerHeartbeat]):
             return pill("Alive", tone="success")
         return pill("Gone") if worker.left_at else pill("Silent", tone="warning")
 
-    @admin.display(description="queues")
-    def serves(self, worker: WorkerHeartbeat) -> str:
-        """Return the queues that the worker serves; a local process has none."""
-        return ", ".join(worker.queues) or "its own runs"
+    serves = Column[WorkerHeartbeat]("queues", lambda row: ", ".join(row.queues) or "its own runs")
 
-    @admin.display(description="runs")
-    def load(self, worker: WorkerHeartbeat) -> str:
-        """Runs now, of how many at most."""
-        held: int = getattr(worker, "held", 0)
-        return f"{held} of {worker.slots}"
+    load = Column[WorkerHeartbeat]("runs", lambda row: f"{getattr(row, 'held', 0)} of {row.slots}")
 
     @admin.display(description="last heartbeat", ordering="beat_at")
     def beat(self, worker: WorkerHeartbeat) -> str:

@@ -69,9 +69,7 @@ class HeartbitAdminSite(AdminSite):
 
         return update_wrapper(guarded, entered)
 
-    def login(
-        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
+    def login(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         """Log a user in.
 
         Raises:

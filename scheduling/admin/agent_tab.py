@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 from django.contrib import admin
 from django.urls import reverse
-from django.utils.html import format_html
 
 from agents.models import Agent
-from heartbit_site.base.admin.themed import ReadOnlyInline, pill
-from scheduling.errors import ScheduleError
+from heartbit_site.base.admin.columns import Column, link, pill
+from heartbit_site.base.admin.themed import ReadOnlyInline
+from scheduling.admin.calendar import describe_recurrence
 from scheduling.models import Schedule
-from scheduling.recurrence import build_recurrence, format_time, time_zone
+from scheduling.recurrence import format_time, time_zone
 
 if TYPE_CHECKING:
     from django.utils.safestring import SafeString
@@ -24,34 +24,22 @@ class ScheduleInline(ReadOnlyInline[Schedule, Agent]):
     model = Schedule
     fk_name = "agent"
     fields = ("page", "when", "next", "state")
-    readonly_fields = fields
     verbose_name_plural = "schedules"
     tab = True
-    hide_title = True
-    per_page = 20
+
+    when = Column[Schedule]("when", describe_recurrence)
 
     @admin.display(description="schedule")
     def page(self, schedule: Schedule) -> SafeString:
         """Return the schedule's name as a link to its page."""
-        url = reverse("admin:scheduling_schedule_change", args=[schedule.pk])
-        return format_html('<a class="hb-link" href="{}">{}</a>', url, schedule.name)
+        return link(reverse("admin:scheduling_schedule_change", args=[schedule.pk]), schedule.name)
 
-    @admin.display(description="when")
-    def when(self, schedule: Schedule) -> str:
-        """Return the recurrence as text."""
-        try:
-            return build_recurrence(schedule).words
-        except ScheduleError as error:
-            return str(error)
-
-    @admin.display(description="next")
     def next(self, schedule: Schedule) -> str:
         """Return the next occurrence."""
         if schedule.next_occurrence is None:
             return "-"
         return format_time(schedule.next_occurrence, time_zone(schedule.time_zone))
 
-    @admin.display(description="state")
     def state(self, schedule: Schedule) -> SafeString:
         """Return the state: active or paused."""
         active = schedule.enabled and schedule.next_occurrence is not None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.template.loader import render_to_string
 
+from scheduling.errors import ScheduleError
 from scheduling.occurrences import slots_between, upcoming_occurrences
-from scheduling.recurrence import format_time, time_zone
+from scheduling.recurrence import build_recurrence, format_time, time_zone
 
 if TYPE_CHECKING:
     from django.utils.safestring import SafeString
@@ -19,6 +20,14 @@ if TYPE_CHECKING:
 SHOWN = 5
 WEEKS = 5
 _MOST = 2_000
+
+
+def describe_recurrence(schedule: Schedule) -> str:
+    """Return the recurrence as text, or what is wrong with it."""
+    try:
+        return build_recurrence(schedule).words
+    except ScheduleError as error:
+        return str(error)
 
 
 def upcoming(schedule: Schedule, now: datetime) -> SafeString:
@@ -33,18 +42,17 @@ def upcoming(schedule: Schedule, now: datetime) -> SafeString:
     end = datetime.combine(monday + timedelta(weeks=WEEKS), datetime.min.time(), zone)
     found = slots_between(schedule, now, end - timedelta(seconds=1), _MOST)
     counted = Counter(slot.astimezone(zone).date() for slot in found)
-    days: list[dict[str, Any]] = []
-    for number in range(7 * WEEKS):
-        day = monday + timedelta(days=number)
-        days.append(
-            {
-                "date": day,
-                "count": counted[day],
-                "is_today": day == today,
-                "is_over": day < today,
-                "begins_month": number == 0 or day.day == 1,
-            }
-        )
+    dates = [monday + timedelta(days=number) for number in range(7 * WEEKS)]
+    days = [
+        {
+            "date": day,
+            "count": counted[day],
+            "is_today": day == today,
+            "is_over": day < today,
+            "begins_month": day == monday or day.day == 1,
+        }
+        for day in dates
+    ]
     return render_to_string(
         "admin/scheduling/upcoming.html",
         {

@@ -9,9 +9,11 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from agents.admin import formatting
-from agents.choices import LIVE, DeliveryStatus
+from agents.admin.links import run_link
+from agents.choices import LIVE
 from agents.delivery.words import DELIVERIES
-from heartbit_site.base.admin.themed import ReadOnlyAdmin, ReadOnlyInline, Tone, pill
+from heartbit_site.base.admin.columns import Column, Tone, format_datetime, link, pill
+from heartbit_site.base.admin.themed import ReadOnlyAdmin, ReadOnlyInline
 from scheduling.choices import FiringStatus
 from scheduling.models import Firing, Schedule
 from scheduling.outcomes import with_outcomes
@@ -28,12 +30,6 @@ FIRING_TONES: dict[str, Tone] = {
     FiringStatus.FAILED: "danger",
 }
 
-DELIVERY_TONES: dict[str, Tone] = {
-    DeliveryStatus.PENDING: "info",
-    DeliveryStatus.DELIVERED: "success",
-    DeliveryStatus.FAILED: "danger",
-}
-
 
 def outcome_pills(status: str, run_status: str | None, delivery_status: str | None) -> SafeString:
     """Return the status of a firing's run and, once it has ended, of its delivery."""
@@ -43,31 +39,25 @@ def outcome_pills(status: str, run_status: str | None, delivery_status: str | No
     if run_status in LIVE or delivery_status is None:
         return shown
     label = DELIVERIES[delivery_status].capitalize()
-    delivery = pill(label, tone=DELIVERY_TONES[delivery_status])
+    delivery = pill(label, tone=formatting.DELIVERY_TONES[delivery_status])
     return format_html('<span class="hb-pills">{} {}</span>', shown, delivery)
 
 
 class _Columns:
     """Columns of a log of firings."""
 
-    @admin.display(description="outcome")
     def outcome(self, firing: Any) -> SafeString:
         """Return how the run ended and whether its result arrived, or why there is no run."""
         pills = outcome_pills(firing.status, firing.run_status, firing.delivery_status)
         return format_html("{} {}", pills, firing.note)
 
-    @admin.display(description="due")
-    def at(self, firing: Firing) -> str:
-        """Return the time at which the firing was due."""
-        return formatting.format_datetime(firing.scheduled_for)
+    at = Column[Firing]("due", lambda row: format_datetime(row.scheduled_for))
 
-    @admin.display(description="run")
     def run(self, firing: Firing) -> SafeString | str:
         """Return a link to the run."""
         if firing.run_id is None:
             return "-"
-        url = reverse("web:run", args=[firing.schedule.workspace.slug, firing.run_id])
-        return format_html('<a class="hb-link" href="{}">{}</a>', url, str(firing.run_id)[:8])
+        return run_link(firing.schedule.workspace, firing.run_id, str(firing.run_id)[:8])
 
 
 class FiringInline(_Columns, ReadOnlyInline[Firing, Schedule]):
@@ -75,11 +65,8 @@ class FiringInline(_Columns, ReadOnlyInline[Firing, Schedule]):
 
     model = Firing
     fields = ("at", "cause", "outcome", "run")
-    readonly_fields = fields
     verbose_name_plural = "firings"
     tab = True
-    hide_title = True
-    per_page = 20
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Firing]:
         """Return the firings with the columns' rows."""
@@ -94,13 +81,11 @@ class FiringAdmin(_Columns, ReadOnlyAdmin[Firing]):
     workspace_path = "schedule__workspace"
     needs: ClassVar[dict[str, str]] = {"view": "agents:read"}
     list_display = ("at", "of", "cause", "outcome", "run")
-    list_display_links = ("at",)
     list_filter = ("status", "cause", "schedule__workspace")
     list_select_related = ("schedule__workspace",)
     search_fields = ("schedule__name",)
     sortable_by = ()
     fields = ("of", "at", "cause", "outcome", "run", "created_at")
-    readonly_fields = fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Firing]:
         """Return the firings with the statuses of runs and deliveries."""
@@ -109,5 +94,7 @@ class FiringAdmin(_Columns, ReadOnlyAdmin[Firing]):
     @admin.display(description="schedule")
     def of(self, firing: Firing) -> SafeString:
         """Return a link to the schedule."""
-        url = reverse("admin:scheduling_schedule_change", args=[firing.schedule_id])
-        return format_html('<a class="hb-link" href="{}">{}</a>', url, firing.schedule.name)
+        return link(
+            reverse("admin:scheduling_schedule_change", args=[firing.schedule_id]),
+            firing.schedule.name,
+        )

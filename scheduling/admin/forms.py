@@ -8,7 +8,9 @@ from django import forms
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldBooleanSwitchWidget
 
 from agents.models import WebhookEndpoint
-from heartbit_site.base.admin.themed import DialogForm, line_widget, text_widget
+from heartbit_site.base.admin.actions import DialogForm
+from heartbit_site.base.admin.saved_by_verb import VerbForm
+from heartbit_site.base.admin.themed import line_widget, text_widget
 from heartbit_site.base.local_times import NoSuchTimeError, localize
 from scheduling.actions.save_schedule import problems
 from scheduling.admin.local_fields import LocalTimeField, LocalTimeWidget, StackedTimeWidget
@@ -24,13 +26,12 @@ if TYPE_CHECKING:
     from datetime import datetime
     from zoneinfo import ZoneInfo
 
-_EMAIL, _WEBHOOK, _ARTIFACT = "email", "webhook", "artifact"
 #: What the next runs follow from.
 RHYTHM_FIELDS = frozenset(RHYTHM)
 _TIMES = ("at", "begins_at", "ends_at")
 
 
-class ScheduleForm(forms.ModelForm[Schedule]):
+class ScheduleForm(VerbForm[Schedule]):
     """Form of a schedule; each kind of delivery target has its own field.
 
     Times are shown and read as the clocks of the chosen time zone have them. Another zone leaves
@@ -93,7 +94,6 @@ class ScheduleForm(forms.ModelForm[Schedule]):
             "task_type": "Task",
             "kind": "Recurrence",
             "every_seconds": "Interval (seconds)",
-            "at": "At",
             "require_approval": "Require approval of each tool call",
             "jitter_seconds": "Jitter (seconds)",
         }
@@ -145,7 +145,7 @@ class ScheduleForm(forms.ModelForm[Schedule]):
 
     def _post_clean(self) -> None:
         """Check the row with the verb too, and show all its refusals at once."""
-        super()._post_clean()  # type: ignore[misc]
+        super()._post_clean()
         schedule, now = self.instance, database_now()
         schedule.begins_at = schedule.begins_at or now  # also for the page that says what is wrong
         if {"mail_to", "tell", "keep_as"} <= self.cleaned_data.keys():
@@ -153,7 +153,7 @@ class ScheduleForm(forms.ModelForm[Schedule]):
         known = set(self.errors)
         workspace = schedule.workspace if schedule.workspace_id else None
         for column, error in problems(schedule, workspace, known=known):
-            self.add_error(self._field_of(column), str(error))
+            self.add_error(column if column in self.fields else None, str(error))
         if schedule._state.adding and self.says_when() and first_slot(schedule, now) is None:
             self.add_error("at", "That time is over: give one that is still to come.")
 
@@ -161,23 +161,19 @@ class ScheduleForm(forms.ModelForm[Schedule]):
         """True if nothing is wrong with the fields that the next runs follow from."""
         return RHYTHM_FIELDS.isdisjoint(self.errors)
 
-    def _field_of(self, column: str) -> str | None:
-        """Return the field that shows a column; None: a problem belongs to the whole form."""
-        return column if column in self.fields else None
-
     def _targets(self) -> list[dict[str, Any]]:
         """Return the targets of the delivery fields; targets without a field stay as they were."""
         known = {target["kind"]: target for target in self.instance.deliver}
         found: list[dict[str, Any]] = []
         to = [one.strip() for one in self.cleaned_data["mail_to"].split(",") if one.strip()]
         if to:
-            mail = known.get(_EMAIL, {})
+            mail = known.get("email", {})
             found.append(
-                {**mail, "kind": _EMAIL, "to": to, "attach": self.cleaned_data["mail_attach"]}
+                {**mail, "kind": "email", "to": to, "attach": self.cleaned_data["mail_attach"]}
             )
-        found += [{"kind": _WEBHOOK, "endpoint": one.pk} for one in self.cleaned_data["tell"]]
+        found += [{"kind": "webhook", "endpoint": one.pk} for one in self.cleaned_data["tell"]]
         if self.cleaned_data["keep_as"]:
-            found.append({"kind": _ARTIFACT, "name": self.cleaned_data["keep_as"]})
+            found.append({"kind": "artifact", "name": self.cleaned_data["keep_as"]})
         return found
 
 
@@ -191,10 +187,13 @@ class SpanForm(DialogForm):
         """Return both ends of the span in the given time zone.
 
         Raises:
-            NoSuchTimeError: One of them is a time that the clocks leap over.
+            ScheduleError: One of them is a time that the clocks leap over.
         """
         given = self.cleaned_data
-        return localize(given["begin"], zone), localize(given["end"], zone)
+        try:
+            return localize(given["begin"], zone), localize(given["end"], zone)
+        except NoSuchTimeError as error:
+            raise ScheduleError(str(error)) from None
 
 
 def conditions() -> dict[str, str]:

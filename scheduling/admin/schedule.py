@@ -9,32 +9,28 @@ from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import OuterRef, Subquery
 from django.http import HttpRequest, HttpResponse
-from django.urls import path, reverse
+from django.urls import path
 from django.utils import timezone
 from django.utils.html import format_html
 
 from agents.admin.agent_choice import AgentChoice
+from agents.admin.links import run_link, run_url
+from heartbit_site.base.admin.actions import DialogForm, dialog
 from heartbit_site.base.admin.audit_mixin import actor_of
-from heartbit_site.base.admin.themed import (
-    DialogForm,
-    ask_again,
-    dialog,
-    pill,
-)
-from heartbit_site.base.errors import HeartbitError
-from heartbit_site.base.local_times import NoSuchTimeError
+from heartbit_site.base.admin.columns import Column, pill, two_lines
+from heartbit_site.base.admin.themed import tabs
 from scheduling.actions.backfill_schedule import backfill_schedule
 from scheduling.actions.remove_schedule import remove_schedule
 from scheduling.actions.run_schedule_now import run_schedule_now
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.actions.set_schedule import change_schedule
-from scheduling.admin.calendar import upcoming
+from scheduling.admin.calendar import describe_recurrence, upcoming
 from scheduling.admin.firing import FiringInline, outcome_pills
 from scheduling.admin.forms import RHYTHM_FIELDS, ScheduleForm, SpanForm, conditions
 from scheduling.errors import ScheduleError
 from scheduling.models import Firing, Schedule
 from scheduling.outcomes import with_outcomes
-from scheduling.recurrence import build_recurrence, time_zone
+from scheduling.recurrence import time_zone
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -43,7 +39,14 @@ if TYPE_CHECKING:
     from django.urls import URLPattern
     from django.utils.safestring import SafeString
 
-TAB = ("tab",)
+TABS: dict[str, tuple[Any, ...]] = {
+    "What and when": (
+        *("task_type", "task", ("tool", "arguments")),
+        *(("kind", "time_zone"), "cron", "every_seconds", "at", "require_approval"),
+    ),
+    "Results": (("mail_to", "mail_attach"), "tell", "keep_as"),
+    "Policies": (("catch_up", "overlap", "jitter_seconds"), "begins_at", "ends_at", "made"),
+}
 
 
 @admin.register(Schedule)
@@ -53,11 +56,9 @@ class ScheduleAdmin(AgentChoice[Schedule]):
     workspace_path = "workspace"
     audit_name = "schedule"
     verbs_record = frozenset({"add", "change", "delete"})
-    needs: ClassVar[dict[str, str]] = {
+    needs: ClassVar = {
         "view": "agents:read",
-        "add": "agents:write",
-        "change": "agents:write",
-        "delete": "agents:write",
+        **dict.fromkeys(("add", "change", "delete"), "agents:write"),
         "run": "runs:write",
     }
     form = ScheduleForm
@@ -67,7 +68,6 @@ class ScheduleAdmin(AgentChoice[Schedule]):
 
     warn_unsaved_form = True
     list_display = ("what", "workspace", "when", "next", "last", "state")
-    list_display_links = ("what",)
     list_filter = ("workspace", "enabled", "kind")
     list_select_related = ("workspace", "agent")
     search_fields = ("name", "agent__name")
@@ -75,40 +75,19 @@ class ScheduleAdmin(AgentChoice[Schedule]):
     actions = ()
     actions_detail = ("run_now", "backfill", "pause", "go_on")
     inlines = (FiringInline,)
+    readonly_fields = ("upcoming", "made")
+    fixed = ("workspace",)
     conditional_fields = conditions()
     fieldsets = (
         (None, {"fields": (("workspace", "name"), ("agent", "enabled"), "upcoming")}),
-        (
-            "What and when",
-            {
-                "classes": TAB,
-                "fields": (
-                    *("task_type", "task", ("tool", "arguments")),
-                    *(("kind", "time_zone"), "cron", "every_seconds", "at", "require_approval"),
-                ),
-            },
-        ),
-        (
-            "Results",
-            {"classes": TAB, "fields": (("mail_to", "mail_attach"), "tell", "keep_as")},
-        ),
-        (
-            "Policies",
-            {
-                "classes": TAB,
-                "fields": (
-                    ("catch_up", "overlap", "jitter_seconds"),
-                    *("begins_at", "ends_at", "made"),
-                ),
-            },
-        ),
+        *tabs(TABS),
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Schedule]:
         """Return the schedules, each with the outcome of its latest firing."""
         firings = Firing.objects.filter(schedule=OuterRef("pk"))
         latest = with_outcomes(firings).order_by("-scheduled_for")
-        rows: QuerySet[Schedule] = super().get_queryset(request).select_related("agent")
+        rows: QuerySet[Schedule] = super().get_queryset(request)
         return rows.annotate(
             fired=Subquery(latest.values("status")[:1]),
             fired_slot=Subquery(latest.values("scheduled_for")[:1]),
@@ -117,21 +96,9 @@ class ScheduleAdmin(AgentChoice[Schedule]):
             fired_delivery=Subquery(latest.values("delivery_status")[:1]),
         )
 
-    def get_readonly_fields(
-        self, request: HttpRequest, obj: Schedule | None = None
-    ) -> tuple[str, ...]:
-        """Return the workspace too: a schedule stays in its workspace."""
-        return ("workspace", "upcoming", "made") if obj else ("upcoming", "made")
-
-    def get_form(
-        self,
-        request: HttpRequest,
-        obj: Any = None,
-        change: bool = False,  # noqa: FBT001, FBT002  Django's signature
-        **kwargs: Any,
-    ) -> Any:
+    def get_form(self, request: HttpRequest, obj: Any = None, *place: Any, **options: Any) -> Any:
         """Webhooks are offered of the workspaces that one may see."""
-        form: Any = super().get_form(request, obj, change=change, **kwargs)
+        form: Any = super().get_form(request, obj, *place, **options)
         # Its own: the class's field is everybody's.
         tell = form.base_fields["tell"] = copy.deepcopy(form.base_fields["tell"])
         rows = tell.queryset if obj is None else tell.queryset.filter(workspace=obj.workspace)
@@ -141,29 +108,14 @@ class ScheduleAdmin(AgentChoice[Schedule]):
 
     # ------------------------------------------------------------------------------------- columns
 
-    @admin.display(description="schedule")
-    def what(self, schedule: Schedule) -> SafeString:
-        """Return the schedule's name and its agent."""
-        return format_html(
-            '<span class="hb-two"><b>{}</b><span class="hb-clip">{}</span></span>',
-            *(schedule.name, schedule.agent.name),
-        )
+    when = Column[Schedule](
+        "when",
+        lambda row: format_html('<span class="hb-wrapped">{}</span>', describe_recurrence(row)),
+    )
 
-    @admin.display(description="when")
-    def when(self, schedule: Schedule) -> SafeString:
-        """Return the recurrence as text."""
-        try:
-            text = build_recurrence(schedule).words
-        except ScheduleError as error:
-            text = str(error)
-        return format_html('<span class="hb-wrapped">{}</span>', text)
+    what = Column[Schedule]("schedule", lambda row: two_lines(row.name, row.agent.name))
+    next = Column[Schedule]("next", lambda row: _short(row.next_occurrence, row))
 
-    @admin.display(description="next")
-    def next(self, schedule: Schedule) -> SafeString | str:
-        """Return the next occurrence, in the schedule's zone."""
-        return _short(schedule.next_occurrence, schedule)
-
-    @admin.display(description="last")
     def last(self, schedule: Any) -> SafeString | str:
         """Return the outcome of the latest firing."""
         if schedule.fired is None:
@@ -175,10 +127,9 @@ class ScheduleAdmin(AgentChoice[Schedule]):
         )
         if schedule.fired_run is None:
             return shown
-        url = reverse("web:run", args=[schedule.workspace.slug, schedule.fired_run])
+        url = run_url(schedule.workspace, schedule.fired_run)
         return format_html('<a href="{}">{}</a>', url, shown)
 
-    @admin.display(description="state")
     def state(self, schedule: Schedule) -> SafeString:
         """Return the state: active or paused."""
         if not schedule.enabled:
@@ -228,120 +179,70 @@ class ScheduleAdmin(AgentChoice[Schedule]):
         """Return the creator; an agent's schedule names the run."""
         if schedule.created_by_run_id is None:
             return schedule.created_by or "-"
-        url = reverse("web:run", args=[schedule.workspace.slug, schedule.created_by_run_id])
-        return format_html('{} in <a class="hb-link" href="{}">a run</a>', schedule.created_by, url)
+        run = run_link(schedule.workspace, schedule.created_by_run_id, "a run")
+        return format_html("{} in {}", schedule.created_by, run)
 
     # ------------------------------------------------------------------------------------- changes
 
-    def save_model(
-        self,
-        request: HttpRequest,
-        obj: Schedule,
-        form: Any,
-        change: bool,  # noqa: FBT001  Django's signature
-    ) -> None:
+    def save_row(self, request: HttpRequest, row: Schedule, form: Any) -> None:
         """Save with ``save_schedule``."""
-        save_schedule(obj, by=actor_of(request))
+        save_schedule(row, by=actor_of(request))
 
-    def delete_model(self, request: HttpRequest, obj: Schedule) -> None:
+    def remove_row(self, request: HttpRequest, row: Schedule) -> None:
         """Delete with ``remove_schedule``."""
-        remove_schedule(obj, by=actor_of(request))
-
-    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """Return what is deleted; the log goes with its schedule, but not by itself."""
-        found, counts, _, protected = super().get_deleted_objects(objs, request)
-        return found, counts, set(), protected
+        remove_schedule(row, by=actor_of(request))
 
     # ------------------------------------------------------------------------------------- actions
 
-    def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
-        """Return the buttons; of pause and resume the one that has an effect."""
-        offered: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
-        schedule = self.get_object(request, object_id)
-        useless = "go_on" if schedule is not None and schedule.enabled else "pause"
-        return [one for one in offered if one.path != useless]
-
     @dialog(
-        DialogForm,
-        label="Run now",
-        explanation="It runs once; its next occurrences stay as they are.",
-        submit="Run",
+        "Run now",
+        "It runs once; its next occurrences stay as they are.",
         icon="play_arrow",
-        permissions=["run"],
+        permission="run",
     )
-    def run_now(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
+    def run_now(self, request: HttpRequest, schedule: Schedule, form: DialogForm) -> str:
         """Start a run and go to its page."""
-        schedule = self.get_object(request, object_id)
-        if schedule is None:
-            return HttpResponse(headers={"HX-Refresh": "true"})
-        try:
-            run = run_schedule_now(schedule, by=actor_of(request))
-        except HeartbitError as error:
-            messages.error(request, str(error))
-            return HttpResponse(headers={"HX-Refresh": "true"})
-        url = reverse("web:run", args=[schedule.workspace.slug, run])
-        return HttpResponse(headers={"HX-Redirect": url})
+        return run_url(schedule.workspace, run_schedule_now(schedule, by=actor_of(request)))
 
     @dialog(
-        SpanForm,
-        label="Backfill",
-        explanation=(
-            "Occurrences of this span without a run get one, one after the other. Both times are "
-            "in the schedule's time zone."
-        ),
-        submit="Start backfill",
+        "Backfill",
+        "Occurrences of this span without a run get one, one after the other. Both times are in "
+        "the schedule's time zone.",
         icon="history",
-        permissions=["run"],
+        permission="run",
+        submit="Start backfill",
         variant="DEFAULT",
+        form=SpanForm,
+        refused_at="end",
     )
-    def backfill(self, request: HttpRequest, form: SpanForm, object_id: str) -> HttpResponse:
+    def backfill(self, request: HttpRequest, schedule: Schedule, form: SpanForm) -> None:
         """Defer past occurrences; the schedulers start them."""
-        schedule = self.get_object(request, object_id)
-        if schedule is not None:
-            try:
-                begin, end = form.span(time_zone(schedule.time_zone))
-                held = backfill_schedule(schedule, begin, end, by=actor_of(request))
-            except (HeartbitError, NoSuchTimeError) as error:
-                form.add_error("end", str(error))
-                return ask_again(request, form, submit="Start backfill")
-            messages.success(
-                request, f"{held} firings are deferred; they start one after the other."
-            )
-        return HttpResponse(headers={"HX-Refresh": "true"})
+        begin, end = form.span(time_zone(schedule.time_zone))
+        held = backfill_schedule(schedule, begin, end, by=actor_of(request))
+        messages.success(request, f"{held} firings are deferred; they start one after the other.")
 
     @dialog(
-        DialogForm,
-        label="Pause",
-        explanation="Occurrences are skipped until it is resumed, and not caught up later.",
-        submit="Pause",
+        "Pause",
+        "Occurrences are skipped until it is resumed, and not caught up later.",
         icon="pause",
-        permissions=["change"],
+        permission="change",
         variant="DEFAULT",
+        offered=lambda schedule: schedule.enabled,
     )
-    def pause(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
+    def pause(self, request: HttpRequest, schedule: Schedule, form: DialogForm) -> None:
         """Pause the schedule: its occurrences are skipped."""
-        return self._switch(request, object_id, enabled=False)
+        change_schedule(schedule, {"enabled": False}, by=actor_of(request))
 
     @dialog(
-        DialogForm,
-        label="Resume",
-        explanation="It fires again, from the next occurrence on.",
-        submit="Resume",
+        "Resume",
+        "It fires again, from the next occurrence on.",
         icon="resume",
-        permissions=["change"],
+        permission="change",
+        offered=lambda schedule: not schedule.enabled,
     )
-    def go_on(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
+    def go_on(self, request: HttpRequest, schedule: Schedule, form: DialogForm) -> None:
         """Resume the schedule, from the next occurrence on."""
-        return self._switch(request, object_id, enabled=True)
-
-    def _switch(self, request: HttpRequest, object_id: str, *, enabled: bool) -> HttpResponse:
-        schedule = self.get_object(request, object_id)
-        if schedule is not None:
-            try:
-                change_schedule(schedule, {"enabled": enabled}, by=actor_of(request))
-            except HeartbitError as error:
-                messages.error(request, str(error))
-        return HttpResponse(headers={"HX-Refresh": "true"})
+        change_schedule(schedule, {"enabled": True}, by=actor_of(request))
 
 
 def _upcoming(schedule: Schedule) -> SafeString:

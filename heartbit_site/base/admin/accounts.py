@@ -24,7 +24,6 @@ for model in (User, Group, AccessAttempt, AccessLog, AccessFailureLog):
 class ThemedUserAdmin(UserAdmin[User], ModelAdmin[User]):
     """Accounts of people."""
 
-    workspace_path = None  # superusers' alone
     form = UserChangeForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
@@ -34,14 +33,11 @@ class ThemedUserAdmin(UserAdmin[User], ModelAdmin[User]):
 class ThemedGroupAdmin(GroupAdmin, ModelAdmin[Group]):
     """Named sets of Django's permissions; Heartbit's own rights follow from roles instead."""
 
-    workspace_path = None  # superusers' alone
-
 
 @admin.register(AccessAttempt)
 class AttemptAdmin(ModelAdmin[AccessAttempt]):
     """Failed logins by user name; deleting a row ends the pause of that name."""
 
-    workspace_path = None
     list_display = ("username", "ip_address", "failures_since_start", "attempt_time", "path_info")
     search_fields = ("username", "ip_address")
     ordering = ("-attempt_time",)

@@ -7,38 +7,30 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from django import forms
 from django.contrib import admin, messages
-from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.html import format_html
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from heartbit_site.base.actions.create_api_key import create_api_key, usual_expiry
 from heartbit_site.base.actions.revoke_api_key import revoke_api_keys
+from heartbit_site.base.admin.actions import DialogForm, dialog
 from heartbit_site.base.admin.audit_mixin import actor_of
-from heartbit_site.base.admin.moments import checked
+from heartbit_site.base.admin.columns import Column, pill, two_lines
 from heartbit_site.base.admin.permissions import permissions_for
-from heartbit_site.base.admin.themed import DialogForm, ModelAdmin, dialog, pill
+from heartbit_site.base.admin.saved_by_verb import VerbAdmin, VerbForm
 from heartbit_site.base.models import ApiKey
+from heartbit_site.base.moments import TooFarError, to_utc
 from heartbit_site.base.scopes import OPERATORS_SCOPE, SCOPES, USUAL_SCOPES
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from django.contrib.auth.models import User
+    from django.http import HttpRequest
     from django.utils.safestring import SafeString
 
-REVOKE = dialog(
-    DialogForm,
-    label="Revoke",
-    explanation="It is refused from the next request on. This cannot be undone.",
-    submit="Revoke",
-    icon="key_off",
-    permissions=["revoke"],
-    variant="DANGER",
-)
 
-
-class ApiKeyForm(forms.ModelForm[ApiKey]):
+class ApiKeyForm(VerbForm[ApiKey]):
     """Scopes and expiry of a new key."""
 
     scopes = forms.MultipleChoiceField(
@@ -57,24 +49,22 @@ class ApiKeyForm(forms.ModelForm[ApiKey]):
         expires_at: datetime | None = self.cleaned_data["expires_at"]
         if expires_at is not None and expires_at <= timezone.now():
             raise forms.ValidationError("This time is over; choose a later one.")
-        return checked(expires_at)
+        try:
+            return to_utc(expires_at) if expires_at is not None else None
+        except TooFarError as error:
+            raise forms.ValidationError(str(error)) from None
 
 
 @admin.register(ApiKey)
-class ApiKeyAdmin(ModelAdmin[ApiKey]):
+class ApiKeyAdmin(VerbAdmin[ApiKey]):
     """Keys of programs. A key is created and revoked, never changed or deleted."""
 
     workspace_path = "workspace"
     audit_name = "api_key"
     verbs_record = frozenset({"add"})
-    needs: ClassVar[dict[str, str]] = {
-        "view": "workspace:manage",
-        "add": "workspace:manage",
-        "revoke": "workspace:manage",
-    }
+    needs: ClassVar = dict.fromkeys(("view", "add", "revoke"), "workspace:manage")
     form = ApiKeyForm
     list_display = ("what", "workspace", "allowed", "state", "used", "user")
-    list_display_links = ("what",)
     sortable_by = ()
     list_select_related = ("workspace", "user")
     list_filter = ("workspace",)
@@ -91,10 +81,6 @@ class ApiKeyAdmin(ModelAdmin[ApiKey]):
     def get_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> tuple[str, ...]:
         """Return the fields; an existing key is read only."""
         return self.page_fields if obj else ("workspace", "name", "scopes", "expires_at")
-
-    def get_readonly_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> Any:
-        """Return all fields of an existing key."""
-        return self.page_fields if obj else ()
 
     def has_change_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
         """Return False: the rights of an existing key never change."""
@@ -122,21 +108,10 @@ class ApiKeyAdmin(ModelAdmin[ApiKey]):
     @admin.display(description="key")
     def what(self, key: ApiKey) -> SafeString:
         """Return name and public part."""
-        return format_html(
-            '<span class="hb-two"><b>{}</b><span class="hb-clip">{}</span></span>',
-            key.name,
-            self.shown(key),
-        )
+        return two_lines(key.name, self.shown(key))
 
-    @admin.display(description="key")
-    def shown(self, key: ApiKey) -> str:
-        """Return the key's public part."""
-        return f"hb_{key.prefix}_..."
-
-    @admin.display(description="scopes")
-    def allowed(self, key: ApiKey) -> str:
-        """Return the key's scopes."""
-        return ", ".join(key.scopes)
+    shown = Column[ApiKey]("key", lambda row: f"hb_{row.prefix}_...")
+    allowed = Column[ApiKey]("scopes", lambda row: ", ".join(row.scopes))
 
     @admin.display(description="last used")
     def used(self, key: ApiKey) -> str:
@@ -145,45 +120,37 @@ class ApiKeyAdmin(ModelAdmin[ApiKey]):
             return "never"
         return timezone.localtime(key.last_used_at).strftime("%d %b %Y, %H:%M")
 
-    @admin.display(description="state")
     def state(self, key: ApiKey) -> SafeString:
         """Return the state: valid, expired or revoked."""
         if key.revoked_at is not None:
             return pill("Revoked", tone="danger")
         return pill("Expired", tone="warning") if key.expired else pill("Valid", tone="success")
 
-    def save_model(
-        self,
-        request: HttpRequest,
-        obj: ApiKey,
-        form: Any,
-        change: bool,  # noqa: FBT001  Django's signature
-    ) -> None:
+    def save_row(self, request: HttpRequest, row: ApiKey, form: Any) -> None:
         """Create the key and show it, this once."""
-        row, text = create_api_key(
-            obj.workspace,
-            obj.name,
-            scopes=obj.scopes,
+        made, text = create_api_key(
+            row.workspace,
+            row.name,
+            scopes=row.scopes,
             user=cast("User", request.user),
-            expires_at=obj.expires_at,
+            expires_at=row.expires_at,
             by=actor_of(request),
         )
-        obj.pk, obj.prefix = row.pk, row.prefix
+        row.pk, row.prefix = made.pk, made.prefix
         messages.warning(
             request,
             format_html("Copy the key now, it is not shown again: <code>{}</code>", text),
         )
 
-    def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
-        """Return the buttons; a key is revoked once."""
-        offered: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
-        key = self.get_object(request, object_id)
-        return offered if key is not None and key.revoked_at is None else []
-
-    @REVOKE
-    def revoke(self, request: HttpRequest, form: DialogForm, object_id: str) -> HttpResponse:
+    @dialog(
+        "Revoke",
+        "It is refused from the next request on. This cannot be undone.",
+        icon="key_off",
+        permission="revoke",
+        variant="DANGER",
+        offered=lambda key: key.revoked_at is None,
+    )
+    def revoke(self, request: HttpRequest, key: ApiKey, form: DialogForm) -> None:
         """Revoke the key, and reload the page."""
-        key = self.get_object(request, object_id)
-        if key is not None and revoke_api_keys([key.pk], by=actor_of(request)):
+        if revoke_api_keys([key.pk], by=actor_of(request)):
             messages.success(request, f"{key} is revoked.")
-        return HttpResponse(headers={"HX-Refresh": "true"})

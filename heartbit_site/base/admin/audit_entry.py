@@ -7,49 +7,45 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import admin, messages
 from django.contrib.admin import SimpleListFilter
+from django.db.models import Q
+from django.db.models.functions import Now
 from django.shortcuts import redirect
 from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
-from django.utils.html import format_html
-from unfold.paginator import InfinitePaginator
 
+from heartbit_site.base.admin.actions import page_action
+from heartbit_site.base.admin.columns import link
+from heartbit_site.base.admin.filters import ConditionFilter
 from heartbit_site.base.admin.permissions import permissions_for
-from heartbit_site.base.admin.themed import ReadOnlyAdmin, json_block, page_action
+from heartbit_site.base.admin.themed import LongList, json_block
 from heartbit_site.base.audit import chain_heads, verify
 from heartbit_site.base.models import AuditEntry, Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable
 
     from django.db.models import QuerySet
     from django.http import HttpRequest, HttpResponse
     from django.utils.safestring import SafeString
 
-    from heartbit_site.base.audit import ChainBreak, ChainHead
-
 VIAS = ("admin", "web", "api", "terminal", "email", "system")
-SPANS = {
-    "hour": ("Last hour", timedelta(hours=1)),
-    "day": ("Last 24 hours", timedelta(days=1)),
-    "week": ("Last 7 days", timedelta(days=7)),
-    "month": ("Last 30 days", timedelta(days=30)),
-}
 
 
-class TimeFilter(SimpleListFilter):
+def _since(**span: int) -> Q:
+    return Q(at__gte=Now() - timedelta(**span))
+
+
+class TimeFilter(ConditionFilter):
     """Filter by time; spans until now."""
 
     title = "time"
     parameter_name = "since"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return the spans."""
-        return [(key, title) for key, (title, _) in SPANS.items()]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Return the entries of the span."""
-        chosen = SPANS.get(self.value() or "")
-        return queryset if chosen is None else queryset.filter(at__gte=timezone.now() - chosen[1])
+    conditions: ClassVar = {
+        "hour": ("Last hour", _since(hours=1)),
+        "day": ("Last 24 hours", _since(days=1)),
+        "week": ("Last 7 days", _since(days=7)),
+        "month": ("Last 30 days", _since(days=30)),
+    }
 
 
 class KindFilter(SimpleListFilter):
@@ -69,27 +65,20 @@ class KindFilter(SimpleListFilter):
         return queryset.filter(action__startswith=f"{self.value()}.") if self.value() else queryset
 
 
-class ViaFilter(SimpleListFilter):
+class ViaFilter(ConditionFilter):
     """Filter by surface."""
 
     title = "via"
     parameter_name = "via"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Return the surfaces."""
-        return [(via, via) for via in VIAS]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Return the entries of the surface."""
-        return queryset.filter(via=self.value()) if self.value() else queryset
+    conditions: ClassVar = {via: (via, Q(via=via)) for via in VIAS}
 
 
 @admin.register(AuditEntry)
-class AuditAdmin(ReadOnlyAdmin[AuditEntry]):
+class AuditAdmin(LongList[AuditEntry]):
     """Changes and decisions. The database refuses to change or delete an entry."""
 
     workspace_path = "workspace"
-    needs: ClassVar[dict[str, str]] = {"view": "audit:read"}
+    needs: ClassVar[dict[str, str]] = {"view": "audit:read", "verify": "audit:read"}
     list_display = ("when", "actor", "via", "action", "label", "place", "number")
     list_display_links = ("when", "action")
     list_select_related = ("workspace",)
@@ -97,20 +86,12 @@ class AuditAdmin(ReadOnlyAdmin[AuditEntry]):
     search_fields = ("actor", "action", "=target", "label")
     search_help_text = "An actor, an action (agent.change), a target (agent:17), or a name."
     sortable_by = ()
-    ordering = ("-id",)
-    paginator = InfinitePaginator
-    show_full_result_count = False
-    show_facets = admin.ShowFacets.NEVER
-    list_per_page = 50
-    list_fullwidth = True
     actions_list = ("verify_chains",)
     fields = (
         *("at", "actor", "via", "action", "about", "label", "place", "what"),
         *("chain", "number", "previous", "hash"),
     )
-    readonly_fields = fields
 
-    @admin.display(description="when")
     def when(self, entry: AuditEntry) -> str:
         """Return the time, to the second."""
         return timezone.localtime(entry.at).strftime("%d %b %Y, %H:%M:%S")
@@ -136,7 +117,7 @@ class AuditAdmin(ReadOnlyAdmin[AuditEntry]):
                     url = reverse(page, args=[key])
                 except NoReverseMatch:
                     break
-                return format_html('<a class="hb-link" href="{}">{}</a>', url, entry.target)
+                return link(url, entry.target)
         return entry.target or "-"
 
     @admin.display(description="details")
@@ -144,14 +125,11 @@ class AuditAdmin(ReadOnlyAdmin[AuditEntry]):
         """Return the changes: old and new values."""
         return json_block(entry.details) if entry.details else "-"
 
-    def has_verify_permission(self, request: HttpRequest, object_id: object = None) -> bool:
-        """Allow every reader of the audit; the answer names nothing but chains."""
-        return self.may(request, "view")
-
-    @page_action(label="Verify", icon="verified", permissions=["verify"], variant="PRIMARY")
+    @page_action("Verify", icon="verified", permission="verify", variant="PRIMARY")
     def verify_chains(self, request: HttpRequest) -> HttpResponse:
         """Verify the chains that the user may read, and report breaks."""
-        broken = list(self._broken(request))
+        spaces = list(self._readable(request))
+        broken = [one for space in spaces for one in verify(space)]
         for found in broken:
             chain = f"workspace {found.workspace_id}" if found.workspace_id else "the installation"
             messages.error(
@@ -159,7 +137,7 @@ class AuditAdmin(ReadOnlyAdmin[AuditEntry]):
                 f"The chain of {chain} does not hold: entry {found.number}: {found.problem}.",
             )
         if not broken:
-            ends = list(self._tips(request))
+            ends = [one for space in spaces for one in chain_heads(space)]
             count, chains = sum(end.number for end in ends), len(ends)
             messages.success(
                 request,
@@ -168,19 +146,9 @@ class AuditAdmin(ReadOnlyAdmin[AuditEntry]):
             )
         return redirect("admin:base_auditentry_changelist")
 
-    def _broken(self, request: HttpRequest) -> Iterator[ChainBreak]:
-        if permissions_for(request).everywhere:
-            yield from verify()
-        else:
-            for workspace in self._readable(request):
-                yield from verify(workspace)
-
-    def _tips(self, request: HttpRequest) -> Iterator[ChainHead]:
-        if permissions_for(request).everywhere:
-            yield from chain_heads()
-        else:
-            for workspace in self._readable(request):
-                yield from chain_heads(workspace)
-
-    def _readable(self, request: HttpRequest) -> QuerySet[Workspace]:
-        return permissions_for(request).rows(Workspace.objects.all(), "pk", self.scope_of("view"))
+    def _readable(self, request: HttpRequest) -> Iterable[Workspace | None]:
+        """Return the workspaces whose chains the user may read; a single None: all chains."""
+        reach = permissions_for(request)
+        if reach.everywhere:
+            return [None]
+        return reach.rows(Workspace.objects.all(), "pk", self.scope_of("view"))

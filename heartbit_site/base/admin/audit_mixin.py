@@ -77,18 +77,14 @@ class AuditedAdmin(WorkspaceScopedAdmin):
             self.delete_model(request, row)
 
     def construct_change_message(
-        self,
-        request: HttpRequest,
-        form: Any,
-        formsets: Any,
-        add: bool = False,  # noqa: FBT001, FBT002  Django's signature
+        self, request: HttpRequest, form: Any, formsets: Any, *added: Any
     ) -> Any:
         """Return Django's message, and keep the changed values for the audit."""
         details = self._changes(form)
         for formset in formsets or ():
             details |= self._inline_changes(formset)
         request.heartbit_changes = details  # type: ignore[attr-defined]
-        return super().construct_change_message(request, form, formsets, add)
+        return super().construct_change_message(request, form, formsets, *added)
 
     def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> Any:
         """Log an addition in the audit too."""

@@ -39,7 +39,6 @@ class PeriodicTaskForm(beat.PeriodicTaskForm):  # type: ignore[misc]
 class PeriodicTaskAdmin(beat.PeriodicTaskAdmin, ModelAdmin[Any]):  # type: ignore[misc]
     """Messages that Beat sends, and their times."""
 
-    workspace_path = None  # superusers' alone, as all of beat's
     form = PeriodicTaskForm
 
 
@@ -51,7 +50,6 @@ class TasksInline(beat.PeriodicTaskInline, TabularInline[Any, Any]):  # type: ig
 class IntervalScheduleAdmin(beat.IntervalScheduleAdmin, ModelAdmin[Any]):  # type: ignore[misc]
     """Schedules with a fixed interval."""
 
-    workspace_path = None
     inlines = (TasksInline,)
 
 
@@ -59,7 +57,6 @@ class IntervalScheduleAdmin(beat.IntervalScheduleAdmin, ModelAdmin[Any]):  # typ
 class CrontabScheduleAdmin(beat.CrontabScheduleAdmin, ModelAdmin[Any]):  # type: ignore[misc]
     """Schedules with a cron expression."""
 
-    workspace_path = None
     inlines = (TasksInline,)
 
 
@@ -67,7 +64,6 @@ class CrontabScheduleAdmin(beat.CrontabScheduleAdmin, ModelAdmin[Any]):  # type:
 class SolarScheduleAdmin(beat.SolarScheduleAdmin, ModelAdmin[Any]):  # type: ignore[misc]
     """Schedules at sunrise, sunset and other solar events."""
 
-    workspace_path = None
     inlines = (TasksInline,)
 
 
@@ -75,5 +71,4 @@ class SolarScheduleAdmin(beat.SolarScheduleAdmin, ModelAdmin[Any]):  # type: ign
 class ClockedScheduleAdmin(beat.ClockedScheduleAdmin, ModelAdmin[Any]):  # type: ignore[misc]
     """Schedules with a single time."""
 
-    workspace_path = None
     inlines = (TasksInline,)

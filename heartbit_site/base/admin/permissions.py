@@ -80,12 +80,10 @@ def permissions_for(request: HttpRequest) -> AdminPermissions:
 
 
 def _read(user: Any) -> AdminPermissions:
-    if not user.is_active or user.is_superuser:
-        return AdminPermissions(
-            user, everywhere=bool(user.is_active and user.is_superuser), scopes={}
-        )
-    roles = Membership.objects.filter(user_id=user.pk).order_by()
-    found = roles.values_list("workspace_id", "role")
-    return AdminPermissions(
-        user, everywhere=False, scopes={pk: ROLE_SCOPES[role] for pk, role in found}
-    )
+    everywhere = bool(user.is_active and user.is_superuser)
+    scopes: dict[int, frozenset[str]] = {}
+    if user.is_active and not everywhere:
+        roles = Membership.objects.filter(user_id=user.pk).order_by()
+        found = roles.values_list("workspace_id", "role")
+        scopes = {pk: ROLE_SCOPES[role] for pk, role in found}
+    return AdminPermissions(user, everywhere=everywhere, scopes=scopes)

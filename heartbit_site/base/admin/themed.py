@@ -9,72 +9,58 @@ Usage::
         workspace_path = "workspace"  # see ``workspace_scoped``
         needs = {"view": "runs:read"}
         list_display = ("name", "state")
+        state = Column[Thing]("state", lambda row: pill(row.state, tone="success"))
 
-        @admin.display(description="state")
-        def state(self, thing: Thing) -> SafeString:
-            return pill("alive", tone="success")
+Columns are in ``columns``, buttons in ``actions``, pages that a verb saves in ``saved_by_verb``.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from django.contrib import admin
 from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib.admin.utils import flatten
 from django.db import DataError, transaction
 from django.db.models import Model
-from django.shortcuts import render
-from django.template.loader import render_to_string
 from django.utils.html import format_html
-from unfold.decorators import action as unfold_action
-from unfold.enums import ActionVariant
+from unfold.paginator import InfinitePaginator
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
+from heartbit_site.base.admin.actions import is_offered
 from heartbit_site.base.admin.audit_mixin import AuditedAdmin
 from heartbit_site.base.admin.workspace_scoped import ScopedInline
-from heartbit_site.base.tone import Tone
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from django import forms
     from django.contrib.admin import ModelAdmin as PlainModelAdmin
     from django.contrib.admin import StackedInline as PlainStackedInline
     from django.contrib.admin import TabularInline as PlainTabularInline
     from django.contrib.admin.views.main import ChangeList
-    from django.http import HttpRequest, HttpResponse
+    from django.http import HttpRequest
     from django.utils.safestring import SafeString
-
-    class DialogForm(forms.Form):
-        """A form in a dialog over the page of one object."""
-
-        request: HttpRequest
-        object_id: str | None
 else:
     from unfold.admin import ModelAdmin as PlainModelAdmin
     from unfold.admin import StackedInline as PlainStackedInline
     from unfold.admin import TabularInline as PlainTabularInline
-    from unfold.forms import BaseDialogForm as DialogForm
 
 __all__ = [
-    "DialogForm",
+    "LongList",
     "ModelAdmin",
     "ReadOnlyAdmin",
     "ReadOnlyInline",
     "StackedInline",
     "TabularInline",
-    "Tone",
-    "ask_again",
-    "dialog",
     "json_block",
     "line_widget",
-    "page_action",
-    "pill",
     "pretty_json",
+    "tabs",
     "text_widget",
 ]
 
-F = TypeVar("F", bound=Callable[..., Any])
 M = TypeVar("M", bound=Model)
 P = TypeVar("P", bound=Model)
 
@@ -85,9 +71,21 @@ class ModelAdmin(AuditedAdmin, PlainModelAdmin[M]):
     Attributes:
         live: Kinds of change that reload the rows of the list, e.g. ``runs fleet``
             (``agents.live.changes``); empty for none.
+        fixed: Fields that are chosen when a row is added, and read-only from then on.
     """
 
     live: ClassVar[str] = ""
+    fixed: ClassVar[tuple[str, ...]] = ()
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return the read-only fields, with the fixed ones of an existing row."""
+        return (*super().get_readonly_fields(request, obj), *(self.fixed if obj else ()))
+
+    def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
+        """Return the buttons above a row's page that have an effect on it now."""
+        allowed: list[Any] = super().get_actions_detail(request, object_id)  # type: ignore[misc]
+        row = self.get_object(request, object_id) if allowed else None
+        return [one for one in allowed if is_offered(one, row)]
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
         """Treat a filter that the database cannot read as one that Django cannot.
@@ -116,37 +114,49 @@ class StackedInline(ScopedInline, PlainStackedInline[M, P]):
 class _NeverWritten:
     """Rows that people read and only the runtime writes."""
 
-    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Refuse."""
+    fields: ClassVar[Any] = None
+
+    def _refuse(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
 
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Refuse."""
-        return False
+    has_add_permission = has_change_permission = has_delete_permission = _refuse
 
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Refuse."""
-        return False
+    def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
+        """Return all fields, columns among them."""
+        return flatten(self.fields or ())
 
 
 class ReadOnlyAdmin(_NeverWritten, ModelAdmin[M]):
     """A read-only list and page; a POST to either is refused."""
 
-    actions = ()
+    actions: Any = ()
     actions_detail_hide_default = True  # the theme's "History": nobody changes these rows here
 
 
-class ReadOnlyInline(_NeverWritten, TabularInline[M, P]):
-    """Related rows, read-only."""
+class LongList(ReadOnlyAdmin[M]):
+    """A read-only list of any length, the newest first: no page counts the rows of all."""
 
+    ordering = ("-id",)  # time-ordered, and an index: pages cost the same in a full table
+    paginator = InfinitePaginator
+    show_full_result_count = False
+    show_facets = admin.ShowFacets.NEVER
+    list_per_page = 50
+    list_fullwidth = True
+
+
+class ReadOnlyInline(_NeverWritten, TabularInline[M, P]):
+    """Related rows, read-only, on pages of 20."""
+
+    hide_title = True
+    per_page: int | None = 20
     extra = 0
     max_num = 0
     can_delete = False
 
 
-def pill(text: str, *, tone: Tone = "") -> SafeString:
-    """Return a small coloured label."""
-    return render_to_string("unfold/helpers/label.html", {"text": text, "variant": tone})
+def tabs(rows: Mapping[str, tuple[Any, ...]]) -> tuple[Any, ...]:
+    """Return the fieldsets of a page with tabs: by the tab's title, its rows of fields."""
+    return tuple((title, {"classes": ("tab",), "fields": row}) for title, row in rows.items())
 
 
 def pretty_json(value: object) -> str:
@@ -169,56 +179,6 @@ def line_widget(*, placeholder: str = "") -> forms.TextInput:
     """Return a themed field for one line."""
     widget: forms.TextInput = UnfoldAdminTextInputWidget({"placeholder": placeholder})
     return widget
-
-
-def dialog(
-    form_class: type[DialogForm],
-    *,
-    label: str,
-    explanation: str,
-    submit: str,
-    icon: str,
-    permissions: Sequence[str],
-    variant: Literal["DEFAULT", "PRIMARY", "DANGER"] = "PRIMARY",
-) -> Callable[[F], F]:
-    """Mark a method ``(request, form, object_id)`` as an action behind a dialog with a form."""
-    decorator: Callable[[F], F] = unfold_action(
-        description=label,
-        icon=icon,
-        permissions=permissions,
-        variant=ActionVariant[variant],
-        dialog={
-            "title": label,
-            "description": explanation,
-            "form_class": form_class,
-            "form_submit_text": submit,
-        },
-    )
-    return decorator
-
-
-def page_action(
-    *,
-    label: str,
-    icon: str,
-    permissions: Sequence[str],
-    variant: Literal["DEFAULT", "PRIMARY"] = "DEFAULT",
-) -> Callable[[F], F]:
-    """Mark a method ``(request[, object_id])`` as a button above a page, without a dialog.
-
-    The button is a link, and a foreign page can link there too: the method may redirect or show
-    something, and change nothing. For a change use ``dialog``, whose form is posted with a token.
-    """
-    decorator: Callable[[F], F] = unfold_action(
-        description=label, icon=icon, permissions=permissions, variant=ActionVariant[variant]
-    )
-    return decorator
-
-
-def ask_again(request: HttpRequest, form: DialogForm, *, submit: str) -> HttpResponse:
-    """Return the dialog's form again with its errors; only the form is replaced on the page."""
-    context = {"dialog": {}, "form": form, "form_submit_text": submit}
-    return render(request, "unfold/helpers/dialog.html", context)
 
 
 admin.site.index_title = "Dashboard"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from django.contrib import admin
 from django.db.models import Count
 
+from heartbit_site.base.admin.columns import Column
 from heartbit_site.base.admin.themed import ModelAdmin
 from heartbit_site.base.models import Tier
 
@@ -43,35 +44,12 @@ class TierAdmin(ModelAdmin[Tier]):
             return False
         return super().has_delete_permission(request, obj)
 
-    @admin.display(description="runs a day")
-    def a_day(self, tier: Tier) -> str:
-        """Return the limit on tokens a day."""
-        return _limit(tier.runs_per_day)
-
-    @admin.display(description="tokens a month")
-    def a_month(self, tier: Tier) -> str:
-        """Return the limit on tokens a month."""
-        return _limit(tier.tokens_per_month)
-
-    @admin.display(description="US dollars a month")
-    def money(self, tier: Tier) -> str:
-        """Return the limit on US dollars."""
-        return _limit(tier.usd_per_month, "${:,.2f}")
-
-    @admin.display(description="concurrent runs")
-    def at_once(self, tier: Tier) -> str:
-        """Return the limit on concurrent runs."""
-        return _limit(tier.runs_at_once)
-
-    @admin.display(description="days kept")
-    def kept(self, tier: Tier) -> str:
-        """Return the limit on stored data."""
-        return _limit(tier.retention_days)
-
-    @admin.display(description="workspaces")
-    def workspaces(self, tier: Tier) -> int:
-        """Return the number of workspaces with this tier."""
-        return int(getattr(tier, "used", 0))
+    a_day = Column[Tier]("runs a day", lambda row: _limit(row.runs_per_day))
+    a_month = Column[Tier]("tokens a month", lambda row: _limit(row.tokens_per_month))
+    money = Column[Tier]("US dollars a month", lambda row: _limit(row.usd_per_month, "${:,.2f}"))
+    at_once = Column[Tier]("concurrent runs", lambda row: _limit(row.runs_at_once))
+    kept = Column[Tier]("days kept", lambda row: _limit(row.retention_days))
+    workspaces = Column[Tier]("workspaces", lambda row: int(getattr(row, "used", 0)))
 
 
 def _limit(value: Any, form: str = "{:,}") -> str:

@@ -247,13 +247,11 @@ class ScopedInline(ScopedChoicesMixin):
         """Return True if the user may view the page."""
         return self._may(request, "view", obj)
 
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return True if the user may change the page."""
-        return self._may(request, "add" if obj is None else "change", obj)
-
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Return True if the user may change the page."""
         return self._may(request, "add" if obj is None else "change", obj)
+
+    has_add_permission = has_change_permission
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Return True if the user may change the page."""

@@ -1,0 +1,79 @@
+"""Columns of lists and read-only fields of pages, each declared on a line, and their contents.
+
+Usage::
+
+    class ThingAdmin(ReadOnlyAdmin[Thing]):
+        list_display = ("what", "sent")
+        what = Column[Thing]("thing", lambda row: two_lines(row.name, row.address))
+        sent = Column[Thing]("sent", lambda row: clock(row.created_at), ordering="created_at")
+
+A column that takes more than an expression is a method, as in Django; ``admin.display`` gives it a
+heading other than its name.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from django.db.models import Model
+from django.template.loader import render_to_string
+from django.utils import timezone
+from django.utils.html import format_html
+
+from heartbit_site.base.tone import Tone
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from django.utils.safestring import SafeString
+
+M = TypeVar("M", bound=Model)
+
+__all__ = ["Column", "Tone", "clock", "format_datetime", "link", "pill", "two_lines"]
+
+
+class Column(Generic[M]):
+    """A column that an expression computes from the row; Django calls it like a method.
+
+    Attributes:
+        short_description: The heading.
+        admin_order_field: The field that the list is sorted by; None: it cannot be sorted.
+    """
+
+    def __init__(self, heading: str, show: Callable[[M], object], *, ordering: str = "") -> None:
+        self.short_description = heading
+        self.admin_order_field = ordering or None
+        self._show = show
+
+    def __call__(self, row: M) -> object:
+        """Return the content for a row."""
+        return self._show(row)
+
+
+def pill(text: str, *, tone: Tone = "") -> SafeString:
+    """Return a small coloured label."""
+    return render_to_string("unfold/helpers/label.html", {"text": text, "variant": tone})
+
+
+def two_lines(title: object, below: object) -> SafeString:
+    """Return a row's name with a quiet line below it, cut to the column."""
+    markup = '<span class="hb-two"><b>{}</b><span class="hb-clip">{}</span></span>'
+    return format_html(markup, title, below)
+
+
+def link(url: str, text: object) -> SafeString:
+    """Return a link."""
+    return format_html('<a class="hb-link" href="{}">{}</a>', url, text)
+
+
+def clock(at: datetime) -> str:
+    """Return a time of today as a time, any other with its day, in the current time zone."""
+    local = timezone.localtime(at)
+    same_day = local.date() == timezone.localtime().date()
+    return local.strftime("%H:%M:%S" if same_day else "%d %b %Y, %H:%M")
+
+
+def format_datetime(at: datetime | None, *, missing: str = "-") -> str:
+    """Return a time to the second, with its zone."""
+    return missing if at is None else timezone.localtime(at).strftime("%d %b %Y, %H:%M:%S %Z")

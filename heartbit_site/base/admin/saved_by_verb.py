@@ -1,0 +1,110 @@
+"""Pages whose rows are written by verbs, which check, write and audit; a form shows their refusals.
+
+Usage::
+
+    class ThingForm(VerbForm[Thing]):
+        class Meta:
+            model = Thing
+            fields = ("workspace", "name")
+
+    @admin.register(Thing)
+    class ThingAdmin(VerbAdmin[Thing]):
+        form = ThingForm
+
+        def save_row(self, request: HttpRequest, row: Thing, form: Any) -> None:
+            save_thing(row, by=actor_of(request))
+
+        def remove_row(self, request: HttpRequest, row: Thing) -> None:
+            remove_thing(row, by=actor_of(request))
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from django import forms
+from django.contrib import messages
+from django.shortcuts import redirect
+
+from heartbit_site.base.admin.themed import M, ModelAdmin
+from heartbit_site.base.errors import ConflictError, HeartbitError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from django.http import HttpRequest, HttpResponse
+
+
+class VerbForm(forms.ModelForm[M]):
+    """A form that shows, at its field, why the verb refused what was sent.
+
+    Attributes:
+        refusal: The verb's error; set by the page, which then shows the form again.
+        renamed: The form's fields for columns, where they have another name.
+    """
+
+    refusal: HeartbitError | None = None
+    renamed: ClassVar[Mapping[str, str]] = {}
+
+    def _post_clean(self) -> None:
+        """Show the refusal, once the row has its values."""
+        super()._post_clean()  # type: ignore[misc]  # not in the stubs
+        if self.refusal is not None:
+            self.show_refusal(self.refusal)
+
+    def show_refusal(self, refusal: HeartbitError) -> None:
+        """Add an error to the field of the column that it names, or to the form."""
+        field = self.renamed.get(refusal.field, refusal.field)
+        self.add_error(field if field in self.fields else None, str(refusal))
+
+
+class VerbAdmin(ModelAdmin[M]):
+    """A page that saves with ``save_row`` and deletes with ``remove_row``."""
+
+    def save_row(self, request: HttpRequest, row: M, form: Any) -> None:
+        """Save a new or changed row.
+
+        Raises:
+            HeartbitError: The verb refuses it; the form shows the sentence.
+        """
+        raise NotImplementedError
+
+    def remove_row(self, request: HttpRequest, row: M) -> None:
+        """Delete a row, and what depends on it."""
+        super().delete_model(request, row)
+
+    def save_model(self, request: HttpRequest, obj: M, form: Any, change: Any) -> None:
+        """Save with the verb."""
+        self.save_row(request, obj, form)
+
+    def delete_model(self, request: HttpRequest, obj: M) -> None:
+        """Delete with the verb."""
+        self.remove_row(request, obj)
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """Return what is deleted; rows that go with a row need no permission of their own."""
+        found, counts, _, protected = super().get_deleted_objects(objs, request)
+        return found, counts, set(), protected
+
+    def get_form(self, request: HttpRequest, *place: Any, **options: Any) -> Any:
+        """Return the form, with the reason why its content was refused a moment ago."""
+        form: Any = super().get_form(request, *place, **options)
+        form.refusal = getattr(request, "heartbit_refusal", None)
+        return form
+
+    def changeform_view(self, request: HttpRequest, *place: Any, **options: Any) -> HttpResponse:
+        """Show the form again if saving was refused, which rolled its transaction back."""
+        try:
+            return super().changeform_view(request, *place, **options)
+        except HeartbitError as refusal:
+            request.heartbit_refusal = refusal  # type: ignore[attr-defined]
+            return super().changeform_view(request, *place, **options)
+
+    def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> Any:
+        """Confirm and delete, or show the reason of the verb's refusal."""
+        try:
+            return super().delete_view(request, object_id, extra_context)
+        except ConflictError as refusal:
+            messages.error(request, str(refusal))
+            page = f"admin:{self.opts.app_label}_{self.opts.model_name}_change"
+            return redirect(page, object_id)

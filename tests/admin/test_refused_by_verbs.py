@@ -1,0 +1,55 @@
+"""What a verb refuses is shown where it was asked: in the form, or as a message above the page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from django.contrib.messages import get_messages
+from django.urls import reverse
+
+from agents.actions import save_webhook as verb
+from agents.models import WebhookDelivery, WebhookEndpoint
+from heartbit_site.base.audit import SYSTEM
+from heartbit_site.base.models import Workspace
+from tests.admin.forms import filled
+
+if TYPE_CHECKING:
+    from django.test import Client
+
+pytestmark = pytest.mark.django_db
+
+ADD = "/admin/agents/webhookendpoint/add/"
+
+
+@pytest.fixture
+def bare(db: None) -> Workspace:
+    return Workspace.objects.create(slug="bare-of-webhooks", name="Bare")
+
+
+def test_given_one_webhook_too_many_then_the_form_says_so_and_nothing_is_written(
+    browser: Client, bare: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verb, "MOST", 0)
+    data = {"workspace": bare.pk, "name": "tickets", "url": "https://example.org/in"}
+    sent = filled(browser.get(ADD)) | data | {"events": ["run.failed"]}
+    response = browser.post(ADD, sent)
+    assert response.status_code == 200
+    assert "which is the most" in str(response.context["adminform"].form.non_field_errors())
+    assert not WebhookEndpoint.objects.filter(workspace=bare).exists()
+
+
+def test_given_a_disabled_webhook_then_a_test_event_is_refused_with_a_message(
+    browser: Client, bare: Workspace
+) -> None:
+    endpoint = WebhookEndpoint(
+        workspace=bare, name="tickets", url="https://example.org/in", events=["run.failed"]
+    )
+    verb.save_webhook(endpoint, by=SYSTEM)
+    WebhookEndpoint.objects.filter(pk=endpoint.pk).update(enabled=False)
+    url = reverse("admin:agents_webhookendpoint_ping", args=[endpoint.pk])
+    response = browser.post(url, {"_form_submitted": "True"})
+    assert response.headers["HX-Refresh"] == "true"
+    said = [str(message) for message in get_messages(response.wsgi_request)]
+    assert said == ["The webhook tickets is disabled: enable it first."]
+    assert not WebhookDelivery.objects.filter(endpoint=endpoint).exists()
