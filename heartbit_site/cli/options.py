@@ -64,7 +64,6 @@ MODEL: Final[Any] = typer.Option(
     show_default=False,
 )
 LAST: Final[Any] = typer.Option(20, "--last", "-n", min=1, max=1000, help="List at most N.")
-JSON: Final[Any] = typer.Option(OFF, "--json", help="Print JSON for machines.")
 PLAIN: Final[Any] = typer.Option(OFF, "--plain", help="Plain lines instead of a live tree.")
 YES: Final[Any] = typer.Option(OFF, "--yes", "-y", help="Do not ask for confirmation.")
 WATCH: Final[Any] = typer.Option(OFF, "--watch", "-w", help="Follow it until it has ended.")

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.text import Text
 
 from heartbit_site.cli.errors import OK
-from heartbit_site.cli.invocation import INVOCATION
+from heartbit_site.cli.invocation import as_json
 from heartbit_site.cli.output import one_line, write, write_view
 
 if TYPE_CHECKING:
@@ -76,18 +76,15 @@ class Table(Generic[Row]):
         return Lines(tuple(self.columns), cells, self.styles)
 
 
-def print_list(
-    view: BaseModel, lines: Lines, *, none: str = "", as_json: bool | None = None
-) -> int:
+def print_list(view: BaseModel, lines: Lines, *, none: str = "") -> int:
     """Print a list as JSON or as a table; return the exit code.
 
     Args:
         view: The list as an operation answers it.
         lines: Its rows.
         none: The sentence for a list without rows; empty: the titles alone.
-        as_json: Print the view; also if ``--json`` was given.
     """
-    if INVOCATION.as_json or as_json:
+    if as_json():
         write_view(view)
     elif none and not lines.rows:
         write(none)
@@ -96,9 +93,9 @@ def print_list(
     return OK
 
 
-def print_done(view: BaseModel, sentence: str, *, as_json: bool | None = None) -> int:
+def print_done(view: BaseModel, sentence: str) -> int:
     """Print what a command has done as JSON or as a sentence; return the exit code."""
-    if INVOCATION.as_json or as_json:
+    if as_json():
         write_view(view)
     else:
         write(sentence)
