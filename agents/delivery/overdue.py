@@ -5,7 +5,7 @@ Pending rows are few, and each query has a partial index of them.
 
 from __future__ import annotations
 
-from django.db import connection
+from heartbit_site.base import queries
 
 # Deliveries of runs that have not ended, or handed to a pending webhook message, are not overdue.
 _RESULTS = """
@@ -39,7 +39,4 @@ def webhooks_are_overdue(seconds: float) -> bool:
 
 
 def _asked(question: str, seconds: float) -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute(question, [seconds])
-        (answer,) = cursor.fetchone()
-    return bool(answer)
+    return bool(queries.value(question, [seconds]))

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Exists, OuterRef
 
 from agents.models import ToolCall, Wait
 from agents.querysets import shown_tool
+from heartbit_site.base import queries
 from heartbit_site.base.audit import Actor, record
 
 if TYPE_CHECKING:
@@ -35,9 +36,7 @@ def expire_waits(limit: int) -> list[UUID]:
     Returns:
         The runs to ring.
     """
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT ring, refused FROM heartbit_expire_waits(%s)", [limit])
-        rows = cursor.fetchall()
+    rows = queries.rows("SELECT ring, refused FROM heartbit_expire_waits(%s)", [limit])
     for call in _calls_of([refused for _, refused in rows if refused is not None]):
         record(
             _EXPIRY,
@@ -61,9 +60,7 @@ def escalate_approvals(home: Placement, limit: int) -> list[int]:
     Returns:
         The escalated waits.
     """
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT heartbit_escalate_approvals(%s, %s)", [home.value, limit])
-        escalated = [wait for (wait,) in cursor.fetchall()]
+    escalated = queries.values("SELECT heartbit_escalate_approvals(%s, %s)", [home.value, limit])
     for call in _calls_of(escalated):
         group = (call.approval_view or {}).get("escalate_group") or ""
         record(
