@@ -15,7 +15,8 @@ from agents.llm.health import MAX_BYTES, Health, HealthTarget, check
 from agents.models import Agent
 from heartbit_site.base import aio, secrets
 from heartbit_site.base.errors import HeartbitError
-from heartbit_site.base.http import guarded_client, parse_allow
+from heartbit_site.base.http.allow import parse_allow
+from heartbit_site.base.http.client import guarded_client
 from heartbit_site.base.models import ProviderAccount
 
 if TYPE_CHECKING:

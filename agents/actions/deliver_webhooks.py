@@ -21,7 +21,8 @@ from agents.runs.webhook_events import create_webhook_deliveries
 from heartbit_site.base import aio, queries
 from heartbit_site.base.audit import SYSTEM, record
 from heartbit_site.base.errors import HeartbitError
-from heartbit_site.base.http import guarded_client, parse_allow
+from heartbit_site.base.http.allow import parse_allow
+from heartbit_site.base.http.client import guarded_client
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -24,7 +24,7 @@ from agents.errors import MailboxError
 from agents.inbound.connection import Connection
 from agents.inbound.folders import folder_name, quoted
 from agents.inbound.route import find_route
-from heartbit_site.base.http import BlockedAddressError
+from heartbit_site.base.http.errors import BlockedAddressError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

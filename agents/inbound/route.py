@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings
 
-from heartbit_site.base.http import AddressPolicy, BlockedAddressError, parse_allow
 from heartbit_site.base.http.addresses import effective
+from heartbit_site.base.http.allow import parse_allow
+from heartbit_site.base.http.errors import BlockedAddressError
+from heartbit_site.base.http.policy import AddressPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Callable

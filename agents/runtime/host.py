@@ -33,7 +33,8 @@ from agents.runtime.run_executor import ExecutorConfig, RunExecutor
 from agents.runtime.sweeper import Sweeper, SweeperConfig
 from agents.runtime.wakeups import FleetRunWaker, LocalRunWaker, RunWaker
 from heartbit_site.base import variables
-from heartbit_site.base.http import guarded_client, guarded_model_client, parse_allow
+from heartbit_site.base.http.allow import parse_allow
+from heartbit_site.base.http.client import guarded_client, guarded_model_client
 from heartbit_site.base.orm import OrmExecutor
 from tools.registry import registry
 

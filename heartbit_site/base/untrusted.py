@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn, TypeAlias
 
 from heartbit_site.base.errors import HeartbitError
@@ -189,10 +189,13 @@ def _clean(value: object, *, depth: int) -> JSONValue:
         return value
     if isinstance(value, (int, float)):
         return _clean_number(value)
-    cleaner = _CLEANERS.get(type(value)) or _cleaner_of(value)
+    if not isinstance(value, (list, dict, tuple, Mapping)):
+        raise UntrustedJSONError(f"A {type(value).__name__} is not a JSON value.")
     if depth == 0:
         raise UntrustedJSONError("The value is nested too deeply to be kept as JSON.")
-    return cleaner(value, depth - 1)
+    if isinstance(value, (list, tuple)):
+        return [_clean(item, depth=depth - 1) for item in value]
+    return _clean_object(value, depth - 1)
 
 
 def _clean_number(value: int | float) -> int | float | None:
@@ -210,18 +213,3 @@ def _clean_object(value: Mapping[object, object], depth: int) -> JSONValue:
             raise UntrustedJSONError(f"A JSON object's name is text, not {type(name).__name__}.")
         result[clean_text(name)] = _clean(item, depth=depth)
     return result
-
-
-def _clean_array(value: Iterable[object], depth: int) -> JSONValue:
-    return [_clean(item, depth=depth) for item in value]
-
-
-_CLEANERS: dict[type, Callable[[Any, int], JSONValue]] = {dict: _clean_object, list: _clean_array}
-
-
-def _cleaner_of(value: object) -> Callable[[Any, int], JSONValue]:
-    if isinstance(value, Mapping):
-        return _clean_object
-    if isinstance(value, (list, tuple)):
-        return _clean_array
-    raise UntrustedJSONError(f"A {type(value).__name__} is not a JSON value.")

@@ -16,7 +16,8 @@ from agents.llm.health import MAX_BYTES, Health, HealthTarget, check
 from agents.llm.providers import PROVIDERS
 from heartbit_site.base import installation, secrets, variables
 from heartbit_site.base.errors import ConfigurationError, HeartbitError
-from heartbit_site.base.http import guarded_client, parse_allow
+from heartbit_site.base.http.allow import parse_allow
+from heartbit_site.base.http.client import guarded_client
 from heartbit_site.base.models import ProviderAccount
 from heartbit_site.cli.doctor import Check
 from heartbit_site.cli.output import one_line

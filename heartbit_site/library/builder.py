@@ -25,7 +25,6 @@ from heartbit_site.library.tool_sources import resolve_tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
-    from types import TracebackType
     from uuid import UUID
 
     from heartbit_site.library.approvals import Ask
@@ -244,12 +243,7 @@ class Heartbit:
         shared_host.acquire()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         shared_host.release()
         shared_host.close()
 
@@ -257,12 +251,7 @@ class Heartbit:
         await asyncio.to_thread(shared_host.acquire)
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         shared_host.release()
         await self.aclose()
 

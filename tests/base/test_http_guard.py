@@ -12,15 +12,11 @@ import httpx
 import pytest
 
 from heartbit_site.base.errors import ConfigurationError
-from heartbit_site.base.http import (
-    AddressPolicy,
-    BlockedAddressError,
-    GuardedBackend,
-    OutboundLimitError,
-    guarded_client,
-    parse_allow,
-    system_resolver,
-)
+from heartbit_site.base.http.allow import parse_allow
+from heartbit_site.base.http.backend import GuardedBackend, system_resolver
+from heartbit_site.base.http.client import guarded_client
+from heartbit_site.base.http.errors import BlockedAddressError, OutboundLimitError
+from heartbit_site.base.http.policy import AddressPolicy
 from tests.base.loopback import Server, redirect, response, serving
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from heartbit_site.base.http import OutboundLimitError, guarded_client
+from heartbit_site.base.http.client import guarded_client
+from heartbit_site.base.http.errors import OutboundLimitError
 from tests.base.loopback import Server, response, serving
 from tests.base.test_http_guard import resolver
 from tests.pace import in_time

@@ -10,7 +10,8 @@ import pytest
 
 from agents.llm import factory, health
 from agents.llm.health import Health, HealthTarget, check
-from heartbit_site.base.http import guarded_client, parse_allow
+from heartbit_site.base.http.allow import parse_allow
+from heartbit_site.base.http.client import guarded_client
 from tests.accounts.provider_server import Reply, models, provider_server, refusal
 
 if TYPE_CHECKING:

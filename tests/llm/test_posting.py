@@ -9,7 +9,9 @@ import pytest
 
 from agents.llm.errors import ModelConnectionError
 from agents.llm.testing.wire_server import Options, WireServer, running_server
-from heartbit_site.base.http import BlockedAddressError, guarded_model_client, parse_allow
+from heartbit_site.base.http.allow import parse_allow
+from heartbit_site.base.http.client import guarded_model_client
+from heartbit_site.base.http.errors import BlockedAddressError
 from tests.llm.raw_server import raw_server
 from tests.llm.support import collect, complete, model
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from heartbit_site.base.http import guarded_client
+from heartbit_site.base.http.client import guarded_client
 from tests.base.loopback import Server, redirect, response, serving
 from tests.tools.calls import call
 from tools import agent_tools

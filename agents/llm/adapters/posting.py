@@ -14,7 +14,7 @@ import aiohttp
 import httpx
 
 from agents.llm.client import ProviderClient
-from heartbit_site.base.http import InvalidURLError
+from heartbit_site.base.http.errors import InvalidURLError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
