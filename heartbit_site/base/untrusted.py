@@ -37,9 +37,7 @@ class UntrustedJSONError(HeartbitError):
     """The text is not JSON that Heartbit accepts; the message is one sentence saying why."""
 
 
-def parse_untrusted_json(
-    source: str | bytes, *, max_bytes: int = MAX_JSON_BYTES, max_depth: int = MAX_JSON_DEPTH
-) -> JSONValue:
+def parse_untrusted_json(source: str | bytes, *, max_bytes: int = MAX_JSON_BYTES) -> JSONValue:
     """Parse JSON from an untrusted source.
 
     NUL and lone surrogates, raw or escaped, become U+FFFD; bytes that are not UTF-8 too.
@@ -47,14 +45,13 @@ def parse_untrusted_json(
     Args:
         source: JSON text, or its UTF-8 bytes (a byte order mark is ignored).
         max_bytes: Refuse more UTF-8 bytes than this.
-        max_depth: Refuse deeper nesting of arrays and objects than this.
 
     Raises:
-        UntrustedJSONError: Too large, too deep, malformed, a name given twice in one object, NaN
-            or Infinity, or a whole number beyond 64 bits.
+        UntrustedJSONError: Too large, nested deeper than ``MAX_JSON_DEPTH``, malformed, a name given
+            twice in one object, NaN or Infinity, or a whole number beyond 64 bits.
     """
     text = _decoded(source, max_bytes)
-    _check_depth(text, max_depth)
+    _check_depth(text)
     # An escape may spell what a raw scan cannot see; clean text without escapes needs no clean-up.
     dirty = "\\u" in text or not _is_storable(text)
     try:
@@ -69,7 +66,7 @@ def parse_untrusted_json(
         raise UntrustedJSONError(
             f"The JSON is malformed at line {error.lineno}, column {error.colno}: {error.msg}."
         ) from None
-    return _clean(value, depth=max_depth) if dirty else value
+    return clean_json(value) if dirty else value
 
 
 def clean_text(text: str) -> str:
@@ -116,9 +113,9 @@ def _decoded(source: str | bytes, max_bytes: int) -> str:
     return text.removeprefix("\ufeff")
 
 
-def _check_depth(text: str, max_depth: int) -> None:
+def _check_depth(text: str) -> None:
     """Refuse nesting that would exhaust the recursive parser; linear, and mostly two counts."""
-    if text.count("[") + text.count("{") <= max_depth:
+    if text.count("[") + text.count("{") <= MAX_JSON_DEPTH:
         return
     depth = 0
     in_string = False
@@ -130,9 +127,9 @@ def _check_depth(text: str, max_depth: int) -> None:
             continue
         elif mark in "[{":
             depth += 1
-            if depth > max_depth:
+            if depth > MAX_JSON_DEPTH:
                 raise UntrustedJSONError(
-                    f"The JSON is nested too deeply: at most {max_depth} levels are accepted."
+                    f"The JSON is nested too deeply: at most {MAX_JSON_DEPTH} levels are accepted."
                 )
         elif mark in "]}":
             depth -= 1

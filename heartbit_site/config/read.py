@@ -9,6 +9,7 @@ The names of tools are checked too, so Django has to be set up; nothing queries 
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -48,12 +49,8 @@ _TABLES: Final[dict[str, type[Spec]]] = {
 }
 
 
-def _agent_complaints(table: object, path: Path) -> Iterator[Complaint]:
-    yield from validation_messages.check(AgentSection, table, path)
-
-
 _ARRAYS: Final[dict[str, Callable[[object, Path], Iterator[Complaint]]]] = {
-    "agents": _agent_complaints,
+    "agents": partial(validation_messages.check, AgentSection),
     "schedules": schedule_complaints.check,
 }
 

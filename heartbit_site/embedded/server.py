@@ -107,10 +107,6 @@ class Server:
                     return
         raise self._failure(f"did not stop within {_STOP_SECONDS:.0f} seconds")
 
-    def tidy(self) -> None:
-        """Keep the server's log bounded."""
-        logs.bound(self._log_path)
-
     async def _ready(self) -> bool:
         return await asyncio.to_thread(probes.ready, self._service.name, self._state)
 

@@ -113,10 +113,11 @@ class BudgetRow:
 def usage(request: HttpRequest, access: Access) -> HttpResponse:
     """Show limits, the last days, usage by agent, and budgets."""
     found = usage_of(access.workspace)
+    is_used = bool(found.agents) or any(day.runs or day.tokens for day in found.days)
     context = {
         "tier": found.tier,
         "bars": _gauges(found),
-        "alerts": _alerts(found),
+        "alerts": [_alert(gauge, whose) for gauge, whose in alerts(found)],
         "charts": (
             _chart("Runs", found.days, lambda day: day.runs, _count),
             _chart("Tokens", found.days, lambda day: day.tokens, _count),
@@ -129,14 +130,10 @@ def usage(request: HttpRequest, access: Access) -> HttpResponse:
         "agents": [_agent(agent) for agent in found.agents],
         "budgets": [_budget(budget, found) for budget in found.budgets],
         "unpriced": amounts.counted(found.unpriced, "call") if found.unpriced else "",
-        "is_empty": not found.tier and not found.budgets and not _used_at_all(found),
+        "is_empty": not found.tier and not found.budgets and not is_used,
         "number_of_days": DAYS,
     }
     return show(request, access, "web/usage.html", context, here="usage")
-
-
-def _used_at_all(found: Usage) -> bool:
-    return bool(found.agents) or any(day.runs or day.tokens for day in found.days)
 
 
 def _gauges(found: Usage) -> list[Bar]:
@@ -160,10 +157,6 @@ def _bar(label: str, gauge: Gauge, ends: datetime | None) -> Bar:
     return Bar(label, used, limit, gauge.state, min(100, percent), more)
 
 
-def _alerts(found: Usage) -> list[Alert]:
-    return [_alert(gauge, whose) for gauge, whose in alerts(found)]
-
-
 def _alert(gauge: Gauge, whose: str) -> Alert:
     limit = _amount(gauge.name, gauge.limit or Decimal(0))
     what = f"{_amount(gauge.name, gauge.used)} of {limit}{NOUNS[gauge.name]} ({whose})"
@@ -173,11 +166,9 @@ def _alert(gauge: Gauge, whose: str) -> Alert:
         text = f"Active: {what}" + (f": {follows}." if follows else ".")
         return Alert(is_spent=False, text=text)
     if gauge.state == "exceeded":
-        follows = {
-            "runs": "no more runs can be started before midnight UTC",
-            "tokens": "model calls are refused until the next period begins",
-            "usd": "model calls are refused until the next period begins",
-        }[gauge.name]
+        follows = "model calls are refused until the next period begins"
+        if gauge.name == "runs":
+            follows = "no more runs can be started before midnight UTC"
         return Alert(is_spent=True, text=f"Used up: {what}: {follows}.")
     return Alert(is_spent=False, text=f"Nearly used up: {what}, {gauge.percent} %.")
 
