@@ -47,8 +47,8 @@ def parse_untrusted_json(source: str | bytes, *, max_bytes: int = MAX_JSON_BYTES
         max_bytes: Refuse more UTF-8 bytes than this.
 
     Raises:
-        UntrustedJSONError: Too large, nested deeper than ``MAX_JSON_DEPTH``, malformed, a name given
-            twice in one object, NaN or Infinity, or a whole number beyond 64 bits.
+        UntrustedJSONError: Too large, deeper than ``MAX_JSON_DEPTH``, malformed, a name given twice
+            in one object, NaN or Infinity, or a whole number beyond 64 bits.
     """
     text = _decoded(source, max_bytes)
     _check_depth(text)
