@@ -27,16 +27,6 @@ _POSTGRES: Final = ("postgresql", "postgres")
 _REDIS: Final = ("redis", "rediss", "unix")
 
 
-def text(value: str) -> str:
-    """Return the text without white space around it."""
-    return value.strip()
-
-
-def verbatim(value: str) -> str:
-    """Return the text unchanged: a password may begin with a space."""
-    return value
-
-
 def flag(value: str) -> bool:
     """Return True for 1, true, yes and on."""
     word = value.strip().lower()
