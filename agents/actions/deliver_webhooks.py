@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import httpx
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -18,7 +18,7 @@ from agents.choices import DeliveryStatus
 from agents.delivery.webhooks import body_of, headers_of, retry_after
 from agents.models import WebhookDelivery, WebhookEndpoint
 from agents.runs.webhook_events import create_webhook_deliveries
-from heartbit_site.base import aio, queries
+from heartbit_site.base import aio
 from heartbit_site.base.audit import SYSTEM, record
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.http.allow import parse_allow
@@ -99,7 +99,9 @@ def prune_webhook_deliveries() -> int:
 
 def _claim() -> list[WebhookDelivery]:
     """Claim the due messages: until the lease expires no other process sends them."""
-    ids = queries.values(_CLAIM, [LEASE_SECONDS, MOST_OF_ONE, MOST_AT_ONCE])
+    with connection.cursor() as cursor:
+        cursor.execute(_CLAIM, [LEASE_SECONDS, MOST_OF_ONE, MOST_AT_ONCE])
+        ids = [row[0] for row in cursor.fetchall()]
     rows = WebhookDelivery.objects.filter(pk__in=ids).select_related("endpoint__workspace")
     return list(rows.order_by("pk"))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NoReturn
 
 import httpx
-from django.db import transaction
+from django.db import connection, transaction
 
 from agents.definitions import snapshot
 from agents.dry_runs.rollback_run import rehearse
@@ -16,7 +16,7 @@ from agents.errors import CallClosedError, DryRunUnavailableError, InvalidEditEr
 from agents.limits.pauses import stopped_tools
 from agents.querysets import calls_waiting, shown_tool
 from agents.runtime.toolbox import context_factory, offered_tools
-from heartbit_site.base import audit, queries
+from heartbit_site.base import audit
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.toolspec import Effect
 from tools import pipeline
@@ -81,10 +81,12 @@ def _check_asked(call: ToolCall, by: Decider, *, is_edited: bool) -> None:
     """Refuse people who may not decide the call like this: a dry run shows what it does."""
     shown = call.approval_view or {}
     needed = shown.get("needed", 1)
-    is_asked = queries.value(
-        "SELECT heartbit_is_asked(approval_view, %s) FROM agents_toolcall WHERE id = %s",
-        [by.user_id, call.pk],
-    )
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT heartbit_is_asked(approval_view, %s) FROM agents_toolcall WHERE id = %s",
+            [by.user_id, call.pk],
+        )
+        [is_asked] = cursor.fetchone()
     if not is_asked:
         raise DryRunUnavailableError(
             f"Only members of the group {shown.get('group')} may decide this call, or try it."

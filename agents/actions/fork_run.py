@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from django.db import transaction
+from django.db import connection, transaction
 
 from agents.actions.start_tool_call import describe_call
 from agents.actions.wake_run import wake_queue
@@ -28,7 +28,6 @@ from agents.runs.history import load_history
 from agents.runs.idempotency_keys import stored_key
 from agents.runs.run_audit import record_of_run
 from agents.runtime.toolbox import offered_tools
-from heartbit_site.base import queries
 from heartbit_site.base.audit import NOBODY, Actor
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.ids import new_id
@@ -163,10 +162,12 @@ def accept_fork(
         by.name,
         by.user_id,
     )
-    # One statement: atomic by itself, or in the caller's block.
-    row: tuple[UUID, str, bool] | None = queries.row(
-        "SELECT * FROM heartbit_fork(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)", parameters
-    )
+    with connection.cursor() as cursor:  # one statement: atomic by itself, or in the caller's block
+        cursor.execute(
+            "SELECT * FROM heartbit_fork(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
+            parameters,
+        )
+        row: tuple[UUID, str, bool] | None = cursor.fetchone()
     if row is None:
         agent = source.version.agent
         # Both raise: the agent or the workspace is stopped, or a quota is used up.

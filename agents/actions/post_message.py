@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from django.db import transaction
+from django.db import connection, transaction
 
 from agents.actions.start_run import task_text
 from agents.actions.wake_run import wake_queue
@@ -18,7 +18,6 @@ from agents.models import Conversation, Run, RunEvent
 from agents.reads.agents import find_agent
 from agents.runs.idempotency_keys import stored_key
 from agents.runs.run_audit import record_of_run
-from heartbit_site.base import queries
 from heartbit_site.base.audit import NOBODY, Actor
 from heartbit_site.base.ids import new_id
 
@@ -128,7 +127,9 @@ def post_message(
         by.user_id,
         hops,
     )
-    row: tuple[UUID, str, bool, str] | None = queries.row(_CONVERSE, parameters)
+    with connection.cursor() as cursor:
+        cursor.execute(_CONVERSE, parameters)
+        row: tuple[UUID, str, bool, str] | None = cursor.fetchone()
     if row is None:
         agent = find_agent(conversation.workspace, conversation.agent, origin=conversation.origin)
         raise_if_exceeded(agent)

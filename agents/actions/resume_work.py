@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from django.db import transaction
+from django.db import connection, transaction
 
 from agents.actions.wake_run import wake_queue
 from agents.errors import StoppedByOperatorError
 from agents.limits.pauses import find_pauses, of_operator
 from agents.live.changes import EVERYWHERE, notify_on_commit
 from agents.runs.notices import notify_workers
-from heartbit_site.base import queries
 from heartbit_site.base.audit import record
 
 if TYPE_CHECKING:
@@ -66,9 +65,11 @@ def _tell(held: PauseTarget) -> None:
         notify_workers("agent")
         return
     workspace_id = held.workspace.pk if held.workspace is not None else None
-    runs: list[tuple[UUID, str]] = queries.rows(
-        "SELECT ring, ring_queue FROM heartbit_go_on(%s, %s, %s)",
-        [held.queue or None, workspace_id, RING],
-    )
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT ring, ring_queue FROM heartbit_go_on(%s, %s, %s)",
+            [held.queue or None, workspace_id, RING],
+        )
+        runs: list[tuple[UUID, str]] = cursor.fetchall()
     for run_id, queue in runs:
         wake_queue(run_id, queue)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import F, Sum
 
 from agents.models import Run
-from heartbit_site.base import queries
 from heartbit_site.base.models import UsageEntry
 
 if TYPE_CHECKING:
@@ -28,9 +27,9 @@ def save_budget(budget: Budget) -> None:
         notices = ["warned_period", "exceeded_period", "exceeded_notified_period"]
         budget.save(update_fields=["max_tokens", "max_usd", "warn_at", *notices])
         return
-    budget.period_start = queries.value(
-        "SELECT date_trunc(%s, clock_timestamp(), 'UTC')", [budget.period]
-    )
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT date_trunc(%s, clock_timestamp(), 'UTC')", (budget.period,))
+        (budget.period_start,) = cursor.fetchone()
     entries = UsageEntry.objects.filter(workspace=budget.workspace_id, at__gte=budget.period_start)
     if budget.agent_id is not None:
         runs = Run.objects.filter(version__agent=budget.agent_id)

@@ -14,7 +14,7 @@ import logging
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from django.db import DatabaseError, transaction
+from django.db import DatabaseError, connection, transaction
 from django.db.models import DecimalField, F, Q
 from django.db.models.functions import Cast
 from django.db.models.lookups import GreaterThanOrEqual
@@ -22,7 +22,6 @@ from django.utils import timezone
 
 from agents.delivery.webhooks import message, new_message_id
 from agents.models import Budget, RunCount, WebhookDelivery
-from heartbit_site.base import queries
 from heartbit_site.base.audit import SYSTEM, lock_chain, record
 from heartbit_site.base.models import Workspace
 
@@ -157,6 +156,9 @@ def _notify(
     payload = message(
         event, timezone.now(), {**details, "workspace": workspace.slug, "quota": label}
     )
+    with connection.cursor() as cursor:
+        cursor.execute(_ENDPOINTS, [workspace.pk, event])
+        endpoints = [endpoint for (endpoint,) in cursor.fetchall()]
     WebhookDelivery.objects.bulk_create(
         WebhookDelivery(
             endpoint_id=endpoint,
@@ -165,7 +167,7 @@ def _notify(
             message_id=new_message_id(),
             payload=payload,
         )
-        for endpoint in queries.values(_ENDPOINTS, [workspace.pk, event])
+        for endpoint in endpoints
     )
 
 

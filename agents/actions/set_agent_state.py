@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from django.db import transaction
+from django.db import connection, transaction
 
 from agents.actions.wake_run import wake_queue
 from agents.models import Agent
 from agents.runs.notices import notify_workers
-from heartbit_site.base import queries
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -51,8 +50,10 @@ def _stop(agent: Agent) -> bool:
 
 
 def _start(agent: Agent) -> None:
-    runs: list[tuple[UUID, str]] = queries.rows(
-        "SELECT ring, ring_queue FROM heartbit_start_agent(%s, %s)", [agent.pk, RING]
-    )
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT ring, ring_queue FROM heartbit_start_agent(%s, %s)", [agent.pk, RING]
+        )
+        runs: list[tuple[UUID, str]] = cursor.fetchall()
     for run_id, queue in runs:
         wake_queue(run_id, queue)

@@ -6,6 +6,8 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from django.db import connection
+
 from agents.actions.create_default_team import ORCHESTRATOR
 from agents.actions.wake_run import wake_queue
 from agents.choices import Placement
@@ -15,7 +17,6 @@ from agents.live.changes import notify_on_commit
 from agents.output.payload import render
 from agents.reads.agents import find_agent
 from agents.runs.idempotency_keys import stored_key
-from heartbit_site.base import queries
 from heartbit_site.base.audit import NOBODY, Actor
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.untrusted import clean_text
@@ -98,8 +99,9 @@ def start_run(
         hops,
         None if call is None else json.dumps(asdict(call), ensure_ascii=False),
     )
-    # One statement: atomic by itself, or in the caller's block.
-    row: tuple[UUID, str, bool] | None = queries.row(_SUBMIT, parameters)
+    with connection.cursor() as cursor:  # one statement: atomic by itself, or in the caller's block
+        cursor.execute(_SUBMIT, parameters)
+        row: tuple[UUID, str, bool] | None = cursor.fetchone()
     if row is None:
         # Both raise: find_agent lists the known agents, raise_if_exceeded names the quota.
         raise_if_exceeded(find_agent(workspace, agent, origin=origin))

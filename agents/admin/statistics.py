@@ -10,6 +10,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from django.db import connection
 from django.db.models import (
     Aggregate,
     Count,
@@ -27,7 +28,6 @@ from agents.choices import LIVE, RunStatus
 from agents.models import Run
 from heartbit_site.base.access import visible_to, workspaces_of
 from heartbit_site.base.models import UsageEntry
-from heartbit_site.base.queries import rows
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -215,5 +215,7 @@ def _most_runs(recent: QuerySet[Run]) -> list[TopAgent]:
 def _most_cost(user: Any, since: datetime) -> list[TopAgent]:
     everywhere = user.is_active and user.is_superuser
     mine = None if everywhere else list(workspaces_of(user).values_list("pk", flat=True))
-    spent = rows(_COST, {"since": since, "mine": mine, "most": TOP})
-    return [TopAgent(name, cost=cost, unpriced=unpriced) for name, cost, unpriced in spent]
+    with connection.cursor() as cursor:
+        cursor.execute(_COST, {"since": since, "mine": mine, "most": TOP})
+        rows = cursor.fetchall()
+    return [TopAgent(name, cost=cost, unpriced=unpriced) for name, cost, unpriced in rows]

@@ -5,7 +5,7 @@ Pending rows are few, and each query has a partial index of them.
 
 from __future__ import annotations
 
-from heartbit_site.base import queries
+from django.db import connection
 
 # Deliveries of runs that have not ended, or handed to a pending webhook message, are not overdue.
 _RESULTS = """
@@ -39,4 +39,7 @@ def webhooks_are_overdue(seconds: float) -> bool:
 
 
 def _asked(question: str, seconds: float) -> bool:
-    return bool(queries.value(question, [seconds]))
+    with connection.cursor() as cursor:
+        cursor.execute(question, [seconds])
+        (answer,) = cursor.fetchone()
+    return bool(answer)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from django.db import connection
 
 from agents.choices import Placement
 from agents.errors import QuotaExceededError, TooManyRunsError
-from heartbit_site.base import queries
 from heartbit_site.base.amounts import duration
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def raise_if_exceeded(agent: Agent) -> None:
         QuotaExceededError: The workspace has used its tier's runs per day.
         TooManyRunsError: The agent has used its runs per minute.
     """
-    (now,) = queries.named_rows(_NOW, {"workspace": agent.workspace_id, "agent": agent.pk})
+    now = _now(agent)
     if now["a_day"] is not None and now["today"] >= now["a_day"]:
         seconds = math.ceil(now["day_seconds"])
         raise QuotaExceededError(
@@ -66,6 +67,13 @@ def raise_if_exceeded(agent: Agent) -> None:
         )
 
 
+def _now(agent: Agent) -> dict[str, Any]:
+    with connection.cursor() as cursor:
+        cursor.execute(_NOW, {"workspace": agent.workspace_id, "agent": agent.pk})
+        names = [column.name for column in cursor.description or ()]
+        return dict(zip(names, cursor.fetchone() or (), strict=True))
+
+
 def _runs(count: int) -> str:
     return "1 run" if count == 1 else f"{count:,} runs"
 
@@ -74,7 +82,9 @@ def quota_blocked_reason(run: Run) -> str:
     """Return the quota that keeps a queued run from starting, as one sentence, or ""."""
     if run.home != Placement.FLEET:
         return ""
-    full = queries.row(_FULL, [run.workspace_id])
+    with connection.cursor() as cursor:
+        cursor.execute(_FULL, [run.workspace_id])
+        full = cursor.fetchone()
     if full is None:
         return ""
     tier, at_once = full

@@ -19,13 +19,14 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from django.db import connection
 from django.db.models import Max
 
 from agents.errors import EmptyTaskError, RecipientError
 from agents.messaging.guard import check_rate
 from agents.messaging.limits import MOST_CHARACTERS, MOST_OF_A_THREAD, MOST_OF_AN_ENTRY
 from agents.models import InboxEntry, Message, MessageKind
-from heartbit_site.base import audit, queries
+from heartbit_site.base import audit
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.untrusted import clean_text
 
@@ -172,4 +173,5 @@ def _next(sender: Sender, thread: str) -> int:
 
 
 def _lock(sender: Sender, what: str) -> None:
-    queries.execute(_LOCK, [what, sender.workspace.pk])
+    with connection.cursor() as cursor:
+        cursor.execute(_LOCK, [what, sender.workspace.pk])

@@ -15,8 +15,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from django.db import connection
+
 from agents.models.pause import Pause, PauseKind
-from heartbit_site.base import queries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -172,10 +173,9 @@ class Fleet:
 def read_fleet() -> Fleet:
     """Return the current state of the fleet."""
     at_work: dict[int, list[WorkingNow]] = {}
-    for row in queries.named_rows(_AT_WORK, [SHOWN]):
+    for row in _rows(_AT_WORK, SHOWN):
         at_work.setdefault(row.pop("worker"), []).append(WorkingNow(**row))
-    rows = queries.named_rows(_WORKERS)
-    workers = tuple(_worker(row, at_work.get(row["id"], ())) for row in rows)
+    workers = tuple(_worker(row, at_work.get(row["id"], ())) for row in _rows(_WORKERS))
     pauses = _pauses()
     queues = _queues(workers, {one.name for one in pauses if one.kind == PauseKind.QUEUE})
     living = [worker for worker in workers if worker.state != "stale"]
@@ -217,8 +217,8 @@ def _pause(row: Pause) -> PauseNow:
 
 
 def _queues(workers: Iterable[WorkerNow], paused: set[str]) -> tuple[QueueNow, ...]:
-    waiting = {row["queue"]: row for row in queries.named_rows(_QUEUES)}
-    running = {row["queue"]: row["running"] for row in queries.named_rows(_RUNNING)}
+    waiting = {row["queue"]: row for row in _rows(_QUEUES)}
+    running = {row["queue"]: row["running"] for row in _rows(_RUNNING)}
     serving = Counter(
         name for worker in workers if worker.state == "alive" for name in worker.queues
     )
@@ -279,3 +279,10 @@ def _problems(workers: Iterable[WorkerNow], queues: Iterable[QueueNow]) -> Itera
                 f"The worker {worker.name} has been silent for {worker.beat_seconds:.0f} s: it is "
                 "dead, frozen or cut off, and its runs go to others."
             )
+
+
+def _rows(query: str, *values: int) -> list[dict[str, Any]]:
+    with connection.cursor() as cursor:
+        cursor.execute(query, values or None)
+        names = [column.name for column in cursor.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]

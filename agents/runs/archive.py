@@ -16,7 +16,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from heartbit_site.base import queries
+from django.db import connection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -72,7 +72,9 @@ def finished_units(
     """
     at, first = (after.at, after.id) if after is not None else _FIRST
     query = _CONVERSATIONS if conversations else _TREES
-    rows = queries.rows(query, [workspace.pk, before, at, first, limit])
+    with connection.cursor() as cursor:
+        cursor.execute(query, [workspace.pk, before, at, first, limit])
+        rows = cursor.fetchall()
     return [
         ArchiveUnit(at, key, conversations, tuple(roots), runs, events)
         for at, key, roots, runs, events in rows
@@ -89,16 +91,20 @@ def lines(units: Sequence[ArchiveUnit]) -> Iterator[str]:
 
 def tree_lines(roots: Sequence[UUID]) -> Iterator[str]:
     """Yield one JSON object per run, tree by tree, parents before children."""
-    ids = queries.values(
-        "SELECT id FROM agents_run WHERE root_id = ANY (%s) ORDER BY root_id, created_at, id",
-        [list(roots)],
-    )
-    for begin in range(0, len(ids), FETCH):
-        yield from queries.values(
-            "SELECT heartbit_archived(r) FROM agents_run r"
-            " JOIN unnest(%s::uuid[]) WITH ORDINALITY AS o(id, n) ON o.id = r.id ORDER BY o.n",
-            [ids[begin : begin + FETCH]],
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT id FROM agents_run WHERE root_id = ANY (%s) ORDER BY root_id, created_at, id",
+            [list(roots)],
         )
+        ids = [row[0] for row in cursor.fetchall()]
+        for begin in range(0, len(ids), FETCH):
+            cursor.execute(
+                "SELECT heartbit_archived(r) FROM agents_run r"
+                " JOIN unnest(%s::uuid[]) WITH ORDINALITY AS o(id, n) ON o.id = r.id ORDER BY o.n",
+                [ids[begin : begin + FETCH]],
+            )
+            for (line,) in cursor.fetchall():
+                yield line
 
 
 def delete_unit(unit: ArchiveUnit, before: datetime) -> bool:
@@ -108,19 +114,22 @@ def delete_unit(unit: ArchiveUnit, before: datetime) -> bool:
         False, and nothing is deleted, when it is not any more what was archived.
     """
     thread = unit.id if unit.is_conversation else None
-    forgotten = queries.value(  # one statement, so a transaction by itself
-        "SELECT heartbit_forget(%s, %s, %s, %s, %s)",
-        [list(unit.roots), unit.runs, unit.events, before, thread],
-    )
+    with connection.cursor() as cursor:  # one statement, so a transaction by itself
+        cursor.execute(
+            "SELECT heartbit_forget(%s, %s, %s, %s, %s)",
+            [list(unit.roots), unit.runs, unit.events, before, thread],
+        )
+        (forgotten,) = cursor.fetchone()
     return bool(forgotten)
 
 
 def _conversations(ids: Sequence[UUID]) -> list[dict[str, Any]]:
     if not ids:
         return []
-    found = queries.values(
-        "SELECT to_jsonb(v)::text FROM agents_conversation v WHERE v.id = ANY (%s)"
-        " ORDER BY v.created_at, v.id",
-        [list(ids)],
-    )
-    return [json.loads(text) for text in found]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT to_jsonb(v)::text FROM agents_conversation v WHERE v.id = ANY (%s)"
+            " ORDER BY v.created_at, v.id",
+            [list(ids)],
+        )
+        return [json.loads(row[0]) for row in cursor.fetchall()]

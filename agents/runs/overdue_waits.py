@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Exists, OuterRef
 
 from agents.models import ToolCall, Wait
 from agents.querysets import shown_tool
-from heartbit_site.base import queries
 from heartbit_site.base.audit import Actor, record
 
 if TYPE_CHECKING:
@@ -36,7 +35,9 @@ def expire_waits(limit: int) -> list[UUID]:
     Returns:
         The runs to ring.
     """
-    rows = queries.rows("SELECT ring, refused FROM heartbit_expire_waits(%s)", [limit])
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT ring, refused FROM heartbit_expire_waits(%s)", [limit])
+        rows = cursor.fetchall()
     for call in _calls_of([refused for _, refused in rows if refused is not None]):
         record(
             _EXPIRY,
@@ -60,7 +61,9 @@ def escalate_approvals(home: Placement, limit: int) -> list[int]:
     Returns:
         The escalated waits.
     """
-    escalated = queries.values("SELECT heartbit_escalate_approvals(%s, %s)", [home.value, limit])
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT heartbit_escalate_approvals(%s, %s)", [home.value, limit])
+        escalated = [wait for (wait,) in cursor.fetchall()]
     for call in _calls_of(escalated):
         group = (call.approval_view or {}).get("escalate_group") or ""
         record(

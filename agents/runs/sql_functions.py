@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import psycopg
-from django.db import DatabaseError
+from django.db import DatabaseError, connection
 
 from agents.errors import CallClosedError
-from heartbit_site.base import queries
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,9 +22,12 @@ def call_function(query: str, parameters: Sequence[Any]) -> Any:
         CallClosedError: The function says that its time is over, and why.
     """
     try:
-        return queries.value(query, parameters)
+        with connection.cursor() as cursor:
+            cursor.execute(query, parameters)
+            (answer,) = cursor.fetchone()
     except DatabaseError as error:
         raise _refusal(error) from error
+    return answer
 
 
 def _refusal(error: DatabaseError) -> Exception:

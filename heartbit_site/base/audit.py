@@ -11,7 +11,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from heartbit_site.base import queries
+from django.db import connection
+
 from heartbit_site.base.models import AuditEntry
 
 if TYPE_CHECKING:
@@ -93,7 +94,8 @@ def lock_chain(workspace_id: int) -> None:
     For a writer that locks further rows: other writers should not wait for those rows while this
     one waits for the chain.
     """
-    queries.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_CHAINS, workspace_id])
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_CHAINS, workspace_id])
 
 
 def changed(before: Any, after: Any) -> list[Any]:
@@ -149,8 +151,9 @@ def verify(workspace: Workspace | None = None) -> list[ChainBreak]:
         workspace: Verify its chain alone; None for all chains.
     """
     where, values = ("", []) if workspace is None else (" WHERE chain = %s", [workspace.pk])
-    rows = queries.rows(f"SELECT chain, number, problem FROM audit_broken(){where}", values)  # noqa: S608
-    return [ChainBreak(*row) for row in rows]
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT chain, number, problem FROM audit_broken(){where}", values)  # noqa: S608
+        return [ChainBreak(*row) for row in cursor.fetchall()]
 
 
 def chain_heads(workspace: Workspace | None = None) -> list[ChainHead]:
