@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING
 
-from django.db import connection
 from django.db.models import Exists, OuterRef, Q, Subquery
 from django.db.models.functions import Now
 
 from agents.models import Pause, Run
 from agents.models.pause import PauseKind
+from heartbit_site.base.query import fetch_one
 from scheduling.choices import FiringStatus, Overlap
 from scheduling.errors import ScheduleNotFoundError
 from scheduling.models import Firing, Schedule
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+    from datetime import datetime
 
     from django.db.models import QuerySet
 
@@ -92,9 +92,5 @@ def find_schedule(workspace: Workspace, name: str) -> Schedule:
 
 def database_now() -> datetime:
     """Return the database's time, by which occurrences are due for all processes."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT clock_timestamp()")
-        (now,) = cursor.fetchone()
-    if not isinstance(now, datetime):
-        raise TypeError("the database's clock gives a time")
+    now: datetime = fetch_one("SELECT clock_timestamp()")[0]
     return now

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import F, Q
 
+from heartbit_site.base.query import execute
 from heartbit_site.base.toolspec import Origin
 from heartbit_site.base.untrusted import clean_text
 from tools import definitions
@@ -70,8 +71,7 @@ def record_installed() -> None:
     if not changed and before.keys() == now.keys():
         return
     with transaction.atomic():
-        with connection.cursor() as cursor:
-            cursor.execute(_LOCK)  # processes of two releases may start at once
+        execute(_LOCK)  # processes of two releases may start at once
         definitions.store(changed)
         CatalogueTool.objects.bulk_create(
             [_row(spec.name, now[spec.name]) for spec in changed],

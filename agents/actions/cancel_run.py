@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from django.db import connection, transaction
+from django.db import transaction
 
 from agents.actions.wake_run import wake_run
 from agents.errors import RunNotFoundError
@@ -12,6 +12,7 @@ from agents.live.changes import notify_on_commit
 from agents.models import Run
 from agents.runs.run_audit import record_of_run
 from heartbit_site.base.audit import SYSTEM, Actor
+from heartbit_site.base.query import fetch_one
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -34,9 +35,7 @@ def cancel_run(workspace: Workspace, run_id: UUID, *, reason: str, by: Actor = S
             f"There is no run {run_id} in {workspace.slug}: `heartbit status` lists them."
         )
     stops = _lock(run)
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT heartbit_cancel(%s, %s)", [run_id, reason])
-        ring: UUID | None = cursor.fetchone()[0]
+    (ring,) = fetch_one("SELECT heartbit_cancel(%s, %s)", [run_id, reason])
     if stops:
         record_of_run(by, "cancel", run, reason=reason)
     wake_run(ring)

@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from django.db import connection, transaction
+from django.db import transaction
 
 from agents.actions.start_tool_call import describe_call
 from agents.actions.wake_run import wake_queue
@@ -31,6 +31,7 @@ from agents.runtime.toolbox import offered_tools
 from heartbit_site.base.audit import NOBODY, Actor
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.ids import new_id
+from heartbit_site.base.query import fetch_one
 from heartbit_site.base.untrusted import clean_text
 from tools import call_parsing
 from tools.catalogue import catalogue
@@ -162,12 +163,10 @@ def accept_fork(
         by.name,
         by.user_id,
     )
-    with connection.cursor() as cursor:  # one statement: atomic by itself, or in the caller's block
-        cursor.execute(
-            "SELECT * FROM heartbit_fork(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
-            parameters,
-        )
-        row: tuple[UUID, str, bool] | None = cursor.fetchone()
+    # One statement: atomic by itself, or in the caller's block.
+    row: tuple[UUID, str, bool] | None = fetch_one(
+        "SELECT * FROM heartbit_fork(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)", parameters
+    )
     if row is None:
         agent = source.version.agent
         # Both raise: the agent or the workspace is stopped, or a quota is used up.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from django.db import connection, transaction
+from django.db import transaction
 
 from agents.actions.start_run import task_text
 from agents.actions.wake_run import wake_queue
@@ -20,6 +20,7 @@ from agents.runs.idempotency_keys import stored_key
 from agents.runs.run_audit import record_of_run
 from heartbit_site.base.audit import NOBODY, Actor
 from heartbit_site.base.ids import new_id
+from heartbit_site.base.query import fetch_one
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -127,9 +128,7 @@ def post_message(
         by.user_id,
         hops,
     )
-    with connection.cursor() as cursor:
-        cursor.execute(_CONVERSE, parameters)
-        row: tuple[UUID, str, bool, str] | None = cursor.fetchone()
+    row: tuple[UUID, str, bool, str] | None = fetch_one(_CONVERSE, parameters)
     if row is None:
         agent = find_agent(conversation.workspace, conversation.agent, origin=conversation.origin)
         raise_if_exceeded(agent)

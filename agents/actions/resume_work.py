@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from django.db import connection, transaction
+from django.db import transaction
 
-from agents.actions.wake_run import wake_queue
+from agents.actions.wake_run import wake_released
 from agents.errors import StoppedByOperatorError
 from agents.limits.pauses import find_pauses, of_operator
 from agents.live.changes import EVERYWHERE, notify_on_commit
@@ -14,8 +14,6 @@ from agents.runs.notices import notify_workers
 from heartbit_site.base.audit import record
 
 if TYPE_CHECKING:
-    from uuid import UUID
-
     from agents.limits.pauses import PauseTarget
     from heartbit_site.base.audit import Actor
 
@@ -65,11 +63,7 @@ def _tell(held: PauseTarget) -> None:
         notify_workers("agent")
         return
     workspace_id = held.workspace.pk if held.workspace is not None else None
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT ring, ring_queue FROM heartbit_go_on(%s, %s, %s)",
-            [held.queue or None, workspace_id, RING],
-        )
-        runs: list[tuple[UUID, str]] = cursor.fetchall()
-    for run_id, queue in runs:
-        wake_queue(run_id, queue)
+    wake_released(
+        "SELECT ring, ring_queue FROM heartbit_go_on(%s, %s, %s)",
+        [held.queue or None, workspace_id, RING],
+    )

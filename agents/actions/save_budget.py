@@ -5,11 +5,12 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import F, Sum
 
 from agents.models import Run
 from heartbit_site.base.models import UsageEntry
+from heartbit_site.base.query import fetch_one
 
 if TYPE_CHECKING:
     from agents.models import Budget
@@ -27,9 +28,8 @@ def save_budget(budget: Budget) -> None:
         notices = ["warned_period", "exceeded_period", "exceeded_notified_period"]
         budget.save(update_fields=["max_tokens", "max_usd", "warn_at", *notices])
         return
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT date_trunc(%s, clock_timestamp(), 'UTC')", (budget.period,))
-        (budget.period_start,) = cursor.fetchone()
+    query = "SELECT date_trunc(%s, clock_timestamp(), 'UTC')"
+    (budget.period_start,) = fetch_one(query, [budget.period])
     entries = UsageEntry.objects.filter(workspace=budget.workspace_id, at__gte=budget.period_start)
     if budget.agent_id is not None:
         runs = Run.objects.filter(version__agent=budget.agent_id)

@@ -14,7 +14,7 @@ import logging
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, transaction
 from django.db.models import DecimalField, F, Q
 from django.db.models.functions import Cast
 from django.db.models.lookups import GreaterThanOrEqual
@@ -24,6 +24,7 @@ from agents.delivery.webhooks import message, new_message_id
 from agents.models import Budget, RunCount, WebhookDelivery
 from heartbit_site.base.audit import SYSTEM, lock_chain, record
 from heartbit_site.base.models import Workspace
+from heartbit_site.base.query import fetch_all
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -156,9 +157,7 @@ def _notify(
     payload = message(
         event, timezone.now(), {**details, "workspace": workspace.slug, "quota": label}
     )
-    with connection.cursor() as cursor:
-        cursor.execute(_ENDPOINTS, [workspace.pk, event])
-        endpoints = [endpoint for (endpoint,) in cursor.fetchall()]
+    endpoints = [endpoint for (endpoint,) in fetch_all(_ENDPOINTS, [workspace.pk, event])]
     WebhookDelivery.objects.bulk_create(
         WebhookDelivery(
             endpoint_id=endpoint,

@@ -7,16 +7,13 @@ started.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from django.db import connection, transaction
+from django.db import transaction
 
-from agents.actions.wake_run import wake_queue
+from agents.actions.wake_run import wake_released
 from agents.models import Agent
 from agents.runs.notices import notify_workers
-
-if TYPE_CHECKING:
-    from uuid import UUID
 
 Switch = Literal["start", "stop", "restart"]
 RING = 200  # runs woken at once; the sweepers wake the others as slots become free
@@ -50,10 +47,4 @@ def _stop(agent: Agent) -> bool:
 
 
 def _start(agent: Agent) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT ring, ring_queue FROM heartbit_start_agent(%s, %s)", [agent.pk, RING]
-        )
-        runs: list[tuple[UUID, str]] = cursor.fetchall()
-    for run_id, queue in runs:
-        wake_queue(run_id, queue)
+    wake_released("SELECT ring, ring_queue FROM heartbit_start_agent(%s, %s)", [agent.pk, RING])

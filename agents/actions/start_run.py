@@ -6,8 +6,6 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from django.db import connection
-
 from agents.actions.create_default_team import ORCHESTRATOR
 from agents.actions.wake_run import wake_queue
 from agents.choices import Placement
@@ -19,6 +17,7 @@ from agents.reads.agents import find_agent
 from agents.runs.idempotency_keys import stored_key
 from heartbit_site.base.audit import NOBODY, Actor
 from heartbit_site.base.ids import new_id
+from heartbit_site.base.query import fetch_one
 from heartbit_site.base.untrusted import clean_text
 
 if TYPE_CHECKING:
@@ -99,9 +98,8 @@ def start_run(
         hops,
         None if call is None else json.dumps(asdict(call), ensure_ascii=False),
     )
-    with connection.cursor() as cursor:  # one statement: atomic by itself, or in the caller's block
-        cursor.execute(_SUBMIT, parameters)
-        row: tuple[UUID, str, bool] | None = cursor.fetchone()
+    # One statement: atomic by itself, or in the caller's block.
+    row: tuple[UUID, str, bool] | None = fetch_one(_SUBMIT, parameters)
     if row is None:
         # Both raise: find_agent lists the known agents, raise_if_exceeded names the quota.
         raise_if_exceeded(find_agent(workspace, agent, origin=origin))

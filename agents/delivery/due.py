@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from django.db import connection
-
 from agents.choices import DeliveryKind, DeliveryStatus
 from agents.models import Delivery
+from heartbit_site.base.query import fetch_all, fetch_one
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -63,9 +62,7 @@ RETURNING d.status
 
 def due(kinds: Collection[DeliveryKind], *, limit: int) -> list[int]:
     """Return the ids of due deliveries of these kinds, longest due first."""
-    with connection.cursor() as cursor:
-        cursor.execute(_DUE, [[kind.value for kind in kinds], limit])
-        return [row[0] for row in cursor.fetchall()]
+    return [row[0] for row in fetch_all(_DUE, [[kind.value for kind in kinds], limit])]
 
 
 def claim(delivery_id: int, *, lease_seconds: float) -> Delivery | None:
@@ -74,16 +71,11 @@ def claim(delivery_id: int, *, lease_seconds: float) -> Delivery | None:
     Returns:
         The delivery, with its workspace; None if it is not due, or claimed by another process.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(_CLAIM, [lease_seconds, delivery_id])
-        taken = cursor.fetchone() is not None
-    if not taken:
+    if fetch_one(_CLAIM, [lease_seconds, delivery_id]) is None:
         return None
     return Delivery.objects.select_related("workspace").get(pk=delivery_id)
 
 
 def sync_webhook_deliveries() -> int:
     """Copy the state of webhook messages to their deliveries; return how many have arrived."""
-    with connection.cursor() as cursor:
-        cursor.execute(_FOLLOW)
-        return sum(status == DeliveryStatus.DELIVERED for (status,) in cursor.fetchall())
+    return sum(status == DeliveryStatus.DELIVERED for (status,) in fetch_all(_FOLLOW))

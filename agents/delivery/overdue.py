@@ -5,7 +5,7 @@ Pending rows are few, and each query has a partial index of them.
 
 from __future__ import annotations
 
-from django.db import connection
+from heartbit_site.base.query import fetch_one
 
 # Deliveries of runs that have not ended, or handed to a pending webhook message, are not overdue.
 _RESULTS = """
@@ -30,16 +30,9 @@ SELECT EXISTS (
 
 def results_are_overdue(seconds: float) -> bool:
     """Return True if a result has been due for more than ``seconds``."""
-    return _asked(_RESULTS, seconds)
+    return bool(fetch_one(_RESULTS, [seconds])[0])
 
 
 def webhooks_are_overdue(seconds: float) -> bool:
     """Return True if the last poll of a webhook's events is more than ``seconds`` ago."""
-    return _asked(_WEBHOOKS, seconds)
-
-
-def _asked(question: str, seconds: float) -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute(question, [seconds])
-        (answer,) = cursor.fetchone()
-    return bool(answer)
+    return bool(fetch_one(_WEBHOOKS, [seconds])[0])

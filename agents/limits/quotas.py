@@ -10,11 +10,10 @@ import math
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from django.db import connection
-
 from agents.choices import Placement
 from agents.errors import QuotaExceededError, TooManyRunsError
 from heartbit_site.base.amounts import duration
+from heartbit_site.base.query import fetch_named, fetch_one
 
 if TYPE_CHECKING:
     from agents.models import Agent, Run
@@ -68,10 +67,7 @@ def raise_if_exceeded(agent: Agent) -> None:
 
 
 def _now(agent: Agent) -> dict[str, Any]:
-    with connection.cursor() as cursor:
-        cursor.execute(_NOW, {"workspace": agent.workspace_id, "agent": agent.pk})
-        names = [column.name for column in cursor.description or ()]
-        return dict(zip(names, cursor.fetchone() or (), strict=True))
+    return fetch_named(_NOW, {"workspace": agent.workspace_id, "agent": agent.pk})[0]
 
 
 def _runs(count: int) -> str:
@@ -82,9 +78,7 @@ def quota_blocked_reason(run: Run) -> str:
     """Return the quota that keeps a queued run from starting, as one sentence, or ""."""
     if run.home != Placement.FLEET:
         return ""
-    with connection.cursor() as cursor:
-        cursor.execute(_FULL, [run.workspace_id])
-        full = cursor.fetchone()
+    full = fetch_one(_FULL, [run.workspace_id])
     if full is None:
         return ""
     tier, at_once = full

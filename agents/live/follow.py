@@ -12,7 +12,6 @@ import logging
 import time
 from typing import TYPE_CHECKING, Any
 
-from django.db import connection
 from redis.exceptions import RedisError
 
 from agents.choices import TERMINAL
@@ -23,6 +22,7 @@ from agents.live.updates import DeltaUpdate, EventUpdate, RunUpdate, Update
 from agents.models import Run
 from agents.runs.live_entries import Delta, Entry, RunEnd, RunEnded
 from heartbit_site.base import orm
+from heartbit_site.base.query import fetch_one
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -110,9 +110,7 @@ async def wait_for_result(run_id: UUID, source: LiveSubscriber) -> RunEnd:
 
 def _end(run_id: UUID) -> RunEnd:
     # Plain SQL: a query set of forty columns costs more than the rest of a wait.
-    with connection.cursor() as cursor:
-        cursor.execute(_END, (run_id,))
-        row = cursor.fetchone()
+    row = fetch_one(_END, [run_id])
     if row is None:
         raise RunNotFoundError(f"There is no run {run_id}.")
     status, output, structured, error = row

@@ -6,12 +6,12 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from django.conf import settings
-from django.db import connection
 from django.db.models.functions import Now
 
 from agents.choices import Placement
 from agents.errors import MessageLimitReachedError, RunStateError, SubAgentError
 from agents.models import Message
+from heartbit_site.base.query import fetch_one
 
 if TYPE_CHECKING:
     from agents.messaging.addresses import Sender
@@ -82,10 +82,7 @@ def hops_of(sender: Sender, answered: Message | None = None) -> int:
 
 def hops_to(run: Run) -> int:
     """Return the number of messages and agents' plans in a row that led to a run's next action."""
-    with connection.cursor() as cursor:
-        cursor.execute(_LED_HERE, [run.pk])
-        found: int = cursor.fetchone()[0]
-    return found
+    return int(fetch_one(_LED_HERE, [run.pk])[0])
 
 
 def refuse_sub_agent(sender: Sender) -> None:

@@ -19,7 +19,6 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from django.db import connection
 from django.db.models import Max
 
 from agents.errors import EmptyTaskError, RecipientError
@@ -28,6 +27,7 @@ from agents.messaging.limits import MOST_CHARACTERS, MOST_OF_A_THREAD, MOST_OF_A
 from agents.models import InboxEntry, Message, MessageKind
 from heartbit_site.base import audit
 from heartbit_site.base.ids import new_id
+from heartbit_site.base.query import execute
 from heartbit_site.base.untrusted import clean_text
 
 if TYPE_CHECKING:
@@ -173,5 +173,4 @@ def _next(sender: Sender, thread: str) -> int:
 
 
 def _lock(sender: Sender, what: str) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(_LOCK, [what, sender.workspace.pk])
+    execute(_LOCK, [what, sender.workspace.pk])

@@ -15,9 +15,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from django.db import connection
-
 from agents.models.pause import Pause, PauseKind
+from heartbit_site.base.query import fetch_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -282,7 +281,4 @@ def _problems(workers: Iterable[WorkerNow], queues: Iterable[QueueNow]) -> Itera
 
 
 def _rows(query: str, *values: int) -> list[dict[str, Any]]:
-    with connection.cursor() as cursor:
-        cursor.execute(query, values or None)
-        names = [column.name for column in cursor.description or ()]
-        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+    return fetch_named(query, values or None)

@@ -15,7 +15,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
-from django.db import connection
+from heartbit_site.base.query import fetch_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -275,10 +275,7 @@ def _decimal(limit: int | Decimal | None) -> Decimal | None:
 
 
 def _rows(query: str, workspace: Workspace, **values: datetime | int) -> list[dict[str, Any]]:
-    with connection.cursor() as cursor:
-        cursor.execute(query, {"workspace": workspace.pk, **values})
-        names = [column.name for column in cursor.description or ()]
-        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+    return fetch_named(query, {"workspace": workspace.pk, **values})
 
 
 def alerts(usage: Usage) -> Iterable[tuple[Gauge, str]]:

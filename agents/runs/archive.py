@@ -16,7 +16,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from django.db import connection
+from heartbit_site.base.query import fetch_all, fetch_one
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -72,9 +72,7 @@ def finished_units(
     """
     at, first = (after.at, after.id) if after is not None else _FIRST
     query = _CONVERSATIONS if conversations else _TREES
-    with connection.cursor() as cursor:
-        cursor.execute(query, [workspace.pk, before, at, first, limit])
-        rows = cursor.fetchall()
+    rows = fetch_all(query, [workspace.pk, before, at, first, limit])
     return [
         ArchiveUnit(at, key, conversations, tuple(roots), runs, events)
         for at, key, roots, runs, events in rows
@@ -91,20 +89,15 @@ def lines(units: Sequence[ArchiveUnit]) -> Iterator[str]:
 
 def tree_lines(roots: Sequence[UUID]) -> Iterator[str]:
     """Yield one JSON object per run, tree by tree, parents before children."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT id FROM agents_run WHERE root_id = ANY (%s) ORDER BY root_id, created_at, id",
-            [list(roots)],
-        )
-        ids = [row[0] for row in cursor.fetchall()]
-        for begin in range(0, len(ids), FETCH):
-            cursor.execute(
-                "SELECT heartbit_archived(r) FROM agents_run r"
-                " JOIN unnest(%s::uuid[]) WITH ORDINALITY AS o(id, n) ON o.id = r.id ORDER BY o.n",
-                [ids[begin : begin + FETCH]],
-            )
-            for (line,) in cursor.fetchall():
-                yield line
+    query = "SELECT id FROM agents_run WHERE root_id = ANY (%s) ORDER BY root_id, created_at, id"
+    ids = [row[0] for row in fetch_all(query, [list(roots)])]
+    for begin in range(0, len(ids), FETCH):
+        for (line,) in fetch_all(
+            "SELECT heartbit_archived(r) FROM agents_run r"
+            " JOIN unnest(%s::uuid[]) WITH ORDINALITY AS o(id, n) ON o.id = r.id ORDER BY o.n",
+            [ids[begin : begin + FETCH]],
+        ):
+            yield line
 
 
 def delete_unit(unit: ArchiveUnit, before: datetime) -> bool:
@@ -114,22 +107,19 @@ def delete_unit(unit: ArchiveUnit, before: datetime) -> bool:
         False, and nothing is deleted, when it is not any more what was archived.
     """
     thread = unit.id if unit.is_conversation else None
-    with connection.cursor() as cursor:  # one statement, so a transaction by itself
-        cursor.execute(
-            "SELECT heartbit_forget(%s, %s, %s, %s, %s)",
-            [list(unit.roots), unit.runs, unit.events, before, thread],
-        )
-        (forgotten,) = cursor.fetchone()
+    (forgotten,) = fetch_one(  # one statement, so a transaction by itself
+        "SELECT heartbit_forget(%s, %s, %s, %s, %s)",
+        [list(unit.roots), unit.runs, unit.events, before, thread],
+    )
     return bool(forgotten)
 
 
 def _conversations(ids: Sequence[UUID]) -> list[dict[str, Any]]:
     if not ids:
         return []
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT to_jsonb(v)::text FROM agents_conversation v WHERE v.id = ANY (%s)"
-            " ORDER BY v.created_at, v.id",
-            [list(ids)],
-        )
-        return [json.loads(row[0]) for row in cursor.fetchall()]
+    rows = fetch_all(
+        "SELECT to_jsonb(v)::text FROM agents_conversation v WHERE v.id = ANY (%s)"
+        " ORDER BY v.created_at, v.id",
+        [list(ids)],
+    )
+    return [json.loads(row[0]) for row in rows]

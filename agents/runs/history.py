@@ -6,12 +6,12 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from django.db import connection
 from pydantic import ValidationError
 
 from agents.errors import RunStateError
 from agents.journal.events import RecordedEvent, decode
 from agents.querysets import events_after
+from heartbit_site.base.query import fetch_one
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,9 +47,6 @@ def load_history(run: Run) -> RunHistory:
         raise RunStateError(
             f"The journal of run {run.pk} has news from a newer Heartbit: upgrade this one."
         ) from error
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT heartbit_history(r)::text FROM agents_run r WHERE r.id = %s", [run.pk]
-        )
-        [thread] = cursor.fetchone()
+    query = "SELECT heartbit_history(r)::text FROM agents_run r WHERE r.id = %s"
+    (thread,) = fetch_one(query, [run.pk])
     return RunHistory(journal, {row.seq: row.payload for row in rows}, json.loads(thread))

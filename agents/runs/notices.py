@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from django.db import connection
+from heartbit_site.base.query import execute
 
 
 def notify_workers(subject: Literal["agent", "worker"], key: int = 0) -> None:
@@ -14,5 +14,4 @@ def notify_workers(subject: Literal["agent", "worker"], key: int = 0) -> None:
         subject: An agent, whose runs may be held back or wanted again, or a worker.
         key: Its id; 0: several agents, or tools.
     """
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_notify('heartbit', %s)", [f"{subject}:{key}"])
+    execute("SELECT pg_notify('heartbit', %s)", [f"{subject}:{key}"])

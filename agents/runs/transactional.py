@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from django.db import connection, transaction
+from django.db import transaction
 
 from agents.journal.events import CancelRequested, encode
+from heartbit_site.base.query import fetch_one
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,12 +38,10 @@ def in_one_transaction(
     """
     with transaction.atomic():
         event = body()
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT last_seq, now, tail::text FROM heartbit_record(%s, %s, %s, %s)",
-                [run_id, token, folded, json.dumps([encode(event)], ensure_ascii=False)],
-            )
-            last_seq, now, tail = cursor.fetchone()
+        last_seq, now, tail = fetch_one(
+            "SELECT last_seq, now, tail::text FROM heartbit_record(%s, %s, %s, %s)",
+            [run_id, token, folded, json.dumps([encode(event)], ensure_ascii=False)],
+        )
         missed = json.loads(tail)
         if any(row["type"] == CancelRequested.type for row in missed):
             raise CancelledMeanwhileError  # and so undo it: nothing takes effect after a cancel

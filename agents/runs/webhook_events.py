@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from django.db import connection
+from heartbit_site.base.query import execute
 
 if TYPE_CHECKING:
     from agents.models import WebhookEndpoint
@@ -79,6 +79,4 @@ def create_webhook_deliveries(endpoint: WebhookEndpoint) -> int:
     """Make the deliveries that an enabled endpoint is owed; how many are new."""
     values: dict[str, int | str] = {"endpoint": endpoint.pk, "most": MOST_CHARACTERS}
     values |= {"overlap": OVERLAP, "oldest": OLDEST}
-    with connection.cursor() as cursor:
-        cursor.execute(_LOOK, values)
-        return int(cursor.rowcount)
+    return execute(_LOOK, values)

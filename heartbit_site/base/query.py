@@ -1,0 +1,42 @@
+"""Plain SQL on Django's connection, for statements that are no query sets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.db import connection
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    Values = Sequence[Any] | Mapping[str, Any] | None
+
+
+def execute(query: str, values: Values = None) -> int:
+    """Execute a statement; return the number of rows that it concerned."""
+    with connection.cursor() as cursor:
+        cursor.execute(query, values)
+        return int(cursor.rowcount)
+
+
+def fetch_all(query: str, values: Values = None) -> list[Any]:
+    """Return the rows of a query as tuples."""
+    with connection.cursor() as cursor:
+        cursor.execute(query, values)
+        rows: list[Any] = cursor.fetchall()
+        return rows
+
+
+def fetch_one(query: str, values: Values = None) -> Any:
+    """Return the first row of a query as a tuple; None if it has no row."""
+    with connection.cursor() as cursor:
+        cursor.execute(query, values)
+        return cursor.fetchone()
+
+
+def fetch_named(query: str, values: Values = None) -> list[dict[str, Any]]:
+    """Return the rows of a query by the names of their columns."""
+    with connection.cursor() as cursor:
+        cursor.execute(query, values)
+        names = [column.name for column in cursor.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
