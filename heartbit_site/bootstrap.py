@@ -44,11 +44,8 @@ def attach(*, model: bool = False) -> None:
     celery_app.set_current()  # messages sent by name go through our broker settings
 
 
-def prepare(*, model: bool = False) -> Admin | None:
+def prepare() -> Admin | None:
     """Make the installation usable; cheap when it already is.
-
-    Args:
-        model: Also start the local model's server.
 
     Returns:
         The admin, when this call created it: show the password, it is kept nowhere.
@@ -57,7 +54,7 @@ def prepare(*, model: bool = False) -> Admin | None:
         EmbeddedError: A service cannot be started; the sentence says why.
         ConfigurationError: The environment is wrong, or the database cannot be reached.
     """
-    attach(model=model)
+    attach()
     from heartbit_site.first_start import migrate_and_seed  # noqa: PLC0415  needs the app registry
 
     return migrate_and_seed()

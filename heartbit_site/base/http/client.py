@@ -160,12 +160,7 @@ def guarded_client(
     return GuardedClient(transport, deadline_seconds=deadline_seconds)
 
 
-def guarded_model_client(
-    *,
-    allow: Iterable[AllowRule] = (),
-    resolver: Resolver = system_resolver,
-    ssl_context: ssl.SSLContext | None = None,
-) -> httpx.AsyncClient:
+def guarded_model_client(*, allow: Iterable[AllowRule] = ()) -> httpx.AsyncClient:
     """Return a guarded client for model servers at an address that a user entered.
 
     The client follows no redirect, which would send a prompt to another host, and sets no time
@@ -173,11 +168,8 @@ def guarded_model_client(
 
     Args:
         allow: As for ``guarded_client``.
-        resolver: Replaced in tests.
-        ssl_context: Replaces the default one (certifi's authorities).
     """
-    policy = AddressPolicy(allow=tuple(allow))
-    pool = _pool(policy, resolver, ssl_context, max_connections=None)
+    pool = _pool(AddressPolicy(allow=tuple(allow)), max_connections=None)
     return GuardedClient(
         GuardedTransport(pool, max_response_bytes=MAX_MODEL_BYTES),
         deadline_seconds=MODEL_DEADLINE_SECONDS,
@@ -188,8 +180,8 @@ def guarded_model_client(
 
 def _pool(
     policy: AddressPolicy,
-    resolver: Resolver,
-    ssl_context: ssl.SSLContext | None,
+    resolver: Resolver = system_resolver,
+    ssl_context: ssl.SSLContext | None = None,
     *,
     max_connections: int | None,
 ) -> httpcore.AsyncConnectionPool:
