@@ -119,7 +119,7 @@ LINGER: Final = Variable(
 SECRET_KEY: Final = Variable(
     "HEARTBIT_SECRET_KEY",
     "",
-    str,
+    str,  # unchanged: a secret may begin with a space
     help="signs sessions; the same on all web processes",
     unset="made once, in the state directory",
     secret=True,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.utils import timezone
 
@@ -92,23 +92,6 @@ class Chart:
     width: str
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A row of a table, with its cells as text."""
-
-    name: str
-    cells: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class BudgetRow:
-    """A budget, with its bars."""
-
-    whose: str
-    period: str
-    bars: tuple[Bar, ...]
-
-
 @page("runs:read")
 def usage(request: HttpRequest, access: Access) -> HttpResponse:
     """Show limits, the last days, usage by agent, and budgets."""
@@ -173,27 +156,26 @@ def _alert(gauge: Gauge, whose: str) -> Alert:
     return Alert(is_spent=False, text=f"Nearly used up: {what}, {gauge.percent} %.")
 
 
-def _budget(budget: BudgetUse, found: Usage) -> BudgetRow:
+def _budget(budget: BudgetUse, found: Usage) -> dict[str, Any]:
     ends = found.day_ends if budget.period == "day" else found.month_ends
     names = {"tokens": "Tokens", "usd": "US dollars"}
-    return BudgetRow(
-        whose=budget.agent or "the whole workspace",
-        period=budget.period,
-        bars=tuple(_bar(names[gauge.name], gauge, ends) for gauge in budget.gauges),
-    )
+    return {
+        "whose": budget.agent or "the whole workspace",
+        "period": budget.period,
+        "bars": [_bar(names[gauge.name], gauge, ends) for gauge in budget.gauges],
+    }
 
 
-def _agent(agent: AgentUse) -> Row:
+def _agent(agent: AgentUse) -> dict[str, Any]:
     cost = amounts.money(agent.usd)
     if agent.unpriced:
         cost += f" + {amounts.counted(agent.unpriced, 'call')} without a price"
-    return Row(agent.name, (_count(agent.runs), _count(agent.tokens), cost))
+    return {"name": agent.name, "cells": (_count(agent.runs), _count(agent.tokens), cost)}
 
 
-def _day(day: DayUse) -> Row:
-    return Row(
-        f"{day.day:%a %-d %b}", (_count(day.runs), _count(day.tokens), amounts.money(day.usd))
-    )
+def _day(day: DayUse) -> dict[str, Any]:
+    cells = (_count(day.runs), _count(day.tokens), amounts.money(day.usd))
+    return {"name": f"{day.day:%a %-d %b}", "cells": cells}
 
 
 def _chart(

@@ -78,7 +78,7 @@ def create_api_key(
         )
         ends = expires_at.isoformat() if expires_at is not None else None
         record(
-            by or _maker(user),
+            by or (SYSTEM if user is None else Actor(user.get_username(), "admin", user.pk)),
             "api_key.create",
             workspace=workspace,
             target=f"api_key:{row.pk}",
@@ -91,10 +91,6 @@ def create_api_key(
 def usual_expiry() -> datetime:
     """Return the default expiry of a key that is created now."""
     return timezone.now() + timedelta(days=USUAL_DAYS)
-
-
-def _maker(user: User | None) -> Actor:
-    return SYSTEM if user is None else Actor(user.get_username(), "admin", user.pk)
 
 
 def authenticate_api_key(text: str) -> ApiKey | None:
