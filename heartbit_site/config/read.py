@@ -9,7 +9,6 @@ The names of tools are checked too, so Django has to be set up; nothing queries 
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,6 +19,7 @@ from heartbit_site.config.errors import ConfigFileError, Problem
 from heartbit_site.config.locate import MAX_DOTS, NAME, TooManyDotsError, parse_toml, read_text
 from heartbit_site.config.positions import positions
 from heartbit_site.config.replaced import REPLACED
+from heartbit_site.config.schedule_section import ScheduleSection
 from heartbit_site.config.sections import (
     SECTIONS,
     AgentSection,
@@ -29,7 +29,7 @@ from heartbit_site.config.sections import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path as File
 
     from agents.definitions.spec import Spec
@@ -47,12 +47,7 @@ _TABLES: Final[dict[str, type[Spec]]] = {
     "orchestrator": OrchestratorSection,
     "server": ServerSection,
 }
-
-
-_ARRAYS: Final[dict[str, Callable[[object, Path], Iterator[Complaint]]]] = {
-    "agents": partial(validation_messages.check, AgentSection),
-    "schedules": schedule_complaints.check,
-}
+_ARRAYS: Final[dict[str, type[Spec]]] = {"agents": AgentSection, "schedules": ScheduleSection}
 
 
 def load(path: File) -> Configuration:
@@ -94,7 +89,7 @@ def parse(text: str, *, name: str = NAME, folder: File | None = None) -> Configu
     every = chain(
         _table_complaints(content),
         consistency.check(content),
-        schedule_complaints.agree(content),
+        schedule_complaints.check(content),
         files.check(content),
     )
     found = list(islice(every, MOST_PROBLEMS + 1))
@@ -123,7 +118,7 @@ def _table_complaints(content: dict[str, Any]) -> Iterator[Complaint]:
             )
         else:
             for index, element in enumerate(table):
-                yield from _ARRAYS[key](element, (key, index))
+                yield from validation_messages.check(_ARRAYS[key], element, (key, index))
 
 
 def _nearest(path: Path, places: dict[Path, Position]) -> Position:

@@ -61,7 +61,6 @@ SHARED = {
     "Lines": "plain lines of a local run, and JSON lines of a remote one",
     "Overlap": "the CLI's choices, which need no Django, and the model's",
     "Request": "to the fake model server, and to `heartbit run`",
-    "Row": "of the dashboard, and of the usage page",
     "Server": "an embedded server, and the server that the CLI talks to",
     "Session": "a bridged model, as a protocol for the caller and as its implementation",
     "Shown": "an update on a page, and the protocol of what displays updates",
