@@ -12,11 +12,10 @@ from heartbit_site.embedded import client
 from heartbit_site.extra_apps import load_apps
 
 if TYPE_CHECKING:
-    from heartbit_site.embedded.state import ServiceName
     from heartbit_site.first_start import Admin
 
 
-def start_services(*, model: bool = False) -> None:
+def start_services() -> None:
     """Start the embedded services that no URL replaces; takes 1 to 2 ms if they already run.
 
     Raises:
@@ -25,30 +24,24 @@ def start_services(*, model: bool = False) -> None:
     """
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "heartbit_site.settings")
     environment = settings.ENVIRONMENT
-    wanted: set[ServiceName] = set(environment.embedded)
-    if model:
-        wanted.add("model")
-    if wanted:
-        client.ensure(wanted, environment.state)
+    if environment.embedded:
+        client.ensure(environment.embedded, environment.state)
 
 
-def attach(*, model: bool = False) -> None:
+def attach() -> None:
     """Prepare this process for an installation that exists.
 
     Raises:
         EmbeddedError: A service cannot be started; the sentence says why.
         ConfigurationError: The environment is wrong.
     """
-    start_services(model=model)
+    start_services()
     load_apps()
     celery_app.set_current()  # messages sent by name go through our broker settings
 
 
-def prepare(*, model: bool = False) -> Admin | None:
+def prepare() -> Admin | None:
     """Make the installation usable; cheap when it already is.
-
-    Args:
-        model: Also start the local model's server.
 
     Returns:
         The admin, when this call created it: show the password, it is kept nowhere.
@@ -57,7 +50,7 @@ def prepare(*, model: bool = False) -> Admin | None:
         EmbeddedError: A service cannot be started; the sentence says why.
         ConfigurationError: The environment is wrong, or the database cannot be reached.
     """
-    attach(model=model)
+    attach()
     from heartbit_site.first_start import migrate_and_seed  # noqa: PLC0415  needs the app registry
 
     return migrate_and_seed()

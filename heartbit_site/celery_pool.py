@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-__all__ = ["LoopThreadPool"]
 
 logger = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from heartbit_site import address_options
 from heartbit_site.base import variables
@@ -82,20 +82,14 @@ def check(environ: Mapping[str, str] | None = None) -> None:
 
 def django_database(url: str) -> dict[str, object]:
     """Return Django's DATABASES entry for a libpq URL, whose query may name a socket directory."""
-    parts = urlsplit(url)
-    options: dict[str, str] = {}
-    query = dict(pair.partition("=")[::2] for pair in parts.query.split("&") if pair)
-    host = unquote(query.pop("host", "")) or (parts.hostname or "")
-    user = unquote(query.pop("user", "")) or unquote(parts.username or "")
-    port = query.pop("port", "") or (str(parts.port) if parts.port else "")
-    options.update({key: unquote(value) for key, value in query.items()})
+    from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415  slow; not every reader needs it
+
+    options = conninfo_to_dict(url)
+    entry = {name.upper(): options.pop(name, "") for name in ("user", "password", "host", "port")}
     return {
         "ENGINE": "django.db.backends.postgresql",
-        "NAME": unquote(parts.path.lstrip("/")),
-        "USER": user,
-        "PASSWORD": unquote(parts.password or ""),
-        "HOST": host,
-        "PORT": port,
+        "NAME": options.pop("dbname", ""),
+        **entry,
         "OPTIONS": options,
     }
 
@@ -105,7 +99,5 @@ def celery_broker(redis_url: str) -> str:
     if not redis_url.startswith("unix://"):
         return redis_url
     parts = urlsplit(redis_url)
-    database = dict(pair.partition("=")[::2] for pair in parts.query.split("&") if pair).get(
-        "db", "0"
-    )
+    database = parse_qs(parts.query).get("db", ["0"])[0]
     return f"redis+socket://{parts.path}?virtual_host={database}"

@@ -17,6 +17,7 @@ from agents.actions.republish_agents import republish_agents
 from heartbit_site.base import variables
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import Workspace
+from heartbit_site.base.query import execute
 from heartbit_site.workspaces import find_workspace
 from tools.catalogue import record_installed
 
@@ -63,14 +64,13 @@ def migrate_and_seed() -> Admin | None:
     ):
         _take_tools()
         return None
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_lock(%s)", [MIGRATION_LOCK])
-        try:
-            call_command("migrate", verbosity=0, interactive=False)
-            _take_tools()
-            return _seed()
-        finally:
-            cursor.execute("SELECT pg_advisory_unlock(%s)", [MIGRATION_LOCK])
+    execute("SELECT pg_advisory_lock(%s)", [MIGRATION_LOCK])
+    try:
+        call_command("migrate", verbosity=0, interactive=False)
+        _take_tools()
+        return _seed()
+    finally:
+        execute("SELECT pg_advisory_unlock(%s)", [MIGRATION_LOCK])
 
 
 def default_workspace() -> Workspace:

@@ -9,14 +9,11 @@ import asyncio
 import json
 import time
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from agents.runtime import worker
 from agents.runtime.readiness import OK
 from heartbit_site.base import aio
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 HEAD_BYTES: Final = 8192
 #: Time limits for the client's request, and for the checks together with the response.
@@ -54,9 +51,7 @@ class HealthServer:
         aio.run(self._start())
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         aio.run(self._stop())
 
     async def _start(self) -> None:

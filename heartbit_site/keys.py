@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import functools
 import os
 import secrets
 import tempfile
@@ -36,21 +35,16 @@ def encryption_keys(state: StateDirectory) -> Callable[[], tuple[str, ...]]:
         ConfigurationError: HEARTBIT_ENCRYPTION_KEYS holds a text that is not a key.
     """
     given = variables.ENCRYPTION_KEYS.read()
-    if given:
-        return lambda: given
-    return functools.partial(_kept_encryption_keys, state)
 
+    def kept() -> tuple[str, ...]:
+        text = _kept(state, "encryption_keys", new=_new_encryption_key)
+        return tuple(text.replace(",", " ").split())
 
-def _kept_encryption_keys(state: StateDirectory) -> tuple[str, ...]:
-    return _words(_kept(state, "encryption_keys", new=_new_encryption_key))
+    return (lambda: given) if given else kept
 
 
 def _new_encryption_key() -> str:
     return base64.b64encode(secrets.token_bytes(KEY_BYTES)).decode()
-
-
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(text.replace(",", " ").split())
 
 
 def _kept(state: StateDirectory, name: str, *, new: Callable[[], str]) -> str:

@@ -36,7 +36,6 @@ from kombu.transport import redis as transport
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["LeanChannel", "install"]
 
 # The stubs of kombu lack private and new attributes.
 _Channel: Any = transport.Channel

@@ -10,7 +10,6 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from django.db import connection
 from django.db.models import Aggregate, Count, DurationField, ExpressionWrapper, F, Q, Sum
 from django.db.models.functions import TruncDate
 from django.utils import timezone
@@ -20,6 +19,7 @@ from agents.choices import LIVE, RunStatus
 from agents.models import Run
 from heartbit_site.base.access import visible_to, workspaces_of
 from heartbit_site.base.models import UsageEntry
+from heartbit_site.base.query import fetch_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -209,7 +209,5 @@ def _most_runs(recent: QuerySet[Run]) -> list[TopAgent]:
 def _most_cost(user: Any, since: datetime) -> list[TopAgent]:
     everywhere = user.is_active and user.is_superuser
     mine = None if everywhere else list(workspaces_of(user).values_list("pk", flat=True))
-    with connection.cursor() as cursor:
-        cursor.execute(_COST, {"since": since, "mine": mine, "most": TOP})
-        rows = cursor.fetchall()
+    rows = fetch_all(_COST, {"since": since, "mine": mine, "most": TOP})
     return [TopAgent(name, cost=cost, unpriced=unpriced) for name, cost, unpriced in rows]

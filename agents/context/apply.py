@@ -42,7 +42,7 @@ def fit(
         case Unlimited() | Summarize():
             return messages
         case LastMessages(count):
-            return _within(messages, count, _one, recent=None, task=task)
+            return _within(messages, count, lambda _: 1, recent=None, task=task)
         case SlidingWindow(max_tokens):
             return _within(messages, max_tokens, estimate, recent=None, task=task)
         case ImportantRecent(max_tokens, recent):
@@ -63,10 +63,6 @@ def importance(group: Group) -> int:
     if not has_calls(group):
         return 2
     return 1 if isinstance(head, AssistantMessage) and head.text.strip() else 0
-
-
-def _one(message: Message) -> int:
-    return 1
 
 
 def _within(

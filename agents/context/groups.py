@@ -28,10 +28,8 @@ def split(messages: tuple[Message, ...]) -> tuple[Group, ...]:
 
 def first_user(groups: tuple[Group, ...]) -> int | None:
     """Return the index of the first user message: the original task."""
-    for index, group in enumerate(groups):
-        if isinstance(group[0], UserMessage):
-            return index
-    return None
+    users = (index for index, group in enumerate(groups) if isinstance(group[0], UserMessage))
+    return next(users, None)
 
 
 def newest(groups: tuple[Group, ...]) -> int:

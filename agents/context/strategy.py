@@ -120,7 +120,7 @@ def parse(value: object) -> Strategy:
         if name not in known:
             raise ConfigurationError(
                 f"The context strategy {kind.type} has no field {_shown(name)}"
-                f"{_nearest(name, known)}: {_accepted(known)}."
+                f"{_nearest(name, known)}: it takes {', '.join(known) or 'none'}."
             )
     for name, required in known.items():
         if required and name not in given:
@@ -147,10 +147,6 @@ def _kind(name: object) -> type[Strategy]:
 def _nearest(name: object, known: Mapping[str, Any]) -> str:
     near = closest(name, known) if isinstance(name, str) else ()
     return f" (did you mean {near[0]!r}?)" if near else ""
-
-
-def _accepted(known: Mapping[str, Any]) -> str:
-    return f"it takes {', '.join(known)}" if known else "it takes none"
 
 
 def _shown(value: object) -> str:

@@ -79,10 +79,10 @@ def check(model: type[BaseModel], content: object, path: Path) -> Iterator[Compl
         model.model_validate(content)
     except ValidationError as error:
         for details in error.errors(include_url=False):
-            loc = details["loc"]
+            loc, table = _located(model, details["loc"])
             where = (*path, *loc)
             if details["type"] == "extra_forbidden":
-                yield where, unknown(loc[-1], _inner(model, loc[:-1]).model_fields)
+                yield where, unknown(loc[-1], table.model_fields)
             else:
                 yield where, phrase(details)
 
@@ -123,12 +123,22 @@ def sentence_of(path: Path, message: str) -> str:
     return sentence if sentence.endswith("?") else f"{sentence}."
 
 
-def _inner(model: type[BaseModel], loc: Path) -> type[BaseModel]:
-    """Return the model of the table at a location within a model's table."""
-    for part in loc:
-        if isinstance(part, str) and part in model.model_fields:
-            model = next(_models_in(model.model_fields[part].annotation), model)
-    return model
+def _located(model: type[BaseModel], loc: Path) -> tuple[Path, type[BaseModel]]:
+    """Return pydantic's location as a path in the user's own content, and its table's model.
+
+    In pydantic's location, the kind of a table of several possible kinds is a part of its own.
+    """
+    path: list[str | int] = []
+    models = [model]
+    for part in loc[:-1]:
+        kinds = {one.model_fields["kind"].default: one for one in models} if models[1:] else {}
+        if part in kinds:
+            models = [kinds[part]]
+            continue
+        path.append(part)
+        if isinstance(part, str) and part in models[0].model_fields:
+            models = list(_models_in(models[0].model_fields[part].annotation)) or models
+    return (*path, *loc[-1:]), models[0]
 
 
 def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:

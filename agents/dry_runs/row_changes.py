@@ -40,13 +40,11 @@ def row_change(
         for name in names
     )
     kind: Kind = "inserted" if old is None else "deleted" if new is None else "updated"
-    parts = zip(table.key, key, strict=True)
-    shown = tuple(_part(column.name, text, column.name in concealed) for column, text in parts)
+    shown = tuple(
+        KeyPart(name, Cell(None, hidden=True) if name in concealed else Cell(text))
+        for name, text in zip((column.name for column in table.key), key, strict=True)
+    )
     return RowChange(kind, shown, columns)
-
-
-def _part(name: str, text: str, hidden: bool) -> KeyPart:  # noqa: FBT001  private
-    return KeyPart(name, Cell(None, hidden=True) if hidden else Cell(text))
 
 
 def _cell(value: Value, *, hidden: bool) -> Cell:

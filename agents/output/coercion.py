@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
 
+from heartbit_site.base.schema_references import referenced
 from heartbit_site.base.untrusted import JSONValue, UntrustedJSONError, parse_untrusted_json
 
 if TYPE_CHECKING:
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,18})(?:\.\d{1,32})?(?:[eE][+-]?\d{1,3})?", re.ASCII)
 _BOOLEANS: dict[str, JSONValue] = {"true": True, "false": False}
+_NAMES: dict[type, str] = {str: "string", dict: "object", list: "array"}
 _ALTERNATIVES = ("anyOf", "oneOf")
 _MAX_VISITS = 20_000  # pairs of schema and value: alternatives may recurse endlessly
 
@@ -80,10 +81,7 @@ class _Coercion:
             reference = schema.get("$ref") if isinstance(schema, dict) else None
             if not isinstance(reference, str) or not reference.startswith("#"):
                 break
-            schema = self._root
-            for escaped in reference.split("/")[1:]:
-                step = unquote(escaped).replace("~1", "/").replace("~0", "~")
-                schema = schema.get(step) if isinstance(schema, dict) else None
+            schema = referenced(reference, self._root)
         return schema
 
 
@@ -99,14 +97,8 @@ def _may_take(schema: object, value: JSONValue) -> bool:
     choices = [schema["const"]] if "const" in schema else schema.get("enum")
     if isinstance(choices, list):
         return value in choices
-    return "type" not in schema or _type_of(value) in _types(schema)
-
-
-def _type_of(value: JSONValue) -> str:
-    """Return the type of a value that is or may contain strings; other types are never replaced."""
-    if isinstance(value, str):
-        return "string"
-    return "object" if isinstance(value, dict) else "array" if isinstance(value, list) else ""
+    # Other types than these three neither are nor contain strings, and so are never replaced.
+    return "type" not in schema or _NAMES.get(type(value), "") in _types(schema)
 
 
 def _meant(types: tuple[str, ...], text: str) -> JSONValue:

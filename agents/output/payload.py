@@ -17,6 +17,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from agents.output.fences import in_fence
+from agents.output.text import as_text
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.untrusted import UntrustedJSONError, clean_json
 
@@ -95,16 +96,11 @@ def render(payload: TaskPayload) -> str:
     """Return the task as text for a model; equal payloads give equal texts."""
     parts = [f"# Task: {payload.action}", payload.spec.strip()]
     if payload.inputs:
-        parts += ["## Inputs", _fenced(payload.inputs)]
+        # Sorted, because jsonb does not keep the order of names.
+        parts += ["## Inputs", in_fence(as_text(dict(payload.inputs)), "json")]
     if payload.constraints:
         parts += ["## Constraints", "\n".join(map(_item, payload.constraints))]
     return "\n\n".join(parts)
-
-
-def _fenced(inputs: dict[str, JsonValue]) -> str:
-    """Return the inputs as fenced JSON, sorted because jsonb does not keep the order."""
-    text = json.dumps(inputs, ensure_ascii=False, indent=2, sort_keys=True)
-    return in_fence(text, "json")
 
 
 def _item(constraint: str) -> str:
@@ -113,6 +109,7 @@ def _item(constraint: str) -> str:
 
 def _sentence(error: ValidationError) -> str:
     problem = error.errors(include_url=False)[0]
+    message = problem["msg"]
     field = _place(problem["loc"])
     match problem["type"]:
         case "missing":
@@ -128,14 +125,10 @@ def _sentence(error: ValidationError) -> str:
             )
         case "value_error":
             return f"The task payload's {field} {problem['ctx']['error']}."
-    return f"The task payload's {field} is not right: {_uncapitalised(problem['msg'])}."
+    return f"The task payload's {field} is not right: {message[:1].lower()}{message[1:]}."
 
 
 def _place(location: tuple[Any, ...]) -> str:
     """Return ``('constraints', 3)`` as ``'constraints.3'``; untrusted names are truncated."""
     steps = [str(step)[:_SHOWN_CHARACTERS] for step in location[:3] if step != "[key]"]
     return repr(".".join(steps))
-
-
-def _uncapitalised(text: str) -> str:
-    return text[:1].lower() + text[1:]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import psycopg
-from django.db import DatabaseError, connection
+from django.db import DatabaseError
 
 from agents.errors import CallClosedError
+from heartbit_site.base.query import fetch_one
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,9 +23,7 @@ def call_function(query: str, parameters: Sequence[Any]) -> Any:
         CallClosedError: The function says that its time is over, and why.
     """
     try:
-        with connection.cursor() as cursor:
-            cursor.execute(query, parameters)
-            (answer,) = cursor.fetchone()
+        (answer,) = fetch_one(query, parameters)
     except DatabaseError as error:
         raise _refusal(error) from error
     return answer

@@ -88,12 +88,15 @@ def access_of_key(key: ApiKey) -> Access:
 def _most(key: ApiKey) -> frozenset[str]:
     if key.user is None or key.user.is_superuser:
         return frozenset(SCOPES)
-    return _of_member(key.workspace, key.user) or frozenset()
+    return ROLE_SCOPES.get(role_of(key.workspace, key.user.pk) or "", frozenset())
 
 
-def _of_member(workspace: Workspace, user: Any) -> frozenset[str] | None:
-    member = Membership.objects.filter(workspace=workspace, user_id=user.pk).first()
-    return ROLE_SCOPES[member.role] if member is not None else None
+def role_of(workspace: Workspace, user_id: int | None) -> str | None:
+    """Return the role of a member; None for other users and for a key that a command created."""
+    if user_id is None:
+        return None
+    members = Membership.objects.filter(workspace=workspace, user_id=user_id)
+    return members.values_list("role", flat=True).first()
 
 
 def access_of_user(user: Any, slug: str) -> Access:
@@ -111,7 +114,7 @@ def access_of_user(user: Any, slug: str) -> Access:
     if workspace is not None and user.is_superuser:
         scopes = frozenset(SCOPES)
     elif workspace is not None:
-        scopes = _of_member(workspace, user)
+        scopes = ROLE_SCOPES.get(role_of(workspace, user.pk) or "")
     if workspace is None or scopes is None:
         raise NoWorkspaceError(f"There is no workspace {slug[:50]} that you belong to.")
     return Access(workspace, user.get_username(), "web", scopes, user.pk)

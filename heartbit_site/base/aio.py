@@ -35,21 +35,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterator
 
-__all__ = [
-    "GRACE",
-    "Aborted",
-    "Job",
-    "ShuttingDown",
-    "Terminated",
-    "cancel_and_wait",
-    "cancel_reason",
-    "close",
-    "current_job",
-    "gather_all",
-    "loop",
-    "run",
-    "submit",
-]
 
 T = TypeVar("T")
 

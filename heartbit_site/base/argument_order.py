@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from heartbit_site.base.schema_references import referenced
+
 _MOST_HOPS: Final = 8  # references that lead to references; bounds a cycle of them
 
 
@@ -52,18 +54,9 @@ def _resolved(schema: Any, root: Mapping[str, Any]) -> Mapping[str, Any]:
         reference = schema.get("$ref")
         kinds = schema.get("anyOf")
         if isinstance(reference, str) and reference.startswith("#/"):
-            schema = _found(reference, root)
+            schema = referenced(reference, root)
         elif isinstance(kinds, list) and len(kinds) == 2 and {"type": "null"} in kinds:
             schema = kinds[1] if kinds[0] == {"type": "null"} else kinds[0]
         else:
             return schema
     return {}
-
-
-def _found(reference: str, root: Mapping[str, Any]) -> Any:
-    part: Any = root
-    for name in reference.removeprefix("#/").split("/"):
-        if not isinstance(part, Mapping):
-            return None
-        part = part.get(name.replace("~1", "/").replace("~0", "~"))
-    return part

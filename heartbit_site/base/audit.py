@@ -11,9 +11,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from django.db import connection
-
 from heartbit_site.base.models import AuditEntry
+from heartbit_site.base.query import execute, fetch_all
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -125,8 +124,7 @@ def lock_chain(workspace_id: int) -> None:
     For a writer that locks further rows: other writers should not wait for those rows while this
     one waits for the chain.
     """
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_CHAINS, workspace_id])
+    execute("SELECT pg_advisory_xact_lock(%s, %s)", [_CHAINS, workspace_id])
 
 
 def changed(before: Any, after: Any) -> list[Any]:
@@ -182,9 +180,8 @@ def verify(workspace: Workspace | None = None) -> list[ChainBreak]:
         workspace: Verify its chain alone; None for all chains.
     """
     where, values = ("", []) if workspace is None else (" WHERE chain = %s", [workspace.pk])
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT chain, number, problem FROM audit_broken(){where}", values)  # noqa: S608
-        return [ChainBreak(*row) for row in cursor.fetchall()]
+    rows = fetch_all(f"SELECT chain, number, problem FROM audit_broken(){where}", values)  # noqa: S608
+    return [ChainBreak(*row) for row in rows]
 
 
 def chain_heads(workspace: Workspace | None = None) -> list[ChainHead]:

@@ -67,15 +67,6 @@ class TaskMessage:
     seconds: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """A message's place in a chord."""
-
-    group: str
-    index: int
-    body: dict[str, Any]
-
-
 def send(nudge: TaskMessage) -> None:
     """Publish a wake-up. An unavailable broker is logged, never raised."""
     if _Silence.holds():
@@ -99,7 +90,7 @@ def send_chord(header: Sequence[TaskMessage], body: TaskMessage) -> None:
         current_app.backend.set_chord_size(group, len(header))
         with producer.batch():  # type: ignore[attr-defined]  # the stubs are of an older kombu
             for index, nudge in enumerate(header):
-                _publish(producer, nudge, _Part(group, index, callback))
+                _publish(producer, nudge, group=group, index=index, body=callback)
 
 
 class _Silence:
@@ -142,14 +133,22 @@ def _broker() -> Iterator[Producer]:
         logger.warning("the broker is unavailable (%s); the sweeper sends wake-ups instead", error)
 
 
-def _publish(producer: Producer, nudge: TaskMessage, part: _Part | None = None) -> None:
+def _publish(
+    producer: Producer,
+    nudge: TaskMessage,
+    *,
+    group: str | None = None,
+    index: int | None = None,
+    body: dict[str, Any] | None = None,
+) -> None:
+    """Publish a message; ``group``, ``index`` and ``body`` say its place in a chord."""
     task_id = str(uuid.uuid4())
     arguments = (nudge.about,) if nudge.about else ()
     expires = None
     if nudge.seconds is not None:
         expires = (datetime.now(UTC) + timedelta(seconds=nudge.seconds)).isoformat()
     producer.publish(
-        (arguments, {}, _EMBEDDED | {"chord": part.body if part else None}),
+        (arguments, {}, _EMBEDDED | {"chord": body}),
         exchange="",  # straight to the queue of that name
         routing_key=nudge.queue,
         serializer="json",
@@ -162,7 +161,7 @@ def _publish(producer: Producer, nudge: TaskMessage, part: _Part | None = None) 
             "expires": expires,
             "root_id": task_id,
             "argsrepr": repr(arguments),
-            "group": part.group if part else None,
-            "group_index": part.index if part else None,
+            "group": group,
+            "group_index": index,
         },
     )

@@ -22,12 +22,12 @@ import json
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Protocol
-from urllib.parse import unquote
+from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
 
 from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.schema_references import referenced
 from heartbit_site.base.untrusted import MAX_JSON_DEPTH
 
 if TYPE_CHECKING:
@@ -61,14 +61,9 @@ _JUDGED_BRANCHES = 2_000_000  # about 20 ms
 _UNCOUNTABLE = 10**12
 
 
-class _Validator(Protocol):
-    def is_valid(self, instance: object) -> bool: ...
-    def iter_errors(self, instance: object) -> Any: ...
-
-
 @dataclass(frozen=True, slots=True)
 class _Compiled:
-    validator: _Validator
+    validator: jsonschema_rs.Validator
     branches: Branches
     most_branches: int  # for a value as deep as values may be
 
@@ -202,7 +197,10 @@ class Branches:
         if key not in known:
             known[key] = 1  # a reference to itself on the same value ends at once
             same = [part for name in self._SAME for part in self._parts(node, name)]
-            same += [self._target(node[name]) for name in self._REFERENCES if name in node]
+            # Anchors and identifiers mean the whole schema.
+            same += [
+                referenced(str(node[name]), self._root) for name in self._REFERENCES if name in node
+            ]
             total = 1 + sum(self._count(part, depth, known) for part in same)
             if depth > 0:
                 total += self._below(node, depth - 1, known)
@@ -225,17 +223,6 @@ class Branches:
         if isinstance(value, dict):
             return list(value.values()) if name in self._BY_NAME else [value]
         return []
-
-    def _target(self, reference: object) -> object:
-        """Return the schema behind a reference; anchors and identifiers mean the whole schema."""
-        node = self._root
-        for escaped in str(reference).partition("#")[2].split("/")[1:]:
-            step = unquote(escaped).replace("~1", "/").replace("~0", "~")
-            if isinstance(node, list) and step.isdigit() and int(step) < len(node):
-                node = node[int(step)]
-            else:
-                node = node.get(step) if isinstance(node, dict) else None
-        return node
 
 
 def _sentence(error: jsonschema_rs.ValidationError, schema: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.exceptions import PermissionDenied
 
-from heartbit_site.base.access import ADMIN_SCOPE, roles_with
+from heartbit_site.base.access import ADMIN_SCOPE, role_of, roles_with
 from heartbit_site.base.models.membership import Membership, Role
 
 if TYPE_CHECKING:
@@ -91,14 +91,6 @@ def listed(names: Sequence[str]) -> str:
     if len(names) > MOST_NAMED:
         return f"{', '.join(names[:MOST_NAMED])} and {len(names) - MOST_NAMED} more"
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
-
-
-def role_of(workspace: Workspace, user_id: int | None) -> str | None:
-    """Return the role of a member; None for other users and for a key that a command created."""
-    if user_id is None:
-        return None
-    members = Membership.objects.filter(workspace=workspace, user_id=user_id)
-    return members.values_list("role", flat=True).first()
 
 
 def _describe_roles(user: Any) -> str:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn, TypeAlias
 
 from heartbit_site.base.errors import HeartbitError
@@ -37,9 +37,7 @@ class UntrustedJSONError(HeartbitError):
     """The text is not JSON that Heartbit accepts; the message is one sentence saying why."""
 
 
-def parse_untrusted_json(
-    source: str | bytes, *, max_bytes: int = MAX_JSON_BYTES, max_depth: int = MAX_JSON_DEPTH
-) -> JSONValue:
+def parse_untrusted_json(source: str | bytes, *, max_bytes: int = MAX_JSON_BYTES) -> JSONValue:
     """Parse JSON from an untrusted source.
 
     NUL and lone surrogates, raw or escaped, become U+FFFD; bytes that are not UTF-8 too.
@@ -47,14 +45,13 @@ def parse_untrusted_json(
     Args:
         source: JSON text, or its UTF-8 bytes (a byte order mark is ignored).
         max_bytes: Refuse more UTF-8 bytes than this.
-        max_depth: Refuse deeper nesting of arrays and objects than this.
 
     Raises:
-        UntrustedJSONError: Too large, too deep, malformed, a name given twice in one object, NaN
-            or Infinity, or a whole number beyond 64 bits.
+        UntrustedJSONError: Too large, deeper than ``MAX_JSON_DEPTH``, malformed, a name given twice
+            in one object, NaN or Infinity, or a whole number beyond 64 bits.
     """
     text = _decoded(source, max_bytes)
-    _check_depth(text, max_depth)
+    _check_depth(text)
     # An escape may spell what a raw scan cannot see; clean text without escapes needs no clean-up.
     dirty = "\\u" in text or not _is_storable(text)
     try:
@@ -69,7 +66,7 @@ def parse_untrusted_json(
         raise UntrustedJSONError(
             f"The JSON is malformed at line {error.lineno}, column {error.colno}: {error.msg}."
         ) from None
-    return _clean(value, depth=max_depth) if dirty else value
+    return clean_json(value) if dirty else value
 
 
 def clean_text(text: str) -> str:
@@ -116,9 +113,9 @@ def _decoded(source: str | bytes, max_bytes: int) -> str:
     return text.removeprefix("\ufeff")
 
 
-def _check_depth(text: str, max_depth: int) -> None:
+def _check_depth(text: str) -> None:
     """Refuse nesting that would exhaust the recursive parser; linear, and mostly two counts."""
-    if text.count("[") + text.count("{") <= max_depth:
+    if text.count("[") + text.count("{") <= MAX_JSON_DEPTH:
         return
     depth = 0
     in_string = False
@@ -130,9 +127,9 @@ def _check_depth(text: str, max_depth: int) -> None:
             continue
         elif mark in "[{":
             depth += 1
-            if depth > max_depth:
+            if depth > MAX_JSON_DEPTH:
                 raise UntrustedJSONError(
-                    f"The JSON is nested too deeply: at most {max_depth} levels are accepted."
+                    f"The JSON is nested too deeply: at most {MAX_JSON_DEPTH} levels are accepted."
                 )
         elif mark in "]}":
             depth -= 1
@@ -189,10 +186,13 @@ def _clean(value: object, *, depth: int) -> JSONValue:
         return value
     if isinstance(value, (int, float)):
         return _clean_number(value)
-    cleaner = _CLEANERS.get(type(value)) or _cleaner_of(value)
+    if not isinstance(value, (list, dict, tuple, Mapping)):
+        raise UntrustedJSONError(f"A {type(value).__name__} is not a JSON value.")
     if depth == 0:
         raise UntrustedJSONError("The value is nested too deeply to be kept as JSON.")
-    return cleaner(value, depth - 1)
+    if isinstance(value, (list, tuple)):
+        return [_clean(item, depth=depth - 1) for item in value]
+    return _clean_object(value, depth - 1)
 
 
 def _clean_number(value: int | float) -> int | float | None:
@@ -210,18 +210,3 @@ def _clean_object(value: Mapping[object, object], depth: int) -> JSONValue:
             raise UntrustedJSONError(f"A JSON object's name is text, not {type(name).__name__}.")
         result[clean_text(name)] = _clean(item, depth=depth)
     return result
-
-
-def _clean_array(value: Iterable[object], depth: int) -> JSONValue:
-    return [_clean(item, depth=depth) for item in value]
-
-
-_CLEANERS: dict[type, Callable[[Any, int], JSONValue]] = {dict: _clean_object, list: _clean_array}
-
-
-def _cleaner_of(value: object) -> Callable[[Any, int], JSONValue]:
-    if isinstance(value, Mapping):
-        return _clean_object
-    if isinstance(value, (list, tuple)):
-        return _clean_array
-    raise UntrustedJSONError(f"A {type(value).__name__} is not a JSON value.")

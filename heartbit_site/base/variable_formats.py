@@ -27,16 +27,6 @@ _POSTGRES: Final = ("postgresql", "postgres")
 _REDIS: Final = ("redis", "rediss", "unix")
 
 
-def text(value: str) -> str:
-    """Return the text without white space around it."""
-    return value.strip()
-
-
-def verbatim(value: str) -> str:
-    """Return the text unchanged: a password may begin with a space."""
-    return value
-
-
 def flag(value: str) -> bool:
     """Return True for 1, true, yes and on."""
     word = value.strip().lower()
@@ -85,18 +75,18 @@ def choice(*names: str) -> Callable[[str], str]:
     return parse
 
 
-def words(check: Callable[[str], str | None]) -> Callable[[str], tuple[str, ...]]:
+def words(accepts: Callable[[str], object], mend: str) -> Callable[[str], tuple[str, ...]]:
     """Return the parser of a comma-separated list.
 
     Args:
-        check: Returns the remedy for a bad word, or None for a good one.
+        accepts: Returns something true for a good word; a ValueError is a remedy of its own.
+        mend: The remedy for other words.
     """
 
     def parse(value: str) -> tuple[str, ...]:
         found = tuple(word.strip() for word in value.split(",") if word.strip())
         for word in found:
-            mend = check(word)
-            if mend is not None:
+            if not accepts(word):
                 raise ValueError(f"{word!r} {mend}")
         return found
 
@@ -192,13 +182,9 @@ def directory(value: str) -> str:
     return path
 
 
-def _host_name(word: str) -> str | None:
-    if _HOST_NAME.fullmatch(word):
-        return None
-    return "is no host; write heartbit.example, without a scheme or port"
-
-
-hosts: Final = words(_host_name)
+hosts: Final = words(
+    _HOST_NAME.fullmatch, "is no host; write heartbit.example, without a scheme or port"
+)
 
 
 def mail_host(value: str) -> str:
@@ -218,36 +204,31 @@ def sender(value: str) -> str:
     return written
 
 
-def _origin(word: str) -> str | None:
+def _is_origin(word: str) -> bool:
     host = _host_of(word.replace("://*.", "://", 1), ("http", "https"))
-    if host is not None and urlsplit(word).path in ("", "/") and word.isprintable():
-        return None
-    return "is no origin; write https://heartbit.example"
+    return host is not None and urlsplit(word).path in ("", "/") and word.isprintable()
 
 
 def origins(value: str) -> tuple[str, ...]:
     """Return origins as browsers write them: in lower case, without a slash at the end."""
-    return tuple(word.lower().rstrip("/") for word in words(_origin)(value))
+    found = words(_is_origin, "is no origin; write https://heartbit.example")(value)
+    return tuple(word.lower().rstrip("/") for word in found)
 
 
-def _proxy(word: str) -> str | None:
+def _is_proxy(word: str) -> bool:
     try:
         network = ip_network(word)
     except ValueError:
-        return "is no address and no network; write 10.0.0.7 or 10.0.0.0/24"
+        return False
     if network.prefixlen == 0:
-        return "is everybody, who could claim any address; name the proxy's address"
-    return None
+        raise ValueError(
+            f"{word!r} is everybody, who could claim any address; name the proxy's address"
+        )
+    return True
 
 
-proxies: Final = words(_proxy)
-
-
-def _module(word: str) -> str | None:
-    return None if _MODULE.fullmatch(word) else "is no module; write shop.assistant"
-
-
-modules: Final = words(_module)
+proxies: Final = words(_is_proxy, "is no address and no network; write 10.0.0.7 or 10.0.0.0/24")
+modules: Final = words(_MODULE.fullmatch, "is no module; write shop.assistant")
 
 
 def _connection(url: str, schemes: tuple[str, ...]) -> SplitResult:

@@ -67,6 +67,10 @@ class Variable(Generic[T]):
             raise ConfigurationError(f"{self.name} {found}: {error}.") from None
 
 
+def _switch(name: str, *, help: str) -> Variable[bool]:
+    return Variable(name, default=False, parse=formats.flag, help=help)
+
+
 def _shown(text: str) -> str:
     return repr(text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}...")
 
@@ -115,7 +119,7 @@ LINGER: Final = Variable(
 SECRET_KEY: Final = Variable(
     "HEARTBIT_SECRET_KEY",
     "",
-    formats.verbatim,
+    str,  # unchanged: a secret may begin with a space
     help="signs sessions; the same on all web processes",
     unset="made once, in the state directory",
     secret=True,
@@ -124,8 +128,8 @@ ENCRYPTION_KEYS: Final = Variable(
     "HEARTBIT_ENCRYPTION_KEYS",
     _NOTHING,
     formats.encryption_keys,
-    help="encrypt stored secrets: 32 bytes in base64, newest first, separated by commas; "
-    "the same on all machines ([rotation](docs/howto/provider-accounts.md))",
+    help="encrypt stored secrets: 32 bytes in base64, newest first, separated by commas; the same "
+    "on all machines ([rotation](docs/howto/provider-accounts.md))",
     unset="made once, in the state directory",
     secret=True,
 )
@@ -135,13 +139,10 @@ ALLOWED_HOSTS: Final = Variable(
     formats.hosts,
     help="names under which the web page may be reached",
 )
-HTTPS: Final = Variable(
+HTTPS: Final = _switch(
     "HEARTBIT_HTTPS",
-    default=False,
-    parse=formats.flag,
-    help="`1` behind a proxy that ends TLS and sets `X-Forwarded-Proto` (believed from "
-    "anybody unless `HEARTBIT_TRUSTED_PROXIES` is set): cookies travel over HTTPS "
-    "alone",
+    help="`1` behind a proxy that ends TLS and sets `X-Forwarded-Proto` (believed from anybody "
+    "unless `HEARTBIT_TRUSTED_PROXIES` is set): cookies travel over HTTPS alone",
 )
 TRUSTED_ORIGINS: Final = Variable(
     "HEARTBIT_TRUSTED_ORIGINS",
@@ -154,16 +155,15 @@ TRUSTED_PROXIES: Final = Variable(
     "HEARTBIT_TRUSTED_PROXIES",
     _NOTHING,
     formats.proxies,
-    help="addresses and networks of proxies whose `X-Forwarded-For` and "
-    "`X-Forwarded-Proto` are believed, `10.0.0.7,10.1.0.0/16` ([behind a "
-    "proxy](docs/howto/operations.md#the-web-process))",
+    help="addresses and networks of proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are "
+    "believed, `10.0.0.7,10.1.0.0/16` ([behind a proxy](docs/howto/operations.md#the-web-process))",
 )
 REQUEST_SECONDS: Final = Variable(
     "HEARTBIT_REQUEST_SECONDS",
     30.0,
     formats.number(0.1, 3600),
-    help="seconds that a client has to send the header of a request, as many for its "
-    "body, and as many between two reads of a response",
+    help="seconds that a client has to send the header of a request, as many for its body, and as "
+    "many between two reads of a response",
 )
 PUBLIC_URL: Final = Variable(
     "HEARTBIT_PUBLIC_URL",
@@ -172,10 +172,8 @@ PUBLIC_URL: Final = Variable(
     help="address of the web pages, for links in mails",
     unset="`http://localhost:8000`; in `heartbit up`, where its page listens",
 )
-APPROVAL_MAIL: Final = Variable(
+APPROVAL_MAIL: Final = _switch(
     "HEARTBIT_APPROVAL_MAIL",
-    default=False,
-    parse=formats.flag,
     help="`1` mails one-time links to the people who may decide a waiting call "
     "([approvals](docs/howto/approvals.md))",
 )
@@ -188,31 +186,31 @@ APPROVAL_LINK_HOURS: Final = Variable(
 CONFIG: Final = Variable(
     "HEARTBIT_CONFIG",
     "",
-    formats.text,
-    help="the configuration file of `heartbit config` and `run`, and the file whose "
-    "`[server]` counts; `--config` for one command",
+    str.strip,
+    help="the configuration file of `heartbit config` and `run`, and the file whose `[server]` "
+    "counts; `--config` for one command",
     unset="`heartbit.toml` here, if there",
 )
 PROVIDER: Final = Variable(
     "HEARTBIT_PROVIDER",
     "",
-    formats.text,
+    str.strip,
     help="provider of the default model; alone, its usual model",
     unset="by key, see above",
 )
 MODEL: Final = Variable(
     "HEARTBIT_MODEL",
     "",
-    formats.text,
+    str.strip,
     help="the default model, with or without its provider: `openai:gpt-6-sol`",
     unset="that of the provider",
 )
 WORKSPACE: Final = Variable(
     "HEARTBIT_WORKSPACE",
     "",
-    formats.text,
-    help="the workspace that the commands work in, by its short name; `--workspace` for "
-    "one command. At a server the key decides",
+    str.strip,
+    help="the workspace that the commands work in, by its short name; `--workspace` for one "
+    "command. At a server the key decides",
     unset="`default`",
 )
 URL: Final = Variable(
@@ -237,9 +235,8 @@ API_RATE: Final = Variable(
     "HEARTBIT_API_RATE_LIMIT",
     50.0,
     formats.number(0, 1_000_000),
-    help="requests a second that a key, a person or an unknown address may send to the "
-    "API, four times as many at once; 0: any number ([REST "
-    "API](docs/howto/rest-api.md))",
+    help="requests a second that a key, a person or an unknown address may send to the API, four "
+    "times as many at once; 0: any number ([REST API](docs/howto/rest-api.md))",
 )
 MESSAGE_HOPS: Final = Variable(
     "HEARTBIT_MAX_MESSAGE_HOPS",
@@ -258,15 +255,15 @@ EXTRA_APPS: Final = Variable(
     "HEARTBIT_EXTRA_APPS",
     _NOTHING,
     formats.modules,
-    help="Django apps of your own whose `agent_tools` modules offer tools, and whose "
-    "`tasks` modules Celery finds",
+    help="Django apps of your own whose `agent_tools` modules offer tools, and whose `tasks` "
+    "modules Celery finds",
 )
 LEASE_SECONDS: Final = Variable(
     "HEARTBIT_LEASE_SECONDS",
     10.0,
     formats.number(0.5, 3600),
-    help="lease of a run: a worker that does not renew it for so long has lost the run; "
-    "the same on all workers",
+    help="lease of a run: a worker that does not renew it for so long has lost the run; the same "
+    "on all workers",
 )
 SWEEP_SECONDS: Final = Variable(
     "HEARTBIT_SWEEP_SECONDS",
@@ -278,8 +275,8 @@ BREAKER_FAILURES: Final = Variable(
     "HEARTBIT_BREAKER_FAILURES",
     5,
     formats.whole(0, 1_000_000),
-    help="consecutive failed model calls that open a provider account's circuit breaker; "
-    "0 disables it",
+    help="consecutive failed model calls that open a provider account's circuit breaker; 0 "
+    "disables it",
 )
 MAX_ATTEMPTS: Final = Variable(
     "HEARTBIT_MAX_CRASHES",
@@ -315,10 +312,8 @@ LOG: Final = Variable(
     help="log level of the commands: `debug`, `info`, `warning`, `error`",
     unset="quiet",
 )
-DEBUG: Final = Variable(
+DEBUG: Final = _switch(
     "HEARTBIT_DEBUG",
-    default=False,
-    parse=formats.flag,
     help="`1` shows Django's error pages; never where others can see them",
 )
 EMAIL_BACKEND: Final = Variable(
@@ -337,19 +332,13 @@ EMAIL_HOST: Final = Variable(
 EMAIL_PORT: Final = Variable(
     "EMAIL_PORT", 25, formats.whole(1, 65_535), help="port of the mail server"
 )
-EMAIL_HOST_USER: Final = Variable(
-    "EMAIL_HOST_USER", "", formats.verbatim, help="user name at the mail server"
-)
+EMAIL_HOST_USER: Final = Variable("EMAIL_HOST_USER", "", str, help="user name at the mail server")
 EMAIL_HOST_PASSWORD: Final = Variable(
-    "EMAIL_HOST_PASSWORD", "", formats.verbatim, help="password of that user", secret=True
+    "EMAIL_HOST_PASSWORD", "", str, help="password of that user", secret=True
 )
-EMAIL_USE_TLS: Final = Variable(
-    "EMAIL_USE_TLS", default=False, parse=formats.flag, help="`1`: STARTTLS"
-)
-EMAIL_USE_SSL: Final = Variable(
+EMAIL_USE_TLS: Final = _switch("EMAIL_USE_TLS", help="`1`: STARTTLS")
+EMAIL_USE_SSL: Final = _switch(
     "EMAIL_USE_SSL",
-    default=False,
-    parse=formats.flag,
     help="`1`: TLS from the first byte; only one of the two",
 )
 DEFAULT_FROM_EMAIL: Final = Variable(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from heartbit_site.cli.output import listed, note
 from heartbit_site.cli.services import wanted
 from heartbit_site.embedded import client, layout
-from heartbit_site.embedded.errors import from_os_error
+from heartbit_site.embedded.errors import os_errors
 from heartbit_site.environment import Environment, read
 
 if TYPE_CHECKING:
@@ -76,10 +76,8 @@ def set_up_django(environment: Environment) -> None:
         ConfigurationError: A setting, or an app of HEARTBIT_EXTRA_APPS, cannot be used.
     """
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "heartbit_site.settings")
-    try:
+    with os_errors(environment.state.path):
         importlib.import_module("heartbit_site.celery")  # the app that messages are sent through
-    except OSError as error:
-        raise from_os_error(error, environment.state.path) from error
     importlib.import_module("heartbit_site.extra_apps").load_apps()
 
 

@@ -60,25 +60,18 @@ def _provider(table: object) -> Iterator[Complaint]:
     if not isinstance(name, str) or not isinstance(model, str):
         return
     chosen = name or model.partition(":")[0]
+    known = PROVIDERS.get(chosen)
     if not name and chosen not in PROVIDER_NAMES and (model or url):
         yield ("provider", "name"), f"is missing: one of {', '.join(PROVIDERS)}"
         return
-    if chosen in PROVIDER_NAMES and not (model or _default_model(chosen)):
+    if chosen in PROVIDER_NAMES and not (model or (known and known.default_model)):
         yield ("provider", "model"), f"is missing: {chosen} has no default model"
-    if url and chosen in PROVIDER_NAMES and not _is_keyless(chosen):
+    if url and chosen in PROVIDER_NAMES and (known is None or known.key_required):
         yield (
             ("provider", "base_url"),
             f"is not accepted for {chosen}: a file must not decide where a key is sent, so set "
             f"{chosen.upper()}_BASE_URL or the admin's provider account",
         )
-
-
-def _default_model(provider: str) -> str:
-    return PROVIDERS[provider].default_model if provider in PROVIDERS else ""
-
-
-def _is_keyless(provider: str) -> bool:
-    return provider in PROVIDERS and not PROVIDERS[provider].key_required
 
 
 def _prompt(path: Path, table: Table, *, alone: bool) -> Iterator[Complaint]:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from agents.definitions import validators
 from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.config.consistency import agents_of
 from heartbit_site.config.locate import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from agents.definitions.validation_messages import Complaint
-    from heartbit_site.config.positions import Path
 
 
 class Files:
@@ -29,12 +29,8 @@ class Files:
 
     def check(self, content: dict[str, Any]) -> Iterator[Complaint]:
         """Read every file that is named; yield the problems."""
-        agents = content.get("agents")
-        tables: list[tuple[Path, Any]] = [(("orchestrator",), content.get("orchestrator"))]
-        if isinstance(agents, list):
-            tables += [(("agents", index), agent) for index, agent in enumerate(agents)]
-        for path, table in tables:
-            name = table.get("system_prompt_file") if isinstance(table, dict) else None
+        for path, table in agents_of(content):
+            name = table.get("system_prompt_file")
             if isinstance(name, str):
                 try:
                     self.texts[name] = self._read(name)

@@ -19,6 +19,7 @@ from heartbit_site.config.errors import ConfigFileError, Problem
 from heartbit_site.config.locate import MAX_DOTS, NAME, TooManyDotsError, parse_toml, read_text
 from heartbit_site.config.positions import positions
 from heartbit_site.config.replaced import REPLACED
+from heartbit_site.config.schedule_section import ScheduleSection
 from heartbit_site.config.sections import (
     SECTIONS,
     AgentSection,
@@ -28,7 +29,7 @@ from heartbit_site.config.sections import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path as File
 
     from agents.definitions.spec import Spec
@@ -46,16 +47,7 @@ _TABLES: Final[dict[str, type[Spec]]] = {
     "orchestrator": OrchestratorSection,
     "server": ServerSection,
 }
-
-
-def _agent_complaints(table: object, path: Path) -> Iterator[Complaint]:
-    yield from validation_messages.check(AgentSection, table, path)
-
-
-_ARRAYS: Final[dict[str, Callable[[object, Path], Iterator[Complaint]]]] = {
-    "agents": _agent_complaints,
-    "schedules": schedule_complaints.check,
-}
+_ARRAYS: Final[dict[str, type[Spec]]] = {"agents": AgentSection, "schedules": ScheduleSection}
 
 
 def load(path: File) -> Configuration:
@@ -97,7 +89,7 @@ def parse(text: str, *, name: str = NAME, folder: File | None = None) -> Configu
     every = chain(
         _table_complaints(content),
         consistency.check(content),
-        schedule_complaints.agree(content),
+        schedule_complaints.check(content),
         files.check(content),
     )
     found = list(islice(every, MOST_PROBLEMS + 1))
@@ -126,7 +118,7 @@ def _table_complaints(content: dict[str, Any]) -> Iterator[Complaint]:
             )
         else:
             for index, element in enumerate(table):
-                yield from _ARRAYS[key](element, (key, index))
+                yield from validation_messages.check(_ARRAYS[key], element, (key, index))
 
 
 def _nearest(path: Path, places: dict[Path, Position]) -> Position:

@@ -1,39 +1,25 @@
-"""Problems of the `[[schedules]]` of a file: of each by itself, and with the file's agents."""
+"""Inconsistencies of the `[[schedules]]` of a file, in themselves and with the file's agents."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from pydantic import ValidationError
-
 from agents.definitions import validation_messages
 from agents.definitions.validators import hint, unknown_tool
 from heartbit_site.config.consistency import ORCHESTRATOR, agents_of
-from heartbit_site.config.schedule_section import TARGETS, ScheduleSection
 from scheduling.spec import KINDS
 from tools.registry import registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from pydantic_core import ErrorDetails
-
     from agents.definitions.validation_messages import Complaint
     from heartbit_site.config.consistency import Table
     from heartbit_site.config.positions import Path
 
 
-def check(table: object, path: Path) -> Iterator[Complaint]:
-    """Yield the problems of the table at a path."""
-    try:
-        ScheduleSection.model_validate(table)
-    except ValidationError as error:
-        for details in error.errors(include_url=False):
-            yield _complaint(details, path)
-
-
-def agree(content: Table) -> Iterator[Complaint]:
+def check(content: Table) -> Iterator[Complaint]:
     """Yield the inconsistencies of the schedules with each other and with the agents.
 
     A file without agents means the workspace's, which are not known here.
@@ -52,18 +38,6 @@ def agree(content: Table) -> Iterator[Complaint]:
         yield from _what(path, table)
         if agents:
             yield from _who(path, table, agents)
-
-
-def _complaint(details: ErrorDetails, path: Path) -> Complaint:
-    location, known = details["loc"], tuple(ScheduleSection.model_fields)
-    if location[:1] == ("deliver",) and len(location) > 2:
-        # pydantic's location has the kind of the target, which is not part of the file's path.
-        known = TARGETS[str(location[2])]
-        location = (*location[:2], *location[3:])
-    where = (*path, *location)
-    if details["type"] == "extra_forbidden":
-        return where, validation_messages.unknown(where[-1], known)
-    return where, validation_messages.phrase(details)
 
 
 def _agents(content: Table) -> Iterator[tuple[str, Table]]:

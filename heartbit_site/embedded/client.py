@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from heartbit_site.embedded import layout, locks, logs, probes
-from heartbit_site.embedded.errors import EmbeddedError, from_os_error
+from heartbit_site.embedded.errors import EmbeddedError, os_errors
 from heartbit_site.embedded.state import SERVICES, ServiceName, StateDirectory
 
 if TYPE_CHECKING:
@@ -94,11 +94,9 @@ def stop(state: StateDirectory | None = None) -> None:
     """
     state = state or StateDirectory()
     locked = (state.supervisor_lock, *(state.lock(service) for service in SERVICES))
-    try:
+    with os_errors(state.path):
         if not any(locks.held(lock) for lock in locked):
             return
-    except OSError as error:
-        raise from_os_error(error, state.path) from error
     _ask(state, {"do": "stop"})
 
 
@@ -142,10 +140,8 @@ def _use(state: StateDirectory) -> None:
 
 
 def _acquire(state: StateDirectory, path: Path, *, shared: bool = False) -> int:
-    try:
+    with os_errors(state.path):
         lock = locks.acquire(path, shared=shared, timeout=_TIMEOUT_SECONDS)
-    except OSError as error:
-        raise from_os_error(error, state.path) from error
     if lock is None:
         raise EmbeddedError(
             f"Another process has held {path} for {_TIMEOUT_SECONDS:.0f} seconds: see "
@@ -206,10 +202,8 @@ def _spawn_supervisor(state: StateDirectory) -> None:
     environment["PYTHONPATH"] = os.pathsep.join(
         filter(None, (str(_PACKAGE_ROOT), environment.get("PYTHONPATH")))
     )
-    try:
+    with os_errors(state.path):
         log = logs.open_append(log_path)
-    except OSError as error:
-        raise from_os_error(error, state.path) from error
     try:
         # It detaches itself and returns when the control socket answers.
         result = subprocess.run(  # noqa: S603 -- this interpreter and a module of our own

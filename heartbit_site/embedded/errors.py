@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import errno
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from heartbit_site.base.errors import HeartbitError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -18,14 +20,18 @@ class EmbeddedError(HeartbitError):
     """
 
 
-def from_os_error(error: OSError, path: Path) -> EmbeddedError:
-    """Return the sentence for an operating system error met while working under `path`."""
-    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
-        return disk_full(path)
-    return EmbeddedError(
-        f"Cannot use {error.filename or path} ({error.strerror}): "
-        "set HEARTBIT_STATE_DIR to a directory that you own and can write to."
-    )
+@contextmanager
+def os_errors(path: Path) -> Iterator[None]:
+    """Turn an operating system error of the block, which works under `path`, into a sentence."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+            raise disk_full(path) from error
+        raise EmbeddedError(
+            f"Cannot use {error.filename or path} ({error.strerror}): "
+            "set HEARTBIT_STATE_DIR to a directory that you own and can write to."
+        ) from error
 
 
 def disk_full(path: Path) -> EmbeddedError:

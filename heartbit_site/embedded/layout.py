@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from heartbit_site.embedded.errors import EmbeddedError, from_os_error
+from heartbit_site.embedded.errors import EmbeddedError, os_errors
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,14 +27,12 @@ def create(state: StateDirectory) -> None:
     state.check()
     # The server user of root has to pass through, but not to list.
     mode = 0o700 if os.geteuid() else 0o711
-    try:
+    with os_errors(state.path):
         for directory in (*reversed(state.path.parents), state.path):
             _create_missing(directory, mode)
         owner = state.path.stat().st_uid
         if owner == os.geteuid():
             make(state.path / "log", 0o700)
-    except OSError as error:
-        raise from_os_error(error, state.path) from error
     if owner != os.geteuid():
         raise EmbeddedError(
             f"The state directory {state.path} belongs to the user id {owner} and you are "

@@ -5,27 +5,19 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING, Final
 
 from heartbit_site.base import installation
 from heartbit_site.embedded import binaries, identity, layout
 from heartbit_site.embedded.errors import EmbeddedError
-from heartbit_site.embedded.service import Launch
-
-if TYPE_CHECKING:
-    from heartbit_site.embedded.state import StateDirectory
+from heartbit_site.embedded.service import Launch, Service
 
 
-class Model:
+class Model(Service):
     """A small language model on a free port of 127.0.0.1."""
 
-    name: Final = "model"
-    title: Final = "The local model"
-    socket: Final = None
-    stop_signals: Final = (signal.SIGTERM, signal.SIGKILL)
-
-    def __init__(self, state: StateDirectory) -> None:
-        self._state = state
+    name = "model"
+    title = "The local model"
+    stop_signals = (signal.SIGTERM, signal.SIGKILL)
 
     async def prepare(self, lock: int) -> Launch:
         """See `Service.prepare`."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from heartbit_site.embedded import binaries, identity, layout, logs
 from heartbit_site.embedded.errors import EmbeddedError, disk_full
-from heartbit_site.embedded.service import Launch
+from heartbit_site.embedded.service import Launch, Service
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,18 +47,18 @@ log_line_prefix = '%m [%p] '
 _HBA: Final = "local all heartbit peer map=heartbit\n"
 
 
-class Postgres:
+class Postgres(Service):
     """PostgreSQL with pgvector, on a unix socket, for the state's owner only."""
 
-    name: Final = "postgres"
-    title: Final = "PostgreSQL"
+    name = "postgres"
+    title = "PostgreSQL"
     # SIGINT is its fast shutdown; SIGQUIT ends it at once, and the next start recovers.
-    stop_signals: Final = (signal.SIGINT, signal.SIGQUIT)
+    stop_signals = (signal.SIGINT, signal.SIGQUIT)
 
     def __init__(self, state: StateDirectory) -> None:
-        self._state = state
+        super().__init__(state)
         self._data = state.data("postgres")
-        self.socket: Final = state.postgres_socket
+        self.socket = state.postgres_socket
 
     async def prepare(self, lock: int) -> Launch:
         """See `Service.prepare`."""
@@ -149,7 +149,8 @@ class Postgres:
         # No server lives, because this process holds its lock. But PostgreSQL would refuse to start
         # if the id in a killed server's file meanwhile belonged to another process of the user.
         (self._data / "postmaster.pid").unlink(missing_ok=True)
-        self.socket.with_name(f"{self.socket.name}.lock").unlink(missing_ok=True)
+        socket = self._state.postgres_socket
+        socket.with_name(f"{socket.name}.lock").unlink(missing_ok=True)
 
     def _write_config(self, user: ServerUser) -> Path:
         # Outside the data directory: the server user owns that one, and root writes no file where

@@ -10,7 +10,7 @@ import subprocess
 from typing import TYPE_CHECKING, Final
 
 from heartbit_site.embedded import locks, logs, probes
-from heartbit_site.embedded.errors import EmbeddedError, from_os_error
+from heartbit_site.embedded.errors import EmbeddedError, os_errors
 
 if TYPE_CHECKING:
     from heartbit_site.embedded.service import Service
@@ -107,22 +107,16 @@ class Server:
                     return
         raise self._failure(f"did not stop within {_STOP_SECONDS:.0f} seconds")
 
-    def tidy(self) -> None:
-        """Keep the server's log bounded."""
-        logs.bound(self._log_path)
-
     async def _ready(self) -> bool:
         return await asyncio.to_thread(probes.ready, self._service.name, self._state)
 
     async def _find_or_start(self, deadline: float) -> bool:
         """Take over the running server, or start one; return True if one was started."""
-        try:
+        with os_errors(self._state.path):
             lock = locks.acquire(self._lock_path)
             if lock is not None:
                 await self._start(lock)
                 return True
-        except OSError as error:
-            raise from_os_error(error, self._state.path) from error
         self.adopt()
         if self._pidfd is None:
             if _now() > deadline:

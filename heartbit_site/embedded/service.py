@@ -1,9 +1,9 @@
-"""Interface of a kind of server to the supervisor."""
+"""A kind of server, as the supervisor sees it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from heartbit_site.embedded.identity import SwitchUser
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from heartbit_site.embedded.state import ServiceName
+    from heartbit_site.embedded.state import ServiceName, StateDirectory
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,24 +30,25 @@ class Launch:
     switch: SwitchUser = field(default_factory=SwitchUser)
 
 
-class Service(Protocol):
-    """One kind of server."""
+class Service:
+    """One kind of server.
 
-    @property
-    def name(self) -> ServiceName:
-        """Name in the API."""
+    Attributes:
+        name: Name in the API.
+        title: Name in sentences.
+        socket: The unix socket that identifies a running one; None when it ends with its
+            supervisor.
+        stop_signals: The signal for a clean stop, and the one that follows if the server does not
+            end.
+    """
 
-    @property
-    def title(self) -> str:
-        """Name in sentences."""
+    name: ServiceName
+    title: str
+    stop_signals: tuple[signal.Signals, signal.Signals]
+    socket: Path | None = None
 
-    @property
-    def socket(self) -> Path | None:
-        """The unix socket that identifies a running one; None when it ends with its supervisor."""
-
-    @property
-    def stop_signals(self) -> tuple[signal.Signals, signal.Signals]:
-        """The signal for a clean stop, and the one that follows if the server does not end."""
+    def __init__(self, state: StateDirectory) -> None:
+        self._state = state
 
     async def prepare(self, lock: int) -> Launch:
         """Prepare data and configuration while no server of this kind runs.
@@ -60,4 +61,4 @@ class Service(Protocol):
             EmbeddedError: The server cannot be started.
             OSError: The state directory cannot be used.
         """
-        ...
+        raise NotImplementedError

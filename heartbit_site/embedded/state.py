@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import re
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
 from urllib.parse import quote
@@ -39,18 +38,34 @@ def default_path() -> Path:
     return base / "heartbit"
 
 
-@dataclass(frozen=True, slots=True)
 class StateDirectory:
     """One set of embedded services, named by the directory that holds their state.
 
+    Args:
+        path: The directory; `default_path()` when not given.
+
     Attributes:
-        path: The absolute path; `default_path()` when not given.
+        path: The absolute path.
+        run: The directory of the sockets.
+        postgres_socket: The socket PostgreSQL listens on.
+        valkey_socket: The socket Valkey listens on.
+        control_socket: The socket the supervisor listens on.
+        model_file: The record that the local model writes when it is ready.
+        users_lock: The lock that every process using the services holds shared.
+        start_lock: The lock of the process that is starting a supervisor.
+        supervisor_lock: The lock that the supervisor holds for its life.
     """
 
-    path: Path = field(default_factory=default_path)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "path", Path(self.path).absolute())
+    def __init__(self, path: Path | None = None) -> None:
+        self.path: Final = (path or default_path()).absolute()
+        self.run: Final = self.path / "run"
+        self.postgres_socket: Final = self.run / f".s.PGSQL.{POSTGRES_PORT}"
+        self.valkey_socket: Final = self.run / "valkey.sock"
+        self.control_socket: Final = self.run / "supervisor.sock"
+        self.model_file: Final = self.run / "model.json"
+        self.users_lock: Final = self.path / "users.lock"
+        self.start_lock: Final = self.path / "start.lock"
+        self.supervisor_lock: Final = self.path / "supervisor.lock"
 
     @property
     def database_url(self) -> str:
@@ -80,46 +95,6 @@ class StateDirectory:
             return None
         record: dict[str, object] = json.loads(text)
         return record
-
-    @property
-    def run(self) -> Path:
-        """The directory of the sockets."""
-        return self.path / "run"
-
-    @property
-    def postgres_socket(self) -> Path:
-        """The socket PostgreSQL listens on."""
-        return self.run / f".s.PGSQL.{POSTGRES_PORT}"
-
-    @property
-    def valkey_socket(self) -> Path:
-        """The socket Valkey listens on."""
-        return self.run / "valkey.sock"
-
-    @property
-    def control_socket(self) -> Path:
-        """The socket the supervisor listens on."""
-        return self.run / "supervisor.sock"
-
-    @property
-    def model_file(self) -> Path:
-        """The record that the local model writes when it is ready."""
-        return self.run / "model.json"
-
-    @property
-    def users_lock(self) -> Path:
-        """The lock that every process using the services holds shared."""
-        return self.path / "users.lock"
-
-    @property
-    def start_lock(self) -> Path:
-        """The lock of the process that is starting a supervisor."""
-        return self.path / "start.lock"
-
-    @property
-    def supervisor_lock(self) -> Path:
-        """The lock that the supervisor holds for its life."""
-        return self.path / "supervisor.lock"
 
     def lock(self, service: ServiceName) -> Path:
         """Return the lock that a server holds for as long as it (or a child of it) lives."""

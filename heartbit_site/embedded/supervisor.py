@@ -151,13 +151,9 @@ class Supervisor:
                 break
             if lock is not None:
                 os.close(lock)
-            self._tidy()
+            for name in ("supervisor", *SERVICES):
+                logs.bound(self._state.log(name))
         self._stop_requested.set()
-
-    def _tidy(self) -> None:
-        logs.bound(self._state.log("supervisor"))
-        for server in self._servers.values():
-            server.tidy()
 
 
 def main() -> None:

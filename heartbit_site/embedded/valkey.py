@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from heartbit_site.embedded import binaries, identity, layout
 from heartbit_site.embedded.errors import EmbeddedError
-from heartbit_site.embedded.service import Launch
+from heartbit_site.embedded.service import Launch, Service
 
 if TYPE_CHECKING:
     from heartbit_site.embedded.state import StateDirectory
@@ -27,16 +27,16 @@ logfile ""
 """
 
 
-class Valkey:
+class Valkey(Service):
     """Valkey with an append-only file, on a unix socket, for the state's owner only."""
 
-    name: Final = "valkey"
-    title: Final = "Valkey"
-    stop_signals: Final = (signal.SIGTERM, signal.SIGKILL)
+    name = "valkey"
+    title = "Valkey"
+    stop_signals = (signal.SIGTERM, signal.SIGKILL)
 
     def __init__(self, state: StateDirectory) -> None:
-        self._state = state
-        self.socket: Final = state.valkey_socket
+        super().__init__(state)
+        self.socket = state.valkey_socket
 
     async def prepare(self, lock: int) -> Launch:
         """See `Service.prepare`."""

@@ -25,7 +25,6 @@ from heartbit_site.library.tool_sources import resolve_tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
-    from types import TracebackType
     from uuid import UUID
 
     from heartbit_site.library.approvals import Ask
@@ -160,9 +159,7 @@ class Heartbit:
         if calls not in ("effects", "always", "never"):
             raise ConfigurationError(f'calls is {calls!r}: it is "effects", "always" or "never".')
         builder = self._with_every(approval=calls)
-        return replace(
-            builder, callbacks=replace(self.callbacks, ask=_callable(callback, "on_approval"))
-        )
+        return builder._with_callbacks(ask=_callable(callback, "on_approval"))
 
     def on_text(
         self, callback: Callable[[str], Any], *, on_restart: Callable[[], Any] | None = None
@@ -174,10 +171,10 @@ class Heartbit:
             on_restart: Called when a model call is repeated: the text since the last tool call
                 is void, and comes again from its beginning.
         """
-        callbacks = replace(self.callbacks, text=_callable(callback, "on_text"))
-        if on_restart is not None:
-            callbacks = replace(callbacks, restart=_callable(on_restart, "on_restart"))
-        return replace(self, callbacks=callbacks)
+        builder = self._with_callbacks(text=_callable(callback, "on_text"))
+        if on_restart is None:
+            return builder
+        return builder._with_callbacks(restart=_callable(on_restart, "on_restart"))
 
     def on_event(self, callback: Callable[..., Any]) -> Self:
         """Deliver each journaled event, of sub-agents too.
@@ -185,8 +182,7 @@ class Heartbit:
         Args:
             callback: Called with each ``Event``, sync or async.
         """
-        callbacks = replace(self.callbacks, event=_callable(callback, "on_event"))
-        return replace(self, callbacks=callbacks)
+        return self._with_callbacks(event=_callable(callback, "on_event"))
 
     def blackboard(self, entries: Mapping[str, Any]) -> Self:
         """Write the team's shared entries before a run starts; its tools read and change them.
@@ -244,12 +240,7 @@ class Heartbit:
         shared_host.acquire()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         shared_host.release()
         shared_host.close()
 
@@ -257,12 +248,7 @@ class Heartbit:
         await asyncio.to_thread(shared_host.acquire)
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         shared_host.release()
         await self.aclose()
 
@@ -286,6 +272,9 @@ class Heartbit:
 
     def _with_team(self, **changes: Any) -> Self:
         return replace(self, team=replace(self.team, **changes))
+
+    def _with_callbacks(self, **changes: Any) -> Self:
+        return replace(self, callbacks=replace(self.callbacks, **changes))
 
     def _with_every(self, **settings: Any) -> Self:
         return self._with_team(every={**self.team.every, **settings})

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import partial
 from typing import TYPE_CHECKING
 
 from agents.journal.events import ApprovalRequested, ModelAnswered
 from agents.live.tree_view import TreeView
 from agents.live.updates import DeltaUpdate, EventUpdate
+from heartbit_site.base import orm
+from heartbit_site.library import deciding
 from heartbit_site.library.approvals import Approval, decision_of
 from heartbit_site.library.callback_set import Callbacks, invoke
 from heartbit_site.library.result import Event
@@ -18,7 +21,6 @@ if TYPE_CHECKING:
 
     from agents.live.timeline import Parts
     from agents.live.updates import Update
-    from heartbit_site.library.execution import RunExecution
     from heartbit_site.library.shared_host import SharedHost
 
 logger = logging.getLogger(__name__)
@@ -31,11 +33,10 @@ class CallbackDispatcher:
         events: Journaled events so far.
     """
 
-    def __init__(self, callbacks: Callbacks, shared: SharedHost, execution: RunExecution) -> None:
+    def __init__(self, callbacks: Callbacks, shared: SharedHost) -> None:
         self.events: list[Event] = []
         self._callbacks = callbacks
         self._shared = shared
-        self._execution = execution
         self._tree = TreeView()
         self._text = TextAssembler(callbacks)
         self._waiting: asyncio.Queue[Approval] = asyncio.Queue()
@@ -98,11 +99,15 @@ class CallbackDispatcher:
         """Ask the program about one call after the other, until cancelled."""
         while True:
             heard = await self._waiting.get()
-            approval = await self._shared.run_on_host(self._execution.refresh_approval(heard))
+            approval = await self._shared.run_on_host(
+                orm.run_in_thread(partial(deciding.refresh_approval, heard))
+            )
             if approval is None:
                 continue
             decision = decision_of(await invoke(self._callbacks.ask, approval))
-            await self._shared.run_on_host(self._execution.decide(approval, decision))
+            await self._shared.run_on_host(
+                orm.run_in_thread(partial(deciding.decide, approval, decision))
+            )
 
 
 class TextAssembler:

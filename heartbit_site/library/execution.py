@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from django.db import InterfaceError, OperationalError
@@ -16,7 +17,7 @@ from agents.actions.cancel_run import cancel_run
 from agents.live.follow import follow
 from agents.models import Run
 from heartbit_site.base import orm
-from heartbit_site.library import deciding, outcome
+from heartbit_site.library import outcome
 from heartbit_site.library.callbacks import CallbackDispatcher
 from heartbit_site.library.run_request import STARTER, RunRequest, create_run
 
@@ -27,9 +28,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from agents.live.follow import Update
-    from heartbit_site.library.approvals import Approval, Decision
     from heartbit_site.library.callback_set import Callbacks
-    from heartbit_site.library.outcome import RunOutcome
     from heartbit_site.library.result import Result
     from heartbit_site.library.shared_host import SharedHost
 
@@ -52,8 +51,8 @@ class RunExecution:
         self._tell = tell
         self._accepting: asyncio.Task[UUID] | None = None
 
-    async def run(self) -> RunOutcome:
-        """Start the run, follow it to its end and return its outcome."""
+    async def run(self) -> Result:
+        """Start the run, follow it to its end and return its result."""
         try:
             request = self._request
             self._accepting = asyncio.ensure_future(orm.run_in_thread(lambda: create_run(request)))
@@ -78,14 +77,6 @@ class RunExecution:
             cancel_run(run.workspace, run_id, reason="the program stopped waiting", by=STARTER)
 
         await orm.run_in_thread(cancel)
-
-    async def refresh_approval(self, approval: Approval) -> Approval | None:
-        """Return the approval as the program is asked; None if it is decided by now."""
-        return await orm.run_in_thread(lambda: deciding.refresh_approval(approval))
-
-    async def decide(self, approval: Approval, decision: Decision) -> None:
-        """Store the program's decision."""
-        await orm.run_in_thread(lambda: deciding.decide(approval, decision))
 
     async def _follow(self, run_id: UUID) -> None:
         """Report all updates; wait for an unavailable database, then start over."""
@@ -127,7 +118,7 @@ async def execute(
     execution = RunExecution(shared, request, tell)
     playing = asyncio.wrap_future(shared.submit(execution.run()))
     playing.add_done_callback(lambda future: future.cancelled() or future.exception())
-    dispatcher = CallbackDispatcher(callbacks, shared, execution)
+    dispatcher = CallbackDispatcher(callbacks, shared)
     listening = asyncio.create_task(dispatcher.dispatch(updates), name="heartbit-listen")
     deciding_task = asyncio.create_task(dispatcher.decide(), name="heartbit-decide")
     both = {listening, deciding_task}
@@ -136,7 +127,9 @@ async def execute(
         for task in both:
             if task.done():
                 task.result()  # raises what a callback raised
-        return (await asyncio.shield(playing)).result(dispatcher.events, answer_type)
+        found = await asyncio.shield(playing)
+        structured = outcome.typed(found.structured, answer_type)
+        return replace(found, structured=structured, events=tuple(dispatcher.events))
     except BaseException:
         await shared.run_on_host(execution.cancel())
         await asyncio.wait({playing}, timeout=STOP_SECONDS)

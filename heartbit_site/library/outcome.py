@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, cast
 
@@ -11,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from agents.choices import RunStatus
 from agents.models import BlackboardEntry, Run
 from agents.reads.outcome import metrics_of
-from heartbit_site.library.result import AnswerError, Event, Result, Usage
+from heartbit_site.library.result import AnswerError, Result, Usage
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -19,46 +18,30 @@ if TYPE_CHECKING:
     from heartbit_site.library.result import Status
 
 
-@dataclass(frozen=True, slots=True)
-class RunOutcome:
-    """The rows of an ended run; the fields are ``Result``'s."""
-
-    run: Run
-    usage: Usage
-    cost: Decimal | None
-    blackboard: dict[str, Any]
-
-    def result(self, events: list[Event], answer_type: type[BaseModel] | None) -> Result:
-        """Return the program's view of the outcome.
-
-        Raises:
-            AnswerError: The answer does not validate as ``answer_type``.
-        """
-        run = self.run
-        return Result(
-            text=run.output or "",
-            structured=_typed(run.structured, answer_type),
-            status=cast("Status", run.status),
-            error=_reason(run),
-            run_id=run.pk,
-            usage=self.usage,
-            cost=self.cost,
-            blackboard=self.blackboard,
-            events=tuple(events),
-        )
-
-
-def read(run_id: UUID) -> RunOutcome:
-    """Return the outcome of an ended run."""
+def read(run_id: UUID) -> Result:
+    """Return the result of an ended run, without its events."""
     run = Run.objects.get(pk=run_id)
     metrics = metrics_of(run)
-    usage = Usage(metrics.input_tokens, metrics.output_tokens)
-    cost = None if metrics.cost_usd is None else Decimal(metrics.cost_usd)
     entries = BlackboardEntry.objects.filter(root_id=run_id).values_list("key", "value")
-    return RunOutcome(run, usage, cost, dict(entries))
+    return Result(
+        text=run.output or "",
+        structured=run.structured,
+        status=cast("Status", run.status),
+        error=_reason(run),
+        run_id=run.pk,
+        usage=Usage(metrics.input_tokens, metrics.output_tokens),
+        cost=None if metrics.cost_usd is None else Decimal(metrics.cost_usd),
+        blackboard=dict(entries),
+        events=(),
+    )
 
 
-def _typed(structured: Any, answer_type: type[BaseModel] | None) -> Any:
+def typed(structured: Any, answer_type: type[BaseModel] | None) -> Any:
+    """Return a structured answer as an instance of the program's class, if it gave one.
+
+    Raises:
+        AnswerError: The answer does not validate as ``answer_type``.
+    """
     if answer_type is None or structured is None:
         return structured
     try:

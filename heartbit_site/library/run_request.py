@@ -14,19 +14,21 @@ from agents.actions.start_run import start_run
 from agents.choices import Placement
 from agents.models import Agent, BlackboardEntry
 from agents.models import Conversation as Thread
+from heartbit_site.base.access import NoWorkspaceError
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.errors import ConfigurationError
-from heartbit_site.base.models import Workspace
 from heartbit_site.config.apply import ephemeral_agent
 from heartbit_site.config.build import build
 from heartbit_site.library import team as teams
 from heartbit_site.library.tool_sources import ResolvedTool, register
-from tools.registry import closest, definition_hash, registry
+from heartbit_site.workspaces import find_workspace
+from tools.registry import definition_hash, registry
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from uuid import UUID
 
+    from heartbit_site.base.models import Workspace
     from heartbit_site.library.conversation import Conversation
     from heartbit_site.library.team import Team
 
@@ -72,7 +74,10 @@ def create_run(request: RunRequest) -> UUID:
         ConfigurationError: The team, its tools or the workspace cannot be used.
         EmptyTaskError: The task is blank.
     """
-    workspace = _workspace(request.workspace)
+    try:
+        workspace = find_workspace(request.workspace)
+    except NoWorkspaceError as error:
+        raise ConfigurationError(str(error)) from error
     register(request.team.tools)
     agent = _agent(workspace, request.team)
     if request.thread is not None:
@@ -88,16 +93,6 @@ def create_run(request: RunRequest) -> UUID:
         )
         _write(run_id, request.entries)
     return run_id
-
-
-def _workspace(slug: str) -> Workspace:
-    row = Workspace.objects.filter(slug=slug).first()
-    if row is None:
-        slugs = list(Workspace.objects.values_list("slug", flat=True))
-        near = closest(slug, slugs)
-        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(sorted(slugs))}."
-        raise ConfigurationError(f"There is no workspace {slug!r}: {hint}")
-    return row
 
 
 def _agent(workspace: Workspace, team: Team) -> Agent:

@@ -116,10 +116,7 @@ def check_member(table: Table, *, leads: bool) -> None:
     for key, instead in OWN_STEPS.items():
         if key in table:
             raise ConfigurationError(f"Agent {name!r}: {key} is not taken here; {instead}.")
-    content = {"orchestrator": table} if leads else {"agents": [table]}
-    path = ("orchestrator",) if leads else ("agents", 0)
-    section: type[AgentSection] = OrchestratorSection if leads else AgentSection
-    _refuse(validation_messages.check(section, table, path), content)
+    _check_settings({"orchestrator": table} if leads else {"agents": [table]})
 
 
 def check(content: Table) -> None:
@@ -128,14 +125,15 @@ def check(content: Table) -> None:
     Raises:
         ConfigurationError: One sentence that names the agent and the setting.
     """
-    if "orchestrator" in content:
-        orchestrator = content["orchestrator"]
-        _refuse(
-            validation_messages.check(OrchestratorSection, orchestrator, ("orchestrator",)), content
-        )
-    for index, agent in enumerate(content["agents"]):
-        _refuse(validation_messages.check(AgentSection, agent, ("agents", index)), content)
+    _check_settings(content)
     _refuse(consistency.check(content), content)
+
+
+def _check_settings(content: Table) -> None:
+    """Check the settings of each agent by itself."""
+    for path, table in consistency.agents_of(content):
+        section = OrchestratorSection if path == ("orchestrator",) else AgentSection
+        _refuse(validation_messages.check(section, table, path), content)
 
 
 def _refuse(found: Any, content: Table) -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from django.db import connection
-
 from agents.models import Run
 from agents.runs.idempotency_keys import stored_key
+from heartbit_site.base.query import execute
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -25,9 +24,6 @@ def run_with(workspace: Workspace, key: str | None) -> UUID | None:
     """
     if not stored_key(key):
         return None
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pg_advisory_xact_lock(hashtextextended(%s, %s))", [key, workspace.pk]
-        )
+    execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, %s))", [key, workspace.pk])
     rows = Run.objects.filter(workspace=workspace, idempotency_key=key)
     return rows.values_list("pk", flat=True).first()

@@ -2,74 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+from typing import Any
+
 import django_stubs_ext
+from csp.constants import NONE, SELF
 
 from heartbit_site import environment
 from heartbit_site.base import installation, variables
 from heartbit_site.keys import encryption_keys, secret_key
-from heartbit_site.settings.browser import (
-    AXES_CLIENT_IP_CALLABLE,
-    AXES_COOLOFF_TIME,
-    AXES_FAILURE_LIMIT,
-    AXES_LOCKOUT_CALLABLE,
-    AXES_LOCKOUT_PARAMETERS,
-    AXES_RESET_ON_SUCCESS,
-    AXES_VERBOSE,
-    CONTENT_SECURITY_POLICY,
-)
-from heartbit_site.settings.mail import (
-    DEFAULT_FROM_EMAIL,
-    EMAIL_BACKEND,
-    EMAIL_HOST,
-    EMAIL_HOST_PASSWORD,
-    EMAIL_HOST_USER,
-    EMAIL_PORT,
-    EMAIL_TIMEOUT,
-    EMAIL_USE_SSL,
-    EMAIL_USE_TLS,
-    HEARTBIT_APPROVAL_LINK_HOURS,
-    HEARTBIT_APPROVAL_MAIL,
-    HEARTBIT_PUBLIC_URL,
-)
-from heartbit_site.settings.network import (
-    CSRF_COOKIE_SECURE,
-    CSRF_TRUSTED_ORIGINS,
-    HEARTBIT_REQUEST_SECONDS,
-    HEARTBIT_TRUSTED_PROXIES,
-    SECURE_PROXY_SSL_HEADER,
-    SESSION_COOKIE_SECURE,
-)
-from heartbit_site.settings.theme import UNFOLD
-
-__all__ = [  # the others are defined here
-    "AXES_CLIENT_IP_CALLABLE",
-    "AXES_COOLOFF_TIME",
-    "AXES_FAILURE_LIMIT",
-    "AXES_LOCKOUT_CALLABLE",
-    "AXES_LOCKOUT_PARAMETERS",
-    "AXES_RESET_ON_SUCCESS",
-    "AXES_VERBOSE",
-    "CONTENT_SECURITY_POLICY",
-    "CSRF_COOKIE_SECURE",
-    "CSRF_TRUSTED_ORIGINS",
-    "DEFAULT_FROM_EMAIL",
-    "EMAIL_BACKEND",
-    "EMAIL_HOST",
-    "EMAIL_HOST_PASSWORD",
-    "EMAIL_HOST_USER",
-    "EMAIL_PORT",
-    "EMAIL_TIMEOUT",
-    "EMAIL_USE_SSL",
-    "EMAIL_USE_TLS",
-    "HEARTBIT_APPROVAL_LINK_HOURS",
-    "HEARTBIT_APPROVAL_MAIL",
-    "HEARTBIT_PUBLIC_URL",
-    "HEARTBIT_REQUEST_SECONDS",
-    "HEARTBIT_TRUSTED_PROXIES",
-    "SECURE_PROXY_SSL_HEADER",
-    "SESSION_COOKIE_SECURE",
-    "UNFOLD",
-]
+from heartbit_site.settings.theme import UNFOLD as UNFOLD  # a setting, used by its name
 
 django_stubs_ext.monkeypatch()
 
@@ -158,9 +100,59 @@ STATIC_ROOT = (BASE_DIR if installation.CHECKOUT else ENVIRONMENT.state.path) / 
 STATICFILES_DIRS = [installation.STATIC]
 SERVESTATIC_USE_FINDERS = True
 
+# --- Browsers and the web process's clients -------------------------------------------------------
+
+HEARTBIT_TRUSTED_PROXIES = list(variables.TRUSTED_PROXIES.read())
+HEARTBIT_REQUEST_SECONDS = variables.REQUEST_SECONDS.read()
+CSRF_TRUSTED_ORIGINS = list(variables.TRUSTED_ORIGINS.read())
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = variables.HTTPS.read()
+#: With trusted proxies the server takes the scheme from their header, and from no one else's.
+SECURE_PROXY_SSL_HEADER = (
+    ("HTTP_X_FORWARDED_PROTO", "https")
+    if SESSION_COOKIE_SECURE and not HEARTBIT_TRUSTED_PROXIES
+    else None
+)
 SESSION_COOKIE_HTTPONLY = True
 SECURE_CONTENT_TYPE_NOSNIFF = True
 X_FRAME_OPTIONS = "DENY"
+#: For Heartbit's own pages. The admin's theme needs more (``heartbit_site.csp``).
+CONTENT_SECURITY_POLICY: dict[str, Any] = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "font-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+        "base-uri": [NONE],
+    }
+}
+#: Failed logins with one name from one address until a lockout.
+AXES_FAILURE_LIMIT = 5
+AXES_COOLOFF_TIME = timedelta(minutes=15)
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+#: The connection's address, never one from a header, whatever axes would read.
+AXES_CLIENT_IP_CALLABLE = "heartbit_site.web.login.client_address"
+AXES_RESET_ON_SUCCESS = True
+AXES_LOCKOUT_CALLABLE = "heartbit_site.web.login.locked_out"
+AXES_VERBOSE = False
+
+# --- Mail -----------------------------------------------------------------------------------------
+
+EMAIL_BACKEND = variables.EMAIL_BACKEND.read()
+EMAIL_HOST = variables.EMAIL_HOST.read()
+EMAIL_PORT = variables.EMAIL_PORT.read()
+EMAIL_HOST_USER = variables.EMAIL_HOST_USER.read()
+EMAIL_HOST_PASSWORD = variables.EMAIL_HOST_PASSWORD.read()
+EMAIL_USE_TLS = variables.EMAIL_USE_TLS.read()
+EMAIL_USE_SSL = variables.EMAIL_USE_SSL.read()
+EMAIL_TIMEOUT = 20
+DEFAULT_FROM_EMAIL = variables.DEFAULT_FROM_EMAIL.read()
+HEARTBIT_APPROVAL_MAIL = variables.APPROVAL_MAIL.read()
+HEARTBIT_PUBLIC_URL = variables.PUBLIC_URL.read()
+HEARTBIT_APPROVAL_LINK_HOURS = variables.APPROVAL_LINK_HOURS.read()
 
 LOGGING = {
     "version": 1,

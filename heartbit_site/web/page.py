@@ -16,12 +16,8 @@ from django.http import Http404
 from django.shortcuts import render
 from django.urls import reverse
 
-from heartbit_site.base.access import (
-    NoWorkspaceError,
-    access_of_user,
-    enters_admin,
-    workspaces_of,
-)
+from heartbit_site.base.access import access_of_user, enters_admin, workspaces_of
+from heartbit_site.base.errors import NotFoundError
 from heartbit_site.base.refusals import describe_refusal, people_with
 
 if TYPE_CHECKING:
@@ -59,7 +55,7 @@ def page(needs: str) -> Callable[[Callable[..., Any]], Callable[..., HttpRespons
     """Turn ``(request, access, ...)`` into a view for members of a workspace who have a scope.
 
     Redirects to the login without a session; answers 404 for a workspace of which the user is not a
-    member.
+    member, and for a row that the view does not find.
     """
 
     def wrap(view: Callable[..., Any]) -> Callable[..., HttpResponse]:
@@ -68,13 +64,13 @@ def page(needs: str) -> Callable[[Callable[..., Any]], Callable[..., HttpRespons
         def shown(request: HttpRequest, workspace: str, **places: Any) -> HttpResponse:
             try:
                 access = access_of_user(request.user, workspace)
-            except NoWorkspaceError as error:
+                if access.allows(needs):
+                    response: HttpResponse = view(request, access, **places)
+                    return response
+            except NotFoundError as error:
                 raise Http404(str(error)) from error
-            if not access.allows(needs):
-                problem = describe_refusal(access, needs)
-                return show(request, access, "web/refused.html", {"problem": problem}, status=403)
-            response: HttpResponse = view(request, access, **places)
-            return response
+            problem = describe_refusal(access, needs)
+            return show(request, access, "web/refused.html", {"problem": problem}, status=403)
 
         return shown
 

@@ -6,12 +6,8 @@ from typing import TYPE_CHECKING
 
 from django.http import Http404
 
-from agents.errors import RunNotFoundError
 from agents.querysets import find_run
-from heartbit_site.operations.messages_of_conversations import (
-    ConversationNotFoundError,
-    find_conversation,
-)
+from heartbit_site.operations.messages_of_conversations import find_conversation
 from heartbit_site.web.page import page, show
 
 if TYPE_CHECKING:
@@ -39,10 +35,7 @@ def conversation(
     request: HttpRequest, access: Access, agent: str, conversation: UUID
 ) -> HttpResponse:
     """Show one conversation."""
-    try:
-        found = find_conversation(access.workspace, str(conversation))
-    except ConversationNotFoundError as error:
-        raise Http404(str(error)) from error
+    found = find_conversation(access.workspace, str(conversation))
     if found.agent != agent:
         raise Http404(f"The conversation {conversation} is one with {found.agent}.")
     context = {"agent": agent, "conversation": found}
@@ -64,8 +57,5 @@ def runs(request: HttpRequest, access: Access) -> HttpResponse:
 @page("runs:read")
 def run(request: HttpRequest, access: Access, run: UUID) -> HttpResponse:
     """Show one run as it works."""
-    try:
-        found = find_run(access.workspace, run)
-    except RunNotFoundError as error:
-        raise Http404(str(error)) from error
-    return show(request, access, "web/run.html", {"run": found}, here="runs")
+    context = {"run": find_run(access.workspace, run)}
+    return show(request, access, "web/run.html", context, here="runs")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.utils import timezone
 
@@ -92,31 +92,15 @@ class Chart:
     width: str
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A row of a table, with its cells as text."""
-
-    name: str
-    cells: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class BudgetRow:
-    """A budget, with its bars."""
-
-    whose: str
-    period: str
-    bars: tuple[Bar, ...]
-
-
 @page("runs:read")
 def usage(request: HttpRequest, access: Access) -> HttpResponse:
     """Show limits, the last days, usage by agent, and budgets."""
     found = usage_of(access.workspace)
+    is_used = bool(found.agents) or any(day.runs or day.tokens for day in found.days)
     context = {
         "tier": found.tier,
         "bars": _gauges(found),
-        "alerts": _alerts(found),
+        "alerts": [_alert(gauge, whose) for gauge, whose in alerts(found)],
         "charts": (
             _chart("Runs", found.days, lambda day: day.runs, _count),
             _chart("Tokens", found.days, lambda day: day.tokens, _count),
@@ -129,14 +113,10 @@ def usage(request: HttpRequest, access: Access) -> HttpResponse:
         "agents": [_agent(agent) for agent in found.agents],
         "budgets": [_budget(budget, found) for budget in found.budgets],
         "unpriced": amounts.counted(found.unpriced, "call") if found.unpriced else "",
-        "is_empty": not found.tier and not found.budgets and not _used_at_all(found),
+        "is_empty": not found.tier and not found.budgets and not is_used,
         "number_of_days": DAYS,
     }
     return show(request, access, "web/usage.html", context, here="usage")
-
-
-def _used_at_all(found: Usage) -> bool:
-    return bool(found.agents) or any(day.runs or day.tokens for day in found.days)
 
 
 def _gauges(found: Usage) -> list[Bar]:
@@ -160,10 +140,6 @@ def _bar(label: str, gauge: Gauge, ends: datetime | None) -> Bar:
     return Bar(label, used, limit, gauge.state, min(100, percent), more)
 
 
-def _alerts(found: Usage) -> list[Alert]:
-    return [_alert(gauge, whose) for gauge, whose in alerts(found)]
-
-
 def _alert(gauge: Gauge, whose: str) -> Alert:
     limit = _amount(gauge.name, gauge.limit or Decimal(0))
     what = f"{_amount(gauge.name, gauge.used)} of {limit}{NOUNS[gauge.name]} ({whose})"
@@ -173,36 +149,33 @@ def _alert(gauge: Gauge, whose: str) -> Alert:
         text = f"Active: {what}" + (f": {follows}." if follows else ".")
         return Alert(is_spent=False, text=text)
     if gauge.state == "exceeded":
-        follows = {
-            "runs": "no more runs can be started before midnight UTC",
-            "tokens": "model calls are refused until the next period begins",
-            "usd": "model calls are refused until the next period begins",
-        }[gauge.name]
+        follows = "model calls are refused until the next period begins"
+        if gauge.name == "runs":
+            follows = "no more runs can be started before midnight UTC"
         return Alert(is_spent=True, text=f"Used up: {what}: {follows}.")
     return Alert(is_spent=False, text=f"Nearly used up: {what}, {gauge.percent} %.")
 
 
-def _budget(budget: BudgetUse, found: Usage) -> BudgetRow:
+def _budget(budget: BudgetUse, found: Usage) -> dict[str, Any]:
     ends = found.day_ends if budget.period == "day" else found.month_ends
     names = {"tokens": "Tokens", "usd": "US dollars"}
-    return BudgetRow(
-        whose=budget.agent or "the whole workspace",
-        period=budget.period,
-        bars=tuple(_bar(names[gauge.name], gauge, ends) for gauge in budget.gauges),
-    )
+    return {
+        "whose": budget.agent or "the whole workspace",
+        "period": budget.period,
+        "bars": [_bar(names[gauge.name], gauge, ends) for gauge in budget.gauges],
+    }
 
 
-def _agent(agent: AgentUse) -> Row:
+def _agent(agent: AgentUse) -> dict[str, Any]:
     cost = amounts.money(agent.usd)
     if agent.unpriced:
         cost += f" + {amounts.counted(agent.unpriced, 'call')} without a price"
-    return Row(agent.name, (_count(agent.runs), _count(agent.tokens), cost))
+    return {"name": agent.name, "cells": (_count(agent.runs), _count(agent.tokens), cost)}
 
 
-def _day(day: DayUse) -> Row:
-    return Row(
-        f"{day.day:%a %-d %b}", (_count(day.runs), _count(day.tokens), amounts.money(day.usd))
-    )
+def _day(day: DayUse) -> dict[str, Any]:
+    cells = (_count(day.runs), _count(day.tokens), amounts.money(day.usd))
+    return {"name": f"{day.day:%a %-d %b}", "cells": cells}
 
 
 def _chart(

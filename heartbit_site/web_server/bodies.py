@@ -75,7 +75,9 @@ class BodyLimits:
                 async with asyncio.timeout(self._seconds):
                     is_whole = await self._read(body, receive, limit, client)
             except TimeoutError:
-                await _refuse(scope, send, self._too_slow())
+                late = f"The body did not arrive within {self._seconds:g} s"
+                error = TooSlowError(f"{late}: send it again, faster or shorter.")
+                await _refuse(scope, send, error)
             except (TooLargeError, TooBusyError) as error:
                 await _refuse(scope, send, error)
             else:
@@ -118,11 +120,6 @@ class BodyLimits:
             self._held_of[client] += more
             if not self._held_of[client]:
                 del self._held_of[client]
-
-    def _too_slow(self) -> TooSlowError:
-        return TooSlowError(
-            f"The body did not arrive within {self._seconds:g} s: send it again, faster or shorter."
-        )
 
 
 def limit_for(path: str) -> int:

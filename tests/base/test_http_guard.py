@@ -52,7 +52,8 @@ async def resolver(host: str, port: int) -> Sequence[str]:
 
 def client(*ports: int, allow: Iterable[str] = (), **limits: float) -> httpx.AsyncClient:
     """A client for which a port is no obstacle: what stops a request is the address alone."""
-    return guarded_client(allow=allow, ports={80, 443, *ports}, resolver=resolver, **limits)  # type: ignore[arg-type]
+    rules = parse_allow(",".join(allow))
+    return guarded_client(allow=rules, ports={80, 443, *ports}, resolver=resolver, **limits)  # type: ignore[arg-type]
 
 
 @pytest.fixture

@@ -18,22 +18,6 @@ if TYPE_CHECKING:
 _PIECE_BYTES = 65_536
 
 
-class _Inflater:
-    """A decompressor of gzip or zlib in bounded pieces: a bomb never exists in memory whole."""
-
-    def __init__(self) -> None:
-        self._zlib = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
-
-    def feed(self, data: bytes) -> Iterator[bytes]:
-        while data and not self._zlib.eof:
-            try:
-                piece = self._zlib.decompress(data, _PIECE_BYTES)
-            except zlib.error as error:
-                raise httpx.DecodingError(f"The answer's compression is broken: {error}") from None
-            data = self._zlib.unconsumed_tail
-            yield piece
-
-
 class Body(httpx.AsyncByteStream):
     """A response body, decompressed, that raises at its size limit or deadline."""
 
@@ -46,18 +30,32 @@ class Body(httpx.AsyncByteStream):
         deadline: float | None,
     ) -> None:
         self._response = response
-        self._inflater = _Inflater() if compressed else None
+        # Of gzip or zlib.
+        self._inflater = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32) if compressed else None
         self._max_bytes = max_bytes
         self._deadline = deadline
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = 0
         async for data in self._chunks():
-            for piece in self._inflater.feed(data) if self._inflater else (data,):
+            for piece in self._pieces(data):
                 size += len(piece)
                 if size > self._max_bytes:
                     raise too_large(self._max_bytes)
                 yield piece
+
+    def _pieces(self, data: bytes) -> Iterator[bytes]:
+        """Decompress data in bounded pieces: a bomb never exists in memory whole."""
+        if self._inflater is None:
+            yield data
+            return
+        while data and not self._inflater.eof:
+            try:
+                piece = self._inflater.decompress(data, _PIECE_BYTES)
+            except zlib.error as error:
+                raise httpx.DecodingError(f"The answer's compression is broken: {error}") from None
+            data = self._inflater.unconsumed_tail
+            yield piece
 
     async def _chunks(self) -> AsyncIterator[bytes]:
         chunks = aiter(self._response.aiter_stream())

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import httpcore
 import httpx
 
-from heartbit_site.base.http.allow import AllowRule, parse_allow
 from heartbit_site.base.http.backend import GuardedBackend, Resolver, system_resolver
 from heartbit_site.base.http.errors import InvalidURLError, OutboundLimitError, too_late
 from heartbit_site.base.http.policy import DEFAULT_PORTS, AddressPolicy
@@ -26,6 +25,8 @@ if TYPE_CHECKING:
 
     from httpx._client import UseClientDefault
     from httpx._types import AuthTypes
+
+    from heartbit_site.base.http.allow import AllowRule
 
 MAX_REDIRECTS = 5
 MAX_RESPONSE_BYTES = 10_000_000
@@ -133,7 +134,7 @@ class GuardedClient(httpx.AsyncClient):
 
 def guarded_client(
     *,
-    allow: Iterable[AllowRule | str] = (),
+    allow: Iterable[AllowRule] = (),
     ports: Iterable[int] = DEFAULT_PORTS,
     max_response_bytes: int = MAX_RESPONSE_BYTES,
     deadline_seconds: float = DEADLINE_SECONDS,
@@ -146,28 +147,20 @@ def guarded_client(
     redirects and drops everything that may be a secret when a redirect leaves the origin.
 
     Args:
-        allow: Exceptions beside the public internet: rules, or text for ``parse_allow``.
+        allow: Exceptions beside the public internet, of ``allow.parse_allow``.
         ports: Ports that are open on public addresses.
         max_response_bytes: Limit of one response body after decompression.
         deadline_seconds: Limit of one request in total: every redirect, and the body.
         resolver: Replaced in tests.
         ssl_context: Replaces the default one (certifi's authorities).
-
-    Raises:
-        ConfigurationError: An ``allow`` text cannot be parsed.
     """
-    policy = AddressPolicy(allow=_rules(allow), ports=frozenset(ports))
+    policy = AddressPolicy(allow=tuple(allow), ports=frozenset(ports))
     pool = _pool(policy, resolver, ssl_context, max_connections=MAX_CONNECTIONS)
     transport = GuardedTransport(pool, max_response_bytes=max_response_bytes)
     return GuardedClient(transport, deadline_seconds=deadline_seconds)
 
 
-def guarded_model_client(
-    *,
-    allow: Iterable[AllowRule | str] = (),
-    resolver: Resolver = system_resolver,
-    ssl_context: ssl.SSLContext | None = None,
-) -> httpx.AsyncClient:
+def guarded_model_client(*, allow: Iterable[AllowRule] = ()) -> httpx.AsyncClient:
     """Return a guarded client for model servers at an address that a user entered.
 
     The client follows no redirect, which would send a prompt to another host, and sets no time
@@ -175,14 +168,8 @@ def guarded_model_client(
 
     Args:
         allow: As for ``guarded_client``.
-        resolver: Replaced in tests.
-        ssl_context: Replaces the default one (certifi's authorities).
-
-    Raises:
-        ConfigurationError: An ``allow`` text cannot be parsed.
     """
-    policy = AddressPolicy(allow=_rules(allow), ports=DEFAULT_PORTS)
-    pool = _pool(policy, resolver, ssl_context, max_connections=None)
+    pool = _pool(AddressPolicy(allow=tuple(allow)), max_connections=None)
     return GuardedClient(
         GuardedTransport(pool, max_response_bytes=MAX_MODEL_BYTES),
         deadline_seconds=MODEL_DEADLINE_SECONDS,
@@ -191,17 +178,10 @@ def guarded_model_client(
     )
 
 
-def _rules(allow: Iterable[AllowRule | str]) -> tuple[AllowRule, ...]:
-    rules: list[AllowRule] = []
-    for entry in allow:
-        rules.extend(parse_allow(entry) if isinstance(entry, str) else (entry,))
-    return tuple(rules)
-
-
 def _pool(
     policy: AddressPolicy,
-    resolver: Resolver,
-    ssl_context: ssl.SSLContext | None,
+    resolver: Resolver = system_resolver,
+    ssl_context: ssl.SSLContext | None = None,
     *,
     max_connections: int | None,
 ) -> httpcore.AsyncConnectionPool:
