@@ -116,7 +116,7 @@ class TurnAnswerOut(AssistantMessageOut):
     finish_reason: str
 
 
-class CallDecisionOut(View):
+class TurnDecisionOut(View):
     """A person's decision about a call."""
 
     status: str
@@ -136,7 +136,7 @@ class TurnCallOut(View):
     result: str | None
     duration_ms: int | None
     finished_at: Time | None
-    decision: CallDecisionOut | None
+    decision: TurnDecisionOut | None
     runs: list[str] = Field(description="Runs of the sub-agents it waited for.")
 
 
