@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Path, Query, Router
 from pydantic.fields import FieldInfo
 
-from heartbit_site.api.auth import access_of, auth_for
+from heartbit_site.api.auth import NeedsAuth, access_of
 from heartbit_site.api.idempotency import IdempotencyKey
 from heartbit_site.api.openapi import answers
 from heartbit_site.base import orm
@@ -34,28 +34,24 @@ def router_for(noun: ModuleType) -> Router:
     found = operations_of(noun)
     router = Router(tags=[found[0].noun])
     for operation in found:
-        add_route(router, operation)
+        responses = answers(
+            operation.output,
+            *operation.errors,
+            status=operation.status,
+            body=operation.body is not None,
+        )
+        if operation.other_status is not None:
+            responses[operation.other_status] = operation.output
+        router.add_api_operation(
+            operation.path,
+            [operation.method],
+            _view(operation, function_of(operation)),
+            auth=NeedsAuth(operation.needs),
+            response=responses,
+            operation_id=operation.name,
+            summary=operation.summary,
+        )
     return router
-
-
-def add_route(router: Router, operation: Operation[Any]) -> None:
-    """Add the route of one operation."""
-    function = function_of(operation)
-    form = operation.output
-    responses = answers(
-        form, *operation.errors, status=operation.status, body=operation.body is not None
-    )
-    if operation.other_status is not None:
-        responses[operation.other_status] = form
-    router.add_api_operation(
-        operation.path,
-        [operation.method],
-        _view(operation, function),
-        auth=auth_for(operation.needs),
-        response=responses,
-        operation_id=operation.name,
-        summary=operation.summary,
-    )
 
 
 def _view(

@@ -11,10 +11,15 @@
 from __future__ import annotations
 
 import importlib
+import pkgutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from heartbit_site import contract
+
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from pydantic import BaseModel
 
 Out = TypeVar("Out")
@@ -124,7 +129,15 @@ def find_operation(handler: str) -> Operation[Any] | None:
     return next((found for found in operations_of(module) if found.handler == handler), None)
 
 
-def operations_of(module: Any) -> list[Operation[Any]]:
+def noun_modules() -> list[ModuleType]:
+    """Return the modules of the contract that declare operations, by name."""
+    names = [
+        found.name for found in pkgutil.iter_modules(contract.__path__, f"{contract.__name__}.")
+    ]
+    return [module for module in map(importlib.import_module, names) if operations_of(module)]
+
+
+def operations_of(module: ModuleType) -> list[Operation[Any]]:
     """Return the operations that a module of the contract declares, alone or in tuples."""
     declared = [value if isinstance(value, tuple) else (value,) for value in vars(module).values()]
     return [found for values in declared for found in values if isinstance(found, Operation)]

@@ -75,7 +75,7 @@ def _still(access: Access, session_key: str | None) -> bool:
     if access.key_id is None and not sessions.is_session_valid(session_key, access.user_id):
         return False
     now = refresh_access(access)
-    return now is not None and all(map(now.allows, READ_RUNS.scopes))
+    return now is not None and all(map(now.allows, READ_RUNS.needs.scopes))
 
 
 async def _each(messages: list[bytes]) -> Any:
