@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from agents.reads.agent_view import AgentStatusOut
 from heartbit_site.base.visible_text import readable_json
 from heartbit_site.cli.backend import backend_for
 from heartbit_site.cli.errors import OK
@@ -12,7 +13,6 @@ from heartbit_site.cli.run_names import SHORT_ID
 from heartbit_site.cli.table import Table, print_done, print_facts, print_list
 from heartbit_site.cli.times import format_relative
 from heartbit_site.contract import agent_status as contract
-from heartbit_site.contract.agent_status import AgentStatusOut
 from heartbit_site.contract.agents import LIST_AGENTS, SHOW_AGENT, AgentOut
 from heartbit_site.contract.versions import LIST_VERSIONS
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-    from heartbit_site.contract.agents import AgentMetricsOut
+    from agents.reads.agent_view import AgentMetricsOut
 
 STYLES: Final = {"idle": "green", "busy": "cyan", "error": "red", "stopped": "dim"}
 MODEL_WIDTH: Final = 40

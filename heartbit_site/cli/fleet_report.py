@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.console import Console
 from rich.text import Text
 
+from agents.reads.fleet_view import QueueOut, WorkerOut
 from heartbit_site.cli.backend import backend_for, checked
 from heartbit_site.cli.errors import OK, USAGE, CommandError
 from heartbit_site.cli.output import one_line, seconds, write, write_json, write_view
 from heartbit_site.cli.rolling_restart import Asked, chosen, restart, stop
 from heartbit_site.cli.table import Table, print_done
 from heartbit_site.contract import pauses
-from heartbit_site.contract.fleet import SHOW_FLEET, QueueOut, WorkerOut
+from heartbit_site.contract.fleet import SHOW_FLEET
 from heartbit_site.contract.pauses import PauseIn
 
 if TYPE_CHECKING:

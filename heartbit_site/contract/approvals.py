@@ -8,8 +8,9 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, AliasPath, Field, JsonValue, model_validator
 
 from heartbit_site.base.question_states import QuestionStateName
+from heartbit_site.base.view import Id, Time, View
 from heartbit_site.contract.dry_runs import DryRunOut
-from heartbit_site.contract.model import Body, Id, Moment, Next, Text, Time, View, Word
+from heartbit_site.contract.model import Body, Moment, Next, Text, Word
 from heartbit_site.contract.operation import DECIDE as MAY_DECIDE
 from heartbit_site.contract.operation import READ_WAITING, Operation
 

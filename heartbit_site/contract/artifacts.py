@@ -6,7 +6,8 @@ from typing import Literal
 
 from pydantic import AliasPath, Field
 
-from heartbit_site.contract.model import Id, Next, View
+from heartbit_site.base.view import Id, View
+from heartbit_site.contract.model import Next
 from heartbit_site.contract.operation import READ_RUNS, Operation
 
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from pydantic import Field
 
-from heartbit_site.contract.model import Next, Time, View
+from heartbit_site.base.view import Time, View
+from heartbit_site.contract.model import Next
 from heartbit_site.contract.operation import OPERATE, READ_AUDIT, Operation
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pydantic import Field, JsonValue
 
-from heartbit_site.contract.model import Next, Time, View
+from heartbit_site.base.view import Time, View
+from heartbit_site.contract.model import Next
 from heartbit_site.contract.operation import READ_RUNS, Operation
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pydantic import AliasPath, Field
 
-from heartbit_site.contract.model import Id, Next, Time, View
+from heartbit_site.base.view import Id, Time, View
+from heartbit_site.contract.model import Next
 from heartbit_site.contract.operation import READ_RUNS, Operation
 
 

@@ -6,18 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue, model_validator
 
-from heartbit_site.contract.model import (
-    Body,
-    Id,
-    Money,
-    Name,
-    Next,
-    Reference,
-    Text,
-    Time,
-    View,
-    Word,
-)
+from heartbit_site.base.view import Id, Money, Time, View
+from heartbit_site.contract.model import Body, Name, Next, Reference, Text, Word
 from heartbit_site.contract.operation import READ_RUNS, WRITE_RUNS, Operation
 from heartbit_site.contract.runs import Status, UsageOut
 

@@ -6,7 +6,8 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
-from heartbit_site.contract.model import Id, Next, Time, View
+from heartbit_site.base.view import Id, Time, View
+from heartbit_site.contract.model import Next
 from heartbit_site.contract.operation import READ_RUNS, WRITE_RUNS, Operation
 
 Status = Literal["pending", "delivered", "failed"]

@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import AliasPath, Field
 
-from heartbit_site.contract.model import Body, Next, Time, View, Word
+from heartbit_site.base.view import Time, View
+from heartbit_site.contract.model import Body, Next, Word
 from heartbit_site.contract.operation import MANAGE, Operation
 
 #: As ``base.models.Role`` has them.

@@ -9,20 +9,8 @@ from typing import Any, Literal
 
 from pydantic import Field, JsonValue, model_validator
 
-from heartbit_site.contract.model import (
-    Body,
-    Id,
-    Money,
-    Name,
-    Next,
-    Priority,
-    Reference,
-    Targets,
-    Text,
-    Time,
-    View,
-    Word,
-)
+from heartbit_site.base.view import Id, Money, Time, View
+from heartbit_site.contract.model import Body, Name, Next, Priority, Reference, Targets, Text, Word
 from heartbit_site.contract.operation import READ_RUNS, WRITE_RUNS, Operation
 
 MAX_WAIT_SECONDS = 60

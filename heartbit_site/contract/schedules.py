@@ -6,16 +6,8 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, AliasPath, ConfigDict, Field, JsonValue, model_validator
 
-from heartbit_site.contract.model import (
-    Body,
-    Id,
-    Moment,
-    Next,
-    Targets,
-    Time,
-    View,
-    without_defaults,
-)
+from heartbit_site.base.view import Id, Time, View
+from heartbit_site.contract.model import Body, Moment, Next, Targets, without_defaults
 from heartbit_site.contract.operation import (
     READ_AGENTS,
     WRITE_AGENTS,

@@ -6,7 +6,8 @@ from typing import Any
 
 from pydantic import Field
 
-from heartbit_site.contract.model import Next, Seconds, View
+from heartbit_site.base.view import Seconds, View
+from heartbit_site.contract.model import Next
 from heartbit_site.contract.operation import READ_AGENTS, Operation
 
 

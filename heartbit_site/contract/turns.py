@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue
 
-from heartbit_site.contract.model import Body, Next, Text, Time, View
+from heartbit_site.base.view import Time, View
+from heartbit_site.contract.model import Body, Next, Text
 from heartbit_site.contract.operation import READ_RUNS, WRITE_RUNS, Operation
 from heartbit_site.contract.runs import RunDetailOut
 

@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from heartbit_site.contract.model import Body, Next, Time, View
+from heartbit_site.base.view import Time, View
+from heartbit_site.contract.model import Body, Next
 from heartbit_site.contract.operation import READ_AGENTS, WRITE_AGENTS, Operation
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pydantic import AliasPath, Field, JsonValue
 
-from heartbit_site.contract.model import Body, Id, Next, Time, View
+from heartbit_site.base.view import Id, Time, View
+from heartbit_site.contract.model import Body, Next
 from heartbit_site.contract.operation import DECIDE, READ_WAITING, Operation
 
 

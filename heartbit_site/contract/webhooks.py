@@ -6,8 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, JsonValue
 
+from heartbit_site.base.view import Id, Time, View
 from heartbit_site.contract.endpoint import SECRET, EndpointOut
-from heartbit_site.contract.model import Body, Id, Next, Time, View, Word
+from heartbit_site.contract.model import Body, Next, Word
 from heartbit_site.contract.operation import MANAGE, Operation
 
 #: As ``agents.delivery.webhooks.EVENTS`` has them.
