@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from django.http import HttpRequest
 
     from heartbit_site.base.errors import HeartbitError
-    from heartbit_site.base.models import Workspace
     from heartbit_site.contract.operation import Needs
 
 SCHEME = "bearer"
@@ -173,8 +172,3 @@ PERSON = PersonAuth(operation.MEMBER)
 def access_of(request: HttpRequest) -> Access:
     """Return the caller of a request."""
     return cast("Access", cast("Any", request).auth)
-
-
-def workspace_of(request: HttpRequest) -> Workspace:
-    """Return the caller's workspace: everything a route reads or writes is scoped to it."""
-    return access_of(request).workspace

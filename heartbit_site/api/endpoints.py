@@ -6,13 +6,13 @@ import inspect
 from typing import TYPE_CHECKING, Annotated, Any
 
 from django.http import HttpRequest, HttpResponse
-from ninja import Path, Query, Router
+from ninja import Header, Path, Query, Router
 from pydantic.fields import FieldInfo
 
 from heartbit_site.api.auth import NeedsAuth, access_of
-from heartbit_site.api.idempotency import IdempotencyKey
 from heartbit_site.api.openapi import answers
 from heartbit_site.base import orm
+from heartbit_site.contract.model import Word
 from heartbit_site.contract.operation import Answered, operations_of
 from heartbit_site.operations.lookup import function_of
 
@@ -27,6 +27,13 @@ if TYPE_CHECKING:
 JSON = "application/json; charset=utf-8"
 #: A parameter of this name comes in a header.
 KEY = "idempotency_key"
+IdempotencyKey = Annotated[
+    Word | None,
+    Header(
+        alias="Idempotency-Key",
+        description="However often a key is sent, only the first request makes something new.",
+    ),
+]
 
 
 def router_for(noun: ModuleType) -> Router:

@@ -17,7 +17,7 @@ class AgentStatusesOut(View):
 
 LIST_AGENT_STATUSES = Operation(
     "agent_status.list_agent_statuses", "GET /agent-statuses", AgentStatusesOut,
-    "List agents' statuses", READ_AGENTS, rows="agents",
+    "List agents' statuses", READ_AGENTS,
 )  # fmt: skip
 SHOW_AGENT_STATUS = Operation(
     "agent_status.show_agent_status", "GET /agents/{name}/status", AgentStatusOut,

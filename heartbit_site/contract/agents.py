@@ -95,7 +95,7 @@ class AgentChangeIn(AgentIn):
 
 
 LIST_AGENTS = Operation(
-    "agents.list_agents", "GET /agents", AgentsOut, "List agents", READ_AGENTS, rows="agents",
+    "agents.list_agents", "GET /agents", AgentsOut, "List agents", READ_AGENTS,
     command="`heartbit agents list`",
 )  # fmt: skip
 CREATE_AGENT = Operation(

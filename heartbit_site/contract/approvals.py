@@ -239,16 +239,16 @@ class OutcomeIn(Body):
 
 LIST_APPROVALS = Operation(
     "approvals.list_approvals", "GET /approvals", ApprovalsOut, "List pending approvals",
-    READ_WAITING, rows="calls",
+    READ_WAITING,
     command="`heartbit approve`",
 )  # fmt: skip
 LIST_UNCERTAIN_CALLS = Operation(
     "approvals.list_uncertain_calls", "GET /uncertain-calls", UncertainCallsOut,
-    "List uncertain calls", READ_WAITING, rows="calls",
+    "List uncertain calls", READ_WAITING,
 )  # fmt: skip
 LIST_DECISIONS = Operation(
     "approvals.list_decisions", "GET /runs/{run_id}/decisions", DecisionsOut, "List decisions",
-    READ_WAITING, rows="decisions",
+    READ_WAITING,
 )  # fmt: skip
 GET_QUESTION = Operation(
     "approvals.get_question", "GET /runs/{run_id}/calls/{call_id}/decision", QuestionStateOut,

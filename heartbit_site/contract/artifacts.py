@@ -40,5 +40,5 @@ class ArtifactsOut(View):
 
 LIST_ARTIFACTS = Operation(
     "artifacts.list_artifacts", "GET /runs/{run_id}/artifacts", ArtifactsOut,
-    "List a run's artifacts", READ_RUNS, rows="artifacts",
+    "List a run's artifacts", READ_RUNS,
 )  # fmt: skip

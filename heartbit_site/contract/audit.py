@@ -64,7 +64,6 @@ class ChainsOut(View):
 
 LIST_AUDIT_ENTRIES = Operation(
     "audit.list_audit_entries", "GET /audit", EntriesOut, "List audit entries", READ_AUDIT,
-    rows="entries",
 )  # fmt: skip
 VERIFY_AUDIT = Operation(
     "audit.verify_audit", "GET /audit/verify", VerifiedOut, "Verify the audit", READ_AUDIT

@@ -38,7 +38,7 @@ class BlackboardOut(View):
 
 LIST_BLACKBOARD = Operation(
     "blackboard.list_blackboard", "GET /runs/{run_id}/blackboard", BlackboardOut,
-    "List a tree's blackboard", READ_RUNS, rows="entries",
+    "List a tree's blackboard", READ_RUNS,
 )  # fmt: skip
 # The key is no part of the path: an agent chooses it, and it may hold slashes, or be two dots.
 SHOW_BLACKBOARD_ENTRY = Operation(

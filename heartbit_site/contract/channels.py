@@ -150,7 +150,6 @@ class ChannelChangeIn(Body):
 
 LIST_CHANNELS = Operation(
     "channels.list_channels", "GET /channels", ChannelsOut, "List channels", MANAGE,
-    rows="channels",
     command="`heartbit channels list`",
 )  # fmt: skip
 CREATE_CHANNEL = Operation(
@@ -171,5 +170,5 @@ ROTATE_CHANNEL_SECRET = Operation(
 )  # fmt: skip
 LIST_INBOUND_MESSAGES = Operation(
     "channels.list_inbound_messages", "GET /channels/{channel_id}/messages", InboundsOut,
-    "List inbound messages", MANAGE, rows="messages",
+    "List inbound messages", MANAGE,
 )  # fmt: skip

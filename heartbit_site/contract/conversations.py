@@ -174,7 +174,7 @@ CREATE_CONVERSATION = Operation(
 )  # fmt: skip
 LIST_CONVERSATIONS = Operation(
     "conversations.list_conversations", "GET /conversations", ConversationPageOut,
-    "List conversations", READ_RUNS, rows="conversations",
+    "List conversations", READ_RUNS,
 )  # fmt: skip
 SHOW_CONVERSATION = Operation(
     "conversations.show_conversation", "GET /conversations/{conversation_id}", ThreadOut,

@@ -49,7 +49,7 @@ class ResultDeliveriesOut(View):
 
 LIST_DELIVERIES = Operation(
     "deliveries.list_deliveries", "GET /deliveries", ResultDeliveriesOut, "List deliveries",
-    READ_RUNS, rows="deliveries",
+    READ_RUNS,
     command="`heartbit deliveries`",
 )  # fmt: skip
 REDELIVER_RESULT = Operation(

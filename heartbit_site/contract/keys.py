@@ -70,7 +70,7 @@ class KeyIn(Body):
 
 
 LIST_KEYS = Operation(
-    "keys.list_keys", "GET /keys", KeysOut, "List keys", MANAGE, rows="keys",
+    "keys.list_keys", "GET /keys", KeysOut, "List keys", MANAGE,
     command="`heartbit keys list`",
 )  # fmt: skip
 CREATE_KEY = Operation(

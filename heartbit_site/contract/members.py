@@ -48,7 +48,7 @@ class RoleIn(Body):
 
 
 LIST_MEMBERS = Operation(
-    "members.list_members", "GET /members", MembersOut, "List members", MANAGE, rows="members",
+    "members.list_members", "GET /members", MembersOut, "List members", MANAGE,
     command="`heartbit users list`",
 )  # fmt: skip
 ADD_MEMBER = Operation(

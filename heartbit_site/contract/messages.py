@@ -94,7 +94,6 @@ class SendIn(Body):
 
 LIST_MESSAGES = Operation(
     "messages.list_messages", "GET /messages", AgentMessagesOut, "List messages", READ_RUNS,
-    rows="messages",
     command="`heartbit inbox AGENT --json`",
 )  # fmt: skip
 SHOW_MESSAGE = Operation(

@@ -33,6 +33,12 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
+def rows_of(page: type[BaseModel]) -> str:
+    """Return the name of a page's rows: of the field before ``next_cursor``."""
+    fields = list(page.model_fields)
+    return fields[fields.index("next_cursor") - 1]
+
+
 def without_defaults(schema: dict[str, Any]) -> None:
     """Drop the defaults of a change's schema: what is left out stays as it is."""
     for each in schema["properties"].values():

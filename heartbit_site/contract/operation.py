@@ -3,8 +3,7 @@
 ::
 
     LIST_CHANNELS = Operation(
-        "channels.list_channels", "GET /channels", ChannelsOut, "List channels", MANAGE,
-        rows="channels",
+        "channels.list_channels", "GET /channels", ChannelsOut, "List channels", MANAGE
     )
 """
 
@@ -16,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from heartbit_site import contract
+from heartbit_site.contract.model import rows_of
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -71,7 +71,6 @@ class Operation(Generic[Out]):
         status: Of a successful response.
         other_status: A further successful status, which the function may answer with.
         errors: Statuses of errors beside those that every operation has.
-        rows: The field of ``output`` that comes in pages; empty: there is none.
         command: The same at a terminal, as sentences of errors name it, with the path's
             ``{parameters}``; empty: they do not.
     """
@@ -85,7 +84,6 @@ class Operation(Generic[Out]):
     status: int = 200
     other_status: int | None = None
     errors: tuple[int, ...] = ()
-    rows: str = ""
     command: str = ""
 
     @property
@@ -97,6 +95,12 @@ class Operation(Generic[Out]):
     def name(self) -> str:
         """The function that does it."""
         return self.handler.partition(".")[2]
+
+    @property
+    def rows(self) -> str:
+        """The field of ``output`` that comes in pages."""
+        output: Any = self.output
+        return rows_of(output)
 
     @property
     def method(self) -> str:

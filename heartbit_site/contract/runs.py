@@ -197,7 +197,7 @@ START_RUN = Operation(
     status=201, other_status=200, errors=(409,),
 )  # fmt: skip
 LIST_RUNS = Operation(
-    "runs.list_runs", "GET /runs", RunPageOut, "List runs", READ_RUNS, rows="runs",
+    "runs.list_runs", "GET /runs", RunPageOut, "List runs", READ_RUNS,
     command="`heartbit status`",
 )  # fmt: skip
 SHOW_RUN = Operation("runs.show_run", "GET /runs/{run_id}", RunViewOut, "Get a run", READ_RUNS)

@@ -34,6 +34,6 @@ class ToolsOut(View):
 
 
 LIST_TOOLS = Operation(
-    "tools.list_tools", "GET /tools", ToolsOut, "List tools", READ_AGENTS, rows="tools",
+    "tools.list_tools", "GET /tools", ToolsOut, "List tools", READ_AGENTS,
     command="`heartbit tools`",
 )  # fmt: skip

@@ -177,7 +177,7 @@ class ForkIn(Body):
 
 LIST_TURNS = Operation(
     "turns.list_turns", "GET /runs/{run_id}/turns", TurnsOut, "List a run's turns", READ_RUNS,
-    errors=(409,), rows="turns",
+    errors=(409,),
 )  # fmt: skip
 SHOW_TURN = Operation(
     "turns.show_turn", "GET /runs/{run_id}/turns/{number}", TurnOut, "Get a turn", READ_RUNS,

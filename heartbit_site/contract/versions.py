@@ -86,7 +86,7 @@ class RollbackIn(Body):
 
 LIST_VERSIONS = Operation(
     "versions.list_versions", "GET /agents/{name}/versions", VersionsOut,
-    "List an agent's versions", READ_AGENTS, rows="versions",
+    "List an agent's versions", READ_AGENTS,
 )  # fmt: skip
 COMPARE_VERSIONS = Operation(
     "versions.compare_versions", "GET /agents/{name}/versions/diff", DiffOut, "Compare versions",

@@ -52,7 +52,6 @@ class AnsweredWaitOut(View):
 
 LIST_WAITS = Operation(
     "waits.list_waits", "GET /waits", WaitsOut, "List waits for an answer", READ_WAITING,
-    rows="waits",
     command="`heartbit answer`",
 )  # fmt: skip
 ANSWER_WAIT = Operation(

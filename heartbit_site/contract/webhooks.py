@@ -114,7 +114,6 @@ class WebhookChangeIn(Body):
 
 LIST_WEBHOOKS = Operation(
     "webhooks.list_webhooks", "GET /webhooks", WebhooksOut, "List webhooks", MANAGE,
-    rows="webhooks",
     command="the page Webhooks of the admin",
 )  # fmt: skip
 CREATE_WEBHOOK = Operation(
@@ -139,7 +138,7 @@ PING_WEBHOOK = Operation(
 )  # fmt: skip
 LIST_WEBHOOK_DELIVERIES = Operation(
     "webhooks.list_webhook_deliveries", "GET /webhooks/{webhook_id}/deliveries", DeliveriesOut,
-    "List a webhook's deliveries", MANAGE, rows="deliveries",
+    "List a webhook's deliveries", MANAGE,
 )  # fmt: skip
 SHOW_WEBHOOK_DELIVERY = Operation(
     "webhooks.show_webhook_delivery", "GET /webhooks/{webhook_id}/deliveries/{delivery_id}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from django.http import HttpRequest, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from ninja import Header, Query, Router
 
 from agents.querysets import find_run
@@ -59,11 +59,10 @@ async def stream(
         async def allowed() -> bool:
             return await orm.run_in_thread(lambda: _still(access, session_key))
 
-        response = StreamingHttpResponse(events_of(run, selection, allowed))
+        response: Any = StreamingHttpResponse(events_of(run, selection, allowed))
     else:
-        response = StreamingHttpResponse(
-            _each(await orm.run_in_thread(lambda: recorded(run, selection)))
-        )
+        messages = await orm.run_in_thread(lambda: recorded(run, selection))
+        response = HttpResponse(b"".join(messages))
     response["Content-Type"] = "text/event-stream; charset=utf-8"
     response["Cache-Control"] = "no-store"
     response["X-Accel-Buffering"] = "no"  # nginx would hold it back
@@ -76,8 +75,3 @@ def _still(access: Access, session_key: str | None) -> bool:
         return False
     now = refresh_access(access)
     return now is not None and all(map(now.allows, READ_RUNS.needs.scopes))
-
-
-async def _each(messages: list[bytes]) -> Any:
-    for message in messages:
-        yield message
