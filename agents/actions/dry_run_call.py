@@ -14,7 +14,7 @@ from agents.dry_runs.rollback_run import rehearse
 from agents.errors import CallClosedError, DryRunUnavailableError, InvalidEditError
 from agents.limits.pauses import stopped_tools
 from agents.querysets import calls_waiting, shown_tool
-from agents.reads.turns import definition_of
+from agents.reads.versions import definition_of
 from agents.runs.run_audit import record_of_call
 from agents.runtime.toolbox import context_factory, offered_tools
 from heartbit_site.base.query import fetch_one

@@ -22,8 +22,7 @@ from agents.live.changes import notify_on_commit
 from agents.loop.history import find_turn, is_final, last_seq_of_turn
 from agents.output import respond
 from agents.reads.agents import find_agent
-from agents.reads.turns import definition_of
-from agents.reads.versions import find_version
+from agents.reads.versions import definition_of, find_version
 from agents.runs.history import load_history
 from agents.runs.idempotency_keys import stored_key
 from agents.runs.run_audit import record_of_run

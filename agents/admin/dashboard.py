@@ -13,7 +13,7 @@ from django.utils.html import format_html, format_html_join
 from agents.admin import charts, formatting, statistics
 from agents.admin.links import run_url
 from agents.choices import RunStatus
-from agents.reads.fleet import Fleet, QueueNow, WorkerNow, read_fleet
+from agents.reads.fleet import read_fleet
 from heartbit_site.base import amounts
 from heartbit_site.base.admin.columns import Tone, clock, pill
 from heartbit_site.base.admin.permissions import permissions_for
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from django.utils.safestring import SafeString
 
     from agents.models import Run
+    from agents.reads.fleet_view import FleetOut, QueueOut, WorkerOut
 
 LAST_RUNS = 8
 WORKER_TONES: dict[str, Tone] = {"alive": "success", "leaving": "warning", "stale": "danger"}
@@ -63,9 +64,9 @@ class Ranked:
 class FleetTable:
     """Workers and queues, ready to be shown: each with its pill and times."""
 
-    now: Fleet
-    workers: list[tuple[WorkerNow, SafeString, str, str]]
-    queues: list[tuple[QueueNow, SafeString, str]]
+    now: FleetOut
+    workers: list[tuple[WorkerOut, SafeString, str, str]]
+    queues: list[tuple[QueueOut, SafeString, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +227,7 @@ def _part(text: str, *, is_code: bool) -> SafeString | str:
     return format_html("<code>{}</code>", text) if is_code else text
 
 
-def _table(fleet: Fleet) -> FleetTable:
+def _table(fleet: FleetOut) -> FleetTable:
     return FleetTable(
         now=fleet,
         workers=[
@@ -234,14 +235,16 @@ def _table(fleet: Fleet) -> FleetTable:
                 worker,
                 pill(worker.state.capitalize(), tone=WORKER_TONES[worker.state]),
                 amounts.duration(timedelta(seconds=worker.uptime_seconds)),
-                amounts.duration(timedelta(seconds=worker.beat_seconds)),
+                amounts.duration(timedelta(seconds=worker.heartbeat_age_seconds)),
             )
             for worker in fleet.workers
         ],
         queues=[
             (
                 queue,
-                pill("Served", tone="success") if queue.served else pill("Nobody", tone="danger"),
+                pill("Served", tone="success")
+                if queue.has_workers
+                else pill("Nobody", tone="danger"),
                 amounts.duration(timedelta(seconds=queue.oldest_seconds)) if queue.depth else "-",
             )
             for queue in fleet.queues

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from django.db.models import QuerySet
     from django.http import HttpRequest
 
-    from agents.approvals.call_display import CallDisplay
+    from agents.approvals.call_view import CallDisplayOut
 
 _RESOLVED: dict[str, str] = {
     CallResolution.RETRIED: "Sent again",
@@ -52,7 +52,7 @@ class Prompt:
 
     call: ToolCall
     tool: str
-    display: CallDisplay
+    display: CallDisplayOut
     page: str
     is_uncertain: bool
     is_question: bool

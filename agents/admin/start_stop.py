@@ -12,7 +12,7 @@ from django.utils.html import format_html, format_html_join
 from agents.actions.set_agent_state import Switch, set_agent_state
 from agents.admin import formatting
 from agents.models import Agent
-from agents.reads.agent_status import AgentStatus, statuses
+from agents.reads.agent_status import statuses
 from heartbit_site.base.admin.actions import DialogForm, dialog
 from heartbit_site.base.admin.columns import format_datetime
 from heartbit_site.base.admin.themed import ModelAdmin
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from django.http import HttpRequest
     from django.utils.safestring import SafeString
+
+    from agents.reads.agent_view import AgentStatusOut
 
 DONE: dict[Switch, str] = {
     "start": "{} is started: its runs resume.",
@@ -96,14 +98,14 @@ class AgentSwitches(ModelAdmin[Agent]):
         if found is None:
             return "-"
         lines = format_html_join("", "<span>{}</span>", ((line,) for line in _lines(found)))
-        state = formatting.agent_pill(found.overview.state)
+        state = formatting.agent_pill(found.state)
         return format_html('<p>{}</p><span class="hb-two">{}</span>', state, lines)
 
 
-def _lines(found: AgentStatus) -> list[str]:
-    queue, metrics, tools = found.queue, found.overview.metrics, found.tools
+def _lines(found: AgentStatusOut) -> list[str]:
+    queue, tools = found.queue, found.tools
     waits = "" if queue.oldest_seconds is None else f", the oldest for {queue.oldest_seconds:.0f} s"
-    active = format_datetime(metrics.last_activity) if metrics.last_activity else "never"
+    active = format_datetime(found.last_activity) if found.last_activity else "never"
     wrong = [
         *(f"{name}: its definition has changed" for name in tools.changed),
         *(f"{name}: unknown here" for name in tools.unknown),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 
+from agents.approvals.call_view import CallDisplayOut, HostOut, PieceOut, ShownArgumentOut
 from agents.querysets import shown_tool
 from heartbit_site.base.effect_text import describe_effect
 from heartbit_site.base.visible_text import readable_json, split_hidden, visible
@@ -24,54 +24,7 @@ _MOST_HOSTS: Final = 50
 _SAFE: Final = 2**53 - 1  # a browser's numbers hold every integer up to here
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """Piece of a text; an escaped one stands for a character that cannot be seen."""
-
-    text: str
-    escaped: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ShownArgument:
-    """One argument; a value that is no text is JSON."""
-
-    name: list[Piece]
-    kind: str
-    value: list[Piece]
-
-
-@dataclass(frozen=True, slots=True)
-class LinkedHost:
-    """Host that an address among the arguments leads to, as the network spells it (punycode)."""
-
-    argument: str
-    host: str
-
-
-@dataclass(frozen=True, slots=True)
-class CallDisplay:
-    """A call as a person should see it, with nothing hidden.
-
-    Attributes:
-        requested_name: The tool's name as the model wrote it; empty: it is the same.
-        hidden_character_count: Characters of the arguments that are shown as escapes.
-        arguments_json: The arguments as JSON that means exactly what is shown.
-        is_javascript_safe: True if JavaScript's numbers can hold the numbers of the arguments.
-    """
-
-    tool: list[Piece]
-    requested_name: list[Piece]
-    reason: list[Piece]
-    effect: str
-    arguments: list[ShownArgument]
-    hosts: list[LinkedHost]
-    hidden_character_count: int
-    arguments_json: str
-    is_javascript_safe: bool
-
-
-def display_call(call: ToolCall, arguments: Mapping[str, Any], reason: str) -> CallDisplay:
+def display_call(call: ToolCall, arguments: Mapping[str, Any], reason: str) -> CallDisplayOut:
     """Return the content of a call's card.
 
     Args:
@@ -82,7 +35,7 @@ def display_call(call: ToolCall, arguments: Mapping[str, Any], reason: str) -> C
     tool = shown_tool(call)
     shown = [_argument(name, value) for name, value in arguments.items()]
     pieces_shown = [piece for one in shown for piece in (*one.name, *one.value)]
-    return CallDisplay(
+    return CallDisplayOut(
         tool=_parts(tool),
         requested_name=[] if call.tool == tool else _parts(call.tool),
         reason=_parts(reason),
@@ -95,18 +48,18 @@ def display_call(call: ToolCall, arguments: Mapping[str, Any], reason: str) -> C
     )
 
 
-def _argument(name: str, value: object) -> ShownArgument:
+def _argument(name: str, value: object) -> ShownArgumentOut:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
     kind = "nothing" if value is None else _KINDS.get(type(value), "list")
-    return ShownArgument(name=_parts(name), kind=kind, value=_parts(text))
+    return ShownArgumentOut(name=_parts(name), kind=kind, value=_parts(text))
 
 
-def _parts(text: str) -> list[Piece]:
+def _parts(text: str) -> list[PieceOut]:
     found = enumerate(split_hidden(text))
-    return [Piece(text=piece, escaped=bool(index % 2)) for index, piece in found if piece]
+    return [PieceOut(text=piece, escaped=bool(index % 2)) for index, piece in found if piece]
 
 
-def _hosts(arguments: Mapping[str, Any]) -> list[LinkedHost]:
+def _hosts(arguments: Mapping[str, Any]) -> list[HostOut]:
     """Return where the addresses among the arguments lead, as the network spells it."""
     found: dict[tuple[str, str], None] = {}
     for name, value in arguments.items():
@@ -115,7 +68,7 @@ def _hosts(arguments: Mapping[str, Any]) -> list[LinkedHost]:
                 found[visible(name), _host(address)] = None
                 if len(found) >= _MOST_HOSTS:
                     break
-    return [LinkedHost(argument=name, host=host) for name, host in found]
+    return [HostOut(argument=name, host=host) for name, host in found]
 
 
 def _host(address: str) -> str:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from django.db.models import Count, Min, Q
@@ -14,6 +13,12 @@ from django.utils import timezone
 from agents.choices import RunStatus
 from agents.limits.pauses import stopped_tools
 from agents.models import Run
+from agents.reads.agent_view import (
+    AgentQueueOut,
+    AgentStatusOut,
+    AgentToolsOut,
+    WorkingRunOut,
+)
 from agents.reads.metrics import AgentOverview, agents_with_metrics
 from agents.reads.versions import find_editable
 from tools.catalogue import catalogue
@@ -22,7 +27,6 @@ from tools.registry import definition_hash
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from datetime import datetime
-    from uuid import UUID
 
     from agents.models import Agent
     from heartbit_site.base.models import Workspace
@@ -31,77 +35,18 @@ if TYPE_CHECKING:
 AT_WORK = 20
 
 
-@dataclass(frozen=True, slots=True)
-class AgentTools:
-    """Tools of an agent's published version.
-
-    Attributes:
-        loaded: Available with their published definition.
-        changed: Available with another definition: refused to the model until the agent is
-            published again.
-        unknown: Not provided by any app of this installation.
-        stopped: Loaded but disabled, so that their calls are not run.
-    """
-
-    loaded: tuple[str, ...]
-    changed: tuple[str, ...]
-    unknown: tuple[str, ...]
-    stopped: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class AgentQueue:
-    """Live runs of an agent, on the fleet and local, as orchestrator and as sub-agent.
-
-    Attributes:
-        oldest_seconds: Seconds since the oldest queued run became due; None: no run is queued and
-            due.
-    """
-
-    name: str
-    queued: int
-    running: int
-    waiting: int
-    oldest_seconds: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class WorkingRun:
-    """A run that a process holds."""
-
-    id: UUID
-    worker: str
-
-
-@dataclass(frozen=True, slots=True)
-class AgentStatus:
-    """Status of an agent.
-
-    Attributes:
-        working: Running runs, the newest first, at most ``AT_WORK``.
-        problem: Error of the agent's last run, if its state is ``error``.
-    """
-
-    overview: AgentOverview
-    tools: AgentTools
-    queue: AgentQueue
-    working: tuple[WorkingRun, ...]
-    problem: str
-
-
-def statuses(workspace: Workspace, *, names: Collection[str]) -> list[AgentStatus]:
+def statuses(workspace: Workspace, *, names: Collection[str]) -> list[AgentStatusOut]:
     """Return the status of the editable agents with these names, sorted by name."""
     found = agents_with_metrics(workspace, names=names)
     live = _live(workspace, names)
     stopped = stopped_tools(workspace)
     known = catalogue(workspace.pk)
     return [
-        _status(one, live.get(one.agent.pk, {}), tools_of(one.agent, known, stopped))
-        for one in found
+        _status(one, live.get(one.agent.pk, {}), _tools(one.agent, known, stopped)) for one in found
     ]
 
 
-def status_of(workspace: Workspace, name: str) -> AgentStatus:
+def status_of(workspace: Workspace, name: str) -> AgentStatusOut:
     """Return the status of one agent.
 
     Raises:
@@ -110,7 +55,7 @@ def status_of(workspace: Workspace, name: str) -> AgentStatus:
     return statuses(workspace, names=[find_editable(workspace, name).name])[0]
 
 
-def tools_of(agent: Agent, known: Mapping[str, ToolSpec], stopped: Collection[str]) -> AgentTools:
+def _tools(agent: Agent, known: Mapping[str, ToolSpec], stopped: Collection[str]) -> AgentToolsOut:
     """Return the availability of an agent's published tools in its workspace."""
     loaded, changed, unknown = [], [], []
     snapshot = agent.current_version.snapshot if agent.current_version is not None else {}
@@ -122,23 +67,29 @@ def tools_of(agent: Agent, known: Mapping[str, ToolSpec], stopped: Collection[st
             changed.append(tool["name"])
         else:
             loaded.append(tool["name"])
-    held = tuple(name for name in loaded if name in stopped)
-    return AgentTools(tuple(loaded), tuple(changed), tuple(unknown), held)
+    held = [name for name in loaded if name in stopped]
+    return AgentToolsOut(loaded=loaded, changed=changed, unknown=unknown, stopped=held)
 
 
-def _status(overview: AgentOverview, live: dict[str, Any], tools: AgentTools) -> AgentStatus:
-    agent = overview.agent
-    return AgentStatus(
-        overview=overview,
+def _status(overview: AgentOverview, live: dict[str, Any], tools: AgentToolsOut) -> AgentStatusOut:
+    agent, metrics = overview.agent, overview.metrics
+    return AgentStatusOut(
+        name=agent.name,
+        state=overview.state,
+        enabled=agent.enabled,
+        version=agent.current_version.number if agent.current_version is not None else None,
+        uptime_seconds=metrics.uptime_seconds,
+        last_activity=metrics.last_activity,
+        runs=_working(agent) if live.get("running") else [],
         tools=tools,
-        queue=AgentQueue(
+        queue=AgentQueueOut(
             name=agent.queue,
             queued=live.get("queued", 0),
             running=live.get("running", 0),
             waiting=live.get("waiting", 0),
             oldest_seconds=_since(live.get("oldest")),
         ),
-        working=_working(agent) if live.get("running") else (),
+        metrics=metrics,
         problem=_problem(agent) if overview.state == "error" else "",
     )
 
@@ -171,10 +122,10 @@ def _live(workspace: Workspace, names: Collection[str]) -> dict[int, dict[str, A
     return {row["version__agent"]: row for row in counted}
 
 
-def _working(agent: Agent) -> tuple[WorkingRun, ...]:
+def _working(agent: Agent) -> list[WorkingRunOut]:
     held = Run.objects.filter(status=RunStatus.RUNNING, version__agent=agent, worker__isnull=False)
     rows = held.order_by("-created_at").values_list("pk", "worker__name")[:AT_WORK]
-    return tuple(WorkingRun(pk, worker) for pk, worker in rows)
+    return [WorkingRunOut(id=str(pk), worker=worker) for pk, worker in rows]
 
 
 def _problem(agent: Agent) -> str:

@@ -12,26 +12,30 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from agents.models.pause import Pause, PauseKind
+from agents.models.pause import Pause
+from agents.reads.fleet_view import (
+    FleetOut,
+    FleetRunOut,
+    FleetTotalsOut,
+    PauseOut,
+    QueueOut,
+    WorkerOut,
+    WorkerState,
+)
 from heartbit_site.base.query import fetch_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from datetime import datetime
-    from uuid import UUID
-
-WorkerState = Literal["alive", "stale", "leaving"]
 
 _WORKERS = """
     SELECT w.id, w.name, w.queues, w.slots, w.requested_action,
            EXTRACT(EPOCH FROM clock_timestamp() - w.started_at)::float AS uptime_seconds,
-           EXTRACT(EPOCH FROM clock_timestamp() - w.beat_at)::float AS beat_seconds,
+           EXTRACT(EPOCH FROM clock_timestamp() - w.beat_at)::float AS heartbeat_age_seconds,
            w.lease_seconds,
            (SELECT count(*) FROM agents_run r WHERE r.worker_id = w.id AND r.status = 'running')
-               AS used
+               AS slots_used
     FROM agents_workerheartbeat w
     WHERE w.left_at IS NULL AND w.home = 'fleet' ORDER BY w.id
 """
@@ -39,7 +43,7 @@ _WORKERS = """
 _QUEUES = """
     SELECT r.queue,
            count(*) FILTER (WHERE NOT r.parked) AS depth,
-           count(*) FILTER (WHERE r.parked) AS parked,
+           count(*) FILTER (WHERE r.parked) AS blocked,
            coalesce(max(r.seconds) FILTER (WHERE NOT r.parked), 0)::float AS oldest_seconds
     FROM (SELECT t.queue, t.version_id = ANY ((SELECT heartbit_stopped())::bigint[])
                           OR t.queue = ANY ((SELECT heartbit_paused())::text[])
@@ -66,189 +70,76 @@ _AT_WORK = """
 SHOWN = 20  # running runs listed per worker
 
 
-@dataclass(frozen=True, slots=True)
-class WorkingNow:
-    """A run that a worker holds.
-
-    Attributes:
-        workspace: Slug of the workspace.
-    """
-
-    id: UUID
-    agent: str
-    workspace: str
-
-
-@dataclass(frozen=True, slots=True)
-class PauseNow:
-    """An active pause.
-
-    Attributes:
-        kind: queue, workspace, tool or all.
-        name: Name of the queue or tool, or slug of the workspace; empty for ``all``.
-        workspace: Slug of the one workspace where a tool is disabled; else empty.
-        by_operator: True if an operator paused; else a manager of the workspace.
-    """
-
-    kind: str
-    name: str
-    workspace: str
-    reason: str
-    by: str
-    by_operator: bool
-    at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerNow:
-    """A worker process that has not left.
-
-    Attributes:
-        name: ``host:pid``.
-        state: ``stale``: no heartbeat for longer than its lease, so the next sweep requeues its
-            runs; ``leaving``: it was asked to stop or restart.
-        requested_action: Requested action: ``stop``, ``restart`` or empty.
-        used: Number of runs it holds.
-        queues: Queues it serves; empty for a process that executes one suspect run in isolation.
-        beat_seconds: Seconds since its last heartbeat.
-        runs: First ``SHOWN`` of the runs it holds.
-    """
-
-    id: int
-    name: str
-    state: WorkerState
-    requested_action: str
-    uptime_seconds: float
-    beat_seconds: float
-    slots: int
-    used: int
-    queues: tuple[str, ...]
-    runs: tuple[WorkingNow, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class QueueNow:
-    """A queue that is served or has runs.
-
-    Attributes:
-        depth: Number of runs that could start now.
-        parked: Number of runs held back because the queue is paused or their agent or workspace
-            stopped.
-        oldest_seconds: Waiting time of the oldest run in ``depth``; 0 if it is empty.
-        served: True if a live worker that is not leaving serves the queue.
-        workers: Number of such workers.
-    """
-
-    name: str
-    depth: int
-    parked: int
-    running: int
-    oldest_seconds: float
-    served: bool
-    workers: int
-    paused: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Fleet:
-    """State of the fleet.
-
-    Attributes:
-        slots: Slots of the live workers.
-        pauses: Active pauses, the earliest first.
-        problems: One sentence for each problem that needs an operator.
-    """
-
-    workers: tuple[WorkerNow, ...]
-    queues: tuple[QueueNow, ...]
-    alive: int
-    slots: int
-    used: int
-    queued: int
-    pauses: tuple[PauseNow, ...]
-    problems: tuple[str, ...]
-
-
-def read_fleet() -> Fleet:
+def read_fleet() -> FleetOut:
     """Return the current state of the fleet."""
-    at_work: dict[int, list[WorkingNow]] = {}
+    at_work: dict[int, list[FleetRunOut]] = {}
     for row in _rows(_AT_WORK, SHOWN):
-        at_work.setdefault(row.pop("worker"), []).append(WorkingNow(**row))
-    workers = tuple(_worker(row, at_work.get(row["id"], ())) for row in _rows(_WORKERS))
-    pauses = _pauses()
-    queues = _queues(workers, {one.name for one in pauses if one.kind == PauseKind.QUEUE})
+        at_work.setdefault(row.pop("worker"), []).append(FleetRunOut(**row))
+    workers = [_worker(row, at_work.get(row["id"], [])) for row in _rows(_WORKERS)]
+    pauses = [_pause(row) for row in Pause.objects.select_related("workspace")]
+    queues = _queues(workers, {one.name for one in pauses if one.kind == "queue"})
     living = [worker for worker in workers if worker.state != "stale"]
-    return Fleet(
+    return FleetOut(
         workers=workers,
         queues=queues,
-        alive=len(living),
-        slots=sum(worker.slots for worker in living),
-        used=sum(worker.used for worker in living),
-        queued=sum(queue.depth for queue in queues),
+        totals=FleetTotalsOut(
+            workers=len(living),
+            slots=sum(worker.slots for worker in living),
+            slots_used=sum(worker.slots_used for worker in living),
+            queued=sum(queue.depth for queue in queues),
+        ),
         pauses=pauses,
-        problems=(*_standing_still(pauses), *_problems(workers, queues)),
+        problems=[*_standing_still(pauses), *_problems(workers, queues)],
     )
 
 
-def _worker(row: dict[str, Any], runs: Iterable[WorkingNow]) -> WorkerNow:
+def _worker(row: dict[str, Any], runs: list[FleetRunOut]) -> WorkerOut:
     state: WorkerState = "leaving" if row["requested_action"] else "alive"
-    if row["beat_seconds"] > row.pop("lease_seconds"):
+    if row["heartbeat_age_seconds"] > row.pop("lease_seconds"):
         state = "stale"
-    queues = tuple(json.loads(row["queues"]))
-    return WorkerNow(**{**row, "queues": queues}, state=state, runs=tuple(runs))
+    queues = json.loads(row["queues"])
+    return WorkerOut(**{**row, "queues": queues}, state=state, runs=runs)
 
 
-def _pauses() -> tuple[PauseNow, ...]:
-    return tuple(_pause(row) for row in Pause.objects.select_related("workspace"))
-
-
-def _pause(row: Pause) -> PauseNow:
+def _pause(row: Pause) -> PauseOut:
     slug = row.workspace.slug if row.workspace is not None else ""
-    return PauseNow(
-        kind=row.kind,
-        name=row.queue or row.tool or slug,
-        workspace=slug if row.tool else "",
-        reason=row.reason,
-        by=row.by,
-        by_operator=row.by_operator,
-        at=row.at,
-    )
+    name = row.queue or row.tool or slug
+    return PauseOut.of(row, name=name, workspace=slug if row.tool else "")
 
 
-def _queues(workers: Iterable[WorkerNow], paused: set[str]) -> tuple[QueueNow, ...]:
-    waiting = {row["queue"]: row for row in _rows(_QUEUES)}
+def _queues(workers: Iterable[WorkerOut], paused: set[str]) -> list[QueueOut]:
+    waiting = {row.pop("queue"): row for row in _rows(_QUEUES)}
     running = {row["queue"]: row["running"] for row in _rows(_RUNNING)}
     serving = Counter(
         name for worker in workers if worker.state == "alive" for name in worker.queues
     )
     known = {name for worker in workers for name in worker.queues} | paused
-    return tuple(
-        QueueNow(
+    none = {"depth": 0, "blocked": 0, "oldest_seconds": 0.0}
+    return [
+        QueueOut(
             name=name,
-            depth=waiting.get(name, {}).get("depth", 0),
-            parked=waiting.get(name, {}).get("parked", 0),
             running=running.get(name, 0),
-            oldest_seconds=waiting.get(name, {}).get("oldest_seconds", 0.0),
-            served=serving[name] > 0,
+            has_workers=serving[name] > 0,
             workers=serving[name],
             paused=name in paused,
+            **waiting.get(name, none),
         )
         for name in sorted(known | waiting.keys() | running.keys())
-    )
+    ]
 
 
-def _standing_still(pauses: Iterable[PauseNow]) -> Iterable[str]:
+def _standing_still(pauses: Iterable[PauseOut]) -> Iterable[str]:
     for pause in pauses:
         why = "" if pause.by_operator else ", who manages it"
         why += f" ({pause.reason})" if pause.reason else ""
-        if pause.kind == PauseKind.ALL:
+        if pause.kind == "all":
             yield f"Everything was stopped by {pause.by}{why}: `heartbit fleet resume` ends that."
-        elif pause.kind == PauseKind.WORKSPACE:
+        elif pause.kind == "workspace":
             yield (
                 f"The workspace {pause.name} was stopped by {pause.by}{why}: "
                 f"`heartbit fleet resume {pause.name}` ends that."
             )
-        elif pause.kind == PauseKind.TOOL:
+        elif pause.kind == "tool":
             place, there = "", ""
             if pause.workspace:
                 place, there = f" in {pause.workspace}", f" --workspace {pause.workspace}"
@@ -258,25 +149,26 @@ def _standing_still(pauses: Iterable[PauseNow]) -> Iterable[str]:
             )
 
 
-def _problems(workers: Iterable[WorkerNow], queues: Iterable[QueueNow]) -> Iterable[str]:
+def _problems(workers: Iterable[WorkerOut], queues: Iterable[QueueOut]) -> Iterable[str]:
     for queue in queues:
-        if queue.depth and not queue.served:
+        if queue.depth and not queue.has_workers:
             runs = "1 run waits" if queue.depth == 1 else f"{queue.depth} runs wait"
             yield (
                 f"{runs} in the queue {queue.name}, which no worker serves: "
                 f"`heartbit serve --queues {queue.name}` starts one."
             )
         if queue.paused:
-            runs = "1 run is" if queue.parked == 1 else f"{queue.parked or 'no'} runs are"
+            runs = "1 run is" if queue.blocked == 1 else f"{queue.blocked or 'no'} runs are"
             yield (
                 f"The queue {queue.name} is paused and {runs} held back in it: "
                 f"`heartbit fleet resume-queue {queue.name}` ends that."
             )
     for worker in workers:
         if worker.state == "stale":
+            silent = f"{worker.heartbeat_age_seconds:.0f} s"
             yield (
-                f"The worker {worker.name} has been silent for {worker.beat_seconds:.0f} s: it is "
-                "dead, frozen or cut off, and its runs go to others."
+                f"The worker {worker.name} has been silent for {silent}: it is dead, frozen or cut "
+                "off, and its runs go to others."
             )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from django.db.models import Avg, Count, F, Max, OuterRef, Q, Subquery, Sum
 from django.db.models.functions import JSONObject
@@ -17,46 +17,17 @@ from django.utils import timezone
 
 from agents.choices import LIVE, TERMINAL, RunStatus
 from agents.models import Agent, Run
+from agents.reads.agent_view import AgentMetricsOut
 from heartbit_site.base.models import UsageEntry
+from heartbit_site.base.view import dollars
 
 if TYPE_CHECKING:
     from collections.abc import Collection
-    from datetime import datetime, timedelta
+    from datetime import timedelta
     from uuid import UUID
 
+    from agents.reads.agent_view import AgentState
     from heartbit_site.base.models import Workspace
-
-AgentState = Literal["idle", "busy", "error", "stopped"]
-
-
-@dataclass(frozen=True, slots=True)
-class AgentMetrics:
-    """History of an agent, as orchestrator and as sub-agent.
-
-    Attributes:
-        runs: Number of all runs, live ones included.
-        failed: Number of runs that failed or were quarantined; cancelled runs do not count.
-        average_seconds: Average seconds from the start of a run to its end; None if no run has
-            ended.
-        cost_usd: US dollars; None if a price is unknown.
-        uptime_seconds: Seconds since the agent was last enabled; 0 while it is stopped.
-    """
-
-    runs: int = 0
-    succeeded: int = 0
-    failed: int = 0
-    average_seconds: float | None = None
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost_usd: Decimal | None = Decimal(0)
-    uptime_seconds: float = 0.0
-    last_activity: datetime | None = None
-
-    @property
-    def success_rate(self) -> float | None:
-        """Share of successes among succeeded and failed runs; None if there are none."""
-        ended = self.succeeded + self.failed
-        return self.succeeded / ended if ended else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +41,7 @@ class AgentOverview:
     agent: Agent
     state: AgentState
     current_run: UUID | None
-    metrics: AgentMetrics
+    metrics: AgentMetricsOut
 
 
 def agents_with_metrics(
@@ -101,14 +72,16 @@ def _overview(agent: Any, runs: dict[str, Any], usage: dict[int, dict[str, Any]]
     spent = usage.get(agent.pk, {})
     average: timedelta | None = runs.get("average")
     uptime = (timezone.now() - agent.enabled_at).total_seconds() if agent.enabled else 0.0
-    metrics = AgentMetrics(
+    succeeded, failed = runs.get("succeeded", 0), runs.get("failed", 0)
+    metrics = AgentMetricsOut(
         runs=runs.get("runs", 0),
-        succeeded=runs.get("succeeded", 0),
-        failed=runs.get("failed", 0),
+        succeeded=succeeded,
+        failed=failed,
+        success_rate=succeeded / (succeeded + failed) if succeeded + failed else None,
         average_seconds=average.total_seconds() if average is not None else None,
         input_tokens=spent.get("input_tokens", 0),
         output_tokens=spent.get("output_tokens", 0),
-        cost_usd=cost_of(spent),
+        cost_usd=dollars(cost_of(spent)),
         uptime_seconds=max(0.0, uptime),
         last_activity=max(
             filter(None, (runs.get("last_created"), runs.get("last_finished"), spent.get("last"))),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from django.db.models import Count
 
+from agents.definitions import snapshot
 from agents.definitions.snapshot_diff import SnapshotDiff, compare
 from agents.models import Agent, AgentVersion, Run
 from agents.reads.agents import find_agent
@@ -14,6 +15,7 @@ from heartbit_site.base.errors import NotFoundError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from agents.definitions.definition import AgentDefinition
     from heartbit_site.base.models import Workspace
 
 
@@ -91,3 +93,8 @@ def pair(
 def difference(older: AgentVersion, newer: AgentVersion) -> SnapshotDiff:
     """Return the changes from one version to another."""
     return compare(older.snapshot, newer.snapshot)
+
+
+def definition_of(version: AgentVersion) -> AgentDefinition:
+    """Return the definition of a version for the engine."""
+    return snapshot.read(version.pk, version.agent_id, version.agent.name, version.snapshot)

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from django.http import HttpRequest
 
     from heartbit_site.base.errors import HeartbitError
-    from heartbit_site.base.models import Workspace
     from heartbit_site.contract.operation import Needs
 
 SCHEME = "bearer"
@@ -35,63 +34,42 @@ WORKSPACE_HEADER = "Heartbit-Workspace"
 _READS = {"GET", "HEAD", "OPTIONS"}
 
 
-class ScopeAuth(AuthBase):
-    """An API key in ``Authorization: Bearer``, or a session, with a scope, or with several."""
+class NeedsAuth(AuthBase):
+    """An API key in ``Authorization: Bearer``, or a session, with the rights that are needed."""
 
     openapi_type = "http"
     openapi_scheme = SCHEME
 
-    def __init__(self, *scopes: str) -> None:
+    def __init__(self, needs: Needs) -> None:
         super().__init__()
-        self.scopes = tuple(filter(None, scopes))
+        self.needs = needs
 
-    async def __call__(self, request: HttpRequest) -> Access:
-        """Return the caller with their workspace and scopes.
+    async def __call__(self, request: HttpRequest) -> Any:
+        """Return the caller's ``Access``: their workspace and scopes.
 
         Raises:
             UnauthorizedError: There is no key and no session, or the key opens nothing (any more).
-            ForbiddenError: They do not have each scope, or a session sent no CSRF token.
+            ForbiddenError: They do not have the scopes, a session sent no CSRF token or named no
+                workspace, or only operators may, and the key's person is no superuser.
             NoWorkspaceError: A session asks for a workspace that the person is no member of.
             TooManyRequestsError: They ask too often.
         """
-        access = await orm.run_in_thread(lambda: _access(request))
-        missing = self.missing(access)
-        if missing is not None:
-            raise await orm.run_in_thread(lambda: _forbidden(access, missing))
+        return await orm.run_in_thread(lambda: self._authorized(request))
+
+    def _authorized(self, request: HttpRequest) -> Access:
+        access = _access(request)
+        missing = [scope for scope in self.needs.scopes if not access.allows(scope)]
+        if missing and not (self.needs.either and len(missing) < len(self.needs.scopes)):
+            raise _forbidden(access, missing[0])
+        if self.needs.operator and not is_operator(access):
+            raise ForbiddenError(
+                "The fleet is the installation's: use a key that a superuser or the command line "
+                "made."
+            )
         return access
 
-    def missing(self, access: Access) -> str | None:
-        """Return a scope that the caller needs and does not have; None: they have all."""
-        return next((scope for scope in self.scopes if not access.allows(scope)), None)
 
-
-class EitherAuth(ScopeAuth):
-    """Authorization by at least one of several scopes."""
-
-    def missing(self, access: Access) -> str | None:
-        """Return the first of the scopes if the caller has none of them."""
-        return None if any(map(access.allows, self.scopes)) else self.scopes[0]
-
-
-class MemberAuth(ScopeAuth):
-    """Authorization by membership, with any role or key."""
-
-    def __init__(self) -> None:
-        super().__init__("")
-
-    async def __call__(self, request: HttpRequest) -> Access:
-        """Return the caller.
-
-        Raises:
-            UnauthorizedError: As for ``ScopeAuth``.
-            ForbiddenError: A session sent no CSRF token, or named no workspace.
-            NoWorkspaceError: As for ``ScopeAuth``.
-            TooManyRequestsError: As for ``ScopeAuth``.
-        """
-        return await orm.run_in_thread(lambda: _access(request))
-
-
-class PersonAuth(MemberAuth):
+class PersonAuth(NeedsAuth):
     """Authentication before a workspace is known: the caller asks for their workspaces."""
 
     async def __call__(self, request: HttpRequest) -> Any:
@@ -99,29 +77,9 @@ class PersonAuth(MemberAuth):
 
         Raises:
             UnauthorizedError: There is no key and no session, or the key opens nothing (any more).
-            TooManyRequestsError: As for ``ScopeAuth``.
+            TooManyRequestsError: They ask too often.
         """
         return await orm.run_in_thread(lambda: _key(request) or _user(request))
-
-
-class OperatorAuth(ScopeAuth):
-    """Authorization for the installation as a whole."""
-
-    async def __call__(self, request: HttpRequest) -> Access:
-        """Return the caller.
-
-        Raises:
-            UnauthorizedError: As for ``ScopeAuth``.
-            ForbiddenError: They do not have the scope, or the key's person is no superuser.
-            TooManyRequestsError: As for ``ScopeAuth``.
-        """
-        access = await super().__call__(request)
-        if not await orm.run_in_thread(lambda: is_operator(access)):
-            raise ForbiddenError(
-                "The fleet is the installation's: use a key that a superuser or the command line "
-                "made."
-            )
-        return access
 
 
 def key_in(header: str) -> str | None:
@@ -149,7 +107,9 @@ def opened_by(key: str, *, address: str) -> Access:
             raise
     row = authenticate_api_key(key)
     if row is None:
-        raise _unknown(address, "The API key is unknown, expired or revoked.")
+        raise refuse_unknown(
+            address, UnauthorizedError("The API key is unknown, expired or revoked.")
+        )
     rate_limiter().take(f"key:{row.pk}")
     return access_of_key(row)
 
@@ -157,38 +117,32 @@ def opened_by(key: str, *, address: str) -> Access:
 def _key(request: HttpRequest) -> Access | None:
     """Return the access of a key; None: there is no such key."""
     key = key_in(request.headers.get("Authorization", ""))
-    return None if key is None else opened_by(key, address=_address(request))
+    return None if key is None else opened_by(key, address=address_of(request))
 
 
 def _user(request: HttpRequest) -> Any:
     user = get_user(request)
     if "Authorization" in request.headers or not user.is_authenticated:
-        raise _unknown(_address(request), "Send an API key: Authorization: Bearer hb_...")
+        raise refuse_unknown(
+            address_of(request), UnauthorizedError("Send an API key: Authorization: Bearer hb_...")
+        )
     rate_limiter().take(f"user:{user.pk}")
     return user
 
 
-def _address(request: HttpRequest) -> str:
+def address_of(request: HttpRequest) -> str:
+    """Return the address of the sender of a request."""
     return str(request.META.get("REMOTE_ADDR", ""))
 
 
-def refuse_unknown(request: HttpRequest, error: HeartbitError) -> HeartbitError:
-    """Count a caller that a route refuses by itself, as for a guessed key; raise the refusal.
+def refuse_unknown(address: str, error: HeartbitError) -> HeartbitError:
+    """Count an unknown caller by the address's network, and return the refusal.
 
     Raises:
         TooManyRequestsError: They ask too often.
     """
-    rate_limiter().take(bucket_key(_address(request)))
+    rate_limiter().take(bucket_key(address))
     return error
-
-
-def known_by(name: str) -> None:
-    """Count a request of a caller that a route authenticates by itself.
-
-    Raises:
-        TooManyRequestsError: They ask too often.
-    """
-    rate_limiter().take(name)
 
 
 def _forbidden(access: Access, scope: str) -> ForbiddenError:
@@ -196,16 +150,6 @@ def _forbidden(access: Access, scope: str) -> ForbiddenError:
     if access.via == "api":
         return ForbiddenError(f"The API key does not have the scope {scope}.", scope)
     return ForbiddenError(describe_refusal(access, scope), scope)
-
-
-def _unknown(address: str, why: str) -> UnauthorizedError:
-    """Return the refusal of an unknown caller, who is counted by the address's network.
-
-    Raises:
-        TooManyRequestsError: They ask too often.
-    """
-    rate_limiter().take(bucket_key(address))
-    return UnauthorizedError(why)
 
 
 def _access(request: HttpRequest) -> Access:
@@ -221,24 +165,10 @@ def _access(request: HttpRequest) -> Access:
     return access_of_user(user, slug)
 
 
-def auth_for(needs: Needs) -> ScopeAuth:
-    """Return the authorization for the rights that an operation needs."""
-    if needs.operator:
-        return OperatorAuth(*needs.scopes)
-    if not needs.scopes:
-        return MemberAuth()
-    return EitherAuth(*needs.scopes) if needs.either else ScopeAuth(*needs.scopes)
-
-
-READ_RUNS = auth_for(operation.READ_RUNS)
-PERSON = PersonAuth()
+READ_RUNS = NeedsAuth(operation.READ_RUNS)
+PERSON = PersonAuth(operation.MEMBER)
 
 
 def access_of(request: HttpRequest) -> Access:
     """Return the caller of a request."""
     return cast("Access", cast("Any", request).auth)
-
-
-def workspace_of(request: HttpRequest) -> Workspace:
-    """Return the caller's workspace: everything a route reads or writes is scoped to it."""
-    return access_of(request).workspace

@@ -6,13 +6,13 @@ import inspect
 from typing import TYPE_CHECKING, Annotated, Any
 
 from django.http import HttpRequest, HttpResponse
-from ninja import Path, Query, Router
+from ninja import Header, Path, Query, Router
 from pydantic.fields import FieldInfo
 
-from heartbit_site.api.auth import access_of, auth_for
-from heartbit_site.api.idempotency import IdempotencyKey
+from heartbit_site.api.auth import NeedsAuth, access_of
 from heartbit_site.api.openapi import answers
 from heartbit_site.base import orm
+from heartbit_site.contract.model import Word
 from heartbit_site.contract.operation import Answered, operations_of
 from heartbit_site.operations.lookup import function_of
 
@@ -27,6 +27,13 @@ if TYPE_CHECKING:
 JSON = "application/json; charset=utf-8"
 #: A parameter of this name comes in a header.
 KEY = "idempotency_key"
+IdempotencyKey = Annotated[
+    Word | None,
+    Header(
+        alias="Idempotency-Key",
+        description="However often a key is sent, only the first request makes something new.",
+    ),
+]
 
 
 def router_for(noun: ModuleType) -> Router:
@@ -34,28 +41,24 @@ def router_for(noun: ModuleType) -> Router:
     found = operations_of(noun)
     router = Router(tags=[found[0].noun])
     for operation in found:
-        add_route(router, operation)
+        responses = answers(
+            operation.output,
+            *operation.errors,
+            status=operation.status,
+            body=operation.body is not None,
+        )
+        if operation.other_status is not None:
+            responses[operation.other_status] = operation.output
+        router.add_api_operation(
+            operation.path,
+            [operation.method],
+            _view(operation, function_of(operation)),
+            auth=NeedsAuth(operation.needs),
+            response=responses,
+            operation_id=operation.name,
+            summary=operation.summary,
+        )
     return router
-
-
-def add_route(router: Router, operation: Operation[Any]) -> None:
-    """Add the route of one operation."""
-    function = function_of(operation)
-    form = operation.output
-    responses = answers(
-        form, *operation.errors, status=operation.status, body=operation.body is not None
-    )
-    if operation.other_status is not None:
-        responses[operation.other_status] = form
-    router.add_api_operation(
-        operation.path,
-        [operation.method],
-        _view(operation, function),
-        auth=auth_for(operation.needs),
-        response=responses,
-        operation_id=operation.name,
-        summary=operation.summary,
-    )
 
 
 def _view(

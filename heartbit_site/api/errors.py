@@ -1,11 +1,13 @@
 """One form for everything that goes wrong: problem details (RFC 9457).
 
     {"type": "urn:heartbit:problem:agent_not_found", "title": "Agent not found", "status": 404,
-     "detail": "There is no agent named 'x': GET /agents lists them.", "code": "agent_not_found"}
+     "detail": "There is no agent named 'x'.", "code": "agent_not_found",
+     "remedy": {"operation": "agents.list_agents", "request": "GET /agents",
+                "effect": "lists them", "values": {}}}
 
 The status follows the exception tree; ``code`` is the exception's name, for programs, and
 ``detail`` one sentence for a person. What a missing scope forbids has it in ``scope``; ``remedy``
-has the operation that ``detail`` names, for a client that calls it something else.
+has the operation that helps, if one is known.
 """
 
 from __future__ import annotations
@@ -127,10 +129,8 @@ def answer(status: int, code: str, detail: str, **more: Any) -> JsonResponse:
 def heartbit_error(request: HttpRequest, error: Any) -> HttpResponse:
     """Return the response to one of our own errors."""
     scope = error.scope if isinstance(error, ForbiddenError) else None
-    remedy = _remedy(error.remedy)
-    detail = error.sentence(remedy["request"] if remedy else "")
-    code = problem_code(type(error))
-    response = answer(status_of(error), code, detail, scope=scope, remedy=remedy)
+    code, remedy = problem_code(type(error)), _remedy(error.remedy)
+    response = answer(status_of(error), code, str(error), scope=scope, remedy=remedy)
     if isinstance(error, TooManyRequestsError | QuotaExceededError):
         response["Retry-After"] = str(error.seconds)
     return response

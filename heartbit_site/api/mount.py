@@ -11,39 +11,8 @@ from heartbit_site.api import errors
 from heartbit_site.api.endpoints import router_for
 from heartbit_site.api.json_parser import UntrustedParser
 from heartbit_site.api.openapi_schema import DescribedAPI
-from heartbit_site.api.routes import (
-    artifact_files,
-    events,
-    health,
-    inbound,
-    workspaces,
-)
-from heartbit_site.contract import (
-    agent_status,
-    agents,
-    approvals,
-    artifacts,
-    audit,
-    blackboard,
-    calls,
-    channels,
-    conversations,
-    deliveries,
-    fleet,
-    identity,
-    keys,
-    members,
-    messages,
-    pauses,
-    runs,
-    schedules,
-    tools,
-    turns,
-    usage,
-    versions,
-    waits,
-    webhooks,
-)
+from heartbit_site.api.routes import artifact_files, events, health, inbound, workspaces
+from heartbit_site.contract.operation import noun_modules
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,35 +21,13 @@ if TYPE_CHECKING:
     from django.http.response import HttpResponseBase
 
 NAMESPACE = "api-v1"
+#: The nouns of the contract, and what is no JSON or needs no caller.
 ROUTERS = (
-    router_for(runs),
+    *map(router_for, noun_modules()),
     events.router,
-    router_for(artifacts),
     artifact_files.router,
-    router_for(deliveries),
-    router_for(blackboard),
-    router_for(calls),
-    router_for(approvals),
-    router_for(waits),
-    router_for(conversations),
-    router_for(messages),
-    router_for(agents),
-    router_for(tools),
-    router_for(agent_status),
-    router_for(fleet),
-    router_for(pauses),
-    router_for(schedules),
-    router_for(turns),
-    router_for(versions),
-    router_for(usage),
-    router_for(identity),
     workspaces.router,
-    router_for(members),
-    router_for(keys),
-    router_for(webhooks),
-    router_for(channels),
     inbound.router,
-    router_for(audit),
     health.router,
 )
 

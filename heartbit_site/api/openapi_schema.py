@@ -12,7 +12,7 @@ from django.conf import settings
 from ninja import NinjaAPI
 from ninja.openapi.schema import OpenAPISchema
 
-from heartbit_site.api.auth import SCHEME, WORKSPACE_HEADER, EitherAuth, ScopeAuth
+from heartbit_site.api.auth import SCHEME, WORKSPACE_HEADER, NeedsAuth
 from heartbit_site.api.errors import PROBLEM
 
 if TYPE_CHECKING:
@@ -67,12 +67,11 @@ class _Description(OpenAPISchema):
         """Return one route, with its scopes as text and for programs."""
         found: dict[str, Any] = super().operation_details(operation)
         for auth in operation.auth_callbacks:
-            if isinstance(auth, ScopeAuth) and auth.scopes:
-                is_either = isinstance(auth, EitherAuth)
-                found["x-scope"] = ("|" if is_either else " ").join(auth.scopes)
-                several = "s" if len(auth.scopes) > 1 and not is_either else ""
-                word = " or " if is_either else " and "
-                named = word.join(f"`{scope}`" for scope in auth.scopes)
+            if isinstance(auth, NeedsAuth) and auth.needs.scopes:
+                scopes, either = auth.needs.scopes, auth.needs.either
+                found["x-scope"] = ("|" if either else " ").join(scopes)
+                several = "s" if len(scopes) > 1 and not either else ""
+                named = (" or " if either else " and ").join(f"`{scope}`" for scope in scopes)
                 needs = f"Needs the scope{several} {named}."
                 found["description"] = f"{found.get('description', '')}\n\n{needs}".strip()
         return found
@@ -91,7 +90,7 @@ class _Description(OpenAPISchema):
 
     def operation_security(self, operation: Operation) -> list[dict[str, Any]] | None:
         """Return the ways to authenticate for a route: a key or a session."""
-        if not any(isinstance(auth, ScopeAuth) for auth in operation.auth_callbacks):
+        if not any(isinstance(auth, NeedsAuth) for auth in operation.auth_callbacks):
             return None
         self.securitySchemes = schemes()
         return [{KEY: []}, {SESSION: []}]

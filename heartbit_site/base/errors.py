@@ -33,8 +33,8 @@ class HeartbitError(Exception):
 
     Attributes:
         field: The column that is wrong, for forms; empty if it is no single one.
-        remedy: The operation that helps. The API adds its request to the sentence, the command
-            line its command.
+        remedy: The operation that helps. The API answers its request as ``remedy``, the command
+            line adds its command.
     """
 
     field: str = ""

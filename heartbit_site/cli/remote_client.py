@@ -129,8 +129,7 @@ def refuse(server: Server, response: httpx.Response) -> NoReturn:
         if status >= 500:
             raise CommandError(f"The server {server.url} failed ({status}).", CANNOT_START)
         raise CommandError(_stranger(server), CANNOT_START)
-    message, remedy = _without_request(message, found)  # a terminal names the command instead
-    text = one_line(message, SHOWN)
+    text, remedy = one_line(message, SHOWN), _remedy(found)
     match status:
         case 401:
             raise CommandError(
@@ -148,15 +147,13 @@ def refuse(server: Server, response: httpx.Response) -> NoReturn:
     raise CommandError(text, USAGE, remedy=remedy)
 
 
-def _without_request(sentence: str, problem: Mapping[str, Any]) -> tuple[str, Remedy | None]:
-    """Return the sentence of problem details without the request at its end, and what it does."""
+def _remedy(problem: Mapping[str, Any]) -> Remedy | None:
+    """Return the remedy of problem details, which a terminal names by its command."""
     try:
         found = RemedyOut.model_validate(problem.get("remedy"))
     except ValidationError:
-        return sentence, None
-    message = sentence.removesuffix(f": {found.request} {found.effect}.")
-    remedy = Remedy(found.operation, found.effect, found.values)
-    return (f"{message}.", remedy) if message != sentence else (sentence, None)
+        return None
+    return Remedy(found.operation, found.effect, found.values)
 
 
 def _pause(response: httpx.Response) -> float:

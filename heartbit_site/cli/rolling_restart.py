@@ -13,8 +13,8 @@ from heartbit_site.contract.fleet import RESTART_WORKER, SHOW_FLEET, STOP_WORKER
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from agents.reads.fleet_view import FleetOut, WorkerOut
     from heartbit_site.cli.backend import Backend
-    from heartbit_site.contract.fleet import FleetOut, WorkerOut
 
 LOOK_SECONDS: Final = 0.25
 SAY_SECONDS: Final = 5.0

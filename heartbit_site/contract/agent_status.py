@@ -2,68 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
-from pydantic import AliasPath, Field
-
-from heartbit_site.contract.agents import AgentMetricsOut
-from heartbit_site.contract.model import Id, Next, Seconds, Time, View
+from agents.reads.agent_view import AgentStatusOut
+from heartbit_site.base.view import View
+from heartbit_site.contract.model import Next
 from heartbit_site.contract.operation import READ_AGENTS, WRITE_AGENTS, Operation
-
-
-class AgentToolsOut(View):
-    """An agent's published tools, compared with what is installed."""
-
-    loaded: list[str]
-    changed: list[str] = Field(description="Defined otherwise now: refused until published again.")
-    unknown: list[str] = Field(description="No app of the installation has them.")
-    stopped: list[str] = Field(description="Loaded tools that are disabled: no call of them runs.")
-
-
-class AgentQueueOut(View):
-    """An agent's live runs."""
-
-    name: str
-    queued: int
-    running: int
-    waiting: int
-    oldest_seconds: Seconds | None = Field(
-        description="Age of the oldest queued run; null: none is queued."
-    )
-
-
-class WorkingRunOut(View):
-    """A running run."""
-
-    id: Id
-    worker: str
-
-
-class AgentStatusOut(View):
-    """An agent's activity."""
-
-    name: str = Field(validation_alias=AliasPath("overview", "agent", "name"))
-    state: Literal["idle", "busy", "error", "stopped"] = Field(
-        validation_alias=AliasPath("overview", "state")
-    )
-    enabled: bool = Field(validation_alias=AliasPath("overview", "agent", "enabled"))
-    version: int | None = Field(
-        None, validation_alias=AliasPath("overview", "agent", "current_version", "number")
-    )
-    uptime_seconds: Seconds = Field(
-        validation_alias=AliasPath("overview", "metrics", "uptime_seconds"),
-        description="Since it was last started; 0: it is stopped.",
-    )
-    last_activity: Time | None = Field(
-        validation_alias=AliasPath("overview", "metrics", "last_activity")
-    )
-    runs: list[WorkingRunOut] = Field(validation_alias="working")
-    tools: AgentToolsOut
-    queue: AgentQueueOut
-    metrics: AgentMetricsOut = Field(validation_alias=AliasPath("overview", "metrics"))
-    problem: str = Field(
-        description="Reason for the failure of its last run, when its state is error."
-    )
 
 
 class AgentStatusesOut(View):
@@ -75,7 +17,7 @@ class AgentStatusesOut(View):
 
 LIST_AGENT_STATUSES = Operation(
     "agent_status.list_agent_statuses", "GET /agent-statuses", AgentStatusesOut,
-    "List agents' statuses", READ_AGENTS, rows="agents",
+    "List agents' statuses", READ_AGENTS,
 )  # fmt: skip
 SHOW_AGENT_STATUS = Operation(
     "agent_status.show_agent_status", "GET /agents/{name}/status", AgentStatusOut,

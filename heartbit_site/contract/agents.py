@@ -4,34 +4,19 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import AliasPath, BeforeValidator, ConfigDict, Field, JsonValue
 from pydantic.json_schema import SkipJsonSchema
 
 from agents.definitions import validators
 from agents.definitions.spec import AgentSpec, Description, FullText, Name
-from heartbit_site.contract.model import Id, Money, Next, Seconds, Time, View, without_defaults
+from agents.reads.agent_view import AgentMetricsOut, AgentState
+from heartbit_site.base.view import Id, View
+from heartbit_site.contract.model import Next, without_defaults
 from heartbit_site.contract.operation import READ_AGENTS, WRITE_AGENTS, Operation
 
 _AMOUNT = re.compile(r"\d{1,8}(\.\d{1,4})?", re.ASCII)
-
-
-class AgentMetricsOut(View):
-    """Figures of an agent's runs, as orchestrator and as sub-agent."""
-
-    runs: int
-    succeeded: int
-    failed: int
-    success_rate: float | None = Field(
-        description="Share of successes among runs that succeeded or failed."
-    )
-    average_seconds: float | None
-    input_tokens: int
-    output_tokens: int
-    cost_usd: Money | None = Field(description="Null: a price is unknown.")
-    uptime_seconds: Seconds = Field(description="Since it was last enabled.")
-    last_activity: Time | None
 
 
 class AgentOut(View):
@@ -47,7 +32,7 @@ class AgentOut(View):
     team: list[str] = Field(validation_alias=AliasPath("agent", "current_version", "member_names"))
     queue: str = Field(validation_alias=AliasPath("agent", "queue"))
     version: int = Field(validation_alias=AliasPath("agent", "current_version", "number"))
-    state: Literal["idle", "busy", "error", "stopped"]
+    state: AgentState
     current_run_id: Id | None = Field(validation_alias="current_run")
     metrics: AgentMetricsOut
 
@@ -110,7 +95,7 @@ class AgentChangeIn(AgentIn):
 
 
 LIST_AGENTS = Operation(
-    "agents.list_agents", "GET /agents", AgentsOut, "List agents", READ_AGENTS, rows="agents",
+    "agents.list_agents", "GET /agents", AgentsOut, "List agents", READ_AGENTS,
     command="`heartbit agents list`",
 )  # fmt: skip
 CREATE_AGENT = Operation(

@@ -7,9 +7,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, AliasPath, Field, JsonValue, model_validator
 
+from agents.approvals.call_view import CallDisplayOut
 from heartbit_site.base.question_states import QuestionStateName
+from heartbit_site.base.view import Id, Time, View
 from heartbit_site.contract.dry_runs import DryRunOut
-from heartbit_site.contract.model import Body, Id, Moment, Next, Text, Time, View, Word
+from heartbit_site.contract.model import Body, Moment, Next, Text, Word
 from heartbit_site.contract.operation import DECIDE as MAY_DECIDE
 from heartbit_site.contract.operation import READ_WAITING, Operation
 
@@ -45,48 +47,6 @@ ShownDigest = Annotated[
         description="Digest of the call that was shown, from GET /approvals.",
     ),
 ]
-
-
-class PieceOut(View):
-    """A piece of a text; an escaped one stands for a character that cannot be seen."""
-
-    text: str
-    escaped: bool
-
-
-class ShownArgumentOut(View):
-    """One argument; a value that is no text is JSON."""
-
-    name: list[PieceOut]
-    kind: str
-    value: list[PieceOut]
-
-
-class HostOut(View):
-    """Destination of an address among the arguments, as the network spells it (punycode)."""
-
-    argument: str
-    host: str
-
-
-class CallDisplayOut(View):
-    """A call as a person should see it, with nothing hidden."""
-
-    tool: list[PieceOut]
-    requested_name: list[PieceOut] = Field(description="Name that the model used, if it differs.")
-    reason: list[PieceOut]
-    effect: str
-    arguments: list[ShownArgumentOut]
-    hosts: list[HostOut]
-    hidden_character_count: int = Field(
-        description="Count of characters of the arguments that are shown as escapes."
-    )
-    arguments_json: str = Field(
-        description="The arguments as JSON that means exactly what is shown."
-    )
-    is_javascript_safe: bool = Field(
-        description="True if JavaScript's numbers can hold the numbers."
-    )
 
 
 class PendingCallOut(View):
@@ -279,16 +239,16 @@ class OutcomeIn(Body):
 
 LIST_APPROVALS = Operation(
     "approvals.list_approvals", "GET /approvals", ApprovalsOut, "List pending approvals",
-    READ_WAITING, rows="calls",
+    READ_WAITING,
     command="`heartbit approve`",
 )  # fmt: skip
 LIST_UNCERTAIN_CALLS = Operation(
     "approvals.list_uncertain_calls", "GET /uncertain-calls", UncertainCallsOut,
-    "List uncertain calls", READ_WAITING, rows="calls",
+    "List uncertain calls", READ_WAITING,
 )  # fmt: skip
 LIST_DECISIONS = Operation(
     "approvals.list_decisions", "GET /runs/{run_id}/decisions", DecisionsOut, "List decisions",
-    READ_WAITING, rows="decisions",
+    READ_WAITING,
 )  # fmt: skip
 GET_QUESTION = Operation(
     "approvals.get_question", "GET /runs/{run_id}/calls/{call_id}/decision", QuestionStateOut,

@@ -6,7 +6,8 @@ from typing import Literal
 
 from pydantic import AliasPath, Field
 
-from heartbit_site.contract.model import Id, Next, View
+from heartbit_site.base.view import Id, View
+from heartbit_site.contract.model import Next
 from heartbit_site.contract.operation import READ_RUNS, Operation
 
 
@@ -39,5 +40,5 @@ class ArtifactsOut(View):
 
 LIST_ARTIFACTS = Operation(
     "artifacts.list_artifacts", "GET /runs/{run_id}/artifacts", ArtifactsOut,
-    "List a run's artifacts", READ_RUNS, rows="artifacts",
+    "List a run's artifacts", READ_RUNS,
 )  # fmt: skip

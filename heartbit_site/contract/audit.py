@@ -6,7 +6,8 @@ from typing import Any
 
 from pydantic import Field
 
-from heartbit_site.contract.model import Next, Time, View
+from heartbit_site.base.view import Time, View
+from heartbit_site.contract.model import Next
 from heartbit_site.contract.operation import OPERATE, READ_AUDIT, Operation
 
 
@@ -63,7 +64,6 @@ class ChainsOut(View):
 
 LIST_AUDIT_ENTRIES = Operation(
     "audit.list_audit_entries", "GET /audit", EntriesOut, "List audit entries", READ_AUDIT,
-    rows="entries",
 )  # fmt: skip
 VERIFY_AUDIT = Operation(
     "audit.verify_audit", "GET /audit/verify", VerifiedOut, "Verify the audit", READ_AUDIT

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pydantic import Field, JsonValue
 
-from heartbit_site.contract.model import Next, Time, View
+from heartbit_site.base.view import Time, View
+from heartbit_site.contract.model import Next
 from heartbit_site.contract.operation import READ_RUNS, Operation
 
 
@@ -37,7 +38,7 @@ class BlackboardOut(View):
 
 LIST_BLACKBOARD = Operation(
     "blackboard.list_blackboard", "GET /runs/{run_id}/blackboard", BlackboardOut,
-    "List a tree's blackboard", READ_RUNS, rows="entries",
+    "List a tree's blackboard", READ_RUNS,
 )  # fmt: skip
 # The key is no part of the path: an agent chooses it, and it may hold slashes, or be two dots.
 SHOW_BLACKBOARD_ENTRY = Operation(

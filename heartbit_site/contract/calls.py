@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pydantic import AliasPath, Field
 
-from heartbit_site.contract.model import Id, Next, Time, View
+from heartbit_site.base.view import Id, Time, View
+from heartbit_site.contract.model import Next
 from heartbit_site.contract.operation import READ_RUNS, Operation
 
 
@@ -63,7 +64,6 @@ class CallsOut(View):
 
 LIST_CALLS = Operation(
     "calls.list_calls", "GET /runs/{run_id}/calls", CallsOut, "List a run's tool calls", READ_RUNS,
-    rows="calls",
 )  # fmt: skip
 SHOW_CALL = Operation(
     "calls.show_call", "GET /runs/{run_id}/calls/{call_id}", CallOut, "Get a tool call", READ_RUNS

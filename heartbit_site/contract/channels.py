@@ -6,8 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
+from heartbit_site.base.view import Id, Time, View
 from heartbit_site.contract.endpoint import SECRET, EndpointOut
-from heartbit_site.contract.model import Body, Id, Name, Next, Targets, Time, View, Word
+from heartbit_site.contract.model import Body, Name, Next, Targets, Word
 from heartbit_site.contract.operation import MANAGE, Operation
 
 MOST_AN_HOUR = 10_000
@@ -149,7 +150,6 @@ class ChannelChangeIn(Body):
 
 LIST_CHANNELS = Operation(
     "channels.list_channels", "GET /channels", ChannelsOut, "List channels", MANAGE,
-    rows="channels",
     command="`heartbit channels list`",
 )  # fmt: skip
 CREATE_CHANNEL = Operation(
@@ -170,5 +170,5 @@ ROTATE_CHANNEL_SECRET = Operation(
 )  # fmt: skip
 LIST_INBOUND_MESSAGES = Operation(
     "channels.list_inbound_messages", "GET /channels/{channel_id}/messages", InboundsOut,
-    "List inbound messages", MANAGE, rows="messages",
+    "List inbound messages", MANAGE,
 )  # fmt: skip

@@ -6,18 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue, model_validator
 
-from heartbit_site.contract.model import (
-    Body,
-    Id,
-    Money,
-    Name,
-    Next,
-    Reference,
-    Text,
-    Time,
-    View,
-    Word,
-)
+from heartbit_site.base.view import Id, Money, Time, View
+from heartbit_site.contract.model import Body, Name, Next, Reference, Text, Word
 from heartbit_site.contract.operation import READ_RUNS, WRITE_RUNS, Operation
 from heartbit_site.contract.runs import Status, UsageOut
 
@@ -184,7 +174,7 @@ CREATE_CONVERSATION = Operation(
 )  # fmt: skip
 LIST_CONVERSATIONS = Operation(
     "conversations.list_conversations", "GET /conversations", ConversationPageOut,
-    "List conversations", READ_RUNS, rows="conversations",
+    "List conversations", READ_RUNS,
 )  # fmt: skip
 SHOW_CONVERSATION = Operation(
     "conversations.show_conversation", "GET /conversations/{conversation_id}", ThreadOut,

@@ -6,7 +6,8 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
-from heartbit_site.contract.model import Id, Next, Time, View
+from heartbit_site.base.view import Id, Time, View
+from heartbit_site.contract.model import Next
 from heartbit_site.contract.operation import READ_RUNS, WRITE_RUNS, Operation
 
 Status = Literal["pending", "delivered", "failed"]
@@ -48,7 +49,7 @@ class ResultDeliveriesOut(View):
 
 LIST_DELIVERIES = Operation(
     "deliveries.list_deliveries", "GET /deliveries", ResultDeliveriesOut, "List deliveries",
-    READ_RUNS, rows="deliveries",
+    READ_RUNS,
     command="`heartbit deliveries`",
 )  # fmt: skip
 REDELIVER_RESULT = Operation(

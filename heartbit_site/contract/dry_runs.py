@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
-from heartbit_site.contract.model import View
+from heartbit_site.base.view import View
 
 
 class CellOut(View):

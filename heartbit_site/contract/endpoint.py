@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import AliasPath, Field
 
-from heartbit_site.contract.model import Time, View
+from heartbit_site.base.view import Time, View
 
 SECRET = Field(description="whsec_...; shown only this once.")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from heartbit_site.contract.model import View
+from heartbit_site.base.view import View
 
 
 class HealthOut(View):

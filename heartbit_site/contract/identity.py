@@ -6,7 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from heartbit_site.contract.model import Next, View
+from heartbit_site.base.view import View
+from heartbit_site.contract.model import Next
 from heartbit_site.contract.operation import MEMBER, Operation
 
 

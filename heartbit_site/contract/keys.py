@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 from pydantic import AliasPath, Field
 
 from heartbit_site.base.scopes import USUAL_DAYS, USUAL_SCOPES
-from heartbit_site.contract.model import Body, Moment, Next, Time, View, Word
+from heartbit_site.base.view import Time, View
+from heartbit_site.contract.model import Body, Moment, Next, Word
 from heartbit_site.contract.operation import MANAGE, Operation
 
 #: As ``base.scopes.SCOPES`` has them.
@@ -69,7 +70,7 @@ class KeyIn(Body):
 
 
 LIST_KEYS = Operation(
-    "keys.list_keys", "GET /keys", KeysOut, "List keys", MANAGE, rows="keys",
+    "keys.list_keys", "GET /keys", KeysOut, "List keys", MANAGE,
     command="`heartbit keys list`",
 )  # fmt: skip
 CREATE_KEY = Operation(

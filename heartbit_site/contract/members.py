@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import AliasPath, Field
 
-from heartbit_site.contract.model import Body, Next, Time, View, Word
+from heartbit_site.base.view import Time, View
+from heartbit_site.contract.model import Body, Next, Word
 from heartbit_site.contract.operation import MANAGE, Operation
 
 #: As ``base.models.Role`` has them.
@@ -47,7 +48,7 @@ class RoleIn(Body):
 
 
 LIST_MEMBERS = Operation(
-    "members.list_members", "GET /members", MembersOut, "List members", MANAGE, rows="members",
+    "members.list_members", "GET /members", MembersOut, "List members", MANAGE,
     command="`heartbit users list`",
 )  # fmt: skip
 ADD_MEMBER = Operation(

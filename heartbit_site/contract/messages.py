@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from agents.messaging.limits import MOST_CHARACTERS, MOST_OF_A_THREAD, MOST_OF_AN_ENTRY
-from heartbit_site.contract.model import Body, Id, Next, Text, Time, View, Word
+from heartbit_site.base.view import Id, Time, View
+from heartbit_site.contract.model import Body, Next, Text, Word
 from heartbit_site.contract.operation import READ_RUNS, WRITE_RUNS, Operation
 
 Kind = Literal["notification", "reply", "request", "task"]
@@ -93,7 +94,6 @@ class SendIn(Body):
 
 LIST_MESSAGES = Operation(
     "messages.list_messages", "GET /messages", AgentMessagesOut, "List messages", READ_RUNS,
-    rows="messages",
     command="`heartbit inbox AGENT --json`",
 )  # fmt: skip
 SHOW_MESSAGE = Operation(

@@ -3,18 +3,23 @@
 ::
 
     LIST_CHANNELS = Operation(
-        "channels.list_channels", "GET /channels", ChannelsOut, "List channels", MANAGE,
-        rows="channels",
+        "channels.list_channels", "GET /channels", ChannelsOut, "List channels", MANAGE
     )
 """
 
 from __future__ import annotations
 
 import importlib
+import pkgutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from heartbit_site import contract
+from heartbit_site.contract.model import rows_of
+
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from pydantic import BaseModel
 
 Out = TypeVar("Out")
@@ -66,7 +71,6 @@ class Operation(Generic[Out]):
         status: Of a successful response.
         other_status: A further successful status, which the function may answer with.
         errors: Statuses of errors beside those that every operation has.
-        rows: The field of ``output`` that comes in pages; empty: there is none.
         command: The same at a terminal, as sentences of errors name it, with the path's
             ``{parameters}``; empty: they do not.
     """
@@ -80,7 +84,6 @@ class Operation(Generic[Out]):
     status: int = 200
     other_status: int | None = None
     errors: tuple[int, ...] = ()
-    rows: str = ""
     command: str = ""
 
     @property
@@ -92,6 +95,12 @@ class Operation(Generic[Out]):
     def name(self) -> str:
         """The function that does it."""
         return self.handler.partition(".")[2]
+
+    @property
+    def rows(self) -> str:
+        """The field of ``output`` that comes in pages."""
+        output: Any = self.output
+        return rows_of(output)
 
     @property
     def method(self) -> str:
@@ -124,7 +133,15 @@ def find_operation(handler: str) -> Operation[Any] | None:
     return next((found for found in operations_of(module) if found.handler == handler), None)
 
 
-def operations_of(module: Any) -> list[Operation[Any]]:
+def noun_modules() -> list[ModuleType]:
+    """Return the modules of the contract that declare operations, by name."""
+    names = [
+        found.name for found in pkgutil.iter_modules(contract.__path__, f"{contract.__name__}.")
+    ]
+    return [module for module in map(importlib.import_module, names) if operations_of(module)]
+
+
+def operations_of(module: ModuleType) -> list[Operation[Any]]:
     """Return the operations that a module of the contract declares, alone or in tuples."""
     declared = [value if isinstance(value, tuple) else (value,) for value in vars(module).values()]
     return [found for values in declared for found in values if isinstance(found, Operation)]

@@ -6,16 +6,14 @@ in ``operations.pauses`` serve.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
-from heartbit_site.contract.model import Body, Time, View, Word
+from agents.reads.fleet_view import NAME, PLACE, HeldKind
+from heartbit_site.base.view import View
+from heartbit_site.contract.model import Body, Word
 from heartbit_site.contract.operation import MANAGE, OPERATE, Needs, Operation
-
-HeldKind = Literal["queue", "workspace", "tool", "all"]
-NAME = "The queue's, the tool's, or the workspace's slug; empty: everything."
-PLACE = "Of a tool that is stopped in one workspace alone, its slug; else empty."
 
 
 class PauseIn(Body):
@@ -24,21 +22,6 @@ class PauseIn(Body):
     reason: Annotated[
         Word, Field(description="Text for people who see that nothing moves; it may be empty.")
     ] = ""
-
-
-class PauseOut(View):
-    """Something that is held back."""
-
-    kind: HeldKind
-    name: str = Field(description=NAME)
-    workspace: str = Field(description=PLACE)
-    reason: str
-    by: str
-    by_operator: bool = Field(
-        description="An operator placed it, and only operators end it; "
-        "else it is the workspace's own."
-    )
-    at: Time
 
 
 class PauseStateOut(View):

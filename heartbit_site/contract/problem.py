@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from heartbit_site.contract.model import View
+from heartbit_site.base.view import View
 
 
 class RemedyOut(View):
-    """The operation that `detail` names as the remedy."""
+    """The operation that helps."""
 
     operation: str = Field(description="Tag and operationId, such as agents.list_agents.")
     request: str = Field(description="Method and path, such as GET /agents.")
-    effect: str = Field(description="The predicate that follows the request in `detail`.")
+    effect: str = Field(description="A predicate of the request, such as lists them.")
     values: dict[str, str] = Field(description="The parameters of the path.")
 
 
@@ -27,4 +27,4 @@ class ProblemOut(View):
     scope: str | None = Field(
         default=None, description="With forbidden: the scope that is missing, if it is one."
     )
-    remedy: RemedyOut | None = Field(default=None, description="Left out if `detail` names none.")
+    remedy: RemedyOut | None = Field(default=None, description="Left out if none is known.")

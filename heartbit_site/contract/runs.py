@@ -9,20 +9,8 @@ from typing import Any, Literal
 
 from pydantic import Field, JsonValue, model_validator
 
-from heartbit_site.contract.model import (
-    Body,
-    Id,
-    Money,
-    Name,
-    Next,
-    Priority,
-    Reference,
-    Targets,
-    Text,
-    Time,
-    View,
-    Word,
-)
+from heartbit_site.base.view import Id, Money, Time, View
+from heartbit_site.contract.model import Body, Name, Next, Priority, Reference, Targets, Text, Word
 from heartbit_site.contract.operation import READ_RUNS, WRITE_RUNS, Operation
 
 MAX_WAIT_SECONDS = 60
@@ -209,7 +197,7 @@ START_RUN = Operation(
     status=201, other_status=200, errors=(409,),
 )  # fmt: skip
 LIST_RUNS = Operation(
-    "runs.list_runs", "GET /runs", RunPageOut, "List runs", READ_RUNS, rows="runs",
+    "runs.list_runs", "GET /runs", RunPageOut, "List runs", READ_RUNS,
     command="`heartbit status`",
 )  # fmt: skip
 SHOW_RUN = Operation("runs.show_run", "GET /runs/{run_id}", RunViewOut, "Get a run", READ_RUNS)

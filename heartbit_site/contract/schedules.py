@@ -6,16 +6,9 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, AliasPath, ConfigDict, Field, JsonValue, model_validator
 
-from heartbit_site.contract.model import (
-    Body,
-    Id,
-    Moment,
-    Next,
-    Targets,
-    Time,
-    View,
-    without_defaults,
-)
+from heartbit_site.base.view import Id, Time, View
+from heartbit_site.contract.deliveries import Status as DeliveryStatus
+from heartbit_site.contract.model import Body, Moment, Next, Targets, without_defaults
 from heartbit_site.contract.operation import (
     READ_AGENTS,
     WRITE_AGENTS,
@@ -23,6 +16,7 @@ from heartbit_site.contract.operation import (
     WRITE_SCHEDULES,
     Operation,
 )
+from heartbit_site.contract.runs import Status
 from scheduling import rules
 from scheduling.spec import (
     KINDS,
@@ -36,10 +30,6 @@ from scheduling.spec import (
 )
 
 Kind = Literal["cron", "interval", "once"]
-RunStatus = Literal[
-    "queued", "running", "waiting", "succeeded", "failed", "cancelled", "quarantined"
-]
-DeliveryState = Literal["pending", "delivered", "failed"]
 FiringState = Literal["started", "deferred", "skipped", "failed"]
 
 At = Annotated[Moment, AfterValidator(rules.moment)]
@@ -80,8 +70,8 @@ class FiringOut(View):
     )
     note: str = Field(description="Reason why it was skipped, deferred or failed.")
     run_id: Id | None
-    run_status: RunStatus | None = Field(description="Null: it has no run, or that is archived.")
-    delivery_status: DeliveryState | None = Field(
+    run_status: Status | None = Field(description="Null: it has no run, or that is archived.")
+    delivery_status: DeliveryStatus | None = Field(
         description="failed: at least one of its deliveries; null: nothing is delivered."
     )
     created_at: Time
@@ -211,7 +201,6 @@ def _with_one_of(body: R, *, at_least: int) -> R:
 
 LIST_SCHEDULES = Operation(
     "schedules.list_schedules", "GET /schedules", SchedulesOut, "List schedules", READ_AGENTS,
-    rows="schedules",
 )  # fmt: skip
 CREATE_SCHEDULE = Operation(
     "schedules.create_schedule", "POST /schedules", ScheduleOut, "Create a schedule",
@@ -243,5 +232,5 @@ BACKFILL_SCHEDULE = Operation(
 )  # fmt: skip
 LIST_FIRINGS = Operation(
     "schedules.list_firings", "GET /schedules/{schedule}/firings", FiringsOut, "List firings",
-    READ_AGENTS, rows="firings",
+    READ_AGENTS,
 )  # fmt: skip

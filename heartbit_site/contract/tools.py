@@ -6,7 +6,8 @@ from typing import Any
 
 from pydantic import Field
 
-from heartbit_site.contract.model import Next, Seconds, View
+from heartbit_site.base.view import Seconds, View
+from heartbit_site.contract.model import Next
 from heartbit_site.contract.operation import READ_AGENTS, Operation
 
 
@@ -33,6 +34,6 @@ class ToolsOut(View):
 
 
 LIST_TOOLS = Operation(
-    "tools.list_tools", "GET /tools", ToolsOut, "List tools", READ_AGENTS, rows="tools",
+    "tools.list_tools", "GET /tools", ToolsOut, "List tools", READ_AGENTS,
     command="`heartbit tools`",
 )  # fmt: skip

@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue
 
-from heartbit_site.contract.model import Body, Next, Text, Time, View
+from heartbit_site.base.view import Time, View
+from heartbit_site.contract.model import Body, Next, Text
 from heartbit_site.contract.operation import READ_RUNS, WRITE_RUNS, Operation
 from heartbit_site.contract.runs import RunDetailOut
 
@@ -116,7 +117,7 @@ class TurnAnswerOut(AssistantMessageOut):
     finish_reason: str
 
 
-class CallDecisionOut(View):
+class TurnDecisionOut(View):
     """A person's decision about a call."""
 
     status: str
@@ -136,7 +137,7 @@ class TurnCallOut(View):
     result: str | None
     duration_ms: int | None
     finished_at: Time | None
-    decision: CallDecisionOut | None
+    decision: TurnDecisionOut | None
     runs: list[str] = Field(description="Runs of the sub-agents it waited for.")
 
 
@@ -176,7 +177,7 @@ class ForkIn(Body):
 
 LIST_TURNS = Operation(
     "turns.list_turns", "GET /runs/{run_id}/turns", TurnsOut, "List a run's turns", READ_RUNS,
-    errors=(409,), rows="turns",
+    errors=(409,),
 )  # fmt: skip
 SHOW_TURN = Operation(
     "turns.show_turn", "GET /runs/{run_id}/turns/{number}", TurnOut, "Get a turn", READ_RUNS,

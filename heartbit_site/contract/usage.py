@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from heartbit_site.contract.model import Money, Time, View
+from heartbit_site.base.view import Money, Time, View
 from heartbit_site.contract.operation import READ_RUNS, Operation
 
 State = Literal["unlimited", "ok", "warning", "exceeded"]

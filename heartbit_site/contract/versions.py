@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from heartbit_site.contract.model import Body, Next, Time, View
+from heartbit_site.base.view import Time, View
+from heartbit_site.contract.model import Body, Next
 from heartbit_site.contract.operation import READ_AGENTS, WRITE_AGENTS, Operation
 
 
@@ -85,7 +86,7 @@ class RollbackIn(Body):
 
 LIST_VERSIONS = Operation(
     "versions.list_versions", "GET /agents/{name}/versions", VersionsOut,
-    "List an agent's versions", READ_AGENTS, rows="versions",
+    "List an agent's versions", READ_AGENTS,
 )  # fmt: skip
 COMPARE_VERSIONS = Operation(
     "versions.compare_versions", "GET /agents/{name}/versions/diff", DiffOut, "Compare versions",

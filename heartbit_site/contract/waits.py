@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pydantic import AliasPath, Field, JsonValue
 
-from heartbit_site.contract.model import Body, Id, Next, Time, View
+from heartbit_site.base.view import Id, Time, View
+from heartbit_site.contract.model import Body, Next
 from heartbit_site.contract.operation import DECIDE, READ_WAITING, Operation
 
 
@@ -51,7 +52,6 @@ class AnsweredWaitOut(View):
 
 LIST_WAITS = Operation(
     "waits.list_waits", "GET /waits", WaitsOut, "List waits for an answer", READ_WAITING,
-    rows="waits",
     command="`heartbit answer`",
 )  # fmt: skip
 ANSWER_WAIT = Operation(

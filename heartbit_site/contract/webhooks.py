@@ -6,8 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, JsonValue
 
+from heartbit_site.base.view import Id, Time, View
 from heartbit_site.contract.endpoint import SECRET, EndpointOut
-from heartbit_site.contract.model import Body, Id, Next, Time, View, Word
+from heartbit_site.contract.model import Body, Next, Word
 from heartbit_site.contract.operation import MANAGE, Operation
 
 #: As ``agents.delivery.webhooks.EVENTS`` has them.
@@ -113,7 +114,6 @@ class WebhookChangeIn(Body):
 
 LIST_WEBHOOKS = Operation(
     "webhooks.list_webhooks", "GET /webhooks", WebhooksOut, "List webhooks", MANAGE,
-    rows="webhooks",
     command="the page Webhooks of the admin",
 )  # fmt: skip
 CREATE_WEBHOOK = Operation(
@@ -138,7 +138,7 @@ PING_WEBHOOK = Operation(
 )  # fmt: skip
 LIST_WEBHOOK_DELIVERIES = Operation(
     "webhooks.list_webhook_deliveries", "GET /webhooks/{webhook_id}/deliveries", DeliveriesOut,
-    "List a webhook's deliveries", MANAGE, rows="deliveries",
+    "List a webhook's deliveries", MANAGE,
 )  # fmt: skip
 SHOW_WEBHOOK_DELIVERY = Operation(
     "webhooks.show_webhook_delivery", "GET /webhooks/{webhook_id}/deliveries/{delivery_id}",

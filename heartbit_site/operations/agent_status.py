@@ -7,10 +7,11 @@ from django.db import transaction
 from agents.actions.set_agent_state import Switch, set_agent_state
 from agents.models import Agent
 from agents.reads.agent_status import status_of, statuses
+from agents.reads.agent_view import AgentStatusOut
 from agents.reads.versions import find_editable
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of, record_on
-from heartbit_site.contract.agent_status import AgentStatusesOut, AgentStatusOut
+from heartbit_site.contract.agent_status import AgentStatusesOut
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Name
 from heartbit_site.operations.paging import page
 
@@ -22,12 +23,12 @@ def list_agent_statuses(
     agents = Agent.objects.filter(workspace=access.workspace, origin="")
     rows, following = page(agents, "name", cursor, limit)
     found = statuses(access.workspace, names=[row.name for row in rows])
-    return AgentStatusesOut(agents=[AgentStatusOut.of(one) for one in found], next_cursor=following)
+    return AgentStatusesOut(agents=found, next_cursor=following)
 
 
 def show_agent_status(access: Access, name: Name) -> AgentStatusOut:
     """Return its state, uptime, running runs, tools and queue."""
-    return AgentStatusOut.of(status_of(access.workspace, name))
+    return status_of(access.workspace, name)
 
 
 def start_agent(access: Access, name: Name) -> AgentStatusOut:

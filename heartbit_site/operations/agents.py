@@ -15,6 +15,7 @@ from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
 from heartbit_site.base.errors import Remedy
 from heartbit_site.base.models import Workspace
+from heartbit_site.base.view import dollars
 from heartbit_site.contract.agents import (
     AgentChangeIn,
     AgentDetailOut,
@@ -22,7 +23,7 @@ from heartbit_site.contract.agents import (
     AgentOut,
     AgentsOut,
 )
-from heartbit_site.contract.model import USUAL, Cursor, Limit, Name, Word, dollars
+from heartbit_site.contract.model import USUAL, Cursor, Limit, Name, Word
 from heartbit_site.contract.operation import Answered
 from heartbit_site.operations.paging import page
 from tools.registry import closest

@@ -33,7 +33,6 @@ from heartbit_site.contract.approvals import (
     ApprovalsOut,
     DecidedOut,
     DecisionIn,
-    DecisionOut,
     DecisionsOut,
     Digest,
     DryRunIn,
@@ -49,7 +48,7 @@ from heartbit_site.contract.approvals import (
 from heartbit_site.contract.dry_runs import DryRunOut
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
 from heartbit_site.operations.calls import find_call
-from heartbit_site.operations.paging import page
+from heartbit_site.operations.paging import list_page, page
 from heartbit_site.operations.tool_schemas import ToolSchemas
 
 if TYPE_CHECKING:
@@ -89,9 +88,8 @@ def list_uncertain_calls(
 ) -> UncertainCallsOut:
     """Return the tool calls of unknown outcome that wait for a person, the oldest first."""
     rows = asked_about(access.workspace).filter(of_run(access.workspace, run))
-    found, following = page(rows, "pk", cursor, limit)
-    return UncertainCallsOut(
-        calls=[doubt_view(to_uncertain_call(row)) for row in found], next_cursor=following
+    return list_page(
+        UncertainCallsOut, rows, "pk", cursor, limit, lambda row: doubt_view(to_uncertain_call(row))
     )
 
 
@@ -100,8 +98,7 @@ def list_decisions(
 ) -> DecisionsOut:
     """Return the decisions about calls of a run and its sub-agents, the newest first."""
     rows = Decision.objects.filter(of_run(access.workspace, run_id))
-    found, following = page(rows, "-pk", cursor, limit)
-    return DecisionsOut(decisions=[DecisionOut.of(row) for row in found], next_cursor=following)
+    return list_page(DecisionsOut, rows, "-pk", cursor, limit)
 
 
 def get_question(

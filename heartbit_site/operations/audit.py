@@ -13,11 +13,10 @@ from heartbit_site.contract.audit import (
     ChainOut,
     ChainsOut,
     EntriesOut,
-    EntryOut,
     VerifiedOut,
 )
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Moment, Word
-from heartbit_site.operations.paging import page
+from heartbit_site.operations.paging import list_page
 
 Action = Annotated[Word | None, Field(description="A verb, or its beginning: member, member.add.")]
 Whole = Annotated[Word | None, Field(description="Exactly this one.")]
@@ -45,8 +44,7 @@ def list_audit_entries(
     }
     given = {name: value for name, value in filters.items() if value is not None}
     rows = AuditEntry.objects.filter(chain=access.workspace.pk, **given)
-    found, following = page(rows, "-number", cursor, limit)
-    return EntriesOut(entries=[EntryOut.of(row) for row in found], next_cursor=following)
+    return list_page(EntriesOut, rows, "-number", cursor, limit)
 
 
 def verify_audit(access: Access) -> VerifiedOut:

@@ -13,7 +13,7 @@ from heartbit_site.base.errors import NotFoundError, Remedy
 from heartbit_site.base.preview import PREVIEW_CHARACTERS, preview
 from heartbit_site.contract.blackboard import BlackboardEntryOut, BlackboardOut, BlackboardRowOut
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
-from heartbit_site.operations.paging import page
+from heartbit_site.operations.paging import list_page
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -35,8 +35,7 @@ def list_blackboard(
     Of a long value a row has the beginning: `GET /runs/{run_id}/blackboard/entry` has all of it.
     """
     shared = blackboard(find_run(access.workspace, run_id).root_id)
-    found, following = page(shared, "key", cursor, limit)
-    return BlackboardOut(entries=[_row(entry) for entry in found], next_cursor=following)
+    return list_page(BlackboardOut, shared, "key", cursor, limit, _row)
 
 
 def show_blackboard_entry(access: Access, run_id: Word, *, key: Key) -> BlackboardEntryOut:

@@ -18,19 +18,17 @@ from heartbit_site.contract.channels import (
     ChannelIn,
     ChannelOut,
     ChannelsOut,
-    InboundOut,
     InboundsOut,
     NewChannelOut,
 )
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
-from heartbit_site.operations.paging import page, row_id
+from heartbit_site.operations.paging import list_page, row_id
 
 
 def list_channels(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL) -> ChannelsOut:
     """Return the workspace's channels, the newest first, without their secrets."""
     rows = Channel.objects.filter(workspace=access.workspace).select_related("created_by")
-    found, following = page(rows, "-pk", cursor, limit)
-    return ChannelsOut(channels=[ChannelOut.of(row) for row in found], next_cursor=following)
+    return list_page(ChannelsOut, rows, "-pk", cursor, limit)
 
 
 def create_channel(access: Access, body: ChannelIn) -> NewChannelOut:
@@ -67,8 +65,7 @@ def list_inbound_messages(
 ) -> InboundsOut:
     """Return accepted and refused messages, the newest first."""
     rows = InboundMessage.objects.filter(channel=_find(access.workspace, channel_id))
-    found, following = page(rows, "-pk", cursor, limit)
-    return InboundsOut(messages=[InboundOut.of(row) for row in found], next_cursor=following)
+    return list_page(InboundsOut, rows, "-pk", cursor, limit)
 
 
 def _find(workspace: Workspace, channel_id: str) -> Channel:

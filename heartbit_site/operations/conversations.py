@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from django.db import transaction
 from pydantic import Field
@@ -30,7 +30,7 @@ from heartbit_site.operations.messages_of_conversations import (
     heading_of,
     with_activity,
 )
-from heartbit_site.operations.paging import page
+from heartbit_site.operations.paging import list_page
 from heartbit_site.operations.thread_views import messages_of
 
 WithAgent = Annotated[Name | None, Field(description="Only those with this agent.")]
@@ -61,14 +61,11 @@ def list_conversations(
     rows = Conversation.objects.filter(workspace=access.workspace, origin="")
     if agent:
         rows = rows.filter(agent=agent)
-    found, following = page(with_activity(rows), "-active", cursor, limit)
-    return ConversationPageOut(
-        conversations=[
-            ConversationRowOut.of(row, heading=heading_of(row.title, row.first_task))
-            for row in found
-        ],
-        next_cursor=following,
-    )
+
+    def view(row: Any) -> ConversationRowOut:
+        return ConversationRowOut.of(row, heading=heading_of(row.title, row.first_task))
+
+    return list_page(ConversationPageOut, with_activity(rows), "-active", cursor, limit, view)
 
 
 def show_conversation(

@@ -16,7 +16,7 @@ from heartbit_site.base.audit import actor_of
 from heartbit_site.base.errors import Remedy
 from heartbit_site.contract.deliveries import ResultDeliveriesOut, ResultDeliveryOut, Status
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
-from heartbit_site.operations.paging import page, row_id
+from heartbit_site.operations.paging import list_page, row_id
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -40,8 +40,7 @@ def list_deliveries(
         rows = rows.filter(run_id__range=_span(run))
     if status is not None:
         rows = rows.filter(status=status)
-    found, following = page(rows, "-pk", cursor, limit)
-    return ResultDeliveriesOut(deliveries=[_view(row) for row in found], next_cursor=following)
+    return list_page(ResultDeliveriesOut, rows, "-pk", cursor, limit, _view)
 
 
 def redeliver_result(access: Access, delivery: Word) -> ResultDeliveryOut:

@@ -8,17 +8,17 @@ from pydantic import Field
 
 from agents.actions.request_worker_action import request_worker_action
 from agents.reads.fleet import read_fleet
+from agents.reads.fleet_view import FleetOut
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
-from heartbit_site.contract.fleet import FleetOut, WorkerActionOut
+from heartbit_site.contract.fleet import WorkerActionOut
 
 WorkerId = Annotated[int, Field(ge=1, le=2**63 - 1)]
 
 
 def show_fleet(access: Access) -> FleetOut:
     """Return the installation's workers and queues, for its operators (scope fleet:manage)."""
-    found = read_fleet()
-    return FleetOut.of(found, totals=found)
+    return read_fleet()
 
 
 def stop_worker(access: Access, worker_id: WorkerId) -> WorkerActionOut:

@@ -15,7 +15,7 @@ from heartbit_site.base.errors import ConfigurationError, ForbiddenError, NotFou
 from heartbit_site.base.models import ApiKey
 from heartbit_site.contract.keys import KeyIn, KeyOut, KeysOut, NewKeyOut
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
-from heartbit_site.operations.paging import page
+from heartbit_site.operations.paging import list_page
 
 
 class KeyNotFoundError(NotFoundError):
@@ -25,8 +25,7 @@ class KeyNotFoundError(NotFoundError):
 def list_keys(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL) -> KeysOut:
     """Return the workspace's keys, the newest first, revoked ones too; secrets are not stored."""
     rows = ApiKey.objects.filter(workspace=access.workspace).select_related("user")
-    found, following = page(rows, "-pk", cursor, limit)
-    return KeysOut(keys=[KeyOut.of(row) for row in found], next_cursor=following)
+    return list_page(KeysOut, rows, "-pk", cursor, limit)
 
 
 def create_key(access: Access, body: KeyIn) -> NewKeyOut:

@@ -12,7 +12,7 @@ from heartbit_site.base.errors import ConflictError, NotFoundError, Remedy
 from heartbit_site.base.models import Membership, Workspace
 from heartbit_site.contract.members import MemberIn, MemberOut, MembersOut, RoleIn, Username
 from heartbit_site.contract.model import USUAL, Cursor, Limit
-from heartbit_site.operations.paging import page
+from heartbit_site.operations.paging import list_page
 
 
 class UserNotFoundError(NotFoundError):
@@ -26,8 +26,7 @@ class AlreadyMemberError(ConflictError):
 def list_members(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL) -> MembersOut:
     """Return the workspace's members, the last who joined first; superusers need no membership."""
     rows = Membership.objects.filter(workspace=access.workspace).select_related("user")
-    found, following = page(rows, "-pk", cursor, limit)
-    return MembersOut(members=[_shown(row) for row in found], next_cursor=following)
+    return list_page(MembersOut, rows, "-pk", cursor, limit, _shown)
 
 
 def add_member(access: Access, body: MemberIn) -> MemberOut:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
@@ -24,7 +24,7 @@ from heartbit_site.contract.messages import (
 )
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
 from heartbit_site.operations.beginnings import with_beginning
-from heartbit_site.operations.paging import page
+from heartbit_site.operations.paging import list_page
 
 if TYPE_CHECKING:
     from agents.messaging.addresses import Sender
@@ -55,13 +55,8 @@ def list_messages(
     given = {"thread": thread, "kind": kind}
     rows = messages_at(access.workspace, to=to, sender=sender)
     rows = rows.filter(**{name: value for name, value in given.items() if value is not None})
-    found, following = page(with_beginning(with_inboxes(rows), "body"), "-pk", cursor, limit)
-    return AgentMessagesOut(
-        messages=[
-            AgentMessageSummaryOut.of(row, body=preview(row.body_beginning)) for row in found
-        ],
-        next_cursor=following,
-    )
+    rows = with_beginning(with_inboxes(rows), "body")
+    return list_page(AgentMessagesOut, rows, "-pk", cursor, limit, _summary)
 
 
 def show_message(access: Access, message_id: Word) -> AgentMessageOut:
@@ -84,6 +79,10 @@ def _write(sender: Sender, body: SendIn, key: str | None) -> Message:
     if body.kind == "task":
         return start_agent(sender, body.to, body.text, key=key)
     return put_into_inboxes(sender, body.to, body.text, thread=body.thread, key=key)
+
+
+def _summary(row: Any) -> AgentMessageSummaryOut:
+    return AgentMessageSummaryOut.of(row, body=preview(row.body_beginning))
 
 
 def _whole(row: Message) -> AgentMessageOut:

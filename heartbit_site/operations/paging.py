@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
 from django.db.models import CharField, DateTimeField, Model, UUIDField
 
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.moments import TooFarError, to_utc
+from heartbit_site.base.view import View
+from heartbit_site.contract.model import rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound=Model)
 P = TypeVar("P", int, str)
 T = TypeVar("T")
+V = TypeVar("V", bound=View)
 
 _MOST = 2**63 - 1
 _NONE = "The cursor is none of this list: take `next_cursor` of the page before."
@@ -58,6 +61,29 @@ def page(
     found = list(rows.order_by(order)[: limit + 1])
     more, found = len(found) > limit, found[:limit]
     return found, _written(getattr(found[-1], by)) if more else None
+
+
+def list_page(
+    output: type[V],
+    rows: QuerySet[M],
+    order: str,
+    cursor: str | None,
+    limit: int,
+    view: Callable[[Any], View] | None = None,
+) -> V:
+    """Return one page of rows of the database as the answer of a list; see ``page``.
+
+    Args:
+        output: Model of the answer.
+        rows: All that are listed.
+        order: The field that is their place.
+        cursor: ``next_cursor`` of the page before.
+        limit: How many at most.
+        view: Makes the view of a row; None: it is made of the row's attributes alone.
+    """
+    found, following = page(rows, order, cursor, limit)
+    shown = found if view is None else [view(row) for row in found]
+    return output.model_validate({rows_of(output): shown, "next_cursor": following})
 
 
 def page_of(
@@ -96,9 +122,17 @@ def _place(rows: QuerySet[M], by: str, cursor: str) -> int | str | datetime | UU
     field = _field(rows, by)
     if isinstance(field, CharField):
         return cursor
-    if isinstance(field, UUIDField):  # they rise with time
-        return _id(cursor)
-    return _moment(cursor) if isinstance(field, DateTimeField) else number(cursor)
+    try:
+        if isinstance(field, UUIDField):  # they rise with time
+            return UUID(cursor)
+        if isinstance(field, DateTimeField):
+            moment = datetime.fromisoformat(cursor)
+            if moment.tzinfo is None:
+                raise CursorError(_NONE)
+            return to_utc(moment)
+    except (ValueError, TooFarError):
+        raise CursorError(_NONE) from None
+    return number(cursor)
 
 
 def _field(rows: QuerySet[M], by: str) -> object:
@@ -106,26 +140,6 @@ def _field(rows: QuerySet[M], by: str) -> object:
         return rows.query.annotations[by].output_field
     meta = rows.model._meta
     return meta.pk if by == "pk" else meta.get_field(by)
-
-
-def _id(cursor: str) -> UUID:
-    try:
-        return UUID(cursor)
-    except ValueError:
-        raise CursorError(_NONE) from None
-
-
-def _moment(cursor: str) -> datetime:
-    try:
-        moment = datetime.fromisoformat(cursor)
-    except ValueError:
-        raise CursorError(_NONE) from None
-    if moment.tzinfo is None:
-        raise CursorError(_NONE)
-    try:
-        return to_utc(moment)
-    except TooFarError:
-        raise CursorError(_NONE) from None
 
 
 def _written(place: object) -> str:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import Count, Q, Sum
-
 from agents.choices import TERMINAL
 from agents.journal.events import RunSucceeded
 from agents.limits.pauses import blocked_reason
 from agents.models import RunEvent, WorkerHeartbeat
 from agents.querysets import tree
 from agents.reads.forks import forks_of
+from agents.reads.metrics import SUMS, cost_of
 from agents.reads.outcome import metrics_of
 from agents.reads.outcome import result_of as find_result
 from heartbit_site.base.models import UsageEntry
@@ -44,11 +43,8 @@ def costs_of(runs: Iterable[Run]) -> Costs:
     """Return what each of these runs cost by itself; 0 without a model call."""
     ids = [run.pk for run in runs]
     entries = UsageEntry.objects.filter(run_id__in=ids).values("run_id").order_by()
-    sums = entries.annotate(
-        cost=Sum("cost_usd"), unknown=Count("pk", filter=Q(cost_usd__isnull=True))
-    )
-    known = {row["run_id"]: None if row["unknown"] else row["cost"] for row in sums}
-    return {run_id: known.get(run_id, Decimal(0)) for run_id in ids}
+    spent: dict[UUID, Any] = {row["run_id"]: row for row in entries.annotate(**SUMS)}
+    return {run_id: cost_of(spent.get(run_id, {})) for run_id in ids}
 
 
 def summaries(runs: QuerySet[Run]) -> QuerySet[Any]:

@@ -31,7 +31,7 @@ from heartbit_site.contract.schedules import (
 )
 from heartbit_site.operations.beginnings import with_beginning
 from heartbit_site.operations.idempotency import run_with
-from heartbit_site.operations.paging import page
+from heartbit_site.operations.paging import list_page, page
 from scheduling.actions.backfill_schedule import backfill_schedule as backfill
 from scheduling.actions.remove_schedule import remove_schedule as remove
 from scheduling.actions.run_schedule_now import run_schedule_now
@@ -145,8 +145,7 @@ def list_firings(
     rows = with_outcomes(Firing.objects.filter(schedule=row))
     if status is not None:
         rows = rows.filter(status=status)
-    found, following = page(rows, "-scheduled_for", cursor, limit)
-    return FiringsOut(firings=[FiringOut.of(one) for one in found], next_cursor=following)
+    return list_page(FiringsOut, rows, "-scheduled_for", cursor, limit)
 
 
 def _whole(row: Schedule) -> ScheduleOut:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from agents.reads.turns import definition_of
+from agents.reads.versions import definition_of
 from agents.runtime.toolbox import offered_tools
 from heartbit_site.base.errors import ConfigurationError
 from tools.catalogue import catalogue

@@ -12,14 +12,13 @@ from pydantic import Field
 from agents.actions import fork_run as forking
 from agents.choices import Placement
 from agents.querysets import find_past_run, find_run
-from agents.reads import turns
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import starter_of
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
 from heartbit_site.contract.operation import Answered
 from heartbit_site.contract.runs import RunDetailOut
-from heartbit_site.contract.turns import ForkIn, TurnOut, TurnRowOut, TurnsOut
-from heartbit_site.operations import paging
+from heartbit_site.contract.turns import ForkIn, TurnOut, TurnsOut
+from heartbit_site.operations import paging, turn_views
 from heartbit_site.operations.idempotency import run_with
 from heartbit_site.operations.run_views import detail
 
@@ -34,15 +33,14 @@ def list_turns(
     A row has the beginning of its text: `GET /runs/{run_id}/turns/{number}` has all of the turn.
     """
     run = find_run(access.workspace, run_id)
-    answered = {turn["number"]: turn for turn in turns.list_turns(run)}
+    answered = {turn.number: turn for turn in turn_views.list_turns(run)}
     found, following = paging.page_of(answered, paging.number, cursor, limit)
-    rows = [TurnRowOut.of(turn) for turn in found]
-    return TurnsOut(run_id=str(run.pk), turns=rows, next_cursor=following)
+    return TurnsOut(run_id=str(run.pk), turns=found, next_cursor=following)
 
 
 def show_turn(access: Access, run_id: Word, number: Number) -> TurnOut:
     """Return one turn: what the model was sent, what it answered, what its calls gave."""
-    return TurnOut.of(turns.describe_turn(find_past_run(access.workspace, run_id), number))
+    return turn_views.describe_turn(find_past_run(access.workspace, run_id), number)
 
 
 @transaction.atomic

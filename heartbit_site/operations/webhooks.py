@@ -17,21 +17,19 @@ from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
 from heartbit_site.contract.webhooks import (
     DeliveriesOut,
     DeliveryOut,
-    DeliverySummaryOut,
     NewWebhookOut,
     WebhookChangeIn,
     WebhookIn,
     WebhookOut,
     WebhooksOut,
 )
-from heartbit_site.operations.paging import page, row_id
+from heartbit_site.operations.paging import list_page, row_id
 
 
 def list_webhooks(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL) -> WebhooksOut:
     """Return the workspace's webhooks, the newest first, without their secrets."""
     rows = WebhookEndpoint.objects.filter(workspace=access.workspace).select_related("created_by")
-    found, following = page(rows, "-pk", cursor, limit)
-    return WebhooksOut(webhooks=[WebhookOut.of(row) for row in found], next_cursor=following)
+    return list_page(WebhooksOut, rows, "-pk", cursor, limit)
 
 
 def create_webhook(access: Access, body: WebhookIn) -> NewWebhookOut:
@@ -76,10 +74,7 @@ def list_webhook_deliveries(
     `GET /webhooks/{webhook_id}/deliveries/{delivery_id}` has what is posted.
     """
     rows = WebhookDelivery.objects.filter(endpoint=_find(access.workspace, webhook_id))
-    found, following = page(rows.defer("payload"), "-pk", cursor, limit)
-    return DeliveriesOut(
-        deliveries=[DeliverySummaryOut.of(row) for row in found], next_cursor=following
-    )
+    return list_page(DeliveriesOut, rows.defer("payload"), "-pk", cursor, limit)
 
 
 def show_webhook_delivery(access: Access, webhook_id: Word, delivery_id: Word) -> DeliveryOut:

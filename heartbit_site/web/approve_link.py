@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from django.shortcuts import render
@@ -10,7 +9,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from agents.actions.decide_call import VERDICTS, decide_call
-from agents.approvals.call_display import Piece, display_call
+from agents.approvals.call_display import display_call
+from agents.approvals.call_view import PieceOut
 from agents.approvals.links import open_link
 from agents.approvals.questions import answer_schema
 from agents.errors import CallClosedError, InvalidEditError
@@ -30,7 +30,7 @@ from agents.approvals.links import Opened
 _PAGE = "web/approve_link.html"
 _MOST_REASON = 2000
 _DECIDED = {"approve": "Approved.", "answer": "Answered.", "deny": "Denied."}
-_ASKED = [Piece(text="question", escaped=False)]  # the name of a question's text
+_ASKED = [PieceOut(text="question", escaped=False)]  # the name of a question's text
 
 
 @never_cache
@@ -73,7 +73,7 @@ def _shown(opened: Opened) -> dict[str, Any]:
     rest = [one for one in seen.arguments if one not in texts]
     return {
         **found,
-        "view": replace(seen, arguments=rest),
+        "view": seen.model_copy(update={"arguments": rest}),
         "is_question": True,
         "texts": texts,
         "form": visible(explained(form)),

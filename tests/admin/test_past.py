@@ -10,7 +10,7 @@ from django.contrib.admin.models import LogEntry
 from django.urls import reverse
 
 from agents.models import Agent, AgentVersion
-from agents.reads.turns import describe_turn
+from heartbit_site.operations.turn_views import describe_turn
 from tests.admin import rows
 from tests.admin.forms import filled
 from tests.installed import uninstall
@@ -35,7 +35,7 @@ def test_a_tool_that_has_changed_since_is_shown_as_it_was_and_named(
     was = registry["http_get"]
     changed = replace(was, description="Something else.", parameters={"type": "object"})
     monkeypatch.setitem(registry._specs, "http_get", changed)
-    request = describe_turn(child, 1)["request"]
+    request = describe_turn(child, 1).model_dump()["request"]
     [shown] = [tool for tool in request["tools"] if tool["name"] == "http_get"]
     assert shown == {
         "name": "http_get",

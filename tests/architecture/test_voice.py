@@ -47,7 +47,6 @@ SHARED = {
     "Answer": "of a person to a tool, of a person in the CLI, of a provider, of a fake model",
     "Approve": "a decision in the library's vocabulary, and in the CLI's",
     "Body": "of an inbound e-mail, of a request to the API, of a response over HTTP",
-    "CallDecisionOut": "a decision within a turn, and within a call",
     "Chart": "of the admin's dashboard, and of the usage page",
     "Child": "a child run, and a child process",
     "Column": "of a database table, and of two charts",

@@ -91,7 +91,7 @@ def test_each_surface_names_the_operation_in_its_own_words() -> None:
         "It was changed meanwhile: `heartbit agents show solo` shows it."
     )
     answer = in_the_api(error)
-    assert answer["detail"] == "It was changed meanwhile: GET /agents/solo shows it."
+    assert answer["detail"] == "It was changed meanwhile."
     assert answer["remedy"] == {
         "operation": "agents.show_agent",
         "request": "GET /agents/solo",
@@ -104,9 +104,7 @@ def test_an_operation_without_a_command_is_left_out_at_a_terminal() -> None:
     remedy = Remedy("pauses.resume_workspace", "resumes it for a manager")
     error = HaltedError("The workspace was stopped.", remedy=remedy)
     assert for_terminal(error) == "The workspace was stopped."
-    assert in_the_api(error)["detail"] == (
-        "The workspace was stopped: POST /workspace/resume resumes it for a manager."
-    )
+    assert in_the_api(error)["remedy"]["request"] == "POST /workspace/resume"
 
 
 def test_an_operation_that_only_a_newer_server_has_is_left_out() -> None:

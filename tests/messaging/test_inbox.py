@@ -24,11 +24,12 @@ from agents.live.follow import wait_for_end
 from agents.messaging.addresses import sender_of_person
 from agents.messaging.limits import MOST_CHARACTERS, MOST_OF_AN_ENTRY
 from agents.models import Agent, Message, Run, RunEvent, ToolCall
-from agents.reads.turns import definition_of, describe_turn
+from agents.reads.versions import definition_of
 from agents.runtime.toolbox import offered_tools
 from agents.runtime.unread import with_unread_count
 from heartbit_site.base import orm
 from heartbit_site.base.audit import Actor
+from heartbit_site.operations.turn_views import describe_turn
 from tests.admin import rows
 from tests.fleet import wait_until
 from tests.messaging.conftest import ALL, Writes, inbox
@@ -273,9 +274,9 @@ async def test_a_past_turn_shows_how_much_was_unread_then(studio: Studio, agent:
     await studio.run(f"[[calls: send_message {call}]]", agent="one")  # the last one is unread
 
     def told(run: Run, turn: int) -> str:
-        tools = describe_turn(run, turn)["request"]["tools"]
-        [found] = [tool["description"] for tool in tools if tool["name"] == "read_messages"]
-        return str(found).rpartition(". ")[2]
+        tools = describe_turn(run, turn).request.tools
+        [found] = [tool.description for tool in tools if tool.name == "read_messages"]
+        return found.rpartition(". ")[2]
 
     shown = await orm.run_in_thread(lambda: [told(run, turn) for run in read for turn in (1, 2)])
     assert shown[:2] == ["2 messages are unread."] * 2, "as the slice began"

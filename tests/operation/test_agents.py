@@ -53,7 +53,7 @@ def test_stopped_under_load_it_hands_everything_back_and_loses_nothing(
     with pytest.raises(AgentNotFoundError, match="stopped"):
         submit(TASK)
     [found] = agent_statuses(workspace, names=["solo"])
-    assert (found.overview.state, found.overview.metrics.uptime_seconds) == ("stopped", 0.0)
+    assert (found.state, found.metrics.uptime_seconds) == ("stopped", 0.0)
     assert found.queue.queued == statuses(runs).count("queued")
     # Other agents' runs pass the parked ones by.
     other = start_run(workspace, "[[text: Prose.]]", agent="writer", model="openai:fake")
@@ -111,8 +111,8 @@ def test_tools_that_are_not_what_they_were_are_named(workspace: Workspace, solo:
     version.save(force_insert=True)
     Agent.objects.filter(pk=solo.pk).update(current_version=version)
     [found] = agent_statuses(workspace, names=["solo"])
-    assert found.tools.loaded == ()
-    assert (found.tools.changed, found.tools.unknown) == (("current_time",), ("gone_tool",))
+    assert found.tools.loaded == []
+    assert (found.tools.changed, found.tools.unknown) == (["current_time"], ["gone_tool"])
 
 
 def _children(run: UUID) -> list[UUID]:

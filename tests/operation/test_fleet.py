@@ -14,7 +14,7 @@ from agents.actions.publish_agent import publish_agent
 from agents.actions.request_worker_action import WorkerNotFoundError, request_worker_action
 from agents.actions.set_agent_state import set_agent_state
 from agents.models import Agent, RunEvent, WorkerHeartbeat
-from agents.reads.fleet import QueueNow, WorkerNow, read_fleet
+from agents.reads.fleet import read_fleet
 from tests.fleet import Worker, wait_until
 from tests.operation.conftest import statuses
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from django.test import Client
 
+    from agents.reads.fleet_view import QueueOut, WorkerOut
     from heartbit_site.base.models import Workspace
     from tests.command import Command
     from tests.fleet import WireServer
@@ -46,11 +47,11 @@ def queued(workspace: Workspace, queue: str) -> Agent:
     return agent
 
 
-def queue_now(name: str) -> QueueNow | None:
+def queue_now(name: str) -> QueueOut | None:
     return next((row for row in read_fleet().queues if row.name == name), None)
 
 
-def worker_now(pid: int) -> WorkerNow | None:
+def worker_now(pid: int) -> WorkerOut | None:
     return next((row for row in read_fleet().workers if row.name.endswith(f":{pid}")), None)
 
 
@@ -60,14 +61,14 @@ def test_a_queue_with_runs_and_no_worker_is_a_problem(
     runs = [submit("x", "queued"), submit("x", "queued")]
     found = queue_now(queued.queue)
     assert found is not None
-    assert (found.depth, found.parked, found.running, found.served) == (2, 0, 0, False)
+    assert (found.depth, found.blocked, found.running, found.has_workers) == (2, 0, 0, False)
     assert found.oldest_seconds > 0
     [problem] = [one for one in read_fleet().problems if queued.queue in one]
     assert problem.startswith("2 runs wait")
     set_agent_state(queued, "stop")
     found = queue_now(queued.queue)
     assert found is not None
-    assert (found.depth, found.parked, found.oldest_seconds) == (0, 2, 0.0)
+    assert (found.depth, found.blocked, found.oldest_seconds) == (0, 2, 0.0)
     assert not [one for one in read_fleet().problems if queued.queue in one]
     assert statuses(runs) == ["queued", "queued"]
 
@@ -107,7 +108,7 @@ def test_a_worker_restarts_itself_with_its_run_and_stops_for_good(
         after = worker_now(worker.pid)
         assert after is not None, "the same process serves on"
         assert after.id > before["id"]
-        assert (after.slots, after.queues) == (7, (queued.queue,))
+        assert (after.slots, after.queues) == (7, [queued.queue])
         wait_until(lambda: statuses([run]) == ["succeeded"], what="done after the restart")
         requeued = RunEvent.objects.filter(run=run, type="run.requeued")
         assert requeued.count() == 1, "handed back once, by the drain"

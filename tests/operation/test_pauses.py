@@ -108,7 +108,7 @@ def test_given_a_paused_queue_when_runs_come_then_none_starts_until_it_is_resume
     assert set(statuses(runs)) == {"queued"}
     assert f"The queue {queue_name} was paused by an operator (maintenance)" in why(runs[0])
     found = next(row for row in read_fleet().queues if row.name == queue_name)
-    assert (found.paused, found.depth, found.parked, found.workers) == (True, 0, 3, 1)
+    assert (found.paused, found.depth, found.blocked, found.workers) == (True, 0, 3, 1)
     assert any(f"The queue {queue_name} is paused" in line for line in read_fleet().problems)
 
     assert resume_work(held, by=BY)

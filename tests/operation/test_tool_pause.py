@@ -124,9 +124,9 @@ def test_given_a_tool_stopped_in_a_workspace_then_nothing_else_is_held_back(
     said = f"The tool calculate was stopped in {workspace.slug} by an operator (a leak)"
     assert any(line.startswith(said) for line in read_fleet().problems)
     tools = status_of(workspace, "solo").tools
-    assert tools.stopped == ()
+    assert tools.stopped == []
     pause_work(of_tool("current_time", workspace), by=BY)
-    assert status_of(workspace, "solo").tools.stopped == ("current_time",)
+    assert status_of(workspace, "solo").tools.stopped == ["current_time"]
 
 
 def test_given_a_tool_stopped_everywhere_and_here_then_runs_start(

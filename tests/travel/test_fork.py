@@ -22,11 +22,11 @@ from agents.live.follow import wait_for_end
 from agents.loop.history import TurnNotFoundError, TurnOpenError
 from agents.models import Agent, BlackboardEntry, Run, RunEvent
 from agents.models import ToolCall as Call
-from agents.reads.turns import describe_turn, list_turns
 from agents.reads.versions import VersionNotFoundError
 from heartbit_site.base import orm
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import UsageEntry
+from heartbit_site.operations.turn_views import describe_turn, list_turns
 from tests.runtime.deciding import ANNA, waiting
 
 if TYPE_CHECKING:
@@ -68,6 +68,10 @@ async def fork(studio: Studio, run: Run, turn: int, *, execute: bool = True, **e
         return await orm.run_in_thread(lambda: Run.objects.get(pk=run_id))
     studio.host.execute(run_id)
     return await wait_for_end(run_id, studio.host.window)
+
+
+def turn_of(run: Run, number: int) -> dict[str, Any]:
+    return describe_turn(run, number).model_dump()
 
 
 async def journal(run: Run) -> list[RunEvent]:
@@ -142,7 +146,7 @@ async def test_a_sub_agents_work_is_kept_and_it_is_not_started_again(
         )
 
     assert await orm.run_in_thread(around) == (1, ["agent:helper"], [("child", True)])
-    shown = await orm.run_in_thread(lambda: describe_turn(made, 1))
+    shown = await orm.run_in_thread(lambda: turn_of(made, 1))
     [call] = shown["calls"]
     child = await orm.run_in_thread(lambda: Run.objects.get(parent=source))
     assert call["runs"] == [str(child.pk)], "where the work was done"
@@ -229,7 +233,7 @@ async def test_a_message_a_task_a_result_and_a_version_change_what_comes(
     ]
     given = await fork(studio, source, 1, call="1.0", result="43, to be sure")
     assert await calls(given) == [("1.0", "ok", "43, to be sure")]
-    sent = (await orm.run_in_thread(lambda: describe_turn(given, 2)))["request"]["messages"]
+    sent = (await orm.run_in_thread(lambda: turn_of(given, 2)))["request"]["messages"]
     assert sent[-1]["content"] == "43, to be sure"
     other = await fork(studio, source, 1, version=2)
     assert other.version_id != source.version_id
@@ -263,7 +267,7 @@ async def test_a_fork_of_an_answer_on_a_thread_knows_the_thread_and_is_not_on_it
     again = await fork(studio, made, 1)
     await orm.run_in_thread(first.delete)
     await orm.run_in_thread(lambda: Run.objects.filter(pk=second.pk).delete())
-    shown = await orm.run_in_thread(lambda: describe_turn(Run.objects.get(pk=again.pk), 2))
+    shown = await orm.run_in_thread(lambda: turn_of(Run.objects.get(pk=again.pk), 2))
     said = [message.get("text") for message in shown["request"]["messages"]]
     assert said[:2] == [script.task, "Hello Ben."], "kept by the fork"
 
@@ -299,7 +303,7 @@ async def test_a_key_gives_one_fork_and_every_turn_can_be_looked_at(
     await orm.run_in_thread(lambda: agent(tools=("calculate",), approval="always"))
     run_id = await studio.start(f"{SUM} [[text: Done.]]")
     [call] = await waiting(studio, run_id)
-    open_turn = await orm.run_in_thread(lambda: describe_turn(Run.objects.get(pk=run_id), 1))
+    open_turn = await orm.run_in_thread(lambda: turn_of(Run.objects.get(pk=run_id), 1))
     assert (open_turn["complete"], open_turn["calls"][0]["status"]) == (False, "waiting")
     await orm.run_in_thread(
         partial(deny_call, call, digest=call.digest, by=ANNA, reason="By hand!")
@@ -311,7 +315,7 @@ async def test_a_key_gives_one_fork_and_every_turn_can_be_looked_at(
         return {fork_run(run, 1, home=Placement.LOCAL, idempotency_key="k") for _ in range(2)}
 
     assert len(await orm.run_in_thread(twice)) == 1
-    shown = await orm.run_in_thread(lambda: describe_turn(source, 1))
+    shown = await orm.run_in_thread(lambda: turn_of(source, 1))
     assert shown["request"]["system"] == "Be brief."
     assert shown["request"]["messages"] == [{"role": "user", "text": source.task}]
     assert [tool["name"] for tool in shown["request"]["tools"]] == ["calculate"]
@@ -321,6 +325,6 @@ async def test_a_key_gives_one_fork_and_every_turn_can_be_looked_at(
     )
     assert shown["usage"]["output_tokens"] > 0
     short = await orm.run_in_thread(lambda: list_turns(source))
-    assert [(row["number"], row["tools"], row["complete"]) for row in short] == [
+    assert [(row.number, row.tools, row.complete) for row in short] == [
         *((1, ["calculate"], True), (2, [], True))
     ]

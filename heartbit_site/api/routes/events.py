@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from django.http import HttpRequest, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from ninja import Header, Query, Router
 
 from agents.querysets import find_run
@@ -59,11 +59,10 @@ async def stream(
         async def allowed() -> bool:
             return await orm.run_in_thread(lambda: _still(access, session_key))
 
-        response = StreamingHttpResponse(events_of(run, selection, allowed))
+        response: Any = StreamingHttpResponse(events_of(run, selection, allowed))
     else:
-        response = StreamingHttpResponse(
-            _each(await orm.run_in_thread(lambda: recorded(run, selection)))
-        )
+        messages = await orm.run_in_thread(lambda: recorded(run, selection))
+        response = HttpResponse(b"".join(messages))
     response["Content-Type"] = "text/event-stream; charset=utf-8"
     response["Cache-Control"] = "no-store"
     response["X-Accel-Buffering"] = "no"  # nginx would hold it back
@@ -75,9 +74,4 @@ def _still(access: Access, session_key: str | None) -> bool:
     if access.key_id is None and not sessions.is_session_valid(session_key, access.user_id):
         return False
     now = refresh_access(access)
-    return now is not None and all(map(now.allows, READ_RUNS.scopes))
-
-
-async def _each(messages: list[bytes]) -> Any:
-    for message in messages:
-        yield message
+    return now is not None and all(map(now.allows, READ_RUNS.needs.scopes))

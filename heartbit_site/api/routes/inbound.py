@@ -26,10 +26,11 @@ from agents.inbound.mapping import check_mapping, read_body
 from agents.inbound.message import Inbound
 from agents.inbound.signature import REFUSAL, verify
 from agents.models import Channel
-from heartbit_site.api.auth import known_by, refuse_unknown
+from heartbit_site.api.auth import address_of, refuse_unknown
 from heartbit_site.api.errors import TOO_LARGE, TooLargeError
 from heartbit_site.api.json_parser import MAX_BODY_BYTES, UntrustedParser
 from heartbit_site.api.openapi import answers
+from heartbit_site.api.rate_limit import rate_limiter
 from heartbit_site.base import orm
 from heartbit_site.base.errors import ConflictError, NotFoundError
 from heartbit_site.base.secrets import SecretError
@@ -91,7 +92,7 @@ async def receive(request: HttpRequest, endpoint: Word) -> Any:
 
 def _take(request: HttpRequest, endpoint: str) -> InboundReceiptOut:
     channel, message_id = _verified(request, endpoint)
-    known_by(f"channel:{channel.pk}")
+    rate_limiter().take(f"channel:{channel.pk}")
     try:
         if channel.kind == ChannelKind.EMAIL:
             return InboundReceiptOut.of(receive_mail(channel, request.body))
@@ -118,12 +119,12 @@ def _verified(request: HttpRequest, endpoint: str) -> tuple[Channel, str]:
             )  # as if it were there: nobody learns which there are
         return channel, verify(channel, headers, request.body, timezone.now())
     except RequestDataTooBig:
-        raise refuse_unknown(request, TooLargeError(TOO_LARGE)) from None
+        raise refuse_unknown(address_of(request), TooLargeError(TOO_LARGE)) from None
     except (TooLargeError, InvalidSignatureError) as error:
-        raise refuse_unknown(request, error) from None
+        raise refuse_unknown(address_of(request), error) from None
     except SecretError as error:
         logger.error("%s", error)
-        raise refuse_unknown(request, InvalidSignatureError(REFUSAL)) from None
+        raise refuse_unknown(address_of(request), InvalidSignatureError(REFUSAL)) from None
 
 
 def _note(channel: Channel, error: HeartbitError) -> None:

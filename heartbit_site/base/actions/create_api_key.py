@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from heartbit_site.base.audit import Actor, record_on
+from heartbit_site.base.audit import SYSTEM, Actor, record_on
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import ApiKey
 from heartbit_site.base.moments import to_utc
@@ -85,6 +85,10 @@ def create_api_key(
 def usual_expiry() -> datetime:
     """Return the default expiry of a key that is created now."""
     return timezone.now() + timedelta(days=USUAL_DAYS)
+
+
+def _maker(user: User | None) -> Actor:
+    return SYSTEM if user is None else Actor(user.get_username(), "admin", user.pk)
 
 
 def authenticate_api_key(text: str) -> ApiKey | None:

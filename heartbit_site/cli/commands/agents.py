@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
+from agents.reads.agent_view import AgentStatusOut
 from heartbit_site.base.visible_text import readable_json
 from heartbit_site.cli import options
 from heartbit_site.cli.errors import OK
@@ -18,7 +19,6 @@ from heartbit_site.cli.table import Table, print_done, print_facts, print_list
 from heartbit_site.cli.times import format_relative, local_minute
 from heartbit_site.cli.version_diff import print_diff
 from heartbit_site.contract import agent_status, versions
-from heartbit_site.contract.agent_status import AgentStatusOut
 from heartbit_site.contract.agents import LIST_AGENTS, SHOW_AGENT, AgentOut
 from heartbit_site.contract.versions import VersionOut
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-    from heartbit_site.contract.agents import AgentMetricsOut
+    from agents.reads.agent_view import AgentMetricsOut
 
 NAME = typer.Argument(metavar="NAME", help="The agent's name.")
 ANY = typer.Argument(None, metavar="[NAME]", help="The agent's name; none: all.")

@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from agents.reads.fleet_view import QueueOut, WorkerOut
 from heartbit_site.cli import rolling_restart
 from heartbit_site.cli.backend import checked
 from heartbit_site.cli.errors import OK, USAGE, CommandError
@@ -17,7 +18,7 @@ from heartbit_site.cli.output import one_line, seconds, write, write_json, write
 from heartbit_site.cli.shared_options import RemoteCommand
 from heartbit_site.cli.table import Table, print_done
 from heartbit_site.contract import pauses
-from heartbit_site.contract.fleet import SHOW_FLEET, QueueOut, WorkerOut
+from heartbit_site.contract.fleet import SHOW_FLEET
 from heartbit_site.contract.pauses import PauseIn
 
 if TYPE_CHECKING:

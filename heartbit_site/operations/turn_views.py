@@ -1,0 +1,170 @@
+"""Past turns of runs as the views of the contract, from the journal alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agents.journal.events import ApprovalRequested, CallWaiting, RunStarted, WaitResolved
+from agents.llm.messages import AssistantMessage, Message, ToolDefinition, ToolMessage
+from agents.loop.history import Turn, find_turn, replay_to, turns
+from agents.loop.request import build_request
+from agents.reads.pinned_tools import pinned_tools
+from agents.reads.versions import definition_of
+from agents.runs.history import load_history
+from agents.runtime.conversation_history import to_messages
+from agents.runtime.toolbox import OfferedTools, offered_tools
+from agents.runtime.unread import with_unread_then
+from heartbit_site.base.preview import preview
+from heartbit_site.contract.turns import (
+    AssistantMessageOut,
+    ToolMessageOut,
+    TurnAnswerOut,
+    TurnCallOut,
+    TurnDecisionOut,
+    TurnOut,
+    TurnRequestOut,
+    TurnRowOut,
+    UserMessageOut,
+)
+from tools.catalogue import catalogue
+from tools.registry import definition_hash, resolve
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from agents.definitions.definition import AgentDefinition
+    from agents.loop.state import RunState
+    from agents.models import Run
+    from agents.runs.history import RunHistory
+
+
+def list_turns(run: Run) -> list[TurnRowOut]:
+    """Return a summary of each turn: text, tools called, completeness and figures."""
+    past = load_history(run)
+    return [
+        TurnRowOut.of(
+            turn.answer,
+            number=turn.number,
+            text=preview(turn.answer.message.text),
+            text_characters=len(turn.answer.message.text),
+            tools=[call.name for call in turn.answer.message.tool_calls],
+            complete=turn.closed_seq is not None,
+            answered_at=_answered_at(turn, past),
+        )
+        for turn in turns(past.journal)
+    ]
+
+
+def describe_turn(run: Run, number: int) -> TurnOut:
+    """Return one turn with all its details.
+
+    Raises:
+        TurnNotFoundError: The model has not answered that often.
+        RunStateError: A newer Heartbit wrote the journal.
+    """
+    past = load_history(run)
+    turn = find_turn(past.journal, number)
+    version = run.version
+    definition = definition_of(version)
+    offer = with_unread_then(
+        definition.agent_id,
+        offered_tools(definition, pinned_tools(definition), is_child=run.parent_id is not None),
+        _begun(turn, past),
+    )
+    state = replay_to(past.journal, turn.asked_seq, to_messages(past.thread))
+    answer = turn.answer
+    return TurnOut.of(
+        answer,
+        run_id=str(run.pk),
+        agent=run.agent,
+        version=version.number,
+        number=number,
+        turn_count=len(turns(past.journal)),
+        complete=turn.closed_seq is not None,
+        request=_request(run, state, definition, offer),
+        answer=TurnAnswerOut.of(
+            answer.message, role="assistant", finish_reason=answer.finish_reason
+        ),
+        calls=_calls(turn, past, offer),
+        answered_at=_answered_at(turn, past),
+    )
+
+
+def _answered_at(turn: Turn, past: RunHistory) -> datetime:
+    return past.journal[turn.seq - 1].at
+
+
+def _begun(turn: Turn, past: RunHistory) -> datetime:
+    """Return the start of the slice that called the model."""
+    before = past.journal[: turn.seq]
+    return next(
+        (one.at for one in reversed(before) if isinstance(one.event, RunStarted)), before[0].at
+    )
+
+
+def _request(
+    run: Run, state: RunState, definition: AgentDefinition, offer: OfferedTools
+) -> TurnRequestOut:
+    offered = tuple(
+        ToolDefinition(spec.name, spec.description, dict(spec.parameters))
+        for spec in offer.specs.values()
+    )
+    request = build_request(state, definition, tools=offered)
+    return TurnRequestOut.of(
+        request,
+        messages=[_message(message) for message in request.messages],
+        omitted_messages=max(0, len(state.messages) - len(request.messages)),
+        changed_tools=_changed(run, definition),
+    )
+
+
+def _changed(run: Run, definition: AgentDefinition) -> list[str]:
+    """Return the names of the version's tools whose definition has changed or is gone."""
+    now = {name: definition_hash(spec) for name, spec in catalogue(run.workspace_id).items()}
+    return [tool.name for tool in definition.tools if now.get(tool.name) != tool.pinned]
+
+
+def _message(message: Message) -> UserMessageOut | AssistantMessageOut | ToolMessageOut:
+    match message:
+        case AssistantMessage():
+            return AssistantMessageOut.of(message, role="assistant")
+        case ToolMessage():
+            return ToolMessageOut.of(message, role="tool")
+        case _:
+            return UserMessageOut.of(message, role="user")
+
+
+def _calls(turn: Turn, past: RunHistory, offer: OfferedTools) -> list[TurnCallOut]:
+    after = [recorded.event for recorded in past.journal[turn.seq :]]
+    asked = {e.call_id: e for e in after if isinstance(e, ApprovalRequested)}
+    waited = {e.call_id: e.runs for e in after if isinstance(e, CallWaiting)}
+    ended = {e.key: e.value for e in after if isinstance(e, WaitResolved)}
+    found = []
+    for call_id, call in zip(turn.call_ids, turn.answer.message.tool_calls, strict=True):
+        spec = resolve(offer.specs, call.name)
+        question, recorded = asked.get(call_id), turn.results.get(call_id)
+        payload: dict[str, Any] | None = past.payloads[recorded.seq] if recorded else None
+        effect = spec.effect.value if spec is not None else ""
+        status = "pending" if question is None else "waiting"
+        found.append(
+            TurnCallOut(
+                call_id=call_id,
+                tool=call.name,
+                arguments=call.arguments,
+                effect=effect if payload is None else payload.get("effect", ""),
+                status=status if payload is None else payload["status"],
+                result=None if payload is None else payload["content"],
+                duration_ms=None if payload is None else payload.get("duration_ms", 0),
+                finished_at=None if recorded is None else recorded.at,
+                decision=None if question is None else _decision(ended.get(question.key)),
+                runs=list(waited.get(call_id, ())),
+            )
+        )
+    return found
+
+
+def _decision(value: dict[str, Any] | None) -> TurnDecisionOut | None:
+    if value is None:
+        return None
+    names = ("status", "by", "reason", "arguments")
+    return TurnDecisionOut(**{name: value.get(name) for name in names})
