@@ -70,8 +70,8 @@ def raise_if_exceeded(agent: Agent) -> None:
 def _now(agent: Agent) -> dict[str, Any]:
     with connection.cursor() as cursor:
         cursor.execute(_NOW, {"workspace": agent.workspace_id, "agent": agent.pk})
-        names = [column.name for column in cursor.description or ()]
-        return dict(zip(names, cursor.fetchone() or (), strict=True))
+        names = [column.name for column in cursor.description]
+        return dict(zip(names, cursor.fetchone(), strict=True))
 
 
 def _runs(count: int) -> str:
