@@ -74,8 +74,8 @@ def draft(form: Mapping[str, Any]) -> str:
     """Return a JSON draft of the answer for a person to fill in: the names of its fields."""
     if form.get("type") == "array":
         return "[]"
-    fields = form.get("properties") if _has_fields(form) else {}
-    needed = form.get("required") or list(fields or {})
+    fields = form["properties"] if _has_fields(form) else {}
+    needed = form.get("required") or list(fields)
     names = [name for name in needed if isinstance(name, str)][:_LONGEST_DRAFT]
     return json.dumps({name: _default(fields, name) for name in names}, indent=2)
 
@@ -110,8 +110,8 @@ def _said(schema: object) -> str:
     return f"{said} ({'; '.join(about)})".strip() if about else said
 
 
-def _default(fields: Any, name: str) -> Any:
-    schema = (fields or {}).get(name)
+def _default(fields: Mapping[str, Any], name: str) -> Any:
+    schema = fields.get(name)
     return schema.get("default") if isinstance(schema, dict) else None
 
 

@@ -17,7 +17,7 @@ from agents.actions.wake_run import wake_run
 from agents.choices import Verdict
 from agents.errors import CallClosedError, InvalidEditError
 from agents.live.changes import notify_on_commit
-from agents.models import Grant, Run, Vote
+from agents.models import Grant, Vote
 from agents.querysets import approval_of, calls_waiting, shown_tool
 from agents.reads.pinned_tools import in_tool_order
 from agents.reads.versions import definition_of
@@ -35,7 +35,7 @@ from tools.result import ToolResult
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from agents.models import ToolCall
+    from agents.models import Run, ToolCall
     from agents.runtime.toolbox import OfferedTools
 
 #: Names of the verdicts in requests and in the audit.
@@ -114,9 +114,10 @@ def approve_call(call: ToolCall, *, digest: str, by: Actor, always: Always | Non
     if _answer_parameter(call, offer) is not None:
         raise InvalidEditError(_QUESTION)
     with transaction.atomic():
-        _refuse_second_vote(call, by)
         grant = _grant(call, offer, by, always) if always is not None else None
         _decide(call, digest, by, verdict=approved, executed_digest=digest, grant=grant)
+        # Afterwards: the decision has locked the run, after its parent, as everything does.
+        _refuse_second_vote(call, by)
     if grant is None:
         return
     # One transaction each: one lock at a time, and a decision made meanwhile stands.
@@ -209,9 +210,8 @@ def _refuse_second_vote(call: ToolCall, by: Actor) -> None:
     Raises:
         CallClosedError: That vote was cast before.
     """
-    if by.user_id is not None or int((call.approval_view or {}).get("needed", 1)) <= 1:
+    if by.user_id is not None:
         return
-    Run.objects.select_for_update().get(pk=call.run_id)
     votes = Vote.objects.filter(
         run=call.run_id, wait_key=approval_of(call), voter__startswith="name:"
     ).exclude(by=by.name)  # the database refuses a second vote of one name

@@ -97,9 +97,8 @@ def stopped_tools(workspace: Workspace) -> dict[str, str]:
 
 def find_pauses(held: PauseTarget) -> QuerySet[Pause]:
     """Return the target's pauses: an operator's, the workspace's own, both or none."""
-    return Pause.objects.filter(
-        kind=held.kind, queue=held.queue, workspace=held.workspace, tool=held.tool
-    )
+    # Their kind follows from the rest (the constraint ``pause_names_what_it_is_of``).
+    return Pause.objects.filter(queue=held.queue, workspace=held.workspace, tool=held.tool)
 
 
 def of_operator(held: PauseTarget, pause: Pause) -> str:

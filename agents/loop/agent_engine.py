@@ -127,13 +127,12 @@ class AgentEngine:
 
     async def _failed(self, error: ModelError) -> Outcome | None:
         """Suspend for a long pause of the provider or Heartbit's limiter, else end the run."""
-        state = self._state
+        state, policy, pause = self._state, self._definition.retry, error.retry_after
         own_limiter = isinstance(error, ThrottledError)
-        again = own_limiter or (
-            state.attempts < self._definition.retry.max_retries
-            and self._is_long(error.retry_after or 0.0)
-        )
-        if error.retry_after is None or not again:
+        # The retry wrapper around the model waits for shorter pauses itself.
+        if pause is None or not (
+            own_limiter or (state.attempts < policy.max_retries and pause > policy.hold_seconds)
+        ):
             return await self._end(
                 RunFailed(kind="model", message=str(error), partial=state.partial)
             )
@@ -141,11 +140,7 @@ class AgentEngine:
             turn=state.turn + 1,
             key=f"timer:{state.delays}",
             reason=str(error),
-            delay_seconds=min(error.retry_after, LONGEST_PAUSE_SECONDS),
+            delay_seconds=min(pause, LONGEST_PAUSE_SECONDS),
             attempts=self._model_calls.restarts + (not own_limiter),
         )
         return "suspended" if await self._journaled.suspend(delayed) else None
-
-    def _is_long(self, seconds: float) -> bool:
-        """Return True if the pause is too long for the retry wrapper around the model."""
-        return seconds > self._definition.retry.hold_seconds

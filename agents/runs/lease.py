@@ -193,11 +193,10 @@ class Lease:
         Raises:
             psycopg.Error: It was not kept.
         """
-        text = json.dumps(state, ensure_ascii=False)
         await call(
             self._pool,
             "SELECT heartbit_checkpoint(%s, %s, %s, %s)",
-            (self._run, seq, form, text),
+            (self._run, seq, form, json.dumps(state)),
         )
 
     @property

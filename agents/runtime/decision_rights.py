@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from agents.runtime.toolbox import RevokedRightLookup
 
 DECIDE = "approvals:decide"
+_LOST_RIGHT = "SELECT who FROM heartbit_lost_right(%s, %s, %s) AS who WHERE who IS NOT NULL"
 
 
 def revoked_right_lookup(pool: Pool, claimed: ClaimedRun) -> RevokedRightLookup:
@@ -25,7 +26,7 @@ def revoked_right_lookup(pool: Pool, claimed: ClaimedRun) -> RevokedRightLookup:
 
     async def look(key: str) -> str | None:
         parameters = (claimed.id, key, roles_with(DECIDE))
-        row = await call(pool, "SELECT heartbit_lost_right(%s, %s, %s) AS who", parameters)
+        row = await call(pool, _LOST_RIGHT, parameters)
         return None if row is None else row["who"]
 
     return look

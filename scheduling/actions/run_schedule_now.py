@@ -8,7 +8,7 @@ from django.db import transaction
 
 from agents.runs.idempotency_keys import stored_key
 from heartbit_site.base.audit import Actor, record_on
-from scheduling.choices import FiringStatus, Trigger
+from scheduling.choices import Trigger
 from scheduling.errors import ScheduleConflictError
 from scheduling.firings import start_firing
 from scheduling.models import Firing, Schedule
@@ -39,7 +39,7 @@ def run_schedule_now(schedule: Schedule, *, by: Actor, key: str | None = None) -
     locked = Schedule.objects.select_for_update(no_key=True, of=("self",))
     row = locked.select_related("agent", "workspace").get(pk=schedule.pk)
     firing: Firing = start_firing(row, database_now(), Trigger.MANUAL, key=key)
-    if firing.status != FiringStatus.STARTED or firing.run_id is None:
+    if firing.run_id is None:
         raise ScheduleConflictError(f"The schedule {row.name} cannot run now: {firing.note}")
     record_on(by, "schedule.run", row, details={"run": str(firing.run_id)})
     return firing.run_id

@@ -24,7 +24,7 @@ from agents.journal.events import ApprovalRequested, ModelDelayed
 from agents.live.valkey import connect
 from agents.llm.messages import ToolCall
 from agents.loop.ports import Committed, PendingSuspension
-from agents.models import Agent, Decision, Grant, Run, RunEvent, ToolBinding, Wait
+from agents.models import Agent, Decision, Grant, Run, RunEvent, ToolBinding, Vote, Wait
 from agents.models import ToolCall as ToolCallRow
 from heartbit_site.base import orm
 from heartbit_site.base.audit import Actor
@@ -281,30 +281,54 @@ async def test_who_allows_it_for_good_waits_for_another_s_decision_with_nothing_
     ]
 
 
+async def delegated(
+    workspace: Workspace,
+    pool: Pool,
+    claimant: Claimant,
+    asked: ApprovalRequested = ASKED,
+    *,
+    seconds: float = 60,
+) -> tuple[UUID, ToolCallRow]:
+    """A run that waits for its sub-agent, which waits for a person."""
+    parent = await orm.run_in_thread(lambda: accept(workspace))
+    _, lease = await hold(pool, claimant, parent)
+    await lease.record(answer(1, ToolCall("c", "delegate_task", "{}")))
+    children = (ChildTask("writer", "Write."),)
+    await lease.suspend(PendingSuspension("1.0", Suspension(children, seconds)))
+    child = lease.children[0].id
+    _, held = await hold(pool, claimant, child)
+    await held.record(answer(1, ToolCall("c", "save", '{"key": "a"}')))
+    assert isinstance(await held.suspend(asked), Committed)
+    rows = ToolCallRow.objects.select_related("run__version__agent", "run__workspace")
+    return parent, await orm.run_in_thread(lambda: rows.get(run_id=child))
+
+
+async def test_an_approval_with_a_key_of_nobody_waits_for_the_orchestrator_with_nothing_locked(
+    workspace: Workspace, pool: Pool, claimant: Claimant
+) -> None:
+    """As everything that locks both; else a cancel of the tree would meet it in the database."""
+    asked = replace(ASKED, needed=2)
+    parent, call = await delegated(workspace, pool, claimant, asked)
+    lock = "SELECT id FROM agents_run WHERE id = %s FOR NO KEY UPDATE NOWAIT"
+    other = await psycopg.AsyncConnection.connect(settings.DATABASE_URL)
+    async with other:
+        await other.execute(lock, (parent,))
+        approve = partial(approve_call, call, digest=DIGEST, by=ANN)
+        approving = asyncio.create_task(orm.run_in_thread(approve))
+        await blocked(other)
+        await other.execute(lock, (call.run_id,))
+        await other.commit()
+        await approving
+    assert await orm.run_in_thread(Vote.objects.filter(run=call.run_id).count) == 1
+
+
 class TestAnOrchestratorsPatience:
     """It stands still while its sub-agent waits for a person."""
-
-    @staticmethod
-    async def delegated(
-        workspace: Workspace, pool: Pool, claimant: Claimant, *, seconds: float
-    ) -> tuple[UUID, ToolCallRow]:
-        """A run that waits for its sub-agent, which waits for a person."""
-        parent = await orm.run_in_thread(lambda: accept(workspace))
-        _, lease = await hold(pool, claimant, parent)
-        await lease.record(answer(1, ToolCall("c", "delegate_task", "{}")))
-        children = (ChildTask("writer", "Write."),)
-        await lease.suspend(PendingSuspension("1.0", Suspension(children, seconds)))
-        child = lease.children[0].id
-        _, held = await hold(pool, claimant, child)
-        await held.record(answer(1, ToolCall("c", "save", '{"key": "a"}')))
-        assert isinstance(await held.suspend(ASKED), Committed)
-        rows = ToolCallRow.objects.select_related("run__version__agent", "run__workspace")
-        return parent, await orm.run_in_thread(lambda: rows.get(run_id=child))
 
     async def test_it_does_not_end_while_a_person_thinks_and_is_as_long_as_before_afterwards(
         self, workspace: Workspace, pool: Pool, claimant: Claimant
     ) -> None:
-        parent, call = await self.delegated(workspace, pool, claimant, seconds=60)
+        parent, call = await delegated(workspace, pool, claimant, seconds=60)
         wait = await orm.run_in_thread(partial(Wait.objects.get, run_id=parent))
         hours = "UPDATE agents_wait SET created_at = created_at - interval '2 h',"
         hours += " expires_at = expires_at - interval '2 h' WHERE run_id = %s"
@@ -333,7 +357,7 @@ class TestAnOrchestratorsPatience:
     async def test_what_a_stop_has_given_back_is_not_given_twice(
         self, workspace: Workspace, pool: Pool, claimant: Claimant
     ) -> None:
-        parent, call = await self.delegated(workspace, pool, claimant, seconds=60)
+        parent, call = await delegated(workspace, pool, claimant, seconds=60)
         hours = "UPDATE agents_wait SET created_at = created_at - interval '2 h',"
         hours += " expires_at = expires_at - interval '2 h' WHERE run_id = %s"
         for waits in (parent, call.run_id):

@@ -27,6 +27,7 @@ from agents.runs.pool import call
 from agents.runtime.conversation_history import to_messages
 from heartbit_site.base import orm
 from heartbit_site.base.ids import new_id
+from tests.quotas.limited import give_tier
 from tests.runs.holding import answer, blocked, claimant, fetch, hold, pool
 
 if TYPE_CHECKING:
@@ -246,6 +247,24 @@ class TestHeldRuns:
         posted = await post(thread, "Still there?")
         assert posted.outcome == "started"
         assert await is_due(posted.run_id)
+
+
+async def test_a_message_waits_for_the_count_of_runs_before_it_locks_one(
+    thread: Conversation, workspace: Workspace
+) -> None:
+    """As a tool that starts runs in its run's transaction, with which it would meet otherwise."""
+    await orm.run_in_thread(partial(give_tier, workspace, runs_per_day=10))
+    first = (await post(thread, "One.")).run_id
+    other = await psycopg.AsyncConnection.connect(settings.DATABASE_URL)
+    async with other:
+        counts = "SELECT FROM agents_runcount WHERE workspace_id = %s FOR NO KEY UPDATE"
+        await other.execute(counts, (workspace.pk,))
+        posting = asyncio.create_task(post(thread, "Two.", BusyPolicy.QUEUE))
+        await blocked(other)
+        lock = "SELECT FROM agents_run WHERE id = %s FOR NO KEY UPDATE NOWAIT"
+        await other.execute(lock, (first,))
+        await other.commit()
+        assert (await posting).outcome == "queued"
 
 
 async def stopped(lease: Lease) -> None:

@@ -15,7 +15,9 @@ from agents.choices import Placement, RunStatus
 from agents.context.tokens import estimate_all
 from agents.journal.events import ContextSummarized, ModelAnswered, ModelDelayed
 from agents.live.follow import follow, wait_for_end
+from agents.live.pubsub import START
 from agents.live.updates import EventUpdate
+from agents.live.writing import Writing
 from agents.llm.adapters.scripted import Reply, ScriptedModel
 from agents.llm.bridge.known import KNOWN
 from agents.llm.errors import RateLimitedError, ThrottledError
@@ -24,6 +26,7 @@ from agents.llm.wrappers.limit import LimitedModel, LocalLimiter
 from agents.llm.wrappers.limit import Limits as AccountLimits
 from agents.llm.wrappers.retry import RetryPolicy
 from agents.models import Agent, Run, RunEvent
+from agents.runs.live_entries import Delta
 from agents.runtime import host as host_module
 from agents.runtime.accounts import Account
 from agents.runtime.host import LocalHost
@@ -64,6 +67,18 @@ async def test_text_that_a_cut_stream_had_brought_is_not_kept(
     assert run.output == "Whole at last."
 
 
+async def test_readers_see_the_last_attempt_s_text_alone(studio: Studio, agent: Create) -> None:
+    await orm.run_in_thread(lambda: agent(retry_base_delay_ms=1))
+    run = await studio.run("[[cut: 1200 times=1]] [[tokens: 40]] [[chunks: 20]] [[run: cut-seen]]")
+    streamed = await studio.host.window.read({run.pk: START}, timeout=5)
+    deltas = [entry for _, _, entry in streamed if isinstance(entry, Delta)]
+    writing = Writing()
+    for delta in deltas:
+        writing.add(delta)
+    assert len({delta.attempt for delta in deltas}) == 2, "some text came before the cut"
+    assert writing.text == run.output
+
+
 async def test_retries_end(studio: Studio, agent: Create, wire_server: WireServer) -> None:
     await orm.run_in_thread(lambda: agent(max_retries=2, retry_base_delay_ms=1))
     before = wire_server.stats()["requests"]
@@ -77,6 +92,16 @@ async def test_a_long_pause_is_not_waited_for_once_the_retries_are_used_up(
 ) -> None:
     await orm.run_in_thread(lambda: agent(max_retries=0))
     run = await studio.run("[[error: 503 retry_after=300]] [[text: Never.]]")
+    assert (run.status, (run.error or {})["kind"]) == (RunStatus.FAILED, "model")
+    assert "model.delayed" not in kinds(await studio.events(run))
+
+
+async def test_a_pause_that_is_held_does_not_suspend_a_run_that_lacks_the_time_for_it(
+    studio: Studio, agent: Create
+) -> None:
+    await orm.run_in_thread(lambda: agent(timeout_seconds=5))
+    held = RetryPolicy().hold_seconds
+    run = await studio.run(f"[[error: 503 retry_after={held:g}]] [[text: Never.]]")
     assert (run.status, (run.error or {})["kind"]) == (RunStatus.FAILED, "model")
     assert "model.delayed" not in kinds(await studio.events(run))
 

@@ -199,6 +199,16 @@ class TestSeveralPeople:
         approve("bob", member(workspace, "operator"), "web")
         assert Decision.objects.get(run=call.run).verdict == "approved"
 
+    def test_given_no_keys_then_each_name_at_a_terminal_is_a_vote(
+        self, workspace: Workspace
+    ) -> None:
+        call = unserved(workspace)
+        call.approval_view = {**(call.approval_view or {}), "needed": 2}
+        call.save(update_fields=["approval_view"])
+        for name in ("ann", "bob"):
+            approve_call(call, digest=call.digest, by=Decider(name, "terminal"))
+        assert Decision.objects.get(run=call.run).verdict == "approved"
+
     def test_given_two_are_needed_when_one_denies_then_it_is_denied(
         self, caller: Caller, worker: Worker, workspace: Workspace
     ) -> None:
