@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 
@@ -30,6 +31,12 @@ FOREIGN = (
 
 for name in FOREIGN:
     os.environ.pop(name, None)
+
+# Hundreds of processes import our modules: those after the first find them compiled.
+# `tests.mutants` changes modules more often than Python would notice, and says ``-B``.
+if "-B" not in sys.orig_argv:
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
 
 # Short, because unix sockets live in it, and passable, because root's servers are another user's.
 STATE = Path(tempfile.mkdtemp(prefix="hbt", dir="/tmp"))

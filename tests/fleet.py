@@ -9,7 +9,7 @@ import tempfile
 import time
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import httpx
 
@@ -25,18 +25,25 @@ if TYPE_CHECKING:
     from tests.prepared import Process
 
 
+#: Between two looks, in seconds: most conditions ask the database, which takes processor time.
+SHORTEST_PAUSE: Final = 0.02
+LONGEST_PAUSE: Final = 0.05
+
+
 def wait_until(condition: Callable[[], Any], *, seconds: float = 20.0, what: str = "") -> Any:
-    """Poll until the condition holds; its value.
+    """Poll until the condition holds, less often after a while; its value.
 
     Raises:
         GaveUp: It did not within the time.
     """
     patience = Patience(seconds)
+    pause = SHORTEST_PAUSE
     while patience:
         value = condition()
         if value:
             return value
-        time.sleep(0.02)
+        time.sleep(pause)
+        pause = min(LONGEST_PAUSE, pause * 1.1)
     raise GaveUp(f"not within {seconds:g} s: {what or condition}")
 
 

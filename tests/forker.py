@@ -2,11 +2,12 @@
 
 Half to three quarters of a short command's processor time is imports, and most of a server's
 start. A fork has its own process id, environment, directory, files and exit code; only how it got
-its modules differs. Nothing of ours is imported here unless the whole environment is the one the
-program will have (`ready`), because modules may read it. This process has one thread and no
-connection, so a fork inherits none.
+its modules, and that it does not take them apart at its end, differs. Nothing of ours is imported
+here, because modules may read the environment: a fork that is to be ``ready`` for one environment
+imports them and is such a process itself, with a socket of its own. No such process has a second
+thread or a connection, so a fork inherits none.
 
-    python -m tests.forker <fd of a SOCK_SEQPACKET socket> [ready]
+    python -m tests.forker <fd of a SOCK_SEQPACKET socket>
 
 It answers an order with the child's process id and, at the child's end, with its exit code. The
 exit code of a child that is to ``stay`` is answered when its process id is sent as an order.
@@ -14,6 +15,7 @@ exit code of a child that is to ``stay`` is answered when its process id is sent
 
 from __future__ import annotations
 
+import atexit
 import fcntl
 import gc
 import importlib
@@ -24,7 +26,9 @@ import signal
 import socket
 import sys
 import termios
-from dataclasses import dataclass
+import threading
+import time
+from dataclasses import dataclass, field
 from typing import Final, TextIO
 
 #: What a command that needs the database imports, without what needs Django's settings.
@@ -61,15 +65,17 @@ class Order:
         stay: Its exit code is asked for later.
         first: Number of the first file that it is given: 0 with standard input, else 1.
         terminal: Its standard input is its controlling terminal.
+        ready: The child forks programs for this environment; its one file is its socket.
     """
 
-    arguments: list[str]
     environment: dict[str, str]
     directory: str
+    arguments: list[str] = field(default_factory=list)
     module: str = "heartbit_site.cli.main"
     stay: bool = False
     first: int = 1
     terminal: bool = False
+    ready: bool = False
 
 
 def next_order(channel: socket.socket) -> Order | None:
@@ -89,6 +95,14 @@ def next_order(channel: socket.socket) -> Order | None:
         child = os.fork()
         if not child:
             channel.close()
+            os.environ.clear()
+            os.environ.update(order.environment)
+            os.chdir(order.directory)
+            if order.ready:
+                channel = socket.socket(fileno=files[0])
+                staying.clear()
+                _import_ours()
+                continue
             _take(files, order)
             return order
         for file in files:
@@ -98,6 +112,18 @@ def next_order(channel: socket.socket) -> Order | None:
             staying.add(child)
         else:
             _answer_end(channel, child)
+
+
+def _import_ours() -> None:
+    time.tzset()  # as Python does when it starts
+    gc.disable()
+    importlib.import_module("heartbit_site.cli.main")
+    importlib.import_module("heartbit_site.bootstrap")
+    importlib.import_module("django").setup()
+    for name in OURS:
+        importlib.import_module(name)
+    gc.freeze()
+    gc.enable()
 
 
 def _take(files: list[int], order: Order) -> None:
@@ -124,25 +150,33 @@ def _answer_end(channel: socket.socket, child: int) -> None:
 
 
 def run(order: Order) -> None:
-    """Be the program, to the end of this process."""
-    os.environ.clear()
-    os.environ.update(order.environment)
-    os.chdir(order.directory)
+    """Be the program, to the end of this process.
+
+    An end with an exit code runs all that is registered for it, but takes no module apart: that
+    touches, and so copies, every page that the fork shares.
+    """
     sys.argv = ["heartbit", *order.arguments]
     # What a worker that is asked to restart executes: then it is no fork any more.
     sys.orig_argv = [sys.executable, "-m", order.module, *order.arguments]
-    importlib.import_module(order.module).main()
+    code = 0
+    try:
+        importlib.import_module(order.module).main()
+    except SystemExit as end:
+        if not isinstance(end.code, int | None):
+            raise  # a sentence, which Python writes
+        code = end.code or 0
+    threading._shutdown()  # type: ignore[attr-defined]  # waits for its threads
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code & 0xFF)
 
 
 if __name__ == "__main__":
+    gc.disable()
     for name in THIRD:
         importlib.import_module(name)
-    if sys.argv[2:] == ["ready"]:
-        importlib.import_module("heartbit_site.cli.main")
-        importlib.import_module("heartbit_site.bootstrap")
-        importlib.import_module("django").setup()
-        for name in OURS:
-            importlib.import_module(name)
     gc.freeze()
+    gc.enable()
     if order := next_order(socket.socket(fileno=int(sys.argv[1]))):
         run(order)

@@ -30,28 +30,24 @@ START_SECONDS: Final = 120
 
 
 class Forker:
-    """One such process, started when it is first needed.
+    """One such process, started when it is first needed."""
 
-    Args:
-        environment: What it has; with one, it is ready for exactly that environment.
-    """
-
-    def __init__(self, environment: dict[str, str] | None = None) -> None:
-        self._environment = environment
-        self._process: subprocess.Popen[bytes] | None = None
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | Forked | None = None
 
     def _start(self) -> None:
         self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        environment = self._environment or dict(os.environ)
-        mode = ["ready"] if self._environment else []
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.forker", str(theirs.fileno()), *mode],
-            pass_fds=[theirs.fileno()],
+        with theirs:
+            self._process = self._started(theirs.fileno())
+
+    def _started(self, channel: int) -> subprocess.Popen[bytes] | Forked:
+        return subprocess.Popen(
+            [sys.executable, "-m", "tests.forker", str(channel)],
+            pass_fds=[channel],
             cwd=ROOT,
-            env=environment | {"PYTHONUNBUFFERED": "1"},
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
             stdin=subprocess.DEVNULL,
         )
-        theirs.close()
 
     def run(
         self,
@@ -95,6 +91,16 @@ class Forker:
             "stay": True,
         }
         return Forked(self, self._fork(order, [log, log], START_SECONDS))
+
+    def start_ready(self, environment: dict[str, str], channel: int) -> Forked:
+        """Start a process that forks programs for exactly this environment."""
+        order: dict[str, object] = {
+            "environment": environment,
+            "directory": str(ROOT),
+            "stay": True,
+            "ready": True,
+        }
+        return Forked(self, self._fork(order, [channel], START_SECONDS))
 
     def converse(
         self, arguments: Sequence[str], environment: dict[str, str], said: str, terminal: int | None
@@ -140,6 +146,18 @@ class Forker:
         if self._process is not None:
             self._channel.close()
             self._process.wait(timeout=10)
+
+
+class ReadyForker(Forker):
+    """A fork of another such process, with our modules imported in one environment."""
+
+    def __init__(self, origin: Forker, environment: dict[str, str]) -> None:
+        super().__init__()
+        self._origin = origin
+        self._environment = environment
+
+    def _started(self, channel: int) -> Forked:
+        return self._origin.start_ready(self._environment, channel)
 
 
 class Forked:
@@ -281,12 +299,12 @@ class Prepared:
         if self._uses[wanted] < USES:
             return self._any
         if wanted not in self._ready:
-            self._ready[wanted] = Forker(dict(wanted))
+            self._ready[wanted] = ReadyForker(self._any, dict(wanted))
         return self._ready[wanted]
 
     def close(self) -> None:
         """End them all."""
-        for forker in (self._any, *self._ready.values()):
+        for forker in (*self._ready.values(), self._any):
             forker.close()
 
 

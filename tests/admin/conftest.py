@@ -4,22 +4,13 @@ from __future__ import annotations
 
 import pytest
 from django.contrib.auth.models import User
-from django.test import Client
-from django.test.client import ClientHandler
 
-
-@pytest.fixture(scope="session")
-def handler() -> ClientHandler:
-    """What answers: made once, because it looks at every static file when it is."""
-    made = ClientHandler(enforce_csrf_checks=False)
-    made.load_middleware()
-    return made
+from tests.clients import Client
 
 
 @pytest.fixture
-def browser(db: None, handler: ClientHandler) -> Client:
+def browser(db: None) -> Client:
     client = Client(headers={"host": "localhost"})
-    client.handler = handler
     user, _ = User.objects.get_or_create(
         username="root-of-tests", defaults={"is_staff": True, "is_superuser": True}
     )
@@ -28,9 +19,8 @@ def browser(db: None, handler: ClientHandler) -> Client:
 
 
 @pytest.fixture
-def guest(db: None, handler: ClientHandler) -> Client:
+def guest(db: None) -> Client:
     """May enter the admin and nothing else."""
     client = Client(headers={"host": "localhost"})
-    client.handler = handler
     client.force_login(User.objects.create(username="guest-of-tests", is_staff=True))
     return client

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import Permission, User
 from django.contrib.messages import get_messages
-from django.test import Client
 from django.urls import reverse
 
 from agents.actions.cancel_run import cancel_run
@@ -19,6 +18,7 @@ from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import Membership, Workspace
 from tests.admin import rows
 from tests.askers import TRIP, question
+from tests.clients import Client
 
 pytestmark = pytest.mark.django_db
 

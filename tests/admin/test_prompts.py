@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 from django.db import connection
-from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from agents.admin import prompts
 from tests.admin import rows
+from tests.clients import Client
 from tests.web.people import member
 
 if TYPE_CHECKING:

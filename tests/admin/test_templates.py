@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.test import Client
 from django.urls import reverse
 
 from agents.choices import BindingApproval
@@ -15,12 +14,10 @@ from agents.definitions.templates import TEMPLATES, AgentTemplate
 from agents.models import Agent
 from heartbit_site.base.models import Membership, Role, Workspace
 from tests.admin.forms import filled
+from tests.clients import Client
 from tools.registry import registry
 
 pytestmark = pytest.mark.django_db
-
-if TYPE_CHECKING:
-    from django.test.client import ClientHandler
 
 CARDS = "/admin/agents/agent/add_from_template/"
 ADD = "/admin/agents/agent/add/"
@@ -32,11 +29,10 @@ def template(request: pytest.FixtureRequest) -> AgentTemplate:
     return found
 
 
-def member(handler: ClientHandler, workspace: Workspace, role: str) -> Client:
+def member(workspace: Workspace, role: str) -> Client:
     user = User.objects.create(username=f"p-{secrets.token_hex(4)}", is_staff=True)
     Membership.objects.create(workspace=workspace, user=user, role=role)
     client = Client(headers={"host": "localhost"})
-    client.handler = handler
     client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
     return client
 
@@ -56,9 +52,9 @@ def test_given_a_template_then_its_tools_exist_and_its_texts_fit(template: Agent
 
 
 def test_when_the_form_that_it_fills_is_saved_as_it_is_then_a_valid_agent_is_published(
-    handler: ClientHandler, workspace: Workspace, template: AgentTemplate
+    workspace: Workspace, template: AgentTemplate
 ) -> None:
-    editor = member(handler, workspace, Role.EDITOR)
+    editor = member(workspace, Role.EDITOR)
     url = f"{ADD}?template={template.name}"
     shown = editor.get(url)
     response = editor.post(url, filled(shown))
@@ -126,12 +122,12 @@ def test_given_an_address_with_no_workspace_that_is_there_then_the_form_is_shown
 
 
 def test_given_another_workspace_in_the_address_then_the_name_tells_nothing_of_its_agents(
-    handler: ClientHandler, workspace: Workspace
+    workspace: Workspace,
 ) -> None:
     slug = f"t-{secrets.token_hex(4)}"
     mine = Workspace.objects.create(slug=slug, name=slug)
     asked = {"template": "researcher", "workspace": str(workspace.pk)}  # which has such an agent
-    shown = member(handler, mine, Role.EDITOR).get(ADD, asked)
+    shown = member(mine, Role.EDITOR).get(ADD, asked)
     assert filled(shown)["name"] == "researcher"
 
 
@@ -145,10 +141,8 @@ def test_given_an_agent_then_a_templates_name_in_its_address_changes_nothing(
     assert "Customer support." not in shown.content.decode()
 
 
-def test_the_cards_are_for_those_who_may_add_agents(
-    handler: ClientHandler, guest: Client, workspace: Workspace
-) -> None:
-    editor, viewer = (member(handler, workspace, role) for role in (Role.EDITOR, Role.VIEWER))
+def test_the_cards_are_for_those_who_may_add_agents(guest: Client, workspace: Workspace) -> None:
+    editor, viewer = (member(workspace, role) for role in (Role.EDITOR, Role.VIEWER))
     agents = reverse("admin:agents_agent_changelist")
     assert CARDS in editor.get(agents).content.decode()
     cards = editor.get(CARDS).content.decode()

@@ -12,6 +12,7 @@ from tests.cli.places import NOWHERE, Place
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from heartbit_site.base.models import Workspace
     from tests.command import Command
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
 def runs(database: None) -> Callable[[], int]:
     """How many runs there are."""
     return Run.objects.count
+
+
+@pytest.fixture(scope="session")
+def no_state(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A state directory that is not there; one for all, so that one prepared process serves all."""
+    return tmp_path_factory.getbasetemp() / "no-state"
 
 
 @pytest.fixture

@@ -86,8 +86,9 @@ class Afar:
 
 
 @pytest.fixture
-def afar(heartbit: Command, web: WebServer, tmp_path: Path) -> Afar:
-    return Afar(heartbit, web.url, key_for(default_workspace()), tmp_path / "state")
+def afar(heartbit: Command, web: WebServer, no_state: Path) -> Iterator[Afar]:
+    yield Afar(heartbit, web.url, key_for(default_workspace()), no_state)
+    assert not no_state.exists()
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from uuid import UUID, uuid4
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
@@ -19,6 +18,7 @@ from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import AuditEntry, Role, Workspace
 from heartbit_site.celery import app
 from tests.api.server import Caller, key_for
+from tests.clients import Client
 from tests.delivery.orders import ADA, TO_ADA, ended, order, row_of
 from tests.web.people import member
 

@@ -6,12 +6,12 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from agents.models import Channel
 from heartbit_site.base import secrets
 from heartbit_site.base.models import AuditEntry, Role
+from tests.clients import Client
 from tests.inbound.posts import channel_of
 from tests.web.people import member
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 from django.contrib.auth.models import User
-from django.test import Client
 
 from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
 from agents.models import Agent, Run, ToolBinding
+from tests.clients import Client
 
 if TYPE_CHECKING:
     from collections.abc import Callable

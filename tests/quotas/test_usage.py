@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 from django.conf import settings
-from django.test import Client
 from django.urls import reverse
 
 from agents.actions.save_budget import save_budget
@@ -22,6 +21,7 @@ from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import AuditEntry, Role, Tier, UsageEntry
 from tests.admin.forms import filled
 from tests.api.server import Caller, WebServer, key_for
+from tests.clients import Client
 from tests.quotas.limited import flood, give_tier, new_workspace, park
 from tests.web.axe import serious
 from tests.web.people import member, person, session_of

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.test import Client
 from django.urls import reverse
 
 from agents.models import Agent
@@ -18,6 +17,7 @@ from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import Membership, ProviderAccount, Role, Workspace
 from heartbit_site.base.scopes import OPERATORS_SCOPE
 from tests.admin.forms import filled
+from tests.clients import Client
 from tests.web.people import member, person
 
 pytestmark = pytest.mark.django_db

@@ -11,7 +11,7 @@ import pytest
 from django.contrib import admin
 from django.contrib.auth.models import Permission, User
 from django.db import connection
-from django.test import Client, RequestFactory
+from django.test import RequestFactory
 from django.urls import reverse
 
 from agents.actions.accept_message import accept_message
@@ -45,6 +45,7 @@ from scheduling.actions.save_schedule import save_schedule
 from scheduling.models import Schedule
 from tests.admin import rows
 from tests.admin.forms import filled
+from tests.clients import Client
 from tests.inbound.posts import channel_of
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from django.contrib.auth.models import Group
-from django.test import Client
 from playwright.sync_api import expect
 
 from agents.actions.cancel_run import cancel_run
@@ -23,6 +22,7 @@ from heartbit_site.base.audit import Actor, verify
 from heartbit_site.base.models import AuditEntry, Membership
 from heartbit_site.cli.asked_calls import approval_call
 from heartbit_site.contract.approvals import ApprovalOut
+from tests.clients import Client
 from tests.doubtful import in_doubt
 from tests.web.asked import address, asked_of, row_of
 from tests.web.people import member

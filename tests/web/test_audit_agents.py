@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from django.db import transaction
-from django.test import Client
 from django.urls import reverse
 
 from agents.actions.publish_agent import publish_agent
@@ -20,6 +19,7 @@ from heartbit_site.config.apply import ephemeral_agent, import_config
 from heartbit_site.config.read import parse
 from tests.admin.forms import filled
 from tests.api.server import Caller, key_for
+from tests.clients import Client
 from tests.web.people import member
 
 if TYPE_CHECKING:

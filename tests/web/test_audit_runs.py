@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from django.db import transaction
-from django.test import Client
 
 from agents.actions.cancel_run import cancel_run
 from agents.actions.fork_run import Edits, fork_run
@@ -20,6 +19,7 @@ from agents.models import Agent, Run
 from heartbit_site.base.audit import Actor, verify
 from heartbit_site.base.models import AuditEntry, Role
 from tests.api.server import Caller, key_for
+from tests.clients import Client
 from tests.web.people import member
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from django.conf import settings
-from django.test import Client
 from playwright.sync_api import expect
 
 from agents.actions.post_message import post_message, start_conversation
@@ -15,6 +14,7 @@ from agents.actions.publish_agent import publish_agent
 from agents.models import Agent, Conversation, Run
 from heartbit_site.base.models import AuditEntry
 from tests.api.server import Caller, key_for
+from tests.clients import Client
 from tests.web.people import member, session_of
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from django.test import Client
 from playwright.sync_api import expect
 
 from agents.actions.notify_approvers import notify_approvers
@@ -15,6 +14,7 @@ from agents.approvals.links import token_of
 from agents.models import Decision
 from heartbit_site.base.models import AuditEntry
 from tests.askers import COLOUR, TRIP, question
+from tests.clients import Client
 from tests.web import axe
 from tests.web.people import member
 from tests.web.waiting_calls import unserved

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
 from django.db import connections
-from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 from standardwebhooks import Webhook, WebhookVerificationError
@@ -42,6 +41,7 @@ from heartbit_site.celery import app
 from heartbit_site.contract.webhooks import EventName
 from tests.admin import rows
 from tests.api.server import Caller, key_for
+from tests.clients import Client
 from tests.web.people import member
 from tests.web.receiver import Receiver, Told, receiving
 
