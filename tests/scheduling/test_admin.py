@@ -18,14 +18,14 @@ from heartbit_site.base.models import AuditEntry, Workspace
 from scheduling.choices import FiringStatus, Kind, Trigger
 from scheduling.models import Firing, Schedule
 from scheduling.querysets import database_now
-from tests.admin.conftest import browser, handler
+from tests.admin.conftest import browser
 from tests.admin.forms import filled
 from tests.scheduling.conftest import utc
 
 if TYPE_CHECKING:
     from django.test import Client
 
-__all__ = ["browser", "handler"]
+__all__ = ["browser"]
 
 Plan = Callable[..., Schedule]
 SENT = {"_form_submitted": "True"}

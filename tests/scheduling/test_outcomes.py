@@ -21,7 +21,7 @@ from scheduling.actions.run_schedule_now import run_schedule_now
 from scheduling.models import Firing
 from scheduling.outcomes import with_outcomes
 from tests.admin import rows
-from tests.admin.conftest import browser, handler
+from tests.admin.conftest import browser
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
     from scheduling.models import Schedule
 
-__all__ = ["browser", "handler"]
+__all__ = ["browser"]
 
 
 def test_each_delivery_status_has_words() -> None:

@@ -206,7 +206,7 @@ class TestSeveralPeople:
         call.approval_view = {**(call.approval_view or {}), "needed": 2}
         call.save(update_fields=["approval_view"])
         for name in ("ann", "bob"):
-            approve_call(call, digest=call.digest, by=Decider(name, "terminal"))
+            approve_call(call, digest=call.digest, by=Actor(name, "terminal"))
         assert Decision.objects.get(run=call.run).verdict == "approved"
 
     def test_given_two_are_needed_when_one_denies_then_it_is_denied(
