@@ -135,10 +135,11 @@ def test_a_frozen_worker_is_fenced(submit: Submit, own_worker: Callable[..., Wor
 
 def test_sigterm_hands_runs_over_at_once(submit: Submit, own_worker: Callable[..., Worker]) -> None:
     leaving = own_worker("q-drain")
-    run_id = submit("[[latency: 3000]] [[text: Done.]]", agent="writer", queue="q-drain")
+    run_id = submit("[[latency: 8000]] [[text: Done.]]", agent="writer", queue="q-drain")
     wait_until(lambda: events(run_id, "run.started"))
     leaving.signal(signal.SIGTERM)
-    wait_until(lambda: events(run_id, "run.requeued"), seconds=3)
+    wait_until(lambda: events(run_id, "run.requeued"))
+    assert not events(run_id, "model.answered"), "it waits for no model"
     own_worker("q-drain")
     run = ended(run_id)
     assert (run.output, run.crashes) == ("Done.", 0), "a drain never counts as an attempt"
