@@ -165,7 +165,7 @@ def _under_way(conversation: Conversation, policy: BusyPolicy, key: str | None) 
         return []
     Conversation.objects.select_for_update(no_key=True).filter(pk=conversation.pk).first()
     runs = Run.objects.filter(conversation=conversation)
-    told = RunEvent.objects.filter(run__in=runs, type=RunSteered.type, payload__key=key)
-    if key is not None and told.exists():
+    steered = RunEvent.objects.filter(run__in=runs, type=RunSteered.type, payload__key=key)
+    if key is not None and steered.exists():
         return []
     return list(runs.filter(finished_at__isnull=True, cancel_requested=False).order_by("pk"))

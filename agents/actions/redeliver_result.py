@@ -24,7 +24,7 @@ def redeliver_result(delivery: Delivery, *, by: Actor) -> None:
     Raises:
         DeliveryStateError: The delivery is still pending, or its webhook is disabled.
     """
-    again = _anew(delivery)
+    again = _pending_again(delivery)
     done = Delivery.objects.filter(pk=delivery.pk).exclude(status=DeliveryStatus.PENDING)
     if not done.update(**again):
         raise DeliveryStateError("The result is on its way already: look again in a while.")
@@ -34,7 +34,7 @@ def redeliver_result(delivery: Delivery, *, by: Actor) -> None:
     record_on(by, "delivery.send_again", delivery, details=details)
 
 
-def _anew(delivery: Delivery) -> dict[str, Any]:
+def _pending_again(delivery: Delivery) -> dict[str, Any]:
     arrived = delivery.status == DeliveryStatus.DELIVERED
     reached = (
         {}

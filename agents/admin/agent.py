@@ -48,7 +48,7 @@ TABS: dict[str, tuple[Any, ...]] = {
 }
 _PLACED = {name for rows in TABS.values() for name in flatten(rows)}
 _PLACED |= {"description", "enabled", "context_strategy"}
-# A new setting is on the page before somebody chooses a better place for it.
+# A new setting is on the page before a better place is chosen for it.
 TABS["Limits"] += tuple(name for name in SETTINGS if name not in _PLACED)
 
 

@@ -73,7 +73,7 @@ def initial(value: object) -> dict[str, Any]:
     values: dict[str, Any] = {f"{_PREFIX}{name}": field.initial for name, field in NUMBERS.items()}
     try:
         kept = strategy.dump(strategy.parse(value))
-    except ConfigurationError:  # somebody wrote the row by hand: saving the form mends it
+    except ConfigurationError:  # the row was written by hand: saving the form repairs it
         kept = {"type": Unlimited.type}
     return values | {f"{_PREFIX}{name}": number for name, number in kept.items()}
 

@@ -65,11 +65,11 @@ class Connection(IMAP4):
             )
         if self.state != "NONAUTH" or self.command("STARTTLS") != "OK":
             raise MailboxError(f"The mail server {self.host} does not begin with STARTTLS.")
-        if self._buffer:  # somebody on the way put words into its mouth
+        if self._buffer:  # a third party on the way has sent this
             raise MailboxError(f"The mail server {self.host} spoke on before TLS had begun.")
         self.sock = self._secured()
         self.untagged_responses.clear()
-        # What was offered without TLS may be anybody's.
+        # Anyone may have sent what was offered without TLS.
         self.command("CAPABILITY")
         offered = b" ".join(one for one in self.response("CAPABILITY")[1] if isinstance(one, bytes))
         self.capabilities = tuple(offered.decode("ascii", "replace").upper().split())
@@ -90,7 +90,7 @@ class Connection(IMAP4):
             self.authenticate("PLAIN", lambda _: secret)
         except self.abort:
             raise
-        except self.error as error:  # so it tells of a refusal, too
+        except self.error as error:  # so it reports a refusal, too
             return self._ended("NO", [str(error).encode("utf-8", "replace")])
         return "OK"
 

@@ -58,9 +58,9 @@ def _decided(value: Value, call: str) -> Phrase:
 def _joined(value: Value, call: str) -> Phrase:
     """Describe the end of a sub-agent's run."""
     status, error = str(value.get("status", "ended")), value.get("error")
-    told = error.get("message") if isinstance(error, dict) else value.get("output")
+    text = error.get("message") if isinstance(error, dict) else value.get("output")
     tone: Tone = "success" if status == "succeeded" else "warning"
-    return Phrase(f"{status}: {value.get('subject', 'it')}", str(told or ""), "call_merge", tone)
+    return Phrase(f"{status}: {value.get('subject', 'it')}", str(text or ""), "call_merge", tone)
 
 
 def _rang(value: Value, call: str) -> Phrase:

@@ -43,14 +43,14 @@ class MemberConsumer(AsyncJsonWebsocketConsumer):
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve one socket."""
 
-        async def told(message: Any) -> None:
+        async def send_until_over(message: Any) -> None:
             if self._is_over and message["type"] != "websocket.close":
                 return  # after the last word another one is a mistake to the server
-            # A page that has gone is no failure: the server says so here, and tells it next.
+            # A page that has gone is no failure: the server raises here, and reports it next.
             with contextlib.suppress(OSError):
                 await send(message)
 
-        await super().__call__(scope, receive, told)
+        await super().__call__(scope, receive, send_until_over)
 
     async def connect(self) -> None:
         """Admit members and keys; close for others with a code that gives the reason."""

@@ -114,13 +114,13 @@ async def watch(
                 async for batch in past.news():
                     yield batch
             past.tree = TreeView()  # free it: only the reading keeps a tree
-            async for batch in _told(place, known):
+            async for batch in _batches(place, known):
                 yield batch
             if not place.is_behind:
                 return
 
 
-async def _told(place: _Place, known: dict[UUID, int]) -> AsyncIterator[Batch]:
+async def _batches(place: _Place, known: dict[UUID, int]) -> AsyncIterator[Batch]:
     if place.begun:
         yield Batch(place.begun)
     while (batch := await place.batches.get()) is not None:

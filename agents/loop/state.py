@@ -179,11 +179,11 @@ class RunState:
             ):
                 self._step(step)
             case WaitResolved() | RunSteered() | CancelRequested() as word:
-                self._told(recorded.seq, word)
+                self._message(recorded.seq, word)
             case RunForked():
                 self._forked()
             case RunUnquarantined():
-                self.cancel_reason = None  # who let it go on took that back
+                self.cancel_reason = None  # whoever resumed it took that back
             case _:
                 pass  # requeues and endings change the row, not what the loop decides from
         if isinstance(recorded.event, _WORK):
@@ -195,7 +195,7 @@ class RunState:
         if created.call is not None:
             self._open_calls((created.call,))
 
-    def _told(self, seq: int, word: WaitResolved | RunSteered | CancelRequested) -> None:
+    def _message(self, seq: int, word: WaitResolved | RunSteered | CancelRequested) -> None:
         match word:
             case WaitResolved(key=key, value=value):
                 self.resolved[key] = WaitOutcome(str(value.get("subject", key)), value)

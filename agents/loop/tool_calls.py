@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from agents.loop.state import CallState
     from heartbit_site.base.toolspec import WaitOutcome
 
-MAX_CALLS = 64  # tool calls of one answer that are served; a model that asks for more is told
+MAX_CALLS = 64  # tool calls of one answer that are served; the others are refused
 UNCERTAIN = (
     "It is unknown whether this call took effect: the worker died while it ran. It was not "
     "repeated. Check before you call the tool again."

@@ -173,7 +173,7 @@ class Run(models.Model):
                 & (Q(parent__isnull=False) | Q(started_at__isnull=False)),
                 name="run_begun",
             ),
-            models.Index(  # how many of each workspace are at work
+            models.Index(  # how many of each workspace are running
                 fields=["workspace"],
                 condition=Q(status=RunStatus.RUNNING, home=Placement.FLEET),
                 name="run_at_work",
@@ -203,7 +203,7 @@ class Run(models.Model):
                 condition=Q(forked_from__isnull=False),
                 name="run_forks",
             ),
-            models.Index(  # somebody's own, the newest first; and those of an account that goes
+            models.Index(  # a person's own, the newest first; and those of a deleted account
                 fields=["started_user", "workspace", "-id"],
                 condition=Q(started_user__isnull=False),
                 name="run_started_by",

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 def wake_run(run_id: UUID, *, queue: str) -> None:
     """Tell the queue's workers to look at a run."""
-    enqueue.send(_nudge(run_id, queue))
+    enqueue.send(_message(run_id, queue))
 
 
 def fan_out(children: Sequence[tuple[UUID, str]], parent: tuple[UUID, str]) -> None:
-    """Ring all children (id, queue) as a chord's header; its body is a nudge for the parent."""
-    header = [_nudge(run_id, queue) for run_id, queue in children]
-    enqueue.send_chord(header, _nudge(*parent))
+    """Ring all children (id, queue) as a chord's header; its body wakes the parent."""
+    header = [_message(run_id, queue) for run_id, queue in children]
+    enqueue.send_chord(header, _message(*parent))
 
 
 def announce(run_id: UUID) -> None:
@@ -37,5 +37,5 @@ def announce_escalation(wait_id: int) -> None:
     enqueue.send(enqueue.TaskMessage(ANNOUNCE_ESCALATION, str(wait_id), SYSTEM))
 
 
-def _nudge(run_id: UUID, queue: str) -> enqueue.TaskMessage:
+def _message(run_id: UUID, queue: str) -> enqueue.TaskMessage:
     return enqueue.TaskMessage(EXECUTE_RUN, str(run_id), queue)

@@ -14,7 +14,7 @@ from heartbit_site.base.query import execute
 if TYPE_CHECKING:
     from agents.models import WebhookEndpoint
 
-#: Nobody is told of what is older, however long no one looked.
+#: Older events are sent to no webhook, however long no one looked.
 OLDEST = "24 hours"
 OVERLAP = "10 minutes"
 MOST_CHARACTERS = 20_000

@@ -112,7 +112,7 @@ class ControlSession:
 
     async def stop(self) -> None:
         """Mark the row as left; closing the session frees the lock."""
-        await aio.cancel_and_wait(self._proving)  # first: it starts the listener anew
+        await aio.cancel_and_wait(self._proving)  # first: it restarts the listener
         await aio.cancel_and_wait(self._listening)
         if self._session is None:
             return
@@ -136,7 +136,7 @@ class ControlSession:
             # Waits if the server has not noticed yet that our former session is gone.
             await session.execute("SELECT pg_advisory_lock(%s, %s)", (LOCK_CLASS, self.worker_id))
             await session.execute(f"LISTEN {CHANNEL}")
-            self._hurry.set()  # the next beat reads what was told while nobody listened
+            self._hurry.set()  # the next beat reads what was sent meanwhile
             unless_ready.pop_all()
         self._locked.set()
         return session

@@ -155,7 +155,7 @@ class FleetHost(Host):
             reservations=ValkeyReservations(self._valkey),
             queues=queues,
             slots=slots,
-            ring=self._ring,
+            ring=self._wake,
         )
 
     async def stop(self) -> None:
@@ -172,7 +172,7 @@ class FleetHost(Host):
     def _free_slots(self) -> int:
         return self._slots - self.process.in_flight
 
-    def _ring(self, run_id: UUID, queue: str) -> None:
+    def _wake(self, run_id: UUID, queue: str) -> None:
         self._waker.wake(Child(run_id, queue))
 
 

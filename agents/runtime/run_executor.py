@@ -185,7 +185,7 @@ class RunExecutor:
         if claimed is None:
             return "nothing to do"
         if isinstance(claimed, SuspectRun):
-            await self._ring(await self._dependencies.run_isolated(claimed.id))
+            await self._wake(await self._dependencies.run_isolated(claimed.id))
             return "tried alone"
         try:
             active = self._hold(claimed)
@@ -280,7 +280,7 @@ class RunExecutor:
     async def _look_for_stopped_tools(self) -> None:
         self._stopped_tools.update(await self._rows(STOPPED_TOOLS, ()))
 
-    async def _ring(self, runs: Sequence[UUID]) -> None:
+    async def _wake(self, runs: Sequence[UUID]) -> None:
         """Wake those of the runs that are still queued."""
         if not runs:
             return

@@ -94,7 +94,7 @@ class SliceRunner:
                 state.fold(recorded)
         except (KeyError, ValueError) as error:
             logger.exception("the journal of run %s contradicts itself", active.claimed.id)
-            # Not through the fold, which is what failed; nobody can go on from here.
+            # Not through the fold, which is what failed; no worker can continue from here.
             message = f"The run's journal contradicts itself ({error}): it cannot go on."
             await active.lease.finish(RunFailed("internal", message))
             return "failed"
@@ -115,7 +115,7 @@ class SliceRunner:
     async def _stopped(self, active: ActiveRun, engine: Engine | None) -> str:
         if (
             active.stop_reason is None
-        ):  # Celery's time limit, revoke or shutdown: somebody else goes on
+        ):  # Celery's time limit, revoke or shutdown: another worker continues
             await asyncio.shield(self._cut_off(active, engine, "stopped by Celery"))
             raise asyncio.CancelledError
         while active.task.uncancel():

@@ -43,8 +43,8 @@ class StoppedTools:
             )
             for row in rows
         }
-        for told, (tool, workspace_id) in self._under_way.items():
-            self._tell(told, tool, workspace_id)
+        for stop, (tool, workspace_id) in self._under_way.items():
+            self._set_if_stopped(stop, tool, workspace_id)
 
     def stop_reason(self, tool: str, workspace_id: int) -> str | None:
         """Return the refusal of a disabled tool's call; None: it may be called."""
@@ -54,18 +54,18 @@ class StoppedTools:
     @contextmanager
     def track_call(self, tool: str, workspace_id: int) -> Iterator[asyncio.Future[str]]:
         """Track a running call; yield a future of the refusal if the tool is disabled."""
-        told: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self._under_way[told] = (tool, workspace_id)
-        self._tell(told, tool, workspace_id)
+        stop: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._under_way[stop] = (tool, workspace_id)
+        self._set_if_stopped(stop, tool, workspace_id)
         try:
-            yield told
+            yield stop
         finally:
-            del self._under_way[told]
+            del self._under_way[stop]
 
-    def _tell(self, told: asyncio.Future[str], tool: str, workspace_id: int) -> None:
+    def _set_if_stopped(self, stop: asyncio.Future[str], tool: str, workspace_id: int) -> None:
         why = self.stop_reason(tool, workspace_id)
-        if why is not None and not told.done():
-            told.set_result(why)
+        if why is not None and not stop.done():
+            stop.set_result(why)
 
 
 @dataclass(frozen=True, slots=True)

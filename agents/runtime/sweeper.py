@@ -157,7 +157,7 @@ class Sweeper(threading.Thread):
                 (list(self._config.queues), slots, UNANSWERED_SECONDS),
             )
         if runs:
-            self._ring(connection, runs)
+            self._wake(connection, runs)
 
     def _expired(self, connection: psycopg.Connection[dict[str, object]]) -> list[UUID]:
         """Expire and escalate overdue waits; return the runs to wake."""
@@ -175,7 +175,7 @@ class Sweeper(threading.Thread):
                 notify(EVERYWHERE, "calls")
         return runs
 
-    def _ring(self, connection: psycopg.Connection[dict[str, object]], runs: list[object]) -> None:
+    def _wake(self, connection: psycopg.Connection[dict[str, object]], runs: list[object]) -> None:
         """Wake the runs, or leave them to the next sweep of a process that can."""
         if self._config.wake is None:
             connection.execute(_UNRUNG, (runs,))

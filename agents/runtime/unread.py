@@ -31,7 +31,7 @@ async def with_unread_count(pool: Pool, agent_id: int, offer: OfferedTools) -> O
     if READ_TOOL not in offer.specs:
         return offer
     row = await call(pool, _QUERY, (agent_id, _MOST))
-    return _told(offer, int(row["unread"]) if row is not None else 0)
+    return _with_count(offer, int(row["unread"]) if row is not None else 0)
 
 
 def with_unread_then(agent_id: int, offer: OfferedTools, begun: datetime) -> OfferedTools:
@@ -43,13 +43,13 @@ def with_unread_then(agent_id: int, offer: OfferedTools, begun: datetime) -> Off
         return offer
     unread = Q(read_at__isnull=True) | Q(read_at__gt=begun)
     entries = InboxEntry.objects.filter(unread, agent=agent_id, message__created_at__lte=begun)
-    return _told(offer, entries[:_MOST].count())
+    return _with_count(offer, entries[:_MOST].count())
 
 
-def _told(offer: OfferedTools, unread: int) -> OfferedTools:
+def _with_count(offer: OfferedTools, unread: int) -> OfferedTools:
     if not unread:
         return offer
     spec = offer.specs[READ_TOOL]
     noun = "message is" if unread == 1 else "messages are"
-    told = replace(spec, description=f"{spec.description} {unread} {noun} unread.")
-    return OfferedTools({**offer.specs, READ_TOOL: told}, offer.hashes)
+    spec = replace(spec, description=f"{spec.description} {unread} {noun} unread.")
+    return OfferedTools({**offer.specs, READ_TOOL: spec}, offer.hashes)

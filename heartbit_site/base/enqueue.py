@@ -67,12 +67,12 @@ class TaskMessage:
     seconds: float | None = None
 
 
-def send(nudge: TaskMessage) -> None:
+def send(message: TaskMessage) -> None:
     """Publish a wake-up. An unavailable broker is logged, never raised."""
     if _Silence.holds():
         return
     with _broker() as producer:
-        _publish(producer, nudge)
+        _publish(producer, message)
 
 
 def send_chord(header: Sequence[TaskMessage], body: TaskMessage) -> None:
@@ -89,8 +89,8 @@ def send_chord(header: Sequence[TaskMessage], body: TaskMessage) -> None:
         # Before the parts: the last part to end compares the number of ended parts with this one.
         current_app.backend.set_chord_size(group, len(header))
         with producer.batch():  # type: ignore[attr-defined]  # the stubs are of an older kombu
-            for index, nudge in enumerate(header):
-                _publish(producer, nudge, group=group, index=index, body=callback)
+            for index, message in enumerate(header):
+                _publish(producer, message, group=group, index=index, body=callback)
 
 
 class _Silence:
@@ -135,7 +135,7 @@ def _broker() -> Iterator[Producer]:
 
 def _publish(
     producer: Producer,
-    nudge: TaskMessage,
+    message: TaskMessage,
     *,
     group: str | None = None,
     index: int | None = None,
@@ -143,20 +143,20 @@ def _publish(
 ) -> None:
     """Publish a message; ``group``, ``index`` and ``body`` say its place in a chord."""
     task_id = str(uuid.uuid4())
-    arguments = (nudge.about,) if nudge.about else ()
+    arguments = (message.about,) if message.about else ()
     expires = None
-    if nudge.seconds is not None:
-        expires = (datetime.now(UTC) + timedelta(seconds=nudge.seconds)).isoformat()
+    if message.seconds is not None:
+        expires = (datetime.now(UTC) + timedelta(seconds=message.seconds)).isoformat()
     producer.publish(
         (arguments, {}, _EMBEDDED | {"chord": body}),
         exchange="",  # straight to the queue of that name
-        routing_key=nudge.queue,
+        routing_key=message.queue,
         serializer="json",
         correlation_id=task_id,
         reply_to="",
         headers=_HEADERS
         | {
-            "task": nudge.task,
+            "task": message.task,
             "id": task_id,
             "expires": expires,
             "root_id": task_id,

@@ -23,7 +23,7 @@ def is_interactive() -> bool:
     try:
         return os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
     except OSError:
-        return False  # somebody else's terminal
+        return False  # another user's terminal
 
 
 async def line(prompt: str) -> str | None:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from heartbit_site.cli.question import WaitingCall
 
 ARGUMENTS_WIDTH: Final = 60
-RUN_WIDTH: Final = 18  # of an id: its milliseconds and what tells their runs apart
+RUN_WIDTH: Final = 18  # of an id: its milliseconds and what distinguishes their runs
 COLUMNS: Final = ("RUN", "CALL", "WAITS", "AGENT", "TOOL")
 
 

@@ -63,8 +63,8 @@ def _say(event: events.Event, run: RunView) -> str:
         text = text if run.parent_id else ""  # the root's is the command's last line
     if isinstance(event, _TITLE_ONLY):
         text = ""
-    told = one_line(f"{title}: {text}" if text else title, LONGEST)
-    return f"{told} ({', '.join(notes)})" if notes else told
+    line = one_line(f"{title}: {text}" if text else title, LONGEST)
+    return f"{line} ({', '.join(notes)})" if notes else line
 
 
 def _elapsed(run: RunView) -> str:

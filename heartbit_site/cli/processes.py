@@ -114,7 +114,7 @@ class Child:
             start_new_session=True,  # the terminal's Ctrl-C is for us alone; we end them in order
             limit=LINE_BYTES,
         )
-        if self._over.is_set():  # it was told to end while it was being started
+        if self._over.is_set():  # it was asked to end while it was being started
             self.signal(signal.SIGTERM)
         if self._process.stdout is not None:
             await self._relay(self._process.stdout)

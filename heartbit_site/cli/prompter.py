@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from heartbit_site.cli.decision_backend import DecisionBackend
     from heartbit_site.cli.question import WaitingCall
 
-LOOK_SECONDS: Final = 0.5  # how soon a person is told that somebody else was quicker
+LOOK_SECONDS: Final = 0.5  # how soon a person sees that someone else was quicker
 _APPROVALS: Final = {"a": Approve(), "r": Approve("run"), "A": Approve("agent")}
 
 
@@ -44,7 +44,7 @@ class CallPrompter:
     async def settle(self, call: WaitingCall) -> bool:
         """Ask until the call is decided, here or elsewhere; False when it is left to others."""
         if await self._desk.closed(call) is not None:
-            return True  # an earlier answer, or somebody, has covered it
+            return True  # an earlier answer, or someone else, has covered it
         consulting = asyncio.create_task(self._consult(call))
         elsewhere = asyncio.create_task(self._closed(call))
         try:

@@ -8,7 +8,7 @@ from typing import Final
 from heartbit_site.base.errors import NotFoundError
 from heartbit_site.cli.output import one_line
 
-SHORT_ID: Final = 18  # characters of an id: its milliseconds and what tells their runs apart
+SHORT_ID: Final = 18  # characters of an id: its milliseconds and what distinguishes their runs
 
 
 def run_id_of(text: str) -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 AGENT_WIDTH: Final = 20
 TASK_WIDTH: Final = 200
-SHORT_ID: Final = 13  # the milliseconds of a UUIDv7: what tells two runs apart
+SHORT_ID: Final = 13  # the milliseconds of a UUIDv7: what distinguishes two runs
 NO_RUNS: Final = 'No runs yet: heartbit "<task>" starts one.'
 
 

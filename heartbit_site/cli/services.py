@@ -68,7 +68,7 @@ def in_use(state: StateDirectory) -> bool:
     try:
         lock = locks.acquire(state.users_lock)
     except OSError:
-        return False  # there is no state directory, or it is somebody else's: `stop` says so
+        return False  # there is no state directory, or it is another user's: `stop` says so
     if lock is None:
         return True
     os.close(lock)

@@ -9,7 +9,7 @@ from agents.models import Run
 if TYPE_CHECKING:
     from uuid import UUID
 
-PREFIXES: Final = (13, 18)  # characters of an id that people are told, if they name one run
+PREFIXES: Final = (13, 18)  # characters of an id that people are shown, if they name one run
 
 
 def short_id(run_id: UUID) -> str:

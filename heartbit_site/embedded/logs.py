@@ -37,7 +37,7 @@ def size(path: Path) -> int:
 def reason(text: str) -> str:
     """Return the line of an output that best says why a program failed."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    # A server often goes on to log its orderly exit after the line that matters.
+    # A server often logs its orderly exit after the line that matters.
     telling = [line for line in lines if _REASON.search(line)]
     return (telling or lines or ["it wrote nothing"])[-1]
 

@@ -120,30 +120,30 @@ class TextAssembler:
     def __init__(self, callbacks: Callbacks) -> None:
         self._callbacks = callbacks
         self._turn = 0
-        self._told = ""  # of that turn
+        self._sent = ""  # of that turn
 
     async def add(self, turn: int, piece: Parts) -> None:
         """Deliver a piece that the view of the run has applied."""
         if piece["fresh"]:
             await self._begin(turn)
         if piece["kind"] == "text":
-            await self._tell(piece["text"])
+            await self._send(piece["text"])
 
     async def answered(self, turn: int, text: str) -> None:
         """Deliver the missing rest of a whole answer."""
         if turn != self._turn:
             await self._begin(turn)
-        if text.strip() == self._told.strip():
+        if text.strip() == self._sent.strip():
             return
-        if not text.startswith(self._told):
+        if not text.startswith(self._sent):
             await self._begin(turn)
-        await self._tell(text[len(self._told) :])
+        await self._send(text[len(self._sent) :])
 
     async def _begin(self, turn: int) -> None:
-        if self._told and turn == self._turn:
+        if self._sent and turn == self._turn:
             await invoke(self._callbacks.restart)
-        self._turn, self._told = turn, ""
+        self._turn, self._sent = turn, ""
 
-    async def _tell(self, text: str) -> None:
-        self._told += text
+    async def _send(self, text: str) -> None:
+        self._sent += text
         await invoke(self._callbacks.text, text)

@@ -196,7 +196,7 @@ def steer_run(access: Access, run_id: Word, body: SteerIn) -> RunStateOut:
 def retry_run(access: Access, run_id: Word) -> RunStateOut:
     """Start a run with its task on its version; a quarantined run is discarded with it."""
     run = find_run(access.workspace, run_id)
-    # Whoever asks at a terminal can go on with a local run there.
+    # Whoever asks at a terminal can resume a local run there.
     home = Placement(run.home) if access.via == "terminal" else Placement.FLEET
     again = retrying.retry_run(run, by=starter_of(access), home=home)
     return RunStateOut.of(Run.objects.get(pk=again))

@@ -171,7 +171,7 @@ LOGGING = {
         "channels_redis": {"level": "CRITICAL"},
         # Django's own handler shows a failed request only while DEBUG is on.
         "django.request": {"handlers": ["stderr"], "level": "ERROR", "propagate": False},
-        # A client's bad request is answered; a traceback each would let anybody fill the log.
+        # A client's bad request is answered; a traceback each would let anyone fill the log.
         "django.security": {"level": "CRITICAL"},
     },
 }
