@@ -245,7 +245,7 @@ class TestCost:
                 sent += 1
             await channel.aclose()  # type: ignore[no-untyped-call]
             await client.aclose()
-        assert 1 < sent - 1 <= took / changes.PAUSE_SECONDS + 3
+        assert 1 <= sent - 1 <= took / changes.PAUSE_SECONDS + 3
 
 
 def own_valkey(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ValkeyServer:
