@@ -15,8 +15,8 @@ from typing import Any
 from agents.runs.transitions import allowed_transitions
 
 # Dropping functions drops their triggers, which locks those tables one after the other, while a
-# live fleet locks them in orders of its own. So all locks are taken first; while one cannot be had,
-# the others are given back within a tenth of a second, before PostgreSQL looks for a deadlock.
+# live fleet locks them in orders of its own. So all locks are taken first; when one cannot be had
+# within a tenth of a second, before PostgreSQL looks for a deadlock, the others are given back.
 _LOCK = """
 DO $$ DECLARE tables text; before text := current_setting('lock_timeout'); BEGIN
     SELECT string_agg(DISTINCT t.tgrelid::regclass::text, ', ') INTO tables
@@ -29,7 +29,7 @@ DO $$ DECLARE tables text; before text := current_setting('lock_timeout'); BEGIN
         BEGIN
             EXECUTE 'LOCK TABLE ' || tables || ' IN ACCESS EXCLUSIVE MODE';
             EXIT;
-        EXCEPTION WHEN lock_not_available THEN
+        EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
             IF attempt = 300 THEN RAISE; END IF;
         END;
     END LOOP;

@@ -72,8 +72,8 @@ class Commands(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the name of the command that the arguments begin with, itself, and the rest."""
-        name, _, rest = super().resolve_command(ctx, args)
-        return name, load(str(name)), rest
+        name, summary, rest = super().resolve_command(ctx, args)
+        return name, summary and load(str(name)), rest
 
 
 def load(name: str) -> Any:

@@ -3,7 +3,7 @@
 Usage::
 
     KEYS = Table[KeyOut]({"KEY": lambda key: key.prefix, "STATE": lambda key: key.state}, STYLES)
-    print_list(everything, KEYS.of(everything.keys), none="No keys yet.", )
+    print_list(everything, KEYS.of(everything.keys), none="No keys yet.")
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import django_stubs_ext
-from csp.constants import NONE, SELF
+from csp import constants as csp
 
 from heartbit_site import environment
 from heartbit_site.base import installation, variables
@@ -118,15 +118,15 @@ X_FRAME_OPTIONS = "DENY"
 #: For Heartbit's own pages. The admin's theme needs more (``heartbit_site.csp``).
 CONTENT_SECURITY_POLICY: dict[str, Any] = {
     "DIRECTIVES": {
-        "default-src": [NONE],
-        "script-src": [SELF],
-        "style-src": [SELF],
-        "font-src": [SELF],
-        "img-src": [SELF, "data:"],
-        "connect-src": [SELF],
-        "form-action": [SELF],
-        "frame-ancestors": [NONE],
-        "base-uri": [NONE],
+        "default-src": [csp.NONE],
+        "script-src": [csp.SELF],
+        "style-src": [csp.SELF],
+        "font-src": [csp.SELF],
+        "img-src": [csp.SELF, "data:"],
+        "connect-src": [csp.SELF],
+        "form-action": [csp.SELF],
+        "frame-ancestors": [csp.NONE],
+        "base-uri": [csp.NONE],
     }
 }
 #: Failed logins with one name from one address until a lockout.

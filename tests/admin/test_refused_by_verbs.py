@@ -53,3 +53,11 @@ def test_given_a_disabled_webhook_then_a_test_event_is_refused_with_a_message(
     said = [str(message) for message in get_messages(response.wsgi_request)]
     assert said == ["The webhook tickets is disabled: enable it first."]
     assert not WebhookDelivery.objects.filter(endpoint=endpoint).exists()
+
+
+def test_given_a_row_that_is_gone_then_its_button_leads_to_the_list(browser: Client) -> None:
+    url = reverse("admin:agents_webhookendpoint_ping", args=[10**9])
+    response = browser.post(url, {"_form_submitted": "True"})
+    assert response.headers["HX-Redirect"] == reverse("admin:agents_webhookendpoint_changelist")
+    said = [str(message) for message in get_messages(response.wsgi_request)]
+    assert said == ["It does not exist any more."]

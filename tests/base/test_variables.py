@@ -190,3 +190,13 @@ def test_given_an_address_with_a_bad_option_then_the_option_is_named_and_not_its
     (problem,) = environment.problems({name: value})
     assert f"its option {option!r} " in problem
     assert "hush" not in problem
+
+
+@pytest.mark.parametrize("name", ["DATABASE_URL", "DATABASE_DIRECT_URL"])
+@pytest.mark.parametrize("password", ["hush%zz", "hush hush", "hush%"])
+def test_given_a_password_that_is_not_encoded_then_the_sentence_says_how_and_not_what(
+    name: str, password: str
+) -> None:
+    (problem,) = environment.problems({name: f"postgresql://u:{password}@h/d"})
+    assert "percent-encoded" in problem
+    assert "hush" not in problem

@@ -111,6 +111,13 @@ def test_a_bad_option_of_an_address_is_named_at_the_start_and_by_doctor(
     assert "hush" not in check["detail"]
 
 
+def test_a_password_that_is_not_encoded_is_refused_and_never_shown(heartbit: Command) -> None:
+    env = {"DATABASE_URL": "postgresql://u:hush%zz@h/d"}
+    refused(heartbit("runs", env=env), "DATABASE_URL cannot be used: write special characters")
+    ended = heartbit("doctor", "--json", env=env)
+    assert (ended.code, "hush" in ended.out + ended.err) == (1, False)
+
+
 def test_doctor_names_the_address_of_a_provider_that_is_none(heartbit: Command) -> None:
     ended = heartbit("doctor", "--json", env={"COMPATIBLE_BASE_URL": "nowhere"})
     assert (ended.code, ended.err) == (1, "")

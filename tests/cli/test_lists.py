@@ -23,6 +23,7 @@ from heartbit_site.base.toolspec import spec_of
 from heartbit_site.cli.commands import tools
 from heartbit_site.cli.errors import USAGE
 from heartbit_site.cli.invocation import INVOCATION
+from heartbit_site.cli.main import COMMANDS
 from heartbit_site.operations import tools as tools_operations
 from tests.command import HEARTBIT
 
@@ -232,6 +233,7 @@ def test_a_configuration_file_brings_its_own_team(heartbit: Command, tmp_path: P
     [
         ("heartbit re", 1, {"resolve", "result", "resume"}),
         ("heartbit agents s", 2, {"show", "start", "status", "stop"}),
+        ("heartbit 'a task' ", 2, set(COMMANDS)),
     ],
 )
 def test_a_shell_completes_commands(words: str, at: int, expected: set[str]) -> None:

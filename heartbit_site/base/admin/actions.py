@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from unfold.decorators import action as unfold_action
 from unfold.enums import ActionVariant
 
@@ -66,8 +67,13 @@ def dialog(
         @wraps(method)
         def acted(page: Any, request: HttpRequest, filled: Any, object_id: str) -> HttpResponse:
             row = page.get_object(request, object_id)
+            if row is None:
+                messages.warning(request, "It does not exist any more.")
+                opts = page.opts
+                rows = reverse(f"admin:{opts.app_label}_{opts.model_name}_changelist")
+                return HttpResponse(headers={"HX-Redirect": rows})
             try:
-                address = method(page, request, row, filled) if row is not None else None
+                address = method(page, request, row, filled)
             except HeartbitError as error:
                 if refused_at:
                     filled.add_error(refused_at, str(error))
