@@ -6,7 +6,7 @@ import subprocess
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from agents.choices import RunStatus
 from agents.models import Run, RunEvent, WorkerHeartbeat
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.prepared import Process
+
+COMMIT_SECONDS: Final = 0.5  # a claim takes much less
 
 
 @dataclass(slots=True)
@@ -138,7 +140,8 @@ class Supervisor(Worker):
         took = time.time() - at
         slot.process, slot.killed = self._spawn(), False
         worker = f"{index}:{slot.process.pid}"
-        held = tuple(dict.fromkeys((*ids, *_taken_by(name, since=at))))
+        # A claim has the time of its beginning, and is seen only once it is committed.
+        held = tuple(dict.fromkeys((*ids, *_taken_by(name, since=at - COMMIT_SECONDS))))
         return Kill(at, worker=worker, held=held, until=at + took), took
 
     def _name(self, index: int) -> str:
