@@ -84,13 +84,13 @@ class TestAChangeIsSeen:
     def test_given_steers_that_are_put_after_the_answer_they_were_seen_by(
         self, journals: Sequence[Kept], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        fold = RunState._told
+        fold = RunState._message
 
         def deaf(state: RunState, seq: int, word: Any) -> None:
             fold(state, seq, word)
             state.inbox.clear()
 
-        monkeypatch.setattr(RunState, "_told", deaf)
+        monkeypatch.setattr(RunState, "_message", deaf)
         assert different(replayed(of(journals, "steer")))
 
     def test_given_an_intent_that_is_forgotten(
