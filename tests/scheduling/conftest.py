@@ -9,6 +9,7 @@ import pytest
 
 from heartbit_site.base.audit import Actor
 from scheduling.actions.save_schedule import save_schedule
+from scheduling.backoff import FailureBackoff
 from scheduling.choices import Kind
 from scheduling.models import Schedule
 from tests.runtime.conftest import agent, studio
@@ -22,6 +23,12 @@ if TYPE_CHECKING:
 __all__ = ["agent", "studio"]
 
 ANN = Actor("ann", "web")
+
+
+@pytest.fixture(autouse=True)
+def nothing_aside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no schedule of an earlier test stand aside: a fresh database gives its number again."""
+    monkeypatch.setattr("scheduling.actions.fire_due._aside", FailureBackoff())
 
 
 @pytest.fixture
