@@ -183,7 +183,7 @@ class RunState:
             case RunForked():
                 self._forked()
             case RunUnquarantined():
-                self.cancel_reason = None  # whoever resumed it took that back
+                self.cancel_reason = None  # resuming the run withdrew the cancel
             case _:
                 pass  # requeues and endings change the row, not what the loop decides from
         if isinstance(recorded.event, _WORK):

@@ -1,4 +1,4 @@
-"""What a verb refuses is shown where it was asked: in the form, or as a message above the page."""
+"""Refusals of verbs, shown in the form that asked, or as a message above the page."""
 
 from __future__ import annotations
 

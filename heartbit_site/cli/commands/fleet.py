@@ -55,7 +55,7 @@ STYLES: Final = {
     "stale": "red",
     "leaving": "yellow",
     "paused": "yellow",
-    "nobody": "red",
+    "no worker": "red",
 }
 
 app = group()
@@ -221,7 +221,7 @@ def _counted(count: int, noun: str) -> str:
 def _served(queue: QueueOut) -> str:
     if queue.paused:
         return "paused"
-    return _counted(queue.workers, "worker") if queue.workers else "nobody"
+    return _counted(queue.workers, "worker") if queue.workers else "no worker"
 
 
 WORKERS: Final = Table[WorkerOut](

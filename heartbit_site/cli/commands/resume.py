@@ -43,7 +43,7 @@ def resume(run: str = options.RUN, *, plain: bool = options.PLAIN) -> int:
     named = find_run(workspace, run)
     if named.status == RunStatus.QUARANTINED:
         unquarantine_run(named, by=terminal_user())
-        note(f"Run {named.pk} leaves its quarantine and goes on, alone in a process.")
+        note(f"Run {named.pk} leaves its quarantine and continues, alone in a process.")
         named.refresh_from_db()
     found = resume_run(named)
     root = Run.objects.select_related("version__agent").get(pk=found.root_id)

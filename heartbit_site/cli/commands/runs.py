@@ -84,7 +84,7 @@ def retry(run: str = options.RUN) -> int:
 def unquarantine(run: str = options.RUN) -> int:
     """Resume a quarantined run where it was, in a process of its own."""
     found = backend().call(UNQUARANTINE_RUN, run_id=run_id_of(run))
-    return _print_live(found, f"Run {found.id} goes on where it was, alone in a process.")
+    return _print_live(found, f"Run {found.id} continues where it was, alone in a process.")
 
 
 @app.command(cls=RemoteCommand)
@@ -98,7 +98,7 @@ def _print_live(run: RunStateOut, sentence: str) -> int:
     """Print a run that is live now; of a local one also the command that executes it."""
     print_done(run, sentence)
     if run.placement == "local" and not as_json():
-        note(f"It is a local run: `heartbit resume {run.id}` where it began goes on with it.")
+        note(f"It is a local run: `heartbit resume {run.id}` where it began continues it.")
     return OK
 
 
