@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agents.errors import JournalAwayError, LeaseLostError, SubAgentUnavailableError
-from agents.journal.events import ApprovalRequested, OutcomeRequested, ToolFinished, ToolStarted
+from agents.journal.events import ApprovalRequested, OutcomeRequested, ToolFinished
 from agents.journal.waits import is_for_tools
 from agents.loop import final_answer
+from agents.loop.call_record import CallRecord, CancelledFirstError
 from agents.loop.ports import ApprovedCall, PendingSuspension, ReadyCall
 from heartbit_site.base import aio
 from heartbit_site.base.toolspec import Effect
@@ -40,10 +40,6 @@ _ALLOWING = ("approved", "edited", "answered")  # what a person may have said of
 CANCELLED_FIRST = "The run was cancelled before this call began. It was not run."
 
 Served = ToolFinished | PendingSuspension | ApprovalRequested | OutcomeRequested | None
-
-
-class _CancelledFirstError(Exception):
-    """The run was cancelled before the tool acted."""
 
 
 class ToolCallRunner:
@@ -208,23 +204,19 @@ class ToolCallRunner:
         return True
 
     async def _execute(self, call: CallState, ready: ReadyCall, effect: str) -> Served:
-        async def intent() -> None:
-            await self._journaled.record(ToolStarted(call.call_id, effect))
-            if self._state.cancel_reason is not None:  # it was in the journal's tail
-                raise _CancelledFirstError
-
-        began = time.monotonic()
+        record = CallRecord(self._journaled, call.call_id, effect, grant=ready.grant)
         try:
-            done = await self._toolbox.execute(ready, intent)
-        except _CancelledFirstError:
+            done = await self._toolbox.execute(ready, record)
+        except CancelledFirstError:
             return ToolFinished(call.call_id, "refused", CANCELLED_FIRST, effect)
         if isinstance(done, SuspendedCall):
             kind = done.suspension.kind
             if is_for_tools(kind):
                 return PendingSuspension(call.call_id, done.suspension)
             done = ToolResult(f"There is no kind of wait {kind!r} for tools: declare it.", "error")
-        took = round((time.monotonic() - began) * 1000)
-        event = ToolFinished(call.call_id, done.status, done.content, effect, took, ready.grant)
+        if record.is_settled:
+            return None
+        event = record.finished(done)
         if effect == Effect.PURE:
             return event  # journaled with its turn's other results
         await self._journaled.record(event)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from agents.definitions.definition import AgentDefinition
     from agents.runtime.stopped_tools import WorkspaceStoppedTools
+    from tools.pipeline import CallJournal
 
 logger = logging.getLogger(__name__)
 
@@ -276,13 +277,11 @@ class RunToolbox:
             arguments=arguments,
         )
 
-    async def execute(
-        self, ready: ReadyCall, intent: Callable[[], Awaitable[None]]
-    ) -> ToolResult | SuspendedCall:
-        """Run a call; ``intent`` is awaited right before an at-most-once tool acts."""
+    async def execute(self, ready: ReadyCall, journal: CallJournal) -> ToolResult | SuspendedCall:
+        """Run a call; ``journal`` is told of an external effect."""
         with self._stopped.track_call(ready.prepared.spec.name) as stop:
             return await pipeline.execute(
-                ready.prepared, executor=self._executor, intent=intent, stop=stop
+                ready.prepared, executor=self._executor, journal=journal, stop=stop
             )
 
     def transaction(self, call_id: str, ready: ReadyCall) -> Callable[[], ToolFinished]:
