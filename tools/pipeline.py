@@ -142,6 +142,11 @@ def prepare(
     return PreparedCall(spec, values, keywords, max_output_bytes, seconds)
 
 
+def acts_outside(prepared: PreparedCall) -> bool:
+    """Return True if the call is announced, because its effect cannot be rolled back."""
+    return prepared.spec.effect in (Effect.AT_MOST_ONCE, Effect.IDEMPOTENT)
+
+
 class CallJournal(Protocol):
     """Journal of one call with an effect outside: its intent before it acts, its result after.
 
@@ -185,14 +190,13 @@ async def execute(
     Raises:
         asyncio.CancelledError: The caller was cancelled, and so was the tool.
     """
-    acts_outside = prepared.spec.effect in (Effect.AT_MOST_ONCE, Effect.IDEMPOTENT)
     if prepared.spec.is_async:
-        if acts_outside:
+        if acts_outside(prepared):
             await journal.intend()
         if stop is not None and stop.done():
             return answer(stop.result(), "refused", prepared.max_output_bytes)
         return await _limited(prepared, asyncio.ensure_future(_on_loop(prepared)), stop=stop)
-    call = _ThreadCall(prepared, journal if acts_outside else None, stop)
+    call = _ThreadCall(prepared, journal if acts_outside(prepared) else None, stop)
     call.future = executor.submit(contextvars.copy_context().run, call.run)
     return await _limited(prepared, asyncio.wrap_future(call.future), thread=call)
 

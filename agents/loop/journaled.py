@@ -34,15 +34,15 @@ class JournaledState:
         async with self._order:
             self._fold(await self._journal.record(*events))
 
-    def record_here(self, event: Event) -> bool:
-        """Append an event from a tool's thread; return False if a cancel came before an intent.
+    def record_here(self, *events: Event) -> bool:
+        """Append events from a tool's thread; return False if a cancel came before intents.
 
         It is folded before anything that the loop learns of this thread later.
         """
-        recorded = self._journal.record_here(self.state.folded_seq, event)
+        recorded = self._journal.record_here(self.state.folded_seq, *events)
         with suppress(RuntimeError):  # the process has closed its loop: nobody folds any more
             self._loop.call_soon_threadsafe(self._fold_here, recorded)
-        return any(one.event is event for one in recorded)
+        return any(one.event is events[-1] for one in recorded)
 
     async def transact(self, body: Callable[[], Event], *, timeout_seconds: float) -> None:
         """Run a tool and journal its result in one transaction (see ``Journal.transact``)."""

@@ -142,6 +142,15 @@ class Toolbox(Protocol):
         """Return why the decision about a call is no longer valid; None: it is valid."""
         ...
 
+    @property
+    def free_threads(self) -> int:
+        """Number of calls that would have a thread at once."""
+        ...
+
+    def acts_in_thread(self, ready: ReadyCall) -> bool:
+        """Return True if the call is a plain function with an effect outside."""
+        ...
+
     async def execute(self, ready: ReadyCall, journal: CallJournal) -> ToolResult | SuspendedCall:
         """Run a call; ``journal`` is told of an external effect."""
         ...

@@ -25,7 +25,6 @@ from tools.result import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from concurrent.futures import Executor
     from contextlib import AbstractContextManager
     from uuid import UUID
 
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
 
     from agents.definitions.definition import AgentDefinition
     from agents.runtime.stopped_tools import WorkspaceStoppedTools
+    from heartbit_site.base.orm import OrmExecutor
     from tools.pipeline import CallJournal
 
 logger = logging.getLogger(__name__)
@@ -137,7 +137,7 @@ class RunToolbox:
         *,
         approve: bool,
         context: Callable[[str], ToolContext],
-        executor: Executor,
+        executor: OrmExecutor,
         granted: GrantLookup,
         lost: RevokedRightLookup,
         stopped: WorkspaceStoppedTools,
@@ -276,6 +276,15 @@ class RunToolbox:
             definition_hash=self._hashes[spec.name],
             arguments=arguments,
         )
+
+    @property
+    def free_threads(self) -> int:
+        """Number of calls that would have a thread at once."""
+        return self._executor.idle
+
+    def acts_in_thread(self, ready: ReadyCall) -> bool:
+        """Return True if the call is a plain function with an effect outside."""
+        return pipeline.acts_outside(ready.prepared) and not ready.prepared.spec.is_async
 
     async def execute(self, ready: ReadyCall, journal: CallJournal) -> ToolResult | SuspendedCall:
         """Run a call; ``journal`` is told of an external effect."""

@@ -107,9 +107,9 @@ async def _recording(inner: Any, state: JournaledState, *events: Event) -> None:
         _passes(Boundary.RESULT_JOURNALED)
 
 
-def _recording_here(inner: Any, state: JournaledState, event: Event) -> bool:
-    is_written: bool = inner(state, event)
-    if isinstance(event, ToolFinished):
+def _recording_here(inner: Any, state: JournaledState, *events: Event) -> bool:
+    is_written: bool = inner(state, *events)
+    if any(isinstance(event, ToolFinished) for event in events):
         _passes(Boundary.RESULT_JOURNALED)
     return is_written
 

@@ -46,8 +46,8 @@ async def _without_intent(inner: Any, state: JournaledState, *events: Event) -> 
         await inner(state, *kept)
 
 
-def _without_intent_here(inner: Any, state: JournaledState, event: Event) -> bool:
-    return isinstance(event, ToolStarted) or inner(state, event)
+def _without_intent_here(inner: Any, state: JournaledState, *events: Event) -> bool:
+    return isinstance(events[0], ToolStarted) or inner(state, *events)
 
 
 def _nothing(inner: Any, *args: Any) -> None:

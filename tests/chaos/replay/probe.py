@@ -195,6 +195,10 @@ class _Toolbox(RunToolbox):
         )
         self._notes = notes
 
+    @property
+    def free_threads(self) -> int:
+        return 0
+
     async def execute(self, ready: ReadyCall, journal: CallJournal) -> ToolResult | SuspendedCall:
         self._note(ready)
         if ready.prepared.spec.name == delegation.NAME:
