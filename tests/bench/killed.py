@@ -24,7 +24,7 @@ from tests.bench import flow
 from tests.bench.crew import Crew, Posts, ledgers
 from tests.bench.figures import Figure, Row
 from tests.bench.flow import Job
-from tests.bench.repeats import Begun, Evidence, judge
+from tests.bench.repeats import Begun, Evidence, Repeats, judge
 from tests.bench.said import say
 from tests.bench.storm import GIVE_UP_SECONDS, SLOTS
 from tests.bench.toolbox.agent_tools import LEDGER
@@ -80,6 +80,7 @@ def _measure(plan: Plan, workers: int) -> Row:
         flow.wait_ended(crew.flow.at_once(warm), seconds=GIVE_UP_SECONDS)
         for ledger in (asked, begun):
             ledger.write_bytes(b"")  # both are appended to, wherever their ends are
+        lost_before = crew.wire.stats()["disconnected"]
         jobs = [Job(LEAD, task(f"w8-{number}")) for number in range(plan.storm_runs)]
         ids = crew.flow.at_once(jobs)
         kill = _kill(crew, ids, asked)
@@ -88,7 +89,7 @@ def _measure(plan: Plan, workers: int) -> Row:
         _wait_settled(ids)
         evidence = Evidence(read_asked(asked), _answered(ids), _begun(begun))
         repeats = judge(evidence, killed_at=kill.at, pid=kill.pid)
-        cut_off = crew.wire.stats()["disconnected"]
+        cut_off = crew.wire.stats()["disconnected"] - lost_before
         return _row(ids, kill, repeats, cut_off=cut_off, path=PATHS[workers])
 
 
@@ -132,7 +133,7 @@ def _in_doubt(ids: list[UUID]) -> dict[UUID, int]:
     return found
 
 
-def _row(ids: list[UUID], kill: _Kill, repeats: Any, *, cut_off: int, path: str) -> Row:
+def _row(ids: list[UUID], kill: _Kill, repeats: Repeats, *, cut_off: int, path: str) -> Row:
     doubtful = _in_doubt(ids)
     others = [each for each in flow.times(ids) if each.id not in doubtful]
     in_doubt = sum(doubtful.values())

@@ -31,7 +31,7 @@ class Submit(Door):
         command += ["--watch", "--plain"]
         environment = {**os.environ, "HEARTBIT_WORKSPACE": self.workspace.slug}
         began = time.perf_counter()
-        done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE)
+        done = subprocess.run(command, env=environment, check=True, capture_output=True)
         seconds = time.perf_counter() - began
         check(done.stdout.decode().strip())
         return seconds
