@@ -31,6 +31,7 @@ from tests.bench.workloads import SOLO, WORKLOADS
 from tests.clusters import durable
 from tests.fleet import wait_until
 from tests.server_process import ROOT
+from tools.registry import marked
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -115,13 +116,14 @@ def test_a_door_is_judged_beside_others_of_the_same_run(
     door: str, expected: list[tuple[str, float, bool]]
 ) -> None:
     found = figures(WORKLOADS["W4"], DOORS[door], MS)
-    assert [(each.name, pytest.approx(each.value), each.met) for each in found] == expected
+    assert [(each.name, round(each.value, 6), each.met) for each in found] == expected
     extra = figures(WORKLOADS["W4-pure"], DOORS[door], MS)
     assert [each.target for each in extra] == [None]
 
 
 def test_the_tools_of_the_workloads_are_of_the_default_effect_class() -> None:
-    assert {tool.__tool__.effect for tool in (look_up, note)} == {Effect.AT_MOST_ONCE}
+    found = {spec.name: spec.effect for spec in marked([look_up, note])}
+    assert found == {"look_up": Effect.AT_MOST_ONCE, "note": Effect.AT_MOST_ONCE}
 
 
 def test_given_missed_targets_when_reported_then_they_are_listed_last() -> None:
