@@ -152,7 +152,7 @@ class CallJournal(Protocol):
 
     A plain function's own thread writes both, so that nothing waits between the intent and the act,
     or between the act and its result: while many calls queue, a worker that dies leaves in doubt
-    only those that were really at work.
+    only those that had really begun.
     """
 
     async def intend(self) -> None:

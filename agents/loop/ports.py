@@ -152,7 +152,7 @@ class Toolbox(Protocol):
         ...
 
     async def execute(self, ready: ReadyCall, journal: CallJournal) -> ToolResult | SuspendedCall:
-        """Run a call; ``journal`` is told of an external effect."""
+        """Run a call; ``journal`` records an external effect."""
         ...
 
     def transaction(self, call_id: str, ready: ReadyCall) -> Callable[[], ToolFinished]:

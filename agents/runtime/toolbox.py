@@ -287,7 +287,7 @@ class RunToolbox:
         return pipeline.acts_outside(ready.prepared) and not ready.prepared.spec.is_async
 
     async def execute(self, ready: ReadyCall, journal: CallJournal) -> ToolResult | SuspendedCall:
-        """Run a call; ``journal`` is told of an external effect."""
+        """Run a call; ``journal`` records an external effect."""
         with self._stopped.track_call(ready.prepared.spec.name) as stop:
             return await pipeline.execute(
                 ready.prepared, executor=self._executor, journal=journal, stop=stop
