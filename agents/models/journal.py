@@ -59,11 +59,8 @@ class ToolCall(models.Model):
             models.UniqueConstraint(fields=["run", "call_id"], name="call_once_per_run"),
             one_of("status", CallStatus.values, name="call_status_known"),
         ]
-        indexes = [
-            models.Index(
-                fields=["run"], condition=Q(status=CallStatus.WAITING), name="call_waiting"
-            )
-        ]
+        # No index names the status, so a call's updates write no index at all. The calls that wait
+        # are found by their waits.
 
     def __str__(self) -> str:
         return f"{self.tool} ({self.call_id})"

@@ -190,10 +190,19 @@ class RunExecutor:
         if isinstance(claimed, SuspectRun):
             await self._wake(await self._dependencies.run_isolated(claimed.id))
             return "tried alone"
+        outcome, woken = await self._work_on(claimed)
+        if woken is not None:
+            if claimed.parent_id is not None and not alone and self._serves(woken):
+                return await self.execute(woken.id, task_id)
+            self._dependencies.waker.wake(woken)
+        return outcome
+
+    async def _work_on(self, claimed: ClaimedRun) -> tuple[str, Child | None]:
+        """Run one slice of a claimed run; return its outcome, and the run that its end wakes."""
         try:
             active = self._hold(claimed)
         except ValidationError:
-            return await self._forget_checkpoint(claimed)
+            return await self._forget_checkpoint(claimed), None
         if self._draining.is_set():
             # It began while the claim was on its way, so it did not see this run.
             active.stop("drain")
@@ -203,19 +212,14 @@ class RunExecutor:
             outcome = await self._slices.run(active)
         except LeaseLostError as lost:
             logger.info("%s", lost)
-            return "lease lost"
+            return "lease lost", None
         finally:
             long.cancel()
             del self._active[claimed.id, claimed.token]
         self._committed(active, outcome)
         if claimed.limited:
             await self._ring_next(claimed.workspace_id)
-        woken = active.lease.ring
-        if woken is not None:
-            if claimed.parent_id is not None and not alone and self._serves(woken):
-                return await self.execute(woken.id, task_id)
-            self._dependencies.waker.wake(woken)
-        return outcome
+        return outcome, active.lease.ring
 
     def _serves(self, run: Child) -> bool:
         """Return True if this process may claim the run."""
