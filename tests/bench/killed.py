@@ -22,7 +22,7 @@ from agents.choices import CallStatus
 from agents.models import ToolCall
 from tests.bench import flow
 from tests.bench.crew import Crew, Posts, ledgers
-from tests.bench.figures import Figure, Row
+from tests.bench.figures import Figure, Row, percentile
 from tests.bench.flow import Job
 from tests.bench.repeats import Begun, Evidence, Repeats, judge
 from tests.bench.said import say
@@ -87,10 +87,11 @@ def _measure(plan: Plan, workers: int) -> Row:
         if workers == 1:
             crew.workers[0].start()
         _wait_settled(ids)
-        evidence = Evidence(read_asked(asked), _answered(ids), _begun(begun))
+        bodies = _begun(begun)
+        evidence = Evidence(read_asked(asked), _answered(ids), bodies)
         repeats = judge(evidence, killed_at=kill.at, pid=kill.pid)
         cut_off = crew.wire.stats()["disconnected"] - lost_before
-        return _row(ids, kill, repeats, cut_off=cut_off, path=PATHS[workers])
+        return _row(ids, kill, repeats, begun=bodies, cut_off=cut_off, path=PATHS[workers])
 
 
 PATHS = {1: "one that restarts", 2: "one of two"}
@@ -117,26 +118,30 @@ def _wait_settled(ids: list[UUID]) -> None:
     deadline = time.monotonic() + GIVE_UP_SECONDS
     while time.monotonic() < deadline:
         left = set(flow.unfinished(ids))
-        if left <= _in_doubt(ids).keys():
+        if left <= {root for root, _ in _in_doubt(ids)}:
             time.sleep(QUIET_SECONDS)
             if left == set(flow.unfinished(ids)):
                 return
         time.sleep(flow.POLL_SECONDS)
 
 
-def _in_doubt(ids: list[UUID]) -> dict[UUID, int]:
-    """Calls in doubt, by the root of their run; one that began and is not settled is another."""
+def _in_doubt(ids: list[UUID]) -> list[tuple[UUID, str]]:
+    """Calls in doubt: the root of their run, and the ``op`` that their body writes down."""
     calls = ToolCall.objects.filter(run__root__in=ids, status=CallStatus.UNCERTAIN)
-    found: dict[UUID, int] = {}
-    for root in calls.values_list("run__root", flat=True):
-        found[root] = found.get(root, 0) + 1
-    return found
+    return [
+        (root, f"{tool} {json.loads(arguments)['about']}")
+        for root, tool, arguments in calls.values_list("run__root", "tool", "arguments")
+    ]
 
 
-def _row(ids: list[UUID], kill: _Kill, repeats: Repeats, *, cut_off: int, path: str) -> Row:
-    doubtful = _in_doubt(ids)
+def _row(
+    ids: list[UUID], kill: _Kill, repeats: Repeats, *, begun: list[Begun], cut_off: int, path: str
+) -> Row:
+    calls = _in_doubt(ids)
+    doubtful = {root for root, _ in calls}
+    began = {body.op: body.at for body in begun}
+    ages = [(kill.at - began[op]) * 1000 for _, op in calls if op in began]
     others = [each for each in flow.times(ids) if each.id not in doubtful]
-    in_doubt = sum(doubtful.values())
     ends = [each.finished_at for each in others if each.finished_at is not None]
     after = max(end.timestamp() for end in ends) - kill.at if len(ends) == len(others) else None
     lost = len(others) - sum(each.status == "succeeded" for each in others)
@@ -153,7 +158,7 @@ def _row(ids: list[UUID], kill: _Kill, repeats: Repeats, *, cut_off: int, path: 
         ),
         Figure(
             f"calls in doubt beyond those begun just before + {MORE_IN_DOUBT}",
-            max(0, in_doubt - allowed),
+            max(0, len(calls) - allowed),
             "calls",
             0,
         ),
@@ -169,7 +174,13 @@ def _row(ids: list[UUID], kill: _Kill, repeats: Repeats, *, cut_off: int, path: 
         "ended_at_kill": kill.ended,
         "model_calls_repeated": repeats.model_calls,
         "model_calls_cut_off": cut_off,
-        "calls_in_doubt": in_doubt,
+        "calls_in_doubt": len(calls),
+        "calls_in_doubt_whose_body_began": len(ages),
+        "their_ms_before_the_kill": {
+            name: round(percentile(ages, share)) if ages else None
+            for name, share in (("p50", 0.5), ("p95", 0.95))
+        },
+        "bodies_begun": len(begun),
         "runs_in_doubt": len(doubtful),
         "bodies_begun_just_before": repeats.recent,
     }
