@@ -18,7 +18,7 @@ from urllib.parse import quote
 from pydantic import BaseModel, ValidationError
 
 from heartbit_site.cli import remote
-from heartbit_site.cli.errors import CANNOT_START, USAGE, CommandError
+from heartbit_site.cli.errors import CANNOT_START, CommandError, UsageError
 from heartbit_site.cli.startup import ensure_ready
 from heartbit_site.contract.validation import sentence
 
@@ -159,4 +159,4 @@ def checked(model: type[In], given: Mapping[str, Any]) -> In:
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
         problem["loc"] = ("body", "given", *problem["loc"])
-        raise CommandError(sentence(problem), USAGE) from None
+        raise UsageError(sentence(problem)) from None

@@ -60,6 +60,13 @@ class CommandError(HeartbitError):
         self.code = code
 
 
+class UsageError(CommandError):
+    """The command line is not understood, or names what does not exist."""
+
+    def __init__(self, message: str, *, remedy: Remedy | None = None) -> None:
+        super().__init__(message, USAGE, remedy=remedy)
+
+
 def explain(error: BaseException) -> tuple[int, str] | None:
     """Return the exit code and the sentence for an error; None for a defect of ours."""
     match error:

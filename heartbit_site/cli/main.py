@@ -166,10 +166,9 @@ def _with_command(arguments: list[str]) -> list[str]:
         return arguments
     near = difflib.get_close_matches(first, COMMANDS, n=1, cutoff=0.7)
     if near and " " not in first.strip():
-        raise errors.CommandError(
+        raise errors.UsageError(
             f"There is no command {first!r}: did you mean `heartbit {near[0]}`? "
-            f"As a task it is `heartbit run {first}`.",
-            errors.USAGE,
+            f"As a task it is `heartbit run {first}`."
         )
     return ["run", *arguments]
 

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 import typer
 
 from agents.errors import EmptyTaskError
-from heartbit_site.cli.errors import USAGE, CommandError
+from heartbit_site.cli.errors import UsageError
 
 
 def check_task(task: str | None, payload: str, command: str) -> str:
@@ -19,10 +19,9 @@ def check_task(task: str | None, payload: str, command: str) -> str:
     """
     if not payload:
         if task is None:
-            raise CommandError(
+            raise UsageError(
                 "Missing argument TASK: say what the agent should do. "
-                f"See `heartbit {command} --help`.",
-                USAGE,
+                f"See `heartbit {command} --help`."
             )
         if not task.strip():
             raise EmptyTaskError("The task is empty: say what the agent should do.")

@@ -16,7 +16,7 @@ from heartbit_site.cli.asked_calls import waiting_calls
 from heartbit_site.cli.backend import ServerBackend
 from heartbit_site.cli.choices import Answer, Approve, Choice, Edit, unfit, value_of
 from heartbit_site.cli.decision_backend import DecisionBackend, closed
-from heartbit_site.cli.errors import FAILED, OK, USAGE, CommandError
+from heartbit_site.cli.errors import FAILED, OK, CommandError, UsageError
 from heartbit_site.cli.escape import visible
 from heartbit_site.cli.invocation import as_json, backend
 from heartbit_site.cli.keyboard import is_interactive
@@ -145,17 +145,15 @@ def settle(calls: Sequence[WaitingCall], choice: Choice | None, desk: DecisionBa
         return OK
     if choice is None:
         if not is_interactive():
-            raise CommandError(
-                f"Say {calls[0].kind.options}: there is no terminal to ask at.", USAGE
-            )
+            raise UsageError(f"Say {calls[0].kind.options}: there is no terminal to ask at.")
         asyncio.run(_ask_all(calls, desk))
         return OK
     if len(calls) > 1 and not isinstance(choice, Approve):
         names = ", ".join(f"{call.call_id} of run {str(call.run_id)[:RUN_WIDTH]}" for call in calls)
-        raise CommandError(f"{len(calls)} calls wait in that run: name one of {names}.", USAGE)
+        raise UsageError(f"{len(calls)} calls wait in that run: name one of {names}.")
     problem = unfit(calls[0], choice)
     if problem is not None and len(calls) == 1:
-        raise CommandError(problem, USAGE)
+        raise UsageError(problem)
     return asyncio.run(_decide_all(calls, choice, desk))
 
 
@@ -177,7 +175,7 @@ def pick(calls: Sequence[WaitingCall], call_id: str | None, digest: str) -> list
     found = [call for call in calls if call_id in (None, call.call_id)]
     if call_id is not None and len(found) > 1:
         runs = ", ".join(str(call.run_id) for call in found)
-        raise CommandError(f"Several runs have a call {call_id}: name one of {runs}.", USAGE)
+        raise UsageError(f"Several runs have a call {call_id}: name one of {runs}.")
     shown = [call for call in found if digest in ("", call.digest)]
     if found and not shown:
         raise CommandError("The call is not the one that was shown: look at it again.")

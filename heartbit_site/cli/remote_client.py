@@ -10,7 +10,7 @@ import httpx
 from pydantic import ValidationError
 
 from heartbit_site.base.errors import ConflictError, NotFoundError, Remedy
-from heartbit_site.cli.errors import CANNOT_START, USAGE, CommandError
+from heartbit_site.cli.errors import CANNOT_START, CommandError, UsageError
 from heartbit_site.cli.output import one_line
 from heartbit_site.contract.problem import RemedyOut
 
@@ -144,7 +144,7 @@ def refuse(server: Server, response: httpx.Response) -> NoReturn:
             raise CommandError(text, CANNOT_START)
     if status >= 500:
         raise CommandError(f"The server {server.url} failed ({status}): {text}", CANNOT_START)
-    raise CommandError(text, USAGE, remedy=remedy)
+    raise UsageError(text, remedy=remedy)
 
 
 def _remedy(problem: Mapping[str, Any]) -> Remedy | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from heartbit_site.cli.errors import USAGE, CommandError
+from heartbit_site.cli.errors import CommandError, UsageError
 from heartbit_site.cli.output import listed, one_line
 from heartbit_site.contract.webhooks import LIST_WEBHOOKS
 
@@ -46,9 +46,7 @@ def with_numbers(backend: Backend, targets: Iterable[Target]) -> list[Target]:
 def no_such(noun: str, name: str, names: Iterable[str]) -> CommandError:
     """Return the error for a name that no row has; it lists the first names that there are."""
     known = ", ".join([one_line(one, NAME_WIDTH) for one in names][:SHOWN]) or "none yet"
-    return CommandError(
-        f"There is no {noun} {one_line(name, NAME_WIDTH)!r}: there are {known}.", USAGE
-    )
+    return UsageError(f"There is no {noun} {one_line(name, NAME_WIDTH)!r}: there are {known}.")
 
 
 def target_text(target: Mapping[str, Any]) -> str:
@@ -72,9 +70,8 @@ def _webhook(backend: Backend, text: str) -> int:
     if not fitting:
         raise no_such("webhook", text, (row.name for row in found))
     if len(fitting) > 1:
-        raise CommandError(
+        raise UsageError(
             f"Several webhooks are called {one_line(text, NAME_WIDTH)}: give the number, one of "
-            f"{listed([str(number) for number in fitting])}.",
-            USAGE,
+            f"{listed([str(number) for number in fitting])}."
         )
     return fitting[0]

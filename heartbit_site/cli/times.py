@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 
 from heartbit_site.base.local_times import NoSuchTimeError, localize
 from heartbit_site.base.moments import TooFarError, to_utc
-from heartbit_site.cli.errors import USAGE, CommandError
+from heartbit_site.cli.errors import UsageError
 from heartbit_site.cli.output import one_line, seconds
 
 _SPAN: Final = re.compile(r"(\d{1,9})([smhdw])")
@@ -32,10 +32,9 @@ def span(text: str, option: str) -> int:
     """
     parts = _SPAN.findall(text)
     if not parts or "".join(number + unit for number, unit in parts) != text:
-        raise CommandError(
+        raise UsageError(
             f"{option} is {one_line(text, 40)!r}: write a number and its unit (s, m, h, d, w), "
-            "such as 15m, 3d or 1h30m.",
-            USAGE,
+            "such as 15m, 3d or 1h30m."
         )
     return sum(int(number) * _SIZES[unit] for number, unit in parts)
 
@@ -49,17 +48,16 @@ def moment(text: str, zone: ZoneInfo, option: str) -> datetime:
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
-        raise CommandError(
+        raise UsageError(
             f"{option} is {one_line(text, 40)!r}: write a date and a time, such as "
-            "2026-12-01T09:00.",
-            USAGE,
+            "2026-12-01T09:00."
         ) from None
     try:
         if found.tzinfo is not None:
             return to_utc(found)
         return to_utc(localize(found, zone)).astimezone(zone)
     except (NoSuchTimeError, TooFarError) as error:
-        raise CommandError(f"{option}: {error}", USAGE) from None
+        raise UsageError(f"{option}: {error}") from None
 
 
 def time_zone(name: str) -> ZoneInfo:
@@ -70,9 +68,8 @@ def time_zone(name: str) -> ZoneInfo:
     """
     found = _known(name)
     if found is None:
-        raise CommandError(
-            f"There is no time zone {one_line(name, 60)!r}: write it like Europe/Berlin, or UTC.",
-            USAGE,
+        raise UsageError(
+            f"There is no time zone {one_line(name, 60)!r}: write it like Europe/Berlin, or UTC."
         )
     return found
 

@@ -8,7 +8,7 @@ import typer
 
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 from heartbit_site.cli.backend import checked
-from heartbit_site.cli.errors import USAGE, CommandError
+from heartbit_site.cli.errors import CommandError, UsageError
 from heartbit_site.cli.groups import command
 from heartbit_site.cli.invocation import backend
 from heartbit_site.cli.output import one_line
@@ -39,7 +39,7 @@ def answer(run: str | None = RUN, text: str | None = ANSWER, *, wait: str = WAIT
     try:
         body = checked(AnswerIn, {"answer": parse_untrusted_json(text)})
     except UntrustedJSONError as error:
-        raise CommandError(f"The answer is no JSON: {error}", USAGE) from error
+        raise UsageError(f"The answer is no JSON: {error}") from error
     server = backend()
     open_waits = server.every(LIST_WAITS, run=run).waits
     named = [one for one in open_waits if wait in ("", one.key)]
@@ -47,7 +47,7 @@ def answer(run: str | None = RUN, text: str | None = ANSWER, *, wait: str = WAIT
         raise CommandError(f"Nothing waits for an answer in run {one_line(run)[:36]}.")
     if len(named) > 1:
         names = ", ".join(one_line(f"{one.key} of run {one.run_id}") for one in named)
-        raise CommandError(f"Several waits are open: name one with --wait: {names}.", USAGE)
+        raise UsageError(f"Several waits are open: name one with --wait: {names}.")
     [chosen] = named
     answered = server.call(ANSWER_WAIT, body, run_id=chosen.run_id, key=chosen.key)
     sentence = f"Answered: {one_line(chosen.label)} of {one_line(chosen.agent)}."

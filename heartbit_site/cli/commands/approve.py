@@ -8,7 +8,7 @@ import typer
 
 from heartbit_site.cli import options
 from heartbit_site.cli.choices import Answer, Approve, Choice, Deny, Edit, Scope
-from heartbit_site.cli.errors import USAGE, CommandError
+from heartbit_site.cli.errors import UsageError
 from heartbit_site.cli.groups import command
 from heartbit_site.cli.kinds import APPROVAL
 from heartbit_site.cli.pending_calls import list_or_decide
@@ -54,7 +54,7 @@ def approve(
     """
     choice = choice_of(yes=yes, edit=edit, answer=answer, deny=deny, always=always, until=until)
     if run is None and choice is not None:
-        raise CommandError("Name the run whose calls you decide: `heartbit approve` lists.", USAGE)
+        raise UsageError("Name the run whose calls you decide: `heartbit approve` lists.")
     return list_or_decide(APPROVAL, run, call, choice, digest=digest)
 
 
@@ -74,11 +74,11 @@ def choice_of(
         UntilError: `until` is no moment to come.
     """
     if yes + sum(text is not None for text in (edit, answer, deny)) > 1:
-        raise CommandError("Say one of --yes, --edit, --answer and --deny.", USAGE)
+        raise UsageError("Say one of --yes, --edit, --answer and --deny.")
     if always is None and until is not None:
-        raise CommandError("--until goes with --always run or --always agent.", USAGE)
+        raise UsageError("--until goes with --always run or --always agent.")
     if always is not None and not yes:
-        raise CommandError("--always goes with --yes.", USAGE)
+        raise UsageError("--always goes with --yes.")
     if edit is not None:
         return Edit(edit)
     if answer is not None:

@@ -11,7 +11,7 @@ from heartbit_site.base.visible_text import readable_json
 from heartbit_site.cli import delivery_options, options
 from heartbit_site.cli.backend import checked
 from heartbit_site.cli.confirmation import confirm_removal, print_removed
-from heartbit_site.cli.errors import OK, USAGE, CommandError
+from heartbit_site.cli.errors import OK, UsageError
 from heartbit_site.cli.groups import group
 from heartbit_site.cli.invocation import as_json, backend
 from heartbit_site.cli.json_option import json_object
@@ -228,7 +228,7 @@ def change(
     ):
         given["mailbox"] = said
     if not given:
-        raise CommandError("Say what is to be different: `heartbit channels change --help`.", USAGE)
+        raise UsageError("Say what is to be different: `heartbit channels change --help`.")
     changed = server.call(
         contract.CHANGE_CHANNEL, checked(ChannelChangeIn, given), channel_id=found.id
     )
@@ -300,7 +300,7 @@ def _mailbox(
     before = present.model_dump(include=set(parts)) if present else {}
     mailbox = before | said
     if not mailbox.get("host"):
-        raise CommandError("A mailbox needs a server: name it with --imap-host.", USAGE)
+        raise UsageError("A mailbox needs a server: name it with --imap-host.")
     moved = any(name in said and said[name] != before.get(name) for name in PLACE)
     if moved or with_password:
         mailbox["password"] = _password(from_stdin=password_stdin)
@@ -318,13 +318,12 @@ def _password(*, from_stdin: bool) -> str:
     elif is_interactive():
         password = str(typer.prompt("Password of the mailbox", hide_input=True, err=True))
     else:
-        raise CommandError(
+        raise UsageError(
             "The mailbox's password is never an argument: give it on standard input, with "
-            "--password-stdin.",
-            USAGE,
+            "--password-stdin."
         )
     if not password:
-        raise CommandError("Standard input holds no password: it is the first line.", USAGE)
+        raise UsageError("Standard input holds no password: it is the first line.")
     return password
 
 

@@ -15,7 +15,7 @@ from agents.definitions.spec import GROUPS
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.terminal_text import clean
 from heartbit_site.cli import options
-from heartbit_site.cli.errors import CANNOT_START, OK, USAGE, CommandError
+from heartbit_site.cli.errors import CANNOT_START, OK, CommandError, UsageError
 from heartbit_site.cli.groups import group_without_default
 from heartbit_site.cli.invocation import as_json
 from heartbit_site.cli.output import note, write, write_exactly, write_json
@@ -122,7 +122,7 @@ def export(file: Path = TARGET, *, force: bool = FORCE) -> int:
     try:
         _replace(file, content) if force else _create(file, content)
     except FileExistsError:
-        raise CommandError(f"{file} is there already: add --force to replace it.", USAGE) from None
+        raise UsageError(f"{file} is there already: add --force to replace it.") from None
     except OSError as error:
         raise CommandError(f"{file} cannot be written: {error.strerror}.") from error
     note(f"Wrote {file}.")
@@ -132,15 +132,12 @@ def export(file: Path = TARGET, *, force: bool = FORCE) -> int:
 def _found(file: Path | None, config: Path | None) -> Path:
     """Return the configuration file that is named, by an argument or by --config, or found."""
     if file is not None and config is not None and file != config:
-        raise CommandError(
-            f"FILE is {file} and --config is {config}: name one configuration file.", USAGE
-        )
+        raise UsageError(f"FILE is {file} and --config is {config}: name one configuration file.")
     path = find(file or config)
     if path is None:
-        raise CommandError(
+        raise UsageError(
             f"There is no {NAME} in this directory: name the file, or set HEARTBIT_CONFIG; "
-            f"`heartbit config export {NAME}` makes one.",
-            USAGE,
+            f"`heartbit config export {NAME}` makes one."
         )
     return path
 

@@ -11,7 +11,7 @@ from rich.text import Text
 from agents.reads.fleet_view import QueueOut, WorkerOut
 from heartbit_site.cli import rolling_restart
 from heartbit_site.cli.backend import checked
-from heartbit_site.cli.errors import OK, USAGE, CommandError
+from heartbit_site.cli.errors import OK, UsageError
 from heartbit_site.cli.groups import group
 from heartbit_site.cli.invocation import as_json, backend
 from heartbit_site.cli.output import one_line, seconds, write, write_json, write_view
@@ -183,7 +183,7 @@ def _not_empty(slug: str) -> str:
         CommandError: It is empty.
     """
     if not slug:
-        raise CommandError("The workspace's short name is empty: leave it out for all.", USAGE)
+        raise UsageError("The workspace's short name is empty: leave it out for all.")
     return slug
 
 

@@ -8,7 +8,7 @@ import typer
 
 from heartbit_site.cli import options
 from heartbit_site.cli.backend import backend_for, checked
-from heartbit_site.cli.errors import USAGE, CommandError
+from heartbit_site.cli.errors import CommandError, UsageError
 from heartbit_site.cli.invocation import INVOCATION
 from heartbit_site.cli.json_option import json_object
 from heartbit_site.cli.keyboard import is_interactive
@@ -62,7 +62,7 @@ def fork(
     again, and what they do outside happens again.
     """
     if local and INVOCATION.url:
-        raise CommandError("--local is this process, --url another machine: choose one.", USAGE)
+        raise UsageError("--local is this process, --url another machine: choose one.")
     given = {
         "turn": last_turn(turn, call),
         "message": message,
@@ -101,13 +101,11 @@ def last_turn(turn: int | None, call: str) -> int:
     """
     own = call.partition(".")[0]
     if call and not own.isdecimal():
-        raise CommandError(f"{call} is no call: they are named 2.0, for example.", USAGE)
+        raise UsageError(f"{call} is no call: they are named 2.0, for example.")
     if turn is None and not call:
-        raise CommandError(
-            "Say from which turn: --turn 2 keeps two turns, --turn 0 the task alone.", USAGE
-        )
+        raise UsageError("Say from which turn: --turn 2 keeps two turns, --turn 0 the task alone.")
     if call and turn not in (None, int(own)):
-        raise CommandError(f"The call {call} belongs to turn {own}.", USAGE)
+        raise UsageError(f"The call {call} belongs to turn {own}.")
     return int(own) if turn is None else turn
 
 
@@ -133,7 +131,7 @@ def confirm(server: Backend, run_id: str, body: ForkIn, *, yes: bool = False) ->
     for line in again:
         note(f"  {line}")
     if not is_interactive():
-        raise CommandError("Say --yes if that is meant.", USAGE)
+        raise UsageError("Say --yes if that is meant.")
     if not typer.confirm("Fork?", err=True):
         raise CommandError("Nothing was forked.")
 

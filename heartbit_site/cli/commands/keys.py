@@ -12,7 +12,7 @@ from heartbit_site.base.scopes import SCOPES, USUAL_DAYS
 from heartbit_site.base.untrusted import clean_text
 from heartbit_site.cli import options
 from heartbit_site.cli.backend import backend_for, checked
-from heartbit_site.cli.errors import OK, USAGE, CommandError
+from heartbit_site.cli.errors import OK, UsageError
 from heartbit_site.cli.groups import group_without_default
 from heartbit_site.cli.invocation import as_json
 from heartbit_site.cli.output import note, one_line, write, write_view
@@ -96,14 +96,12 @@ def revoke(prefix: str = PREFIX) -> int:
 def _given(name: str, scopes: Sequence[str], expires: datetime | None, *, forever: bool) -> KeyIn:
     label = one_line(name)
     if not label or len(label) > NAME_CHARACTERS:
-        raise CommandError(f"A key's name has 1 to {NAME_CHARACTERS} characters.", USAGE)
+        raise UsageError(f"A key's name has 1 to {NAME_CHARACTERS} characters.")
     unknown = [one_line(scope) for scope in scopes if scope not in SCOPES]
     if unknown:
-        raise CommandError(
-            f"{', '.join(unknown)} is no scope; choose from {', '.join(SCOPES)}.", USAGE
-        )
+        raise UsageError(f"{', '.join(unknown)} is no scope; choose from {', '.join(SCOPES)}.")
     if forever and expires is not None:
-        raise CommandError("--expires and --no-expiry contradict each other: give one.", USAGE)
+        raise UsageError("--expires and --no-expiry contradict each other: give one.")
     given: dict[str, Any] = {"name": label}
     if scopes:
         given["scopes"] = sorted(set(scopes))
@@ -119,7 +117,7 @@ def _aware(expires: datetime) -> datetime:
         return to_utc(expires.astimezone())
     except (OverflowError, ValueError) as error:  # before it could be asked
         said = error if isinstance(error, TooFarError) else TooFarError("The time is too far away.")
-        raise CommandError(f"--expires: {said}", USAGE) from None
+        raise UsageError(f"--expires: {said}") from None
 
 
 KEYS: Final = Table[KeyOut](

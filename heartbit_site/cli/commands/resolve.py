@@ -8,7 +8,7 @@ import typer
 
 from heartbit_site.cli import options
 from heartbit_site.cli.choices import Settle
-from heartbit_site.cli.errors import USAGE, CommandError
+from heartbit_site.cli.errors import UsageError
 from heartbit_site.cli.groups import command
 from heartbit_site.cli.kinds import OUTCOME
 from heartbit_site.cli.pending_calls import list_or_decide
@@ -49,7 +49,7 @@ def resolve(
     """
     choice = choice_of(retry=retry, confirm=confirm, result=result, skip=skip)
     if run is None and choice is not None:
-        raise CommandError("Name the run whose call you resolve: `heartbit resolve` lists.", USAGE)
+        raise UsageError("Name the run whose call you resolve: `heartbit resolve` lists.")
     return list_or_decide(OUTCOME, run, call, choice)
 
 
@@ -64,7 +64,7 @@ def choice_of(
     said: dict[Outcome, bool] = {"retry": retry, "confirm": confirm, "skip": skip}
     chosen = [outcome for outcome, is_said in said.items() if is_said]
     if len(chosen) > 1:
-        raise CommandError("Say one of --retry, --confirm and --skip.", USAGE)
+        raise UsageError("Say one of --retry, --confirm and --skip.")
     if result is not None and not confirm:
-        raise CommandError("--result goes with --confirm.", USAGE)
+        raise UsageError("--result goes with --confirm.")
     return Settle(chosen[0], result or "") if chosen else None

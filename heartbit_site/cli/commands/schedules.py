@@ -13,7 +13,7 @@ from heartbit_site.base.visible_text import readable_json
 from heartbit_site.cli import delivery_options, options
 from heartbit_site.cli.backend import checked
 from heartbit_site.cli.confirmation import confirm_removal, print_removed
-from heartbit_site.cli.errors import OK, USAGE, CommandError
+from heartbit_site.cli.errors import OK, UsageError
 from heartbit_site.cli.groups import group
 from heartbit_site.cli.invocation import as_json, backend
 from heartbit_site.cli.json_option import json_object
@@ -208,9 +208,9 @@ def remove(name: str = NAME, *, yes: bool = options.YES) -> int:
 def _work(tool: str, arguments: str, *, conversation: bool) -> dict[str, Any]:
     """Return what is done each time, beside the task, as the REST API takes it."""
     if conversation and tool:
-        raise CommandError("--conversation goes to the agent, --tool past it: choose one.", USAGE)
+        raise UsageError("--conversation goes to the agent, --tool past it: choose one.")
     if arguments and not tool:
-        raise CommandError("--arguments are those of --tool: name the tool.", USAGE)
+        raise UsageError("--arguments are those of --tool: name the tool.")
     if conversation:
         return {"task_type": "message"}
     if not tool:
@@ -228,10 +228,9 @@ def _when(said: Mapping[str, str], zone: str) -> dict[str, Any]:
     """
     named = [option for option, text in said.items() if text]
     if len(named) != 1:
-        raise CommandError(
+        raise UsageError(
             f"Say when by one of {', '.join(said)}"
-            f"{f', not by {listed(named)}' if named else ', such as --in 3d'}.",
-            USAGE,
+            f"{f', not by {listed(named)}' if named else ', such as --in 3d'}."
         )
     [option] = named
     text = said[option]
@@ -250,9 +249,7 @@ def _in(seconds: int) -> datetime:
     try:
         return to_utc(datetime.now(UTC) + timedelta(seconds=seconds))
     except (OverflowError, TooFarError):
-        raise CommandError(
-            "--in is too long: the time has to be before the year 9999.", USAGE
-        ) from None
+        raise UsageError("--in is too long: the time has to be before the year 9999.") from None
 
 
 def _switch(name: str, *, enabled: bool) -> ScheduleOut:

@@ -12,7 +12,7 @@ from rich.live import Live
 
 from heartbit_site.cli import options
 from heartbit_site.cli.describe import run_tree
-from heartbit_site.cli.errors import OK, USAGE, CommandError
+from heartbit_site.cli.errors import OK, UsageError
 from heartbit_site.cli.groups import command
 from heartbit_site.cli.invocation import as_json, backend
 from heartbit_site.cli.outcome import LIVE, answer, reason, warn_without_worker
@@ -66,7 +66,7 @@ def status(
 def _watch_list(server: Backend, last: int) -> NoReturn:
     """List the last runs every second until Ctrl-C."""
     if not sys.stdout.isatty():
-        raise CommandError("Name a run to watch; the list is watched on a terminal only.", USAGE)
+        raise UsageError("Name a run to watch; the list is watched on a terminal only.")
     console = Console(highlight=False)
     with Live(console=console, auto_refresh=False) as live:
         while True:

@@ -8,7 +8,7 @@ import typer
 
 from heartbit_site.cli import options
 from heartbit_site.cli.backend import ServerBackend, checked
-from heartbit_site.cli.errors import USAGE, CommandError
+from heartbit_site.cli.errors import UsageError
 from heartbit_site.cli.groups import command
 from heartbit_site.cli.invocation import backend
 from heartbit_site.cli.payload_option import payload_of
@@ -57,11 +57,10 @@ def submit(
     task = options.check_task(task, payload, "submit")
     server = backend(config)
     if isinstance(server, ServerBackend) and config is not None:
-        raise CommandError(
+        raise UsageError(
             f"--config {config} is for this installation, but {server.server.url} does the "
             "run: import the file there (`heartbit config import`), or leave --config out; with "
-            "--url '' it is done here.",
-            USAGE,
+            "--url '' it is done here."
         )
     if watch:
         stream_of(server)  # imported before there is anything to show

@@ -16,7 +16,7 @@ import typer
 
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.cli import options
-from heartbit_site.cli.errors import OK, USAGE, CommandError
+from heartbit_site.cli.errors import OK, UsageError
 from heartbit_site.cli.groups import group_without_default
 from heartbit_site.cli.invocation import INVOCATION, as_json
 from heartbit_site.cli.keyboard import is_interactive
@@ -81,9 +81,8 @@ def create(
 ) -> int:
     """Create a member of one workspace, or a superuser; asks for the password, or generates it."""
     if superuser and (role or INVOCATION.workspace):
-        raise CommandError(
-            "--superuser gives every right in every workspace: leave out --role and --workspace.",
-            USAGE,
+        raise UsageError(
+            "--superuser gives every right in every workspace: leave out --role and --workspace."
         )
     ensure_ready(CREATE_USER)
     from django.contrib.auth.models import User
@@ -137,7 +136,7 @@ def _refused_as_usage() -> Iterator[None]:
     try:
         yield
     except ConfigurationError as error:
-        raise CommandError(str(error), USAGE) from error
+        raise UsageError(str(error)) from error
 
 
 def _secret(user: User, *, generate: bool) -> str:
@@ -150,15 +149,13 @@ def _secret(user: User, *, generate: bool) -> str:
     if generate:
         return secrets.token_urlsafe(PASSWORD_BYTES)
     if not is_interactive():
-        raise CommandError(
-            "A password is typed at a terminal: add --generate to get a random one.", USAGE
-        )
+        raise UsageError("A password is typed at a terminal: add --generate to get a random one.")
     from heartbit_site.base.actions.set_password import check_password
 
     typed = getpass.getpass("New password: ")
     check_password(typed, user)
     if getpass.getpass("The same again: ") != typed:
-        raise CommandError("The two passwords differ: nothing was changed.", USAGE)
+        raise UsageError("The two passwords differ: nothing was changed.")
     return typed
 
 
