@@ -9,9 +9,9 @@ from agents.models import Agent
 from agents.querysets import waits_for_people
 from heartbit_site.base import variables
 from heartbit_site.base.access import NoWorkspaceError
+from heartbit_site.base.amounts import duration
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.cli.doctor import Check
-from heartbit_site.cli.output import seconds
 from heartbit_site.config.locate import find
 from heartbit_site.config.read import load
 from heartbit_site.first_start import default_workspace
@@ -81,7 +81,7 @@ def _approvals() -> list[Check]:
     if not old:
         return [Check("approvals", "ok", f"{len(begun)} calls wait for a person")]
     oldest = (now - min(old)).total_seconds()
-    detail = f"{len(old)} calls wait for more than a day, the oldest for {seconds(oldest)}"
+    detail = f"{len(old)} calls wait for more than a day, the oldest for {duration(oldest)}"
     return [
         Check(
             "approvals",

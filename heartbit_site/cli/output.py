@@ -30,18 +30,6 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-def seconds(value: float) -> str:
-    """Return a duration for people: `740 ms`, `4.1 s`, `2 min 05 s`, `1 h 12 min`."""
-    if value < 1:
-        return f"{max(0, round(value * 1000))} ms"
-    if value < 59.95:
-        return f"{value:.1f} s"
-    minutes, rest = divmod(round(value), 60)
-    if minutes < 60:
-        return f"{minutes} min {rest:02d} s"
-    return f"{minutes // 60} h {minutes % 60:02d} min"
-
-
 def write(text: str) -> None:
     """Write a result to stdout."""
     sys.stdout.write(clean(text).rstrip("\n") + "\n")

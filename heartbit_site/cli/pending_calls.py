@@ -9,6 +9,7 @@ import asyncio
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from heartbit_site.base.amounts import duration
 from heartbit_site.base.errors import ConflictError
 from heartbit_site.base.untrusted import parse_untrusted_json
 from heartbit_site.base.visible_text import compact_json
@@ -21,7 +22,7 @@ from heartbit_site.cli.escape import visible
 from heartbit_site.cli.invocation import as_json, backend
 from heartbit_site.cli.keyboard import is_interactive
 from heartbit_site.cli.kinds import APPROVAL, OUTCOME
-from heartbit_site.cli.output import note, one_line, seconds, write, write_json
+from heartbit_site.cli.output import note, one_line, write, write_json
 from heartbit_site.cli.prompter import CallPrompter
 from heartbit_site.cli.table import Lines
 from heartbit_site.contract.approvals import LIST_DECISIONS
@@ -261,7 +262,7 @@ def _cells(call: WaitingCall) -> tuple[str, ...]:
     return (
         str(call.run_id)[:RUN_WIDTH],
         call.call_id,
-        "" if waited is None else seconds(waited),
+        "" if waited is None else duration(waited),
         visible(call.agent)[:RUN_WIDTH],
         f"{one_line(call.tool, 40)} {arguments}",
     )

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from heartbit_site.cli.output import one_line, seconds
+from heartbit_site.base.amounts import duration
+from heartbit_site.cli.output import one_line
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -200,7 +201,7 @@ def _mark(run: RunView, canvas: Canvas) -> str:
 def _figures(run: RunView, canvas: Canvas) -> str:
     if run.started_at is None:
         return ""
-    elapsed = f"{seconds(run.elapsed(canvas.now)):>8}"
+    elapsed = f"{duration(run.elapsed(canvas.now)):>8}"
     if canvas.width < NARROW:
         return elapsed
     if not run.turn:
@@ -235,7 +236,7 @@ def _call(call: CallView, glyphs: Glyphs) -> Text:
             result += one_line(call.result or "", 120)
         line.append(f" {glyphs.arrow} ", style="dim")
         line.append(f"{result} ", style=style)
-        line.append(f"({seconds(call.duration_ms / 1000)})", style="dim")
+        line.append(f"({duration(call.duration_ms / 1000)})", style="dim")
     return line
 
 

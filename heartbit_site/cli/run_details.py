@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from heartbit_site.base.amounts import duration
 from heartbit_site.cli.describe import run_tree
 from heartbit_site.cli.errors import OK
 from heartbit_site.cli.escape import visible
 from heartbit_site.cli.invocation import as_json
 from heartbit_site.cli.outcome import LIVE, answer, reason, warn_without_worker
-from heartbit_site.cli.output import one_line, seconds, write, write_json
+from heartbit_site.cli.output import one_line, write, write_json
 from heartbit_site.cli.question import margined
 from heartbit_site.cli.run_streams import print_tree
 from heartbit_site.cli.table import Lines
@@ -93,7 +94,7 @@ def _readable(text: str) -> str:
 def _figures(metrics: MetricsOut) -> str:
     cost = "cost unknown" if metrics.cost_usd is None else f"${metrics.cost_usd}"
     return (
-        f"{seconds(metrics.duration_ms / 1000)}, of it {seconds(metrics.queued_ms / 1000)} queued; "
+        f"{duration(metrics.duration_ms / 1000)}, of it {duration(metrics.queued_ms / 1000)} queued; "
         f"{metrics.model_calls} model calls, {metrics.tool_calls} tool calls; "
         f"{metrics.input_tokens:,} tokens in, {metrics.output_tokens:,} out; {cost}"
     )

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Final
 from rich.console import Console
 from rich.text import Text
 
+from heartbit_site.base.amounts import duration
 from heartbit_site.cli.describe import run_summary
 from heartbit_site.cli.errors import OK
 from heartbit_site.cli.invocation import as_json
-from heartbit_site.cli.output import one_line, seconds, write_json
+from heartbit_site.cli.output import one_line, write_json
 from heartbit_site.cli.render import STYLES
 
 if TYPE_CHECKING:
@@ -49,10 +50,10 @@ def table(runs: Sequence[RunSummaryOut], console: Console, *, none: str = NO_RUN
 
 
 def _row(run: RunSummaryOut, names: int, now: datetime, console: Console) -> Text:
-    age = seconds((now - run.created_at).total_seconds())
+    age = duration((now - run.created_at).total_seconds())
     took = ""
     if run.started_at is not None:
-        took = seconds(((run.finished_at or now) - run.started_at).total_seconds())
+        took = duration(((run.finished_at or now) - run.started_at).total_seconds())
     line = Text(f"{one_line(run.id)[:SHORT_ID]:<{SHORT_ID}}  ")
     line.append(f"{run.status:<11}", style=STYLES.get(run.status, ""))
     line.append(f"  {age:>10}  {took:>10}  {one_line(run.agent, AGENT_WIDTH):<{names}}  ")

@@ -7,12 +7,20 @@
         found = backend().call(START_AGENT, name=name)
         return print_done(found, "It is started.")  # or as JSON
 
+Options that some commands share are fields of a dataclass::
+
+    @agents.command(cls=RemoteCommand)
+    @takes(deliver=Targets)
+    def add(name: str = NAME, *, deliver: Targets) -> int: ...
+
 ``--workspace`` is added to the finished commands, so that none that works in one can lack it.
 """
 
 from __future__ import annotations
 
 import functools
+import inspect
+import itertools
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -29,7 +37,7 @@ from heartbit_site.cli.output import note
 from heartbit_site.config import locate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 #: Commands that concern the whole installation, or the code; all others work in one workspace.
 WHOLE: Final = frozenset(
@@ -42,6 +50,34 @@ WHOLE: Final = frozenset(
 PLACED: Final = frozenset({("users", "create")})
 #: Commands of a group whose others work in a workspace.
 WITHOUT_DATA: Final = frozenset({("config", "check")})
+
+
+def takes(**groups: Callable[..., object]) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Give a command the options that dataclasses declare as fields; it takes their instances."""
+
+    def decorate(command: Callable[..., int]) -> Callable[..., int]:
+        fields = {name: _parameters(group) for name, group in groups.items()}
+
+        @functools.wraps(command)
+        def run(**given: Any) -> int:
+            made = {
+                name: groups[name](**{field.name: given.pop(field.name) for field in own})
+                for name, own in fields.items()
+            }
+            return command(**given, **made)
+
+        own = [each for each in _parameters(command) if each.name not in groups]
+        named = [each.replace(kind=each.KEYWORD_ONLY) for each in itertools.chain(*fields.values())]
+        declared: Any = run
+        declared.__signature__ = inspect.Signature([*own, *named])
+        declared.__annotations__ = {each.name: each.annotation for each in (*own, *named)}
+        return run
+
+    return decorate
+
+
+def _parameters(function: Callable[..., object]) -> list[inspect.Parameter]:
+    return list(inspect.signature(function, eval_str=True).parameters.values())
 
 
 class PrintingCommand(TyperCommand):

@@ -9,7 +9,7 @@ Usage::
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -84,21 +84,21 @@ def print_list(view: BaseModel, lines: Lines, *, none: str = "") -> int:
         lines: Its rows.
         none: The sentence for a list without rows; empty: the titles alone.
     """
-    if as_json():
-        write_view(view)
-    elif none and not lines.rows:
-        write(none)
-    else:
-        lines.print()
-    return OK
+    text = none if none and not lines.rows else ""
+    return print_view(view, lambda: write(text) if text else lines.print())
 
 
 def print_done(view: BaseModel, sentence: str) -> int:
     """Print what a command has done as JSON or as a sentence; return the exit code."""
+    return print_view(view, lambda: write(sentence))
+
+
+def print_view(view: BaseModel, print_text: Callable[[], object], **more: Any) -> int:
+    """Print a view as JSON with further values, or as text; return the exit code."""
     if as_json():
-        write_view(view)
+        write_view(view, **more)
     else:
-        write(sentence)
+        print_text()
     return OK
 
 

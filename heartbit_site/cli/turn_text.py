@@ -5,11 +5,12 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING, Final
 
+from heartbit_site.base.amounts import duration
 from heartbit_site.base.effect_text import EFFECT_TEXT
 from heartbit_site.base.visible_text import visible
 from heartbit_site.cli.errors import OK
 from heartbit_site.cli.invocation import as_json
-from heartbit_site.cli.output import one_line, seconds, write, write_view
+from heartbit_site.cli.output import one_line, write, write_view
 from heartbit_site.cli.question import margined
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def _figures(turn: TurnOut) -> str:
     return (
         f"Asked {one_line(turn.model)}: {usage.input_tokens:,} tokens in{cached}, "
         f"{usage.output_tokens:,} out; {f'${cost}' if cost is not None else 'cost unknown'}; "
-        f"{seconds(turn.duration_ms / 1000)}; answered {turn.answered_at.isoformat()}"
+        f"{duration(turn.duration_ms / 1000)}; answered {turn.answered_at.isoformat()}"
     )
 
 
@@ -105,7 +106,7 @@ def _notes(request: TurnRequestOut) -> list[str]:
 
 def _call(call: TurnCallOut, width: int) -> list[str]:
     effect = call.effect.replace("_", " ")
-    took = "" if call.duration_ms is None else f", {seconds(call.duration_ms / 1000)}"
+    took = "" if call.duration_ms is None else f", {duration(call.duration_ms / 1000)}"
     status = ", ".join(filter(None, (call.status, effect)))
     said = [f"  {call.call_id} {one_line(call.tool, 60)}: {status}{took}"]
     decision = call.decision

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 from agents.reads.agent_view import AgentStatusOut
+from heartbit_site.base.amounts import duration
 from heartbit_site.base.visible_text import readable_json
 from heartbit_site.cli import options
 from heartbit_site.cli.errors import OK
 from heartbit_site.cli.groups import group
 from heartbit_site.cli.invocation import as_json, backend
-from heartbit_site.cli.output import note, one_line, seconds, write, write_view
+from heartbit_site.cli.output import note, one_line, write, write_view
 from heartbit_site.cli.run_names import SHORT_ID
 from heartbit_site.cli.shared_options import RemoteCommand
 from heartbit_site.cli.table import Table, print_done, print_facts, print_list
@@ -73,7 +74,7 @@ def show(name: str = NAME) -> int:
         ("tools", ", ".join(agent.tools) or "none"),
         ("team", ", ".join(agent.team) or "none"),
         *_figures(agent.metrics),
-        ("uptime", "-" if agent.state == "stopped" else seconds(agent.metrics.uptime_seconds)),
+        ("uptime", "-" if agent.state == "stopped" else duration(agent.metrics.uptime_seconds)),
         ("last active", _ago(agent.metrics.last_activity)),
         ("versions", ", ".join(numbers)),
     )
@@ -169,7 +170,7 @@ def _facts(found: AgentStatusOut) -> Iterator[tuple[str, str]]:
     yield "changed", ", ".join(tools.changed)
     yield "unknown", ", ".join(tools.unknown)
     yield "stopped", ", ".join(tools.stopped)
-    waiting = f", the oldest for {seconds(oldest)}" if oldest is not None else ""
+    waiting = f", the oldest for {duration(oldest)}" if oldest is not None else ""
     yield "queue", f"{queue.name}: {queue.queued} queued{waiting}"
     yield "", f"{queue.running} running, {queue.waiting} waiting"
     yield from _figures(found.metrics)
@@ -189,11 +190,11 @@ def _rate(metrics: AgentMetricsOut) -> str:
 
 
 def _average(metrics: AgentMetricsOut) -> str:
-    return "-" if metrics.average_seconds is None else seconds(metrics.average_seconds)
+    return "-" if metrics.average_seconds is None else duration(metrics.average_seconds)
 
 
 def _uptime(found: AgentStatusOut) -> str:
-    return seconds(found.uptime_seconds) if found.enabled else "-"
+    return duration(found.uptime_seconds) if found.enabled else "-"
 
 
 def _ago(moment: datetime | None) -> str:

@@ -13,7 +13,7 @@ from heartbit_site.cli.groups import command
 from heartbit_site.cli.kinds import APPROVAL
 from heartbit_site.cli.pending_calls import list_or_decide
 from heartbit_site.cli.shared_options import RemoteCommand
-from heartbit_site.cli.until import moment
+from heartbit_site.cli.times import until as parse_until
 
 RUN = typer.Argument(None, metavar="RUN", help="The run's id, or how it begins; none: all runs.")
 CALL = typer.Argument(None, metavar="CALL", help="Decide this call, e.g. 1.0; none: all.")
@@ -70,8 +70,7 @@ def choice_of(
     """Return the choice that the options make; None: the person is asked.
 
     Raises:
-        CommandError: The options contradict each other.
-        UntilError: `until` is no moment to come.
+        CommandError: The options contradict each other, or `until` is no moment to come.
     """
     if yes + sum(text is not None for text in (edit, answer, deny)) > 1:
         raise UsageError("Say one of --yes, --edit, --answer and --deny.")
@@ -87,4 +86,6 @@ def choice_of(
         return Deny(deny)
     if not yes:
         return None
-    return Approve(always, None if until is None else moment(until, datetime.now().astimezone()))
+    return Approve(
+        always, None if until is None else parse_until(until, datetime.now().astimezone())
+    )

@@ -9,12 +9,13 @@ from rich.console import Console
 from rich.text import Text
 
 from agents.reads.fleet_view import QueueOut, WorkerOut
+from heartbit_site.base.amounts import duration
 from heartbit_site.cli import rolling_restart
 from heartbit_site.cli.backend import checked
 from heartbit_site.cli.errors import OK, UsageError
 from heartbit_site.cli.groups import group
 from heartbit_site.cli.invocation import as_json, backend
-from heartbit_site.cli.output import one_line, seconds, write, write_json, write_view
+from heartbit_site.cli.output import one_line, write, write_json, write_view
 from heartbit_site.cli.shared_options import RemoteCommand
 from heartbit_site.cli.table import Table, print_done
 from heartbit_site.contract import pauses
@@ -229,9 +230,9 @@ WORKERS: Final = Table[WorkerOut](
         "ID": lambda worker: worker.id,
         "WORKER": lambda worker: worker.name,
         "STATE": lambda worker: worker.state,
-        "UPTIME": lambda worker: seconds(worker.uptime_seconds),
+        "UPTIME": lambda worker: duration(worker.uptime_seconds),
         "HOLDS": lambda worker: f"{worker.slots_used} of {worker.slots}",
-        "LAST BEAT": lambda worker: f"{seconds(worker.heartbeat_age_seconds)} ago",
+        "LAST BEAT": lambda worker: f"{duration(worker.heartbeat_age_seconds)} ago",
         "QUEUES": lambda worker: ", ".join(worker.queues) or "one suspicious run, alone",
     },
     STYLES,
@@ -241,7 +242,7 @@ QUEUES: Final = Table[QueueOut](
         "QUEUE": lambda queue: queue.name,
         "QUEUED": lambda queue: queue.depth,
         "RUNNING": lambda queue: queue.running,
-        "OLDEST": lambda queue: seconds(queue.oldest_seconds) if queue.depth else "-",
+        "OLDEST": lambda queue: duration(queue.oldest_seconds) if queue.depth else "-",
         "HELD BACK": lambda queue: queue.blocked or "-",
         "SERVED BY": _served,
     },

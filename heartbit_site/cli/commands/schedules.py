@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
 from agents.delivery.words import DELIVERIES
-from heartbit_site.base.moments import TooFarError, to_utc
 from heartbit_site.base.visible_text import readable_json
-from heartbit_site.cli import delivery_options, options
+from heartbit_site.cli import options
 from heartbit_site.cli.backend import checked
 from heartbit_site.cli.confirmation import confirm_removal, print_removed
 from heartbit_site.cli.errors import OK, UsageError
@@ -19,10 +17,10 @@ from heartbit_site.cli.invocation import as_json, backend
 from heartbit_site.cli.json_option import json_object
 from heartbit_site.cli.outcome import LIVE, warn_without_worker
 from heartbit_site.cli.output import listed, one_line, write, write_view
-from heartbit_site.cli.shared_options import RemoteCommand
+from heartbit_site.cli.shared_options import RemoteCommand, takes
 from heartbit_site.cli.table import Lines, Table, print_done, print_facts, print_list
-from heartbit_site.cli.targets import named_targets, target_text, with_numbers
-from heartbit_site.cli.times import format_relative, format_time, moment, span, time_zone
+from heartbit_site.cli.targets import Targets, target_text
+from heartbit_site.cli.times import after, format_relative, format_time, moment, span, time_zone
 from heartbit_site.contract import schedules as contract
 from heartbit_site.contract.runs import SHOW_RUN
 from heartbit_site.contract.schedules import (
@@ -98,6 +96,7 @@ def list_schedules() -> int:
 
 
 @app.command(cls=RemoteCommand)
+@takes(deliver=Targets)
 def add(
     name: str = NEW,
     *,
@@ -111,9 +110,7 @@ def add(
     catch_up: CatchUp = CATCH_UP,
     overlap: Overlap = OVERLAP,
     jitter: str = JITTER,
-    email: list[str] = delivery_options.EMAIL,
-    webhook: list[str] = delivery_options.WEBHOOK,
-    artifact: list[str] = delivery_options.ARTIFACT,
+    deliver: Targets,
     conversation: bool = CONVERSATION,
     tool: str = TOOL,
     arguments: str = ARGUMENTS,
@@ -134,8 +131,8 @@ def add(
     if jitter:
         given["jitter_seconds"] = span(jitter, "--jitter")
     server = backend()
-    if deliver := named_targets(email, webhook, artifact):
-        given["deliver"] = with_numbers(server, deliver)
+    if targets := deliver.given(server):
+        given["deliver"] = targets
     made = server.call(contract.CREATE_SCHEDULE, checked(ScheduleIn, given))
     return print_done(made, f"{one_line(made.name)}: {made.description}. {_coming(made)}")
 
@@ -242,14 +239,7 @@ def _when(said: Mapping[str, str], zone: str) -> dict[str, Any]:
         case "--at":
             return {"at": moment(text, time_zone(zone), option).isoformat()}
         case _:
-            return {"at": _in(span(text, option)).isoformat(timespec="seconds")}
-
-
-def _in(seconds: int) -> datetime:
-    try:
-        return to_utc(datetime.now(UTC) + timedelta(seconds=seconds))
-    except (OverflowError, TooFarError):
-        raise UsageError("--in is too long: the time has to be before the year 9999.") from None
+            return {"at": after(text, option).isoformat(timespec="seconds")}
 
 
 def _switch(name: str, *, enabled: bool) -> ScheduleOut:

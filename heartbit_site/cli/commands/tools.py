@@ -6,6 +6,7 @@ from typing import Final
 
 import typer
 
+from heartbit_site.base.amounts import duration
 from heartbit_site.base.effect_text import EFFECT_TEXT
 from heartbit_site.base.errors import NotFoundError, Remedy
 from heartbit_site.base.visible_text import readable_json
@@ -15,7 +16,7 @@ from heartbit_site.cli.errors import OK
 from heartbit_site.cli.escape import visible
 from heartbit_site.cli.groups import group
 from heartbit_site.cli.invocation import INVOCATION, as_json
-from heartbit_site.cli.output import one_line, seconds, write, write_view
+from heartbit_site.cli.output import one_line, write, write_view
 from heartbit_site.cli.shared_options import RemoteCommand
 from heartbit_site.cli.startup import set_up_django
 from heartbit_site.cli.table import Table, print_list
@@ -57,7 +58,7 @@ def show(name: str = NAME) -> int:
     facts = (
         ("effect", f"{tool.effect}: {EFFECT_TEXT.get(tool.effect, '')}"),
         ("approval", _asked_by(tool)),
-        ("limit", "unknown" if tool.timeout_seconds is None else seconds(tool.timeout_seconds)),
+        ("limit", "unknown" if tool.timeout_seconds is None else duration(tool.timeout_seconds)),
         ("from", visible(tool.source)),
         ("needs", ", ".join(map(visible, tool.credentials)) or "no credentials"),
         ("tags", ", ".join(map(visible, tool.tags)) or "none"),
