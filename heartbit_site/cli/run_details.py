@@ -93,8 +93,9 @@ def _readable(text: str) -> str:
 
 def _figures(metrics: MetricsOut) -> str:
     cost = "cost unknown" if metrics.cost_usd is None else f"${metrics.cost_usd}"
+    took, queued = duration(metrics.duration_ms / 1000), duration(metrics.queued_ms / 1000)
     return (
-        f"{duration(metrics.duration_ms / 1000)}, of it {duration(metrics.queued_ms / 1000)} queued; "
+        f"{took}, of it {queued} queued; "
         f"{metrics.model_calls} model calls, {metrics.tool_calls} tool calls; "
         f"{metrics.input_tokens:,} tokens in, {metrics.output_tokens:,} out; {cost}"
     )
