@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from typing import TYPE_CHECKING, Final
+from uuid import UUID
 
 from agents.approvals.uncertain_calls import unasked
 from agents.choices import Placement
 from agents.models import Run
 from agents.querysets import find_run
 from agents.runtime.executor import executor_of
-from heartbit_site.cli.asked_calls import uncertain_call
 from heartbit_site.cli.outcome import warn_without_worker
 from heartbit_site.cli.output import note
 from heartbit_site.cli.short_id import short_id
@@ -20,9 +20,8 @@ from heartbit_site.operations.run_views import detail
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from uuid import UUID
 
-    from heartbit_site.cli.question import WaitingCall
+    from heartbit_site.cli.kinds import WaitingCall
 
 CLAIM_SECONDS: Final = 2.0  # within them a process that waited for the word has its run
 LOOK_SECONDS: Final = 0.05
@@ -36,7 +35,7 @@ def unasked_calls(text: str | None = None) -> list[WaitingCall]:
     """
     workspace = default_workspace()
     run = find_run(workspace, text) if text is not None else None
-    return [uncertain_call(doubt_view(found)) for found in unasked(workspace, run)]
+    return [doubt_view(found) for found in unasked(workspace, run)]
 
 
 def warn(decided: Iterable[WaitingCall]) -> None:
@@ -48,8 +47,8 @@ def warn(decided: Iterable[WaitingCall]) -> None:
             continue
         if run.home == Placement.FLEET:
             warn_without_worker(detail(run))
-        elif not _goes_on(call.root_id, until):
-            name = short_id(call.root_id)
+        elif not _goes_on(UUID(call.root_id), until):
+            name = short_id(UUID(call.root_id))
             note(f"Its process has ended: `heartbit resume {name}` goes on with it.")
 
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from agents.errors import InvalidEditError
 from heartbit_site.base.untrusted import UntrustedJSONError
 from heartbit_site.cli.escape import visible
-from heartbit_site.cli.kinds import QUESTION
+from heartbit_site.cli.kinds import QUESTION, kind_of
 from tools.questions import read_answer
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from heartbit_site.cli.question import WaitingCall
+    from heartbit_site.cli.kinds import WaitingCall
 
 Scope = Literal["run", "agent"]
 Outcome = Literal["retry", "confirm", "skip"]
@@ -45,7 +45,7 @@ class Approve:
 class Edit:
     """Let it run with other arguments, a JSON object."""
 
-    arguments: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +96,10 @@ def value_of(call: WaitingCall, answer: Answer) -> Any:
 
 def unfit(call: WaitingCall, choice: Choice) -> str | None:
     """Return why a choice does not fit a call, as a sentence; None: it fits."""
-    if call.kind is QUESTION and isinstance(choice, Approve | Edit):
+    if kind_of(call) is QUESTION and isinstance(choice, Approve | Edit):
         return f"Call {call.call_id} is a question: say --answer TEXT, or --deny REASON."
-    if call.kind is not QUESTION and isinstance(choice, Answer):
-        return f"Call {call.call_id} asks nothing: say {call.kind.options}."
+    if kind_of(call) is not QUESTION and isinstance(choice, Answer):
+        return f"Call {call.call_id} asks nothing: say {kind_of(call).options}."
     return None
 
 
@@ -123,7 +123,7 @@ def done(call: WaitingCall, choice: Choice, missing: int = 0) -> str:
         case Answer():
             return f"Answered {subject}."
         case Deny():
-            return f"{'Declined' if call.kind is QUESTION else 'Denied'} {subject}."
+            return f"{'Declined' if kind_of(call) is QUESTION else 'Denied'} {subject}."
         case Settle("retry"):
             return f"To be made again: {subject}."
         case Settle("confirm"):

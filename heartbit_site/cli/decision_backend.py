@@ -10,7 +10,6 @@ from heartbit_site.cli.backend import checked
 from heartbit_site.cli.choices import Answer, Approve, Choice, Deny, Edit, Settle, done, value_of
 from heartbit_site.cli.errors import USAGE, CommandError
 from heartbit_site.cli.escape import visible
-from heartbit_site.cli.kinds import OUTCOME
 from heartbit_site.contract.approvals import (
     DECIDE,
     GET_QUESTION,
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from heartbit_site.cli.backend import Backend
-    from heartbit_site.cli.question import WaitingCall
+    from heartbit_site.cli.kinds import WaitingCall
 
 PLACES: Final[Mapping[str, str]] = {
     "terminal": "in another terminal",
@@ -60,13 +59,13 @@ class DecisionBackend:
 
     def _decide(self, call: WaitingCall, choice: Choice) -> int:
         """Return how many more people have to approve the call."""
-        place = {"run_id": str(call.run_id), "call_id": call.call_id}
+        place = {"run_id": call.run_id, "call_id": call.call_id}
         try:
             if isinstance(choice, Settle):
                 word = {"outcome": choice.outcome, "result": choice.result}
                 self._backend.call(RESOLVE_CALL, checked(OutcomeIn, word), **place)
                 return 0
-            said = {"digest": call.digest, **_said(call, choice)}
+            said = {**call.model_dump(include={"digest"}), **_said(call, choice)}
             decided = self._backend.call(DECIDE, checked(DecisionIn, said), **place)
             return decided.remaining_approvals
         except CommandError as error:
@@ -77,14 +76,8 @@ class DecisionBackend:
 
 def closed(backend: Backend, call: WaitingCall) -> str | None:
     """Return why a call waits no longer, as a sentence; None while it waits."""
-    in_doubt = call.kind is OUTCOME
-    state = backend.call(
-        GET_QUESTION,
-        run_id=str(call.run_id),
-        call_id=call.call_id,
-        digest=None if in_doubt else call.digest,
-        question=call.question if in_doubt else None,
-    )
+    asked = call.model_dump(include={"run_id", "call_id", "digest", "question"})
+    state = backend.call(GET_QUESTION, **asked)
     if state.state == "open":
         return None
     if state.state == "closed":
@@ -104,8 +97,8 @@ def _said(call: WaitingCall, choice: Approve | Edit | Answer | Deny) -> dict[str
         case Approve(scope, until):
             end = until.isoformat() if until is not None else None
             return {"verdict": "approve", "always": {"scope": scope, "until": end}}
-        case Edit(arguments):
-            return {"verdict": "edit", "arguments": _object(arguments)}
+        case Edit(text):
+            return {"verdict": "edit", "arguments": _object(text)}
         case Answer():
             return {"verdict": "answer", "answer": value_of(call, choice)}
         case Deny(reason):

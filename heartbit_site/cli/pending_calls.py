@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from heartbit_site.base.amounts import duration
+from heartbit_site.base.effect_text import UNCERTAIN_CALL
 from heartbit_site.base.errors import ConflictError
 from heartbit_site.base.untrusted import parse_untrusted_json
 from heartbit_site.base.visible_text import compact_json
-from heartbit_site.cli.asked_calls import waiting_calls
 from heartbit_site.cli.backend import ServerBackend
 from heartbit_site.cli.choices import Answer, Approve, Choice, Edit, unfit, value_of
 from heartbit_site.cli.decision_backend import DecisionBackend, closed
@@ -21,7 +21,7 @@ from heartbit_site.cli.errors import FAILED, OK, CommandError, UsageError
 from heartbit_site.cli.escape import visible
 from heartbit_site.cli.invocation import as_json, backend
 from heartbit_site.cli.keyboard import is_interactive
-from heartbit_site.cli.kinds import APPROVAL, OUTCOME
+from heartbit_site.cli.kinds import APPROVAL, OUTCOME, kind_of, waiting_calls
 from heartbit_site.cli.output import note, one_line, write, write_json
 from heartbit_site.cli.prompter import CallPrompter
 from heartbit_site.cli.table import Lines
@@ -31,11 +31,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from heartbit_site.cli.backend import Backend
-    from heartbit_site.cli.kinds import Kind
-    from heartbit_site.cli.question import WaitingCall
+    from heartbit_site.cli.kinds import Kind, WaitingCall
 
 ARGUMENTS_WIDTH: Final = 60
 RUN_WIDTH: Final = 18  # of an id: its milliseconds and what distinguishes their runs
+#: What is printed of a call; an answer of the REST API says more.
+DESCRIBED: Final = {
+    *("run_id", "root_id", "call_id", "agent", "tool", "effect", "reason", "arguments"),
+    *("question", "digest", "answer_schema", "waiting_since"),
+}
 COLUMNS: Final = ("RUN", "CALL", "WAITS", "AGENT", "TOOL")
 
 
@@ -146,11 +150,11 @@ def settle(calls: Sequence[WaitingCall], choice: Choice | None, desk: DecisionBa
         return OK
     if choice is None:
         if not is_interactive():
-            raise UsageError(f"Say {calls[0].kind.options}: there is no terminal to ask at.")
+            raise UsageError(f"Say {kind_of(calls[0]).options}: there is no terminal to ask at.")
         asyncio.run(_ask_all(calls, desk))
         return OK
     if len(calls) > 1 and not isinstance(choice, Approve):
-        names = ", ".join(f"{call.call_id} of run {str(call.run_id)[:RUN_WIDTH]}" for call in calls)
+        names = ", ".join(f"{call.call_id} of run {call.run_id[:RUN_WIDTH]}" for call in calls)
         raise UsageError(f"{len(calls)} calls wait in that run: name one of {names}.")
     problem = unfit(calls[0], choice)
     if problem is not None and len(calls) == 1:
@@ -160,7 +164,7 @@ def settle(calls: Sequence[WaitingCall], choice: Choice | None, desk: DecisionBa
 
 def unasked_sentence(call: WaitingCall) -> str:
     """Say how to settle a call of a run whose process has died."""
-    run = str(call.root_id)[:RUN_WIDTH]
+    run = call.root_id[:RUN_WIDTH]
     return (
         f"The process of run {run} died while {visible(call.tool)} of {visible(call.agent)} ran: "
         f"`heartbit resume {run}` asks what became of it."
@@ -175,9 +179,9 @@ def pick(calls: Sequence[WaitingCall], call_id: str | None, digest: str) -> list
     """
     found = [call for call in calls if call_id in (None, call.call_id)]
     if call_id is not None and len(found) > 1:
-        runs = ", ".join(str(call.run_id) for call in found)
+        runs = ", ".join(call.run_id for call in found)
         raise UsageError(f"Several runs have a call {call_id}: name one of {runs}.")
-    shown = [call for call in found if digest in ("", call.digest)]
+    shown = [call for call in found if digest in ("", getattr(call, "digest", ""))]
     if found and not shown:
         raise CommandError("The call is not the one that was shown: look at it again.")
     return shown
@@ -185,24 +189,8 @@ def pick(calls: Sequence[WaitingCall], call_id: str | None, digest: str) -> list
 
 def described(call: WaitingCall) -> dict[str, Any]:
     """Return a call as JSON."""
-    named: dict[str, Any] = {"question": call.question}
-    if call.kind is not OUTCOME:
-        named = {
-            "digest": call.digest,
-            "answer_schema": dict(call.form) if call.form is not None else None,
-        }
-    return {
-        "run_id": str(call.run_id),
-        "root_id": str(call.root_id),
-        "call_id": call.call_id,
-        "agent": call.agent,
-        "tool": call.tool,
-        "effect": call.effect,
-        "reason": call.reason,
-        "arguments": dict(call.arguments),
-        **named,
-        "waiting_since": call.since.astimezone(UTC).isoformat() if call.since else None,
-    }
+    shown = call.model_dump(mode="json", include=DESCRIBED)
+    return shown if "reason" in shown else {**shown, "reason": UNCERTAIN_CALL}
 
 
 async def _decide_all(calls: Sequence[WaitingCall], choice: Choice, desk: DecisionBackend) -> int:
@@ -241,11 +229,11 @@ def _running(call: WaitingCall, choice: Choice) -> object:
     Denied, it is shown as it was asked.
     """
     match choice:
-        case Edit(arguments):
-            return parse_untrusted_json(arguments)
+        case Edit(text):
+            return parse_untrusted_json(text)
         case Answer():
             return value_of(call, choice)
-    return dict(call.arguments)
+    return call.arguments
 
 
 async def _ask_all(calls: Sequence[WaitingCall], desk: DecisionBackend) -> None:
@@ -257,12 +245,12 @@ async def _ask_all(calls: Sequence[WaitingCall], desk: DecisionBackend) -> None:
 
 
 def _cells(call: WaitingCall) -> tuple[str, ...]:
-    waited = (datetime.now(UTC) - call.since).total_seconds() if call.since else None
-    arguments = one_line(compact_json(dict(call.arguments)), ARGUMENTS_WIDTH)
+    waited = duration(datetime.now(UTC) - call.waiting_since) if call.waiting_since else ""
+    arguments = one_line(compact_json(call.arguments), ARGUMENTS_WIDTH)
     return (
-        str(call.run_id)[:RUN_WIDTH],
+        call.run_id[:RUN_WIDTH],
         call.call_id,
-        "" if waited is None else duration(waited),
+        waited,
         visible(call.agent)[:RUN_WIDTH],
         f"{one_line(call.tool, 40)} {arguments}",
     )

@@ -8,24 +8,23 @@ import pytest
 from rich.cells import cell_len
 
 from heartbit_site.cli.errors import UsageError
-from heartbit_site.cli.question import MARGIN, WaitingCall, margined, question, wrap
+from heartbit_site.cli.question import MARGIN, margined, question, wrap
 from heartbit_site.cli.times import until
+from heartbit_site.contract.approvals import ApprovalOut
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 
-def waiting(arguments: dict[str, Any], tool: str = "send") -> WaitingCall:
-    return WaitingCall(
-        run_id=UUID(int=1),
-        root_id=UUID(int=1),
+def waiting(arguments: dict[str, Any], tool: str = "send") -> ApprovalOut:
+    return ApprovalOut.model_construct(
+        run_id=str(UUID(int=1)),
         call_id="1.0",
         agent="writer",
         tool=tool,
         effect="at_most_once",
         reason="writer asks before it uses send.",
         arguments=arguments,
-        digest="d",
-        since=NOW,
+        answer_schema=None,
     )
 
 

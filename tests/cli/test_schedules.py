@@ -310,7 +310,7 @@ def test_times_are_read_and_said_in_a_zone() -> None:
     later = july + timedelta(seconds=9)
     assert times.format_time(later, "Mars/X") == "Wed 1 Jul 2026, 07:00:09 UTC"
     now = datetime.now(UTC)
-    assert times.format_relative(now + timedelta(hours=3, minutes=5.5)) == "in 3 h 05 min"
+    assert times.format_relative(now + timedelta(hours=3, minutes=5.5)) == "in 3 h 5 min"
     assert times.format_relative(now - timedelta(days=4)) == "4 days ago"
 
 
