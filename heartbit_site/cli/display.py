@@ -70,6 +70,7 @@ class Lines(Display):
         super().__init__()
         self._spoke_at = time.monotonic()
         self._held: list[str] | None = None
+        self._progress: list[str] = []
 
     def update(self, update: Update) -> None:
         """Write about it, if it is worth a line."""
@@ -79,7 +80,11 @@ class Lines(Display):
     def tick(self) -> None:
         """After a long silence, say what is going on."""
         if self._held is None and time.monotonic() - self._spoke_at > QUIET_SECONDS:
-            self._write(plain.progress_lines(self.tree))
+            lines = plain.progress_lines(self.tree)
+            works = any(run.status == "running" for run in self.tree.runs.values())
+            if works or lines != self._progress:  # what waits is said once
+                self._write(lines)
+            self._progress = lines
 
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:

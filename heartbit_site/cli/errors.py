@@ -3,9 +3,10 @@
 ====  ==========================================================
 0     done
 1     the run failed, or `doctor` found a problem
-2     the command was not understood, or names what does not exist
-3     cannot start: configuration, database, port, state directory
-4     the run waits for a person, and there is no terminal to ask at
+2     the command was not understood, names what does not exist, or asks what cannot be done now
+      (to cancel or resume a run that has ended)
+3     cannot start: configuration (no file, or one with a mistake), database, port, state directory
+4     left a run that waits for a person, as there is no terminal to ask at (`resume`)
 129   left on SIGHUP: the run can be resumed
 130   cancelled (Ctrl-C, or the run was cancelled elsewhere)
 143   left on SIGTERM: the run can be resumed

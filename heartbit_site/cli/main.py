@@ -58,7 +58,8 @@ COMMANDS: Final = {
 OWN_OPTIONS: Final = ("--help", "-h", "--version")
 EPILOG: Final = (
     "Exit codes: 0 done, 1 the run failed, 2 usage, 3 cannot start (configuration, services), "
-    "4 a person is waited for, 129 and 143 left on a signal (resumable), 130 cancelled."
+    "4 left as a person is waited for (resume), 129 and 143 left on a signal (resumable), "
+    "130 cancelled."
 )
 
 
@@ -141,8 +142,10 @@ def _run(arguments: list[str], *, debug: bool) -> int:
             complete, prog_name="heartbit", standalone_mode=False
         )
     except typer.TyperException as error:
-        sentence = error.format_message().rstrip(".")
-        errors.say(f"{sentence}{'' if sentence.endswith('?') else '.'} See `heartbit --help`.")
+        sentence = error.format_message().replace("Value error, ", "").rstrip(".")
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context is not None else "heartbit"
+        errors.say(f"{sentence}{'' if sentence.endswith('?') else '.'} See `{command} --help`.")
         return errors.USAGE
     except BrokenPipeError:
         # Whoever read this has read enough; nothing may be flushed into the pipe at exit.
@@ -165,7 +168,7 @@ def _with_command(arguments: list[str]) -> list[str]:
     if not arguments or first in COMMANDS or first in OWN_OPTIONS:
         return arguments
     near = difflib.get_close_matches(first, COMMANDS, n=1, cutoff=0.7)
-    if near and " " not in first.strip():
+    if near and " " not in first.strip() and not first.startswith("-"):
         raise errors.UsageError(
             f"There is no command {first!r}: did you mean `heartbit {near[0]}`? "
             f"As a task it is `heartbit run {first}`."

@@ -20,7 +20,7 @@ def check_task(task: str | None, payload: str, command: str) -> str:
     if not payload:
         if task is None:
             raise UsageError(
-                "Missing argument TASK: say what the agent should do. "
+                "Missing argument 'TASK': say what the agent should do. "
                 f"See `heartbit {command} --help`."
             )
         if not task.strip():
@@ -31,7 +31,9 @@ def check_task(task: str | None, payload: str, command: str) -> str:
 LogLevel = Literal["debug", "info", "warning", "error"]
 
 OFF: Final = False  # what a flag is that nobody named
-TASK: Final[Any] = typer.Argument(None, help="Task of the agent.", show_default=False)
+TASK: Final[Any] = typer.Argument(
+    None, metavar="TASK", help="Task of the agent.", show_default=False
+)
 PAYLOAD: Final[Any] = typer.Option(
     "",
     "--payload",
@@ -42,7 +44,7 @@ PAYLOAD: Final[Any] = typer.Option(
 REQUIRE_APPROVAL: Final[Any] = typer.Option(
     OFF, "--require-approval", "--approve", help="Require approval of every tool call."
 )
-RUN: Final[Any] = typer.Argument(help="The run's id, or how it begins.")
+RUN: Final[Any] = typer.Argument(metavar="RUN", help="The run's id, or how it begins.")
 AGENT: Final[Any] = typer.Option(
     "orchestrator", "--agent", "-a", metavar="NAME", help="Let this agent do it."
 )

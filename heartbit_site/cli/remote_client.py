@@ -136,6 +136,9 @@ def refuse(server: Server, response: httpx.Response) -> NoReturn:
                 f"The server {server.url} does not take the key in HEARTBIT_API_KEY: {text}",
                 CANNOT_START,
             )
+        case 403 if scope := found.get("scope"):
+            make = f"`heartbit keys create NAME --scope {one_line(str(scope), SHOWN)}`"
+            raise UsageError(f"{text.rstrip('.')}: {make} there makes one that does.")
         case 404:
             raise NotFoundError(text, remedy=remedy)
         case 409:

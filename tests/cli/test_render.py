@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 from rich.cells import cell_len
 
-from heartbit_site.cli import plain
+from heartbit_site.cli import display, plain
 from heartbit_site.cli.render import ASCII, Canvas, render, tail
 from heartbit_site.cli.tree import Tree
 from tests.cli.trees import ONE, ROOT, START, delegation, started
@@ -84,3 +84,19 @@ def test_plain_lines_tell_the_same() -> None:
         "orchestrator  waits for researcher ...",
         "researcher    runs calculate ...",
     ]
+
+
+def test_what_waits_is_said_once_and_who_works_again_and_again(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(display, "QUIET_SECONDS", -1.0)
+    shown = display.Lines()
+    shown.tree = delegation().tree
+    for _ in range(2):
+        shown.tick()
+    assert capsys.readouterr().err.count("researcher    runs calculate ...\n") == 2
+    for run in shown.tree.runs.values():
+        run.status = "waiting"
+    for _ in range(3):
+        shown.tick()
+    assert capsys.readouterr().err.count("waits for researcher") == 1

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from heartbit_site.base.errors import ConflictError
 from heartbit_site.cli import options
 from heartbit_site.cli.describe import run_tree
-from heartbit_site.cli.errors import OK, CommandError
+from heartbit_site.cli.errors import OK
 from heartbit_site.cli.groups import command
 from heartbit_site.cli.invocation import as_json, backend
 from heartbit_site.cli.outcome import LIVE, past
@@ -26,7 +27,7 @@ def cancel(run: str = options.RUN) -> int:
     server = backend()
     found = server.call(SHOW_RUN, run_id=run_id_of(run))
     if found.status not in LIVE:
-        raise CommandError(f"Run {found.id} has ended already: it {past(found)}.")
+        raise ConflictError(f"Run {found.id} has ended already: it {past(found)}.")
     server.call(CANCEL_RUN, run_id=found.id)
     server.call(WAIT_FOR_RESULT, run_id=found.id, wait=PATIENCE)
     found = server.call(SHOW_RUN, run_id=found.id)

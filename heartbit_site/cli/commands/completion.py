@@ -14,7 +14,7 @@ from heartbit_site.cli.groups import command
 
 VARIABLE: Final = "_HEARTBIT_COMPLETE"  # where the shell says what it wants to be completed
 Shell = Literal["bash", "zsh", "fish"]
-SHELL = typer.Argument(metavar="bash|zsh|fish", help="The shell.")
+SHELL = typer.Argument(metavar="SHELL", help="bash, zsh or fish.")
 
 app = command()
 

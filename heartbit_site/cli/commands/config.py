@@ -135,7 +135,7 @@ def _found(file: Path | None, config: Path | None) -> Path:
         raise UsageError(f"FILE is {file} and --config is {config}: name one configuration file.")
     path = find(file or config)
     if path is None:
-        raise UsageError(
+        raise ConfigurationError(
             f"There is no {NAME} in this directory: name the file, or set HEARTBIT_CONFIG; "
             f"`heartbit config export {NAME}` makes one."
         )

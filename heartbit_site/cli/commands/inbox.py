@@ -12,6 +12,7 @@ from heartbit_site.cli.invocation import backend
 from heartbit_site.cli.output import one_line
 from heartbit_site.cli.shared_options import RemoteCommand
 from heartbit_site.cli.table import Table, print_done, print_list
+from heartbit_site.contract.agents import SHOW_AGENT
 from heartbit_site.contract.messages import LIST_MESSAGES, SHOW_MESSAGE, AgentMessageSummaryOut
 
 AGENT = typer.Argument(metavar="AGENT", help="Whose inbox.")
@@ -20,6 +21,7 @@ MESSAGE = typer.Argument(
 )
 
 AGENT_WIDTH: Final = 40
+BROADCAST: Final = "broadcast"  # every agent's inbox
 TEXT_WIDTH: Final = 300
 
 app = command()
@@ -33,6 +35,8 @@ def inbox(agent: str = AGENT, message: str = MESSAGE, *, last: int = options.LAS
         found = server.call(SHOW_MESSAGE, message_id=message)
         return print_done(found, found.text)
     page = server.call(LIST_MESSAGES, to=agent, limit=last)
+    if not page.messages and agent != BROADCAST:
+        server.call(SHOW_AGENT, name=agent)  # refused if there is no such agent
     none = f"Nobody has written to {one_line(agent, AGENT_WIDTH)} yet."
     newest = page.model_copy(update={"next_cursor": None})
     return print_list(newest, MESSAGES.of(page.messages), none=none)

@@ -25,9 +25,10 @@ from heartbit_site.contract.keys import KeyIn, KeyOut
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-NAME = typer.Argument(help="Purpose of the key, such as nightly-import.")
+NAME = typer.Argument(metavar="NAME", help="Purpose of the key, such as nightly-import.")
 PREFIX = typer.Argument(
-    help="Beginning of the key: hb_ and ten letters, as `heartbit keys list` shows."
+    metavar="PREFIX",
+    help="Beginning of the key: hb_ and ten letters, as `heartbit keys list` shows.",
 )
 SCOPE = typer.Option(
     [],

@@ -40,9 +40,9 @@ def run(
 ) -> int:
     """Do a task here and now, in this process, and print the answer.
 
-    On a terminal, calls that wait for approval are asked about; elsewhere `heartbit approve`
-    decides them. Ctrl-C cancels the run; a second Ctrl-C leaves at once. SIGTERM, or a terminal
-    that is closed, leaves a run that `heartbit resume` continues.
+    On a terminal, calls that wait for approval are asked about; elsewhere this process waits until
+    `heartbit approve` has decided them. Ctrl-C cancels the run; a second Ctrl-C leaves at once.
+    SIGTERM, or a terminal that is closed, leaves a run that `heartbit resume` continues.
     """
     task = options.check_task(task, payload, "run")
     file = find(config)

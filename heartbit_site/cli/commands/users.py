@@ -36,7 +36,7 @@ SET_PASSWORD: Final = "heartbit_site.base.actions.set_password"  # noqa: S105  a
 PASSWORD_BYTES: Final = 12
 NAME_WIDTH: Final = 40
 
-NAME = typer.Argument(help="The name that the person logs in with.")
+NAME = typer.Argument(metavar="NAME", help="The name that the person logs in with.")
 EMAIL = typer.Option("", "--email", metavar="ADDRESS", help="Send mails there.", show_default=False)
 ROLE = typer.Option(
     "",
@@ -88,6 +88,7 @@ def create(
     from django.contrib.auth.models import User
 
     from heartbit_site.base.actions.create_user import create_user
+    from heartbit_site.base.actions.save_member import check_role
     from heartbit_site.base.models import Role
     from heartbit_site.base.os_user import terminal_user
     from heartbit_site.first_start import default_workspace
@@ -95,6 +96,7 @@ def create(
     workspace = None if superuser else default_workspace()
     role = role or Role.VIEWER.value
     with _refused_as_usage():
+        check_role(role)  # before the password is asked for
         secret = _secret(User(username=name, email=email), generate=generate)
         user = create_user(
             name,
