@@ -90,22 +90,17 @@ class ServerBackend(Backend):
             r"\{(\w+)\}", lambda found: quote(str(values.pop(found[1])), safe=""), operation.path
         )
         key = values.pop(KEY, None)
-        from heartbit_site.cli.remote_client import Client  # noqa: PLC0415  httpx is slow to import
+        from heartbit_site.cli.remote_client import send  # noqa: PLC0415  httpx is slow to import
 
-        with Client(self.server) as connection:
-            answer = connection.send(
-                operation.method,
-                path,
-                query=values,
-                body=None if body is None else sent(body),
-                key=key,
-            )
+        answer = send(
+            self.server,
+            operation.method,
+            path,
+            query=values,
+            body=body and body.model_dump(mode="json", exclude_unset=True, by_alias=True),
+            key=key,
+        )
         return read(operation, answer, self.server)
-
-
-def sent(body: BaseModel) -> dict[str, Any]:
-    """Return the JSON of a body, without what was not set."""
-    return body.model_dump(mode="json", exclude_unset=True, by_alias=True)
 
 
 def read(operation: Operation[Out], answer: Mapping[str, Any], server: Server) -> Out:

@@ -21,9 +21,16 @@ from typer.core import TyperCommand, TyperGroup
 
 from heartbit_site.cli import errors, options
 from heartbit_site.cli.commands.completion import prepare
-from heartbit_site.cli.shared_options import add_workspace
+from heartbit_site.cli.groups import command
+from heartbit_site.cli.shared_options import (
+    ChangeHereCommand,
+    PrintingCommand,
+    RemoteCommand,
+    add_workspace,
+)
 
-#: Each command's summary; it lives in the module of that name in `commands`, as ``app``.
+#: Each command's summary. It lives in the module of that name in `commands`: a group as ``app``,
+#: else a function of that name.
 COMMANDS: Final = {
     "run": "Do a task here and now, in this process, and print the answer.",
     "submit": "Give a task to the workers and print the run's id.",
@@ -55,6 +62,13 @@ COMMANDS: Final = {
     "doctor": "Check the installation and say how to mend what is wrong.",
     "completion": "Print a script that completes commands in a shell.",
 }
+#: The classes of commands that are one function; a group gives them to its commands itself.
+CLASSES: Final[dict[str, type[TyperCommand]]] = {
+    **dict.fromkeys(("submit", "status", "approve", "resolve", "answer", "result"), RemoteCommand),
+    **dict.fromkeys(("cancel", "usage", "deliveries", "inbox"), RemoteCommand),
+    **dict.fromkeys(("run", "resume"), ChangeHereCommand),
+    "doctor": PrintingCommand,
+}
 OWN_OPTIONS: Final = ("--help", "-h", "--version")
 EPILOG: Final = (
     "Exit codes: 0 done, 1 the run failed, 2 usage, 3 cannot start (configuration, services), "
@@ -80,7 +94,11 @@ class Commands(TyperGroup):
 def load(name: str) -> Any:
     """Return a command with all its options."""
     module = importlib.import_module(f"heartbit_site.cli.commands.{name}")
-    found: Any = typer.main.get_command(module.app)
+    app: typer.Typer | None = getattr(module, "app", None)
+    if app is None:
+        app = command()
+        app.command(cls=CLASSES.get(name))(getattr(module, name))
+    found: Any = typer.main.get_command(app)
     if isinstance(found, TyperGroup):
         found.help = COMMANDS[name]
     add_workspace(found, name)

@@ -6,6 +6,7 @@ so that it cannot pretend to be Heartbit's own words.
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 MARGIN: Final = "  | "
 NARROWEST: Final = 20
+WIDEST: Final = 110
 ASKED: Final = "question"  # the argument that a question's text is in
 
 
@@ -70,6 +72,11 @@ def _texts(call: WaitingCall) -> list[tuple[str, str]]:
 def _plain(text: str) -> str:
     """Return a text of several lines with everything hidden in it shown, at its real width."""
     return visible_text.visible(text.expandtabs(4))
+
+
+def text_width() -> int:
+    """Return how wide a text is printed."""
+    return min(WIDEST, shutil.get_terminal_size((WIDEST, 24)).columns)
 
 
 def margined(text: str, width: int) -> list[str]:

@@ -202,9 +202,7 @@ def _figures(run: RunView, canvas: Canvas) -> str:
     if run.started_at is None:
         return ""
     elapsed = f"{duration(run.elapsed(canvas.now)):>8}"
-    if canvas.width < NARROW:
-        return elapsed
-    if not run.turn:
+    if canvas.width < NARROW or not run.turn:
         return elapsed
     return f"{run.input_tokens:,} in {run.output_tokens:>6,} out {elapsed}"
 
@@ -231,11 +229,9 @@ def _call(call: CallView, glyphs: Glyphs) -> Text:
         return line
     if call.over:
         style = "dim" if call.status == "ok" else "yellow"
-        result = one_line(call.result or "", 120) if call.status == "ok" else f"{call.status}: "
-        if call.status != "ok":
-            result += one_line(call.result or "", 120)
+        failed = "" if call.status == "ok" else f"{call.status}: "
         line.append(f" {glyphs.arrow} ", style="dim")
-        line.append(f"{result} ", style=style)
+        line.append(f"{failed}{one_line(call.result or '', 120)} ", style=style)
         line.append(f"({duration(call.duration_ms / 1000)})", style="dim")
     return line
 

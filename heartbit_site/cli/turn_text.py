@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from heartbit_site.base.amounts import duration
 from heartbit_site.base.effect_text import EFFECT_TEXT
 from heartbit_site.base.visible_text import visible
-from heartbit_site.cli.errors import OK
-from heartbit_site.cli.invocation import as_json
-from heartbit_site.cli.output import one_line, write, write_view
-from heartbit_site.cli.question import margined
+from heartbit_site.cli.output import one_line, write
+from heartbit_site.cli.question import margined, text_width
+from heartbit_site.cli.table import print_view
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,17 +17,10 @@ if TYPE_CHECKING:
     from heartbit_site.contract.calls import CallOut
     from heartbit_site.contract.turns import Message, TurnCallOut, TurnOut, TurnRequestOut
 
-WIDEST: Final = 110
-
 
 def print_turn(turn: TurnOut) -> int:
     """Print what was sent, what was answered and what came of the calls; return the exit code."""
-    if as_json():
-        write_view(turn)
-        return OK
-    for line in lines(turn, min(WIDEST, shutil.get_terminal_size((WIDEST, 24)).columns)):
-        write(line)
-    return OK
+    return print_view(turn, lambda: write("\n".join(lines(turn, text_width()))))
 
 
 def lines(turn: TurnOut, width: int) -> list[str]:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from heartbit_site.base.visible_text import readable_json, visible
 from heartbit_site.cli.output import one_line, write
-from heartbit_site.cli.question import margined
+from heartbit_site.cli.question import margined, text_width
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from heartbit_site.contract.versions import DiffOut, FieldChangeOut, PartChangeOut
-
-WIDEST: Final = 110
 
 
 def print_diff(diff: DiffOut) -> None:
@@ -24,11 +21,9 @@ def print_diff(diff: DiffOut) -> None:
         write(f"{agent}: v{older} and v{newer} are the same.")
         return
     write(f"{agent}: from v{older} to v{newer}")
-    width = min(WIDEST, shutil.get_terminal_size((WIDEST, 24)).columns)
     if diff.prompt:
         write("  system prompt")
-        for line in margined(visible(diff.prompt), width):
-            write(line)
+        write("\n".join(margined(visible(diff.prompt), text_width())))
     for change in diff.fields:
         write(f"  {_change(change)}")
     for noun, parts in (("tool", diff.tools), ("team member", diff.team)):

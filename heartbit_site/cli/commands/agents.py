@@ -13,10 +13,10 @@ from heartbit_site.cli import options
 from heartbit_site.cli.errors import OK
 from heartbit_site.cli.groups import group
 from heartbit_site.cli.invocation import as_json, backend
-from heartbit_site.cli.output import note, one_line, write, write_view
+from heartbit_site.cli.output import note, one_line, write
 from heartbit_site.cli.run_names import SHORT_ID
 from heartbit_site.cli.shared_options import RemoteCommand
-from heartbit_site.cli.table import Table, print_done, print_facts, print_list
+from heartbit_site.cli.table import Table, print_done, print_facts, print_list, print_view
 from heartbit_site.cli.times import format_relative, local_minute
 from heartbit_site.cli.version_diff import print_diff
 from heartbit_site.contract import agent_status, versions
@@ -63,9 +63,6 @@ def show(name: str = NAME) -> int:
     server = backend()
     agent = server.call(SHOW_AGENT, name=name)
     published = server.every(versions.LIST_VERSIONS, name=name).versions
-    if as_json():
-        write_view(agent, versions=[one.model_dump(mode="json") for one in published])
-        return OK
     busy = f" with run {agent.current_run_id}" if agent.current_run_id else ""
     numbers = (f"{one.number}{' (current)' if one.current else ''}" for one in published)
     facts = (
@@ -78,9 +75,13 @@ def show(name: str = NAME) -> int:
         ("last active", _ago(agent.metrics.last_activity)),
         ("versions", ", ".join(numbers)),
     )
-    print_facts(f"{agent.name}: {agent.description or 'no description'}", facts, width=TITLES)
-    write(f"  definition\n{readable_json(agent.definition)}")
-    return OK
+
+    def print_text() -> None:
+        print_facts(f"{agent.name}: {agent.description or 'no description'}", facts, width=TITLES)
+        write(f"  definition\n{readable_json(agent.definition)}")
+
+    dumped = [one.model_dump(mode="json") for one in published]
+    return print_view(agent, print_text, versions=dumped)
 
 
 @app.command(name="versions", cls=RemoteCommand)
@@ -95,11 +96,7 @@ def list_versions(name: str = NAME) -> int:
 def diff(name: str = NAME, older: int | None = FROM, newer: int | None = TO) -> int:
     """Show what changed between two versions of an agent."""
     found = backend().call(versions.COMPARE_VERSIONS, name=name, older=older, newer=newer)
-    if as_json():
-        write_view(found)
-    else:
-        print_diff(found)
-    return OK
+    return print_view(found, lambda: print_diff(found))
 
 
 @app.command(cls=RemoteCommand)
@@ -120,11 +117,7 @@ def status(name: str | None = ANY) -> int:
         everything = backend().every(agent_status.LIST_AGENT_STATUSES)
         return print_list(everything, STATUSES.of(everything.agents))
     found = backend().call(agent_status.SHOW_AGENT_STATUS, name=name)
-    if as_json():
-        write_view(found)
-    else:
-        print_facts(found.name, _facts(found), width=TITLES)
-    return OK
+    return print_view(found, lambda: print_facts(found.name, _facts(found), width=TITLES))
 
 
 @app.command(cls=RemoteCommand)

@@ -9,11 +9,9 @@ import typer
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 from heartbit_site.cli.backend import checked
 from heartbit_site.cli.errors import CommandError, UsageError
-from heartbit_site.cli.groups import command
 from heartbit_site.cli.invocation import backend
 from heartbit_site.cli.output import one_line
 from heartbit_site.cli.run_names import SHORT_ID
-from heartbit_site.cli.shared_options import RemoteCommand
 from heartbit_site.cli.table import Table, print_done, print_list
 from heartbit_site.contract.waits import ANSWER_WAIT, LIST_WAITS, AnswerIn, WaitOut
 
@@ -23,10 +21,7 @@ WAIT = typer.Option(
     "", "--wait", metavar="KEY", help="Answer this one of several waits of the run."
 )
 
-app = command()
 
-
-@app.command(cls=RemoteCommand)
 def answer(run: str | None = RUN, text: str | None = ANSWER, *, wait: str = WAIT) -> int:
     """Answer what else runs wait for.
 

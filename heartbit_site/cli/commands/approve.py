@@ -9,10 +9,8 @@ import typer
 from heartbit_site.cli import options
 from heartbit_site.cli.choices import Answer, Approve, Choice, Deny, Edit, Scope
 from heartbit_site.cli.errors import UsageError
-from heartbit_site.cli.groups import command
 from heartbit_site.cli.kinds import APPROVAL
 from heartbit_site.cli.pending_calls import list_or_decide
-from heartbit_site.cli.shared_options import RemoteCommand
 from heartbit_site.cli.times import until as parse_until
 
 RUN = typer.Argument(None, metavar="RUN", help="The run's id, or how it begins; none: all runs.")
@@ -31,10 +29,7 @@ UNTIL = typer.Option(
 )
 DIGEST = typer.Option("", "--digest", help="Only the call that --json showed with it.")
 
-app = command()
 
-
-@app.command(cls=RemoteCommand)
 def approve(
     run: str | None = RUN,
     call: str | None = CALL,

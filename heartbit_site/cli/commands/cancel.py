@@ -8,20 +8,15 @@ from heartbit_site.base.errors import ConflictError
 from heartbit_site.cli import options
 from heartbit_site.cli.describe import run_tree
 from heartbit_site.cli.errors import OK
-from heartbit_site.cli.groups import command
 from heartbit_site.cli.invocation import as_json, backend
 from heartbit_site.cli.outcome import LIVE, past
 from heartbit_site.cli.output import note, write, write_json
 from heartbit_site.cli.run_names import run_id_of
-from heartbit_site.cli.shared_options import RemoteCommand
 from heartbit_site.contract.runs import CANCEL_RUN, SHOW_RUN, WAIT_FOR_RESULT
 
 PATIENCE: Final = 10.0  # seconds for the run's end
 
-app = command()
 
-
-@app.command(cls=RemoteCommand)
 def cancel(run: str = options.RUN) -> int:
     """Cancel a run and its sub-agents."""
     server = backend()

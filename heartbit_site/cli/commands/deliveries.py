@@ -7,11 +7,9 @@ from typing import Final
 import typer
 
 from heartbit_site.cli import options
-from heartbit_site.cli.groups import command
 from heartbit_site.cli.invocation import backend
 from heartbit_site.cli.output import one_line
 from heartbit_site.cli.run_names import SHORT_ID
-from heartbit_site.cli.shared_options import RemoteCommand
 from heartbit_site.cli.table import Table, print_list
 from heartbit_site.contract.deliveries import LIST_DELIVERIES, ResultDeliveryOut, Status
 
@@ -22,10 +20,7 @@ STATUS = typer.Option(None, "--status", help="In this state.", show_default=Fals
 
 TEXT_WIDTH: Final = 300
 
-app = command()
 
-
-@app.command(cls=RemoteCommand)
 def deliveries(*, run: str = RUN, status: Status | None = STATUS, last: int = options.LAST) -> int:
     """Show where results went, and what is wrong with them."""
     page = backend().call(LIST_DELIVERIES, run=run or None, status=status, limit=last)

@@ -6,7 +6,6 @@ import typer
 
 from heartbit_site.cli import options
 from heartbit_site.cli.errors import OK, CommandError
-from heartbit_site.cli.groups import command
 from heartbit_site.cli.output import write
 from heartbit_site.cli.services import in_use, running
 from heartbit_site.embedded import client
@@ -17,10 +16,6 @@ FORCE = typer.Option(
 )
 
 
-app = command()
-
-
-@app.command()
 def down(*, force: bool = FORCE) -> int:
     """Stop the embedded services now.
 

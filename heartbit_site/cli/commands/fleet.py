@@ -8,16 +8,16 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from agents.reads.fleet_view import QueueOut, WorkerOut
-from heartbit_site.base.amounts import duration
+from agents.reads.fleet_view import FleetOut, QueueOut, WorkerOut
+from heartbit_site.base.amounts import counted, duration
 from heartbit_site.cli import rolling_restart
 from heartbit_site.cli.backend import checked
 from heartbit_site.cli.errors import OK, UsageError
 from heartbit_site.cli.groups import group
 from heartbit_site.cli.invocation import as_json, backend
-from heartbit_site.cli.output import one_line, write, write_json, write_view
+from heartbit_site.cli.output import one_line, write, write_json
 from heartbit_site.cli.shared_options import RemoteCommand
-from heartbit_site.cli.table import Table, print_done
+from heartbit_site.cli.table import Table, print_done, print_view
 from heartbit_site.contract import pauses
 from heartbit_site.contract.fleet import SHOW_FLEET
 from heartbit_site.contract.pauses import PauseIn
@@ -66,13 +66,14 @@ app = group()
 def status() -> int:
     """Show the workers, the queues, and what is wrong with them."""
     fleet = backend().call(SHOW_FLEET)
-    if as_json():
-        write_view(fleet)
-        return OK
+    return print_view(fleet, lambda: _print(fleet))
+
+
+def _print(fleet: FleetOut) -> None:
     totals = fleet.totals
     write(
-        f"{_counted(totals.workers, 'worker')} alive, {totals.slots_used} of {totals.slots} "
-        f"slots in use, {_counted(totals.queued, 'run')} queued"
+        f"{counted(totals.workers, 'worker')} alive, {totals.slots_used} of {totals.slots} "
+        f"slots in use, {counted(totals.queued, 'run')} queued"
     )
     if fleet.workers:
         write("")
@@ -83,7 +84,6 @@ def status() -> int:
     console = Console(highlight=False)
     for sentence in fleet.problems:
         console.print(Text(f"\n{one_line(sentence)}", style="red"), soft_wrap=True)
-    return OK
 
 
 @app.command(cls=RemoteCommand)
@@ -215,14 +215,10 @@ def _state(done: PauseStateOut) -> str:
     return "paused" if done.kind == "queue" else "stopped"
 
 
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
 def _served(queue: QueueOut) -> str:
     if queue.paused:
         return "paused"
-    return _counted(queue.workers, "worker") if queue.workers else "no worker"
+    return counted(queue.workers, "worker") if queue.workers else "no worker"
 
 
 WORKERS: Final = Table[WorkerOut](

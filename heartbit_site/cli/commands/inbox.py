@@ -7,10 +7,8 @@ from typing import Final
 import typer
 
 from heartbit_site.cli import options
-from heartbit_site.cli.groups import command
 from heartbit_site.cli.invocation import backend
 from heartbit_site.cli.output import one_line
-from heartbit_site.cli.shared_options import RemoteCommand
 from heartbit_site.cli.table import Table, print_done, print_list
 from heartbit_site.contract.agents import SHOW_AGENT
 from heartbit_site.contract.messages import LIST_MESSAGES, SHOW_MESSAGE, AgentMessageSummaryOut
@@ -24,10 +22,7 @@ AGENT_WIDTH: Final = 40
 BROADCAST: Final = "broadcast"  # every agent's inbox
 TEXT_WIDTH: Final = 300
 
-app = command()
 
-
-@app.command(cls=RemoteCommand)
 def inbox(agent: str = AGENT, message: str = MESSAGE, *, last: int = options.LAST) -> int:
     """Show what an agent was written, the newest first."""
     server = backend()

@@ -9,10 +9,8 @@ import typer
 from heartbit_site.cli import options
 from heartbit_site.cli.choices import Settle
 from heartbit_site.cli.errors import UsageError
-from heartbit_site.cli.groups import command
 from heartbit_site.cli.kinds import OUTCOME
 from heartbit_site.cli.pending_calls import list_or_decide
-from heartbit_site.cli.shared_options import RemoteCommand
 
 if TYPE_CHECKING:
     from heartbit_site.cli.choices import Outcome
@@ -30,10 +28,7 @@ SKIP = typer.Option(
     options.OFF, "--skip", help="Leave the call; the model reads that its outcome is unknown."
 )
 
-app = command()
 
-
-@app.command(cls=RemoteCommand)
 def resolve(
     run: str | None = RUN,
     call: str | None = CALL,

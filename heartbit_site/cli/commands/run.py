@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 import typer
 
 from heartbit_site.cli import options
-from heartbit_site.cli.groups import command
-from heartbit_site.cli.shared_options import ChangeHereCommand
 from heartbit_site.cli.startup import ensure_ready
 from heartbit_site.config.locate import find
 
@@ -24,10 +22,7 @@ CONFIG = typer.Option(
     help="Whose agents; else HEARTBIT_CONFIG, or heartbit.toml here.",
 )
 
-app = command()
 
-
-@app.command(cls=ChangeHereCommand)
 def run(
     task: str | None = options.TASK,
     *,

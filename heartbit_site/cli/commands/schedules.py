@@ -11,14 +11,14 @@ from heartbit_site.base.visible_text import readable_json
 from heartbit_site.cli import options
 from heartbit_site.cli.backend import checked
 from heartbit_site.cli.confirmation import confirm_removal, print_removed
-from heartbit_site.cli.errors import OK, UsageError
+from heartbit_site.cli.errors import UsageError
 from heartbit_site.cli.groups import group
-from heartbit_site.cli.invocation import as_json, backend
+from heartbit_site.cli.invocation import backend
 from heartbit_site.cli.json_option import json_object
 from heartbit_site.cli.outcome import LIVE, warn_without_worker
-from heartbit_site.cli.output import listed, one_line, write, write_view
+from heartbit_site.cli.output import listed, one_line, write
 from heartbit_site.cli.shared_options import RemoteCommand, takes
-from heartbit_site.cli.table import Lines, Table, print_done, print_facts, print_list
+from heartbit_site.cli.table import Lines, Table, print_done, print_facts, print_list, print_view
 from heartbit_site.cli.targets import Targets, target_text
 from heartbit_site.cli.times import after, format_relative, format_time, moment, span, time_zone
 from heartbit_site.contract import schedules as contract
@@ -143,14 +143,14 @@ def show(name: str = NAME) -> int:
     server = backend()
     found = _find(server, name)
     firings = server.call(contract.LIST_FIRINGS, schedule=str(found.id), limit=SHOWN).firings
-    if as_json():
-        write_view(found, firings=[one.model_dump(mode="json") for one in firings])
-        return OK
-    print_facts(found.name, _facts(found))
-    if firings:
-        write("")
-        Lines(FIRINGS, [_firing(one, found.time_zone) for one in firings], STYLES).print()
-    return OK
+
+    def print_text() -> None:
+        print_facts(found.name, _facts(found))
+        if firings:
+            write("")
+            Lines(FIRINGS, [_firing(one, found.time_zone) for one in firings], STYLES).print()
+
+    return print_view(found, print_text, firings=[one.model_dump(mode="json") for one in firings])
 
 
 @app.command(cls=RemoteCommand)

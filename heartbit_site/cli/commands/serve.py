@@ -6,7 +6,6 @@ import typer
 
 from heartbit_site.cli import options
 from heartbit_site.cli.address import check_port, parse_address
-from heartbit_site.cli.groups import command
 from heartbit_site.cli.startup import ensure_ready
 
 CONCURRENCY = typer.Option(100, "--concurrency", "-c", min=1, help="Runs it holds at once.")
@@ -26,10 +25,6 @@ BIND = typer.Option(
 )
 
 
-app = command()
-
-
-@app.command()
 def serve(
     *,
     concurrency: int = CONCURRENCY,

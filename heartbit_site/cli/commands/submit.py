@@ -9,11 +9,9 @@ import typer
 from heartbit_site.cli import options
 from heartbit_site.cli.backend import ServerBackend, checked
 from heartbit_site.cli.errors import UsageError
-from heartbit_site.cli.groups import command
 from heartbit_site.cli.invocation import backend
 from heartbit_site.cli.payload_option import payload_of
 from heartbit_site.cli.run_streams import accepted, stream_of
-from heartbit_site.cli.shared_options import RemoteCommand
 from heartbit_site.contract.runs import START_RUN, RunIn
 
 PRIORITY = typer.Option(
@@ -33,10 +31,7 @@ CONFIG = typer.Option(
     help="The agents of this file instead of the installation's.",
 )
 
-app = command()
 
-
-@app.command(cls=RemoteCommand)
 def submit(
     task: str | None = options.TASK,
     *,

@@ -12,14 +12,13 @@ from heartbit_site.base.errors import NotFoundError, Remedy
 from heartbit_site.base.visible_text import readable_json
 from heartbit_site.cli import remote
 from heartbit_site.cli.backend import ServerBackend
-from heartbit_site.cli.errors import OK
 from heartbit_site.cli.escape import visible
 from heartbit_site.cli.groups import group
-from heartbit_site.cli.invocation import INVOCATION, as_json
-from heartbit_site.cli.output import one_line, write, write_view
+from heartbit_site.cli.invocation import INVOCATION
+from heartbit_site.cli.output import one_line, write
 from heartbit_site.cli.shared_options import RemoteCommand
 from heartbit_site.cli.startup import set_up_django
-from heartbit_site.cli.table import Table, print_list
+from heartbit_site.cli.table import Table, print_list, print_view
 from heartbit_site.contract.tools import LIST_TOOLS, ToolOut, ToolsOut
 from heartbit_site.environment import read
 from tools.registry import closest, resolve
@@ -52,9 +51,10 @@ def show(name: str = NAME) -> int:
         hint = f": did you mean {near[0]}?" if near else "."
         remedy = None if near else Remedy("tools.list_tools")
         raise ToolNotFoundError(f"There is no tool named {name!r}{hint}", remedy=remedy)
-    if as_json():
-        write_view(tool)
-        return OK
+    return print_view(tool, lambda: _print(tool))
+
+
+def _print(tool: ToolOut) -> None:
     facts = (
         ("effect", f"{tool.effect}: {EFFECT_TEXT.get(tool.effect, '')}"),
         ("approval", _asked_by(tool)),
@@ -68,7 +68,6 @@ def show(name: str = NAME) -> int:
         write(f"  {title:<9} {text}")
     description = "\n".join(map(visible, tool.description.splitlines()))
     write(f"\n{description}\n\n{readable_json(tool.parameters)}")
-    return OK
 
 
 def _tools() -> ToolsOut:

@@ -4,33 +4,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from heartbit_site.cli.errors import OK
-from heartbit_site.cli.groups import command
-from heartbit_site.cli.invocation import as_json, backend
-from heartbit_site.cli.output import one_line, write, write_view
-from heartbit_site.cli.shared_options import RemoteCommand
-from heartbit_site.cli.table import Lines, Table
+from heartbit_site.cli.invocation import backend
+from heartbit_site.cli.output import one_line, write
+from heartbit_site.cli.table import Lines, Table, print_view
 from heartbit_site.contract.usage import SHOW_USAGE, AgentUseOut
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from heartbit_site.contract.usage import BudgetUseOut, CountGaugeOut, MoneyGaugeOut
+    from heartbit_site.contract.usage import (
+        BudgetUseOut,
+        CountGaugeOut,
+        MoneyGaugeOut,
+        WorkspaceUsageOut,
+    )
 
 GAUGES: Final = ("WHAT", "USED", "LIMIT", "STATE")
 STYLES: Final = {"warning": "yellow", "exceeded": "red"}
 AGENT_WIDTH: Final = 40
 
-app = command()
 
-
-@app.command(cls=RemoteCommand)
 def usage() -> int:
     """Show what was used today and this month, and what may be."""
     found = backend().call(SHOW_USAGE)
-    if as_json():
-        write_view(found)
-        return OK
+    return print_view(found, lambda: _print(found))
+
+
+def _print(found: WorkspaceUsageOut) -> None:
     write(f"Tier: {one_line(found.tier or 'none')}, {found.queued} runs queued")
     write("")
     gauges = [
@@ -46,7 +46,6 @@ def usage() -> int:
         AGENTS.of(found.agents).print()
     if found.unpriced_calls:
         write(f"\nOf {found.unpriced_calls} model calls of this month the price is not known.")
-    return OK
 
 
 def _gauges_of(budget: BudgetUseOut) -> Iterator[tuple[str, ...]]:

@@ -8,7 +8,6 @@ from heartbit_site.base.log_output import log_to_stderr
 from heartbit_site.cli import options
 from heartbit_site.cli.address import check_port
 from heartbit_site.cli.errors import OK
-from heartbit_site.cli.groups import command
 from heartbit_site.cli.services import kept
 from heartbit_site.cli.startup import ensure_ready
 
@@ -21,10 +20,6 @@ GRACE = typer.Option(
 )
 
 
-app = command()
-
-
-@app.command()
 def web(
     *,
     port: int = PORT,
