@@ -13,8 +13,8 @@ from agents.live.follow import follow
 from agents.live.tree_reader import TreeReader
 from agents.live.valkey import ValkeySubscriber, connect
 from heartbit_site.cli.display import Display, JsonLines, progress
-from heartbit_site.cli.inline import attendant_of
 from heartbit_site.cli.invocation import as_json
+from heartbit_site.cli.local_runs import attendant_of
 from heartbit_site.cli.watch import watch_until_left
 
 if TYPE_CHECKING:

@@ -112,7 +112,7 @@ def _unasked(server: Backend, kind: Kind, run: str | None = None) -> list[Waitin
     """Return uncertain calls whose run has to be resumed first; a server has none."""
     if kind is not OUTCOME or isinstance(server, ServerBackend):
         return []
-    from heartbit_site.cli.approvals import unasked_calls  # noqa: PLC0415  needs Django set up
+    from heartbit_site.cli.local_runs import unasked_calls  # noqa: PLC0415  needs Django set up
 
     return unasked_calls(run)
 
@@ -120,7 +120,7 @@ def _unasked(server: Backend, kind: Kind, run: str | None = None) -> list[Waitin
 def _warn(server: Backend, calls: Sequence[WaitingCall]) -> None:
     if not isinstance(server, ServerBackend):
         decided = [call for call in calls if closed(server, call) is not None]
-        from heartbit_site.cli.approvals import warn  # noqa: PLC0415  needs Django set up
+        from heartbit_site.cli.local_runs import warn  # noqa: PLC0415  needs Django set up
 
         warn(decided)
 

@@ -8,17 +8,24 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 from uuid import UUID
 
 import httpx
 from httpx_sse import EventSource, SSEError
 
+from agents.journal.events import Event, RecordedEvent
+from agents.live.readable import readable
+from agents.live.updates import DeltaUpdate, EventUpdate, RunUpdate
+from agents.runs.live_entries import Delta
 from heartbit_site.cli.approval_watcher import ApprovalWatcher
 from heartbit_site.cli.backend import ServerBackend
 from heartbit_site.cli.display import Display, progress
 from heartbit_site.cli.errors import CANNOT_START, CommandError
 from heartbit_site.cli.invocation import as_json
+from heartbit_site.cli.output import write_json
 from heartbit_site.cli.remote_client import (
     CONNECT_SECONDS,
     PREFIX,
@@ -27,7 +34,6 @@ from heartbit_site.cli.remote_client import (
     refuse,
     unreachable,
 )
-from heartbit_site.cli.remote_updates import TYPES, JsonPrinter, decoded
 from heartbit_site.cli.watch import watch_until_left
 
 if TYPE_CHECKING:
@@ -38,6 +44,8 @@ if TYPE_CHECKING:
     from heartbit_site.cli.run_streams import Ending
 
 T = TypeVar("T")
+#: The updates that can be decoded; a newer server may send others.
+TYPES: Final = frozenset({"run", "event", "delta"})
 
 
 class LostError(Exception):
@@ -135,3 +143,56 @@ async def _check(server: Server, response: httpx.Response) -> None:
         refuse(server, response)
     except CommandError as error:
         raise LostError(error) from error
+
+
+class JsonPrinter:
+    """Prints one JSON object for each update, on stdout; each fact once."""
+
+    def __init__(self) -> None:
+        self._seqs: dict[str, int] = {}
+
+    def print(self, update: dict[str, Any]) -> None:
+        """Print an update, if it is news."""
+        run = update["run_id"]
+        match update["type"]:
+            case "run":
+                if run in self._seqs:
+                    return
+                self._seqs[run] = 0
+            case "event":
+                if update["seq"] <= self._seqs.get(run, 0):
+                    return
+                self._seqs[run] = update["seq"]
+        write_json(update)
+
+
+@dataclass(frozen=True, slots=True)
+class RunNamed:
+    """Summary of a run for a display that first sees it."""
+
+    pk: UUID
+    parent_id: UUID | None
+    agent: str
+    task: str
+
+
+def decoded(update: dict[str, Any]) -> Update:
+    """Return an update of a server as one of ours."""
+    run_id = UUID(update["run_id"])
+    match update["type"]:
+        case "run":
+            parent = UUID(update["parent_id"]) if update["parent_id"] else None
+            return RunUpdate(RunNamed(run_id, parent, update["agent"], update["task"]))
+        case "event":
+            event = cast("Event", readable(update["event"], update["payload"]))
+            at = datetime.fromisoformat(update["at"])
+            return EventUpdate(run_id, RecordedEvent(update["seq"], at, event))
+        case _:
+            delta = Delta(
+                turn=update["turn"],
+                attempt=update["attempt"],
+                offset=update["offset"],
+                text=update["text"],
+                kind=update["kind"],
+            )
+            return DeltaUpdate(run_id, delta)

@@ -19,11 +19,10 @@ from heartbit_site.base.os_user import terminal_user
 from heartbit_site.cli import describe
 from heartbit_site.cli.display import Display, progress
 from heartbit_site.cli.errors import WAITING
-from heartbit_site.cli.inline import attendant_of
 from heartbit_site.cli.invocation import as_json
+from heartbit_site.cli.local_runs import attendant_of, short_id
 from heartbit_site.cli.outcome import conclude
 from heartbit_site.cli.output import note, write_json
-from heartbit_site.cli.short_id import short_id
 from heartbit_site.cli.watch import exit_code, interrupts, watch
 from heartbit_site.operations.run_views import detail
 

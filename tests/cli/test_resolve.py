@@ -15,10 +15,10 @@ from heartbit_site.cli.backend import ServerBackend
 from heartbit_site.cli.commands.resolve import choice_of
 from heartbit_site.cli.kinds import OUTCOME
 from heartbit_site.cli.local_backend import LocalBackend
+from heartbit_site.cli.local_runs import short_id
 from heartbit_site.cli.plain import lines
 from heartbit_site.cli.remote import Server
 from heartbit_site.cli.render import Canvas, render
-from heartbit_site.cli.short_id import short_id
 from heartbit_site.first_start import default_workspace
 from tests.api.server import WebServer, key_for
 from tests.cli.in_process import printed_json
