@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final, Protocol
 from uuid import UUID
 
 from agents.journal.events import ApprovalRequested, CallWaiting, OutcomeRequested, WaitResolved
-from heartbit_site.cli.decision_backend import DecisionBackend
 from heartbit_site.cli.errors import CANNOT_START, CommandError, database_is_away
 from heartbit_site.cli.escape import visible
 from heartbit_site.cli.keyboard import is_interactive
@@ -65,7 +64,7 @@ class ApprovalWatcher:
         self._backend = backend
         self._name = name
         self._only_people = only_people
-        self._asking = CallPrompter(DecisionBackend(backend)) if is_interactive() else None
+        self._asking = CallPrompter(backend) if is_interactive() else None
         self._news = asyncio.Event()
         self._known: set[tuple[str, str, str]] = set()
         self._idle = asyncio.Event()

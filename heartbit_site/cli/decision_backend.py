@@ -37,41 +37,31 @@ _ENDS: Final[Mapping[str, str]] = {
 }
 
 
-class DecisionBackend:
-    """Decides calls, and says what became of them."""
+async def decide(backend: Backend, call: WaitingCall, choice: Choice) -> str:
+    """Decide a call as it was shown and say, in one sentence, what was done.
 
-    def __init__(self, backend: Backend) -> None:
-        self._backend = backend
+    Raises:
+        InvalidEditError: The choice is refused; nothing was decided.
+        ConflictError: Another person was quicker, or the run has ended.
+    """
+    missing = await backend.in_thread(lambda: _decide(backend, call, choice))
+    return done(call, choice, missing)
 
-    async def decide(self, call: WaitingCall, choice: Choice) -> str:
-        """Decide the call as it was shown and say, in one sentence, what was done.
 
-        Raises:
-            InvalidEditError: The choice is refused; nothing was decided.
-            ConflictError: Another person was quicker, or the run has ended.
-        """
-        missing = await self._backend.in_thread(lambda: self._decide(call, choice))
-        return done(call, choice, missing)
-
-    async def closed(self, call: WaitingCall) -> str | None:
-        """Return why the call waits no longer, as a sentence; None while it waits."""
-        return await self._backend.in_thread(lambda: closed(self._backend, call))
-
-    def _decide(self, call: WaitingCall, choice: Choice) -> int:
-        """Return how many more people have to approve the call."""
-        place = {"run_id": call.run_id, "call_id": call.call_id}
-        try:
-            if isinstance(choice, Settle):
-                word = {"outcome": choice.outcome, "result": choice.result}
-                self._backend.call(RESOLVE_CALL, checked(OutcomeIn, word), **place)
-                return 0
-            said = {**call.model_dump(include={"digest"}), **_said(call, choice)}
-            decided = self._backend.call(DECIDE, checked(DecisionIn, said), **place)
-            return decided.remaining_approvals
-        except CommandError as error:
-            if error.code != USAGE:
-                raise
-            raise InvalidEditError(str(error)) from error
+def _decide(backend: Backend, call: WaitingCall, choice: Choice) -> int:
+    """Return how many more people have to approve the call."""
+    place = {"run_id": call.run_id, "call_id": call.call_id}
+    try:
+        if isinstance(choice, Settle):
+            word = {"outcome": choice.outcome, "result": choice.result}
+            backend.call(RESOLVE_CALL, checked(OutcomeIn, word), **place)
+            return 0
+        said = {**call.model_dump(include={"digest"}), **_said(call, choice)}
+        return backend.call(DECIDE, checked(DecisionIn, said), **place).remaining_approvals
+    except CommandError as error:
+        if error.code != USAGE:
+            raise
+        raise InvalidEditError(str(error)) from error
 
 
 def closed(backend: Backend, call: WaitingCall) -> str | None:

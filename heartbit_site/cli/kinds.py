@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from agents.journal import waits
@@ -67,11 +67,9 @@ APPROVAL: Final = Kind(
     keys="[a]pprove  [e]dit  [d]eny  [r] always in this run  [A] always for this agent  [s]kip > ",
     synonyms={"y": "a", "yes": "a", "n": "d", "no": "d"},
 )
-QUESTION: Final = Kind(
-    wait=waits.APPROVAL,
+QUESTION: Final = replace(
+    APPROVAL,
     options="--answer TEXT or --deny REASON",
-    verdicts=frozenset({"approved", "edited", "answered", "denied"}),
-    nothing="Nothing waits for a decision.",
     about="an answer to",
     title="An agent asks you.",
     keys="[a]nswer  [d]ecline  [s]kip > ",

@@ -1,4 +1,4 @@
-"""Runs of this installation beside a command: their names, their attendants, and their processes."""
+"""Runs of this installation beside a command: names, attendants, and processes."""
 
 from __future__ import annotations
 

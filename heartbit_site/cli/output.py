@@ -45,16 +45,13 @@ def write_json(value: dict[str, Any]) -> None:
 
 
 def write_view(view: BaseModel, **more: Any) -> None:
-    """Write a view as the REST API does, but for the cursor of a list that is complete.
+    """Write a view as the REST API does, but for the cursor of a list.
 
     Args:
         view: What an operation answered.
         more: Further values of the object.
     """
-    found = view.model_dump(mode="json")
-    if found.get("next_cursor", "") is None:
-        del found["next_cursor"]
-    write_json({**found, **more})
+    write_json({**view.model_dump(mode="json", exclude={"next_cursor"}), **more})
 
 
 def write_exactly(text: str) -> None:

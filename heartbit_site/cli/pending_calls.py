@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from heartbit_site.base.amounts import duration
@@ -16,22 +17,22 @@ from heartbit_site.base.untrusted import parse_untrusted_json
 from heartbit_site.base.visible_text import compact_json
 from heartbit_site.cli.backend import ServerBackend
 from heartbit_site.cli.choices import Answer, Approve, Choice, Edit, unfit, value_of
-from heartbit_site.cli.decision_backend import DecisionBackend, closed
+from heartbit_site.cli.decision_backend import closed, decide
 from heartbit_site.cli.errors import FAILED, OK, CommandError, UsageError
 from heartbit_site.cli.escape import visible
 from heartbit_site.cli.invocation import as_json, backend
 from heartbit_site.cli.keyboard import is_interactive
-from heartbit_site.cli.kinds import APPROVAL, OUTCOME, kind_of, waiting_calls
+from heartbit_site.cli.kinds import APPROVAL, OUTCOME, WaitingCall, kind_of, waiting_calls
 from heartbit_site.cli.output import note, one_line, write, write_json
 from heartbit_site.cli.prompter import CallPrompter
-from heartbit_site.cli.table import Lines
+from heartbit_site.cli.table import Table
 from heartbit_site.contract.approvals import LIST_DECISIONS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from heartbit_site.cli.backend import Backend
-    from heartbit_site.cli.kinds import Kind, WaitingCall
+    from heartbit_site.cli.kinds import Kind
 
 ARGUMENTS_WIDTH: Final = 60
 RUN_WIDTH: Final = 18  # of an id: its milliseconds and what distinguishes their runs
@@ -40,7 +41,6 @@ DESCRIBED: Final = {
     *("run_id", "root_id", "call_id", "agent", "tool", "effect", "reason", "arguments"),
     *("question", "digest", "answer_schema", "waiting_since"),
 }
-COLUMNS: Final = ("RUN", "CALL", "WAITS", "AGENT", "TOOL")
 
 
 def list_or_decide(
@@ -65,9 +65,9 @@ def overview(server: Backend, kind: Kind = APPROVAL) -> int:
     for call in unasked:
         write(unasked_sentence(call))
     if calls and is_interactive():
-        asyncio.run(_ask_all(calls, DecisionBackend(server)))
+        asyncio.run(_ask_all(calls, server))
     elif calls:
-        Lines(COLUMNS, [_cells(call) for call in calls]).print()
+        CALLS.print(calls)
     elif not unasked:
         write(kind.nothing)
     _warn(server, calls)
@@ -103,7 +103,7 @@ def of_run(
                 raise CommandError(unasked_sentence(call))
         raise CommandError(_why_not(server, run, call_id, kind))
     server.rest()
-    code = settle(calls, choice, DecisionBackend(server))
+    code = settle(calls, choice, server)
     _warn(server, calls)
     return code
 
@@ -138,7 +138,7 @@ def _why_not(server: Backend, text: str, call_id: str | None, kind: Kind) -> str
     return f"{problem} for {kind.subject} in run {name}: `heartbit {kind.command}` lists what does."
 
 
-def settle(calls: Sequence[WaitingCall], choice: Choice | None, desk: DecisionBackend) -> int:
+def settle(calls: Sequence[WaitingCall], choice: Choice | None, server: Backend) -> int:
     """Decide the calls that were named, or ask about them; the exit code.
 
     Raises:
@@ -151,7 +151,7 @@ def settle(calls: Sequence[WaitingCall], choice: Choice | None, desk: DecisionBa
     if choice is None:
         if not is_interactive():
             raise UsageError(f"Say {kind_of(calls[0]).options}: there is no terminal to ask at.")
-        asyncio.run(_ask_all(calls, desk))
+        asyncio.run(_ask_all(calls, server))
         return OK
     if len(calls) > 1 and not isinstance(choice, Approve):
         names = ", ".join(f"{call.call_id} of run {call.run_id[:RUN_WIDTH]}" for call in calls)
@@ -159,7 +159,7 @@ def settle(calls: Sequence[WaitingCall], choice: Choice | None, desk: DecisionBa
     problem = unfit(calls[0], choice)
     if problem is not None and len(calls) == 1:
         raise UsageError(problem)
-    return asyncio.run(_decide_all(calls, choice, desk))
+    return asyncio.run(_decide_all(calls, choice, server))
 
 
 def unasked_sentence(call: WaitingCall) -> str:
@@ -193,7 +193,7 @@ def described(call: WaitingCall) -> dict[str, Any]:
     return shown if "reason" in shown else {**shown, "reason": UNCERTAIN_CALL}
 
 
-async def _decide_all(calls: Sequence[WaitingCall], choice: Choice, desk: DecisionBackend) -> int:
+async def _decide_all(calls: Sequence[WaitingCall], choice: Choice, server: Backend) -> int:
     """Decide calls one by one, each as it was read here."""
     if len(calls) > 1 and not as_json():
         note(f"{len(calls)} calls wait; they are approved one by one.")
@@ -206,9 +206,9 @@ async def _decide_all(calls: Sequence[WaitingCall], choice: Choice, desk: Decisi
             code = FAILED
             continue
         try:
-            said = await desk.decide(call, choice)
+            said = await decide(server, call, choice)
         except ConflictError as error:
-            reason = await desk.closed(call) or str(error)
+            reason = await server.in_thread(partial(closed, server, call)) or str(error)
             if len(calls) == 1:
                 raise CommandError(reason, FAILED) from error
             note(f"{call.call_id}: {reason}")
@@ -236,21 +236,26 @@ def _running(call: WaitingCall, choice: Choice) -> object:
     return call.arguments
 
 
-async def _ask_all(calls: Sequence[WaitingCall], desk: DecisionBackend) -> None:
-    asking = CallPrompter(desk)
+async def _ask_all(calls: Sequence[WaitingCall], server: Backend) -> None:
+    asking = CallPrompter(server)
     for number, call in enumerate(calls, start=1):
         if len(calls) > 1:
             note(f"{number} of {len(calls)}")
         await asking.settle(call)
 
 
-def _cells(call: WaitingCall) -> tuple[str, ...]:
-    waited = duration(datetime.now(UTC) - call.waiting_since) if call.waiting_since else ""
-    arguments = one_line(compact_json(call.arguments), ARGUMENTS_WIDTH)
-    return (
-        call.run_id[:RUN_WIDTH],
-        call.call_id,
-        waited,
-        visible(call.agent)[:RUN_WIDTH],
-        f"{one_line(call.tool, 40)} {arguments}",
-    )
+def _waited(call: WaitingCall) -> str:
+    return duration(datetime.now(UTC) - call.waiting_since) if call.waiting_since else ""
+
+
+CALLS: Final = Table[WaitingCall](
+    {
+        "RUN": lambda call: call.run_id[:RUN_WIDTH],
+        "CALL": lambda call: call.call_id,
+        "WAITS": _waited,
+        "AGENT": lambda call: visible(call.agent)[:RUN_WIDTH],
+        "TOOL": lambda call: (
+            f"{one_line(call.tool, 40)} {one_line(compact_json(call.arguments), ARGUMENTS_WIDTH)}"
+        ),
+    }
+)

@@ -7,6 +7,7 @@ import contextlib
 import json
 import re
 import shutil
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from agents.errors import InvalidEditError
@@ -15,6 +16,7 @@ from heartbit_site.base.errors import ConflictError
 from heartbit_site.base.visible_text import compact_json, readable_json
 from heartbit_site.cli import editor, keyboard
 from heartbit_site.cli.choices import Answer, Approve, Choice, Deny, Edit, Settle, Skip
+from heartbit_site.cli.decision_backend import closed, decide
 from heartbit_site.cli.kinds import APPROVAL, OUTCOME, form_of, kind_of
 from heartbit_site.cli.output import note
 from heartbit_site.cli.question import question
@@ -23,7 +25,7 @@ from tools import answer_form
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from heartbit_site.cli.decision_backend import DecisionBackend
+    from heartbit_site.cli.backend import Backend
     from heartbit_site.cli.kinds import Kind, WaitingCall
 
 LOOK_SECONDS: Final = 0.5  # how soon a person sees that someone else was quicker
@@ -38,15 +40,15 @@ class CallPrompter:
         look: Set it when something may have become of the call that is asked about.
     """
 
-    def __init__(self, desk: DecisionBackend) -> None:
+    def __init__(self, backend: Backend) -> None:
         self.in_editor = False
         self.look = asyncio.Event()
-        self._desk = desk
+        self._backend = backend
         self._deciding = False
 
     async def settle(self, call: WaitingCall) -> bool:
         """Ask until the call is decided, here or elsewhere; False when it is left to others."""
-        if await self._desk.closed(call) is not None:
+        if await self._closed_by(call) is not None:
             return True  # an earlier answer, or someone else, has covered it
         consulting = asyncio.create_task(self._consult(call))
         elsewhere = asyncio.create_task(self._closed(call))
@@ -60,6 +62,9 @@ class CallPrompter:
         finally:
             await aio.cancel_and_wait(consulting, elsewhere)
 
+    async def _closed_by(self, call: WaitingCall) -> str | None:
+        return await self._backend.in_thread(partial(closed, self._backend, call))
+
     async def _closed(self, call: WaitingCall) -> str:
         """Wait until it is decided elsewhere, or its run has ended; say so."""
         while True:
@@ -67,7 +72,7 @@ class CallPrompter:
                 async with asyncio.timeout(LOOK_SECONDS):
                     await self.look.wait()
             self.look.clear()
-            sentence = await self._desk.closed(call)
+            sentence = await self._closed_by(call)
             if sentence is not None:
                 return sentence
 
@@ -97,7 +102,7 @@ class CallPrompter:
         """Decide and say so; or why an edit cannot be."""
         self._deciding = True
         try:
-            note(await self._desk.decide(call, choice))
+            note(await decide(self._backend, call, choice))
         except InvalidEditError as error:
             return error
         except ConflictError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from heartbit_site.base.amounts import duration
 from heartbit_site.cli.describe import run_tree
@@ -13,15 +13,14 @@ from heartbit_site.cli.outcome import LIVE, answer, reason, warn_without_worker
 from heartbit_site.cli.output import one_line, write, write_json
 from heartbit_site.cli.question import margined
 from heartbit_site.cli.run_streams import print_tree
-from heartbit_site.cli.table import Lines
-from heartbit_site.contract.calls import LIST_CALLS, SHOW_CALL
+from heartbit_site.cli.table import Table
+from heartbit_site.contract.calls import LIST_CALLS, SHOW_CALL, CallSummaryOut
 
 if TYPE_CHECKING:
     from heartbit_site.cli.backend import Backend
-    from heartbit_site.contract.calls import CallDecisionOut, CallOut, CallSummaryOut
+    from heartbit_site.contract.calls import CallDecisionOut, CallOut
     from heartbit_site.contract.runs import MetricsOut, RunViewOut
 
-COLUMNS = ("AGENT", "CALL", "STATUS", "DECISION", "TOOL")
 DETAIL_WIDTH = 200
 
 
@@ -41,7 +40,7 @@ def print_run(backend: Backend, run: RunViewOut) -> int:
     print_tree(backend, run)
     if listed:
         write("")
-        Lines(COLUMNS, [_cells(call) for call in listed]).print()
+        CALLS.print(listed)
     for call in listed:
         if any(decision.arguments is not None for decision in call.decisions):
             _print_edits(_whole(backend, call))
@@ -62,16 +61,6 @@ def _whole(backend: Backend, call: CallSummaryOut) -> CallOut:
 def _json(call: CallOut) -> dict[str, Any]:
     found = call.model_dump(mode="json", exclude={"agent", "shortened"})
     return {**found, "decision": found["decisions"][-1] if found["decisions"] else None}
-
-
-def _cells(call: CallOut) -> tuple[str, ...]:
-    return (
-        one_line(call.agent, 20),
-        call.call_id,
-        call.status,
-        one_line(", ".join(_said(decision) for decision in call.decisions), 60),
-        f"{one_line(call.tool, 40)} {one_line(call.arguments, DETAIL_WIDTH)}",
-    )
 
 
 def _said(decision: CallDecisionOut) -> str:
@@ -99,3 +88,14 @@ def _figures(metrics: MetricsOut) -> str:
         f"{metrics.model_calls} model calls, {metrics.tool_calls} tool calls; "
         f"{metrics.input_tokens:,} tokens in, {metrics.output_tokens:,} out; {cost}"
     )
+
+
+CALLS: Final = Table[CallSummaryOut](
+    {
+        "AGENT": lambda call: one_line(call.agent, 20),
+        "CALL": lambda call: call.call_id,
+        "STATUS": lambda call: call.status,
+        "DECISION": lambda call: one_line(", ".join(map(_said, call.decisions)), 60),
+        "TOOL": lambda call: f"{one_line(call.tool, 40)} {one_line(call.arguments, DETAIL_WIDTH)}",
+    }
+)

@@ -3,7 +3,7 @@
 Usage::
 
     KEYS = Table[KeyOut]({"KEY": lambda key: key.prefix, "STATE": lambda key: key.state}, STYLES)
-    print_list(everything, KEYS.of(everything.keys), none="No keys yet.")
+    print_list(everything, KEYS, everything.keys, none="No keys yet.")
 """
 
 from __future__ import annotations
@@ -27,37 +27,6 @@ if TYPE_CHECKING:
 Row = TypeVar("Row")
 
 
-@dataclass(frozen=True, slots=True)
-class Lines:
-    """Rows of text below their titles.
-
-    Attributes:
-        head: The columns' titles.
-        rows: One text for each column.
-        styles: How a cell with exactly this text is drawn.
-    """
-
-    head: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    styles: Mapping[str, str] = field(default_factory=dict)
-
-    def print(self) -> None:
-        """Print aligned columns; the last one is as long as it gets, or as the terminal is wide."""
-        rows = [[one_line(cell) for cell in row] for row in self.rows]
-        console = Console(highlight=False)
-        lines = (self.head, *rows)
-        widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
-        for row in lines:
-            line = Text(style="dim" if row is self.head else "")
-            for cell, width in zip(row, widths, strict=True):
-                line.append(cell, style=self.styles.get(cell, "") if row is not self.head else "")
-                line.append(" " * (width - cell_len(cell) + 2))
-            line.rstrip()
-            if console.is_terminal:
-                line.truncate(console.width, overflow="ellipsis")
-            console.print(line, soft_wrap=True)
-
-
 @dataclass(frozen=True)
 class Table(Generic[Row]):
     """The columns of a kind of row, and the styles of texts in them.
@@ -70,22 +39,34 @@ class Table(Generic[Row]):
     columns: Mapping[str, Callable[[Row], object]]
     styles: Mapping[str, str] = field(default_factory=dict)
 
-    def of(self, rows: Iterable[Row]) -> Lines:
-        """Return rows as lines of text."""
-        cells = [[str(cell(row)) for cell in self.columns.values()] for row in rows]
-        return Lines(tuple(self.columns), cells, self.styles)
+    def print(self, rows: Iterable[Row]) -> None:
+        """Print aligned columns; the last one is as long as it gets, or as the terminal is wide."""
+        cells = [[one_line(str(of(row))) for of in self.columns.values()] for row in rows]
+        lines = [list(self.columns), *cells]
+        console = Console(highlight=False)
+        widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+        for number, cells_of in enumerate(lines):
+            line = Text(style="" if number else "dim")
+            for cell, width in zip(cells_of, widths, strict=True):
+                line.append(cell, style=self.styles.get(cell, "") if number else "")
+                line.append(" " * (width - cell_len(cell) + 2))
+            line.rstrip()
+            if console.is_terminal:
+                line.truncate(console.width, overflow="ellipsis")
+            console.print(line, soft_wrap=True)
 
 
-def print_list(view: BaseModel, lines: Lines, *, none: str = "") -> int:
+def print_list(view: BaseModel, table: Table[Row], rows: Sequence[Row], *, none: str = "") -> int:
     """Print a list as JSON or as a table; return the exit code.
 
     Args:
         view: The list as an operation answers it.
-        lines: Its rows.
+        table: How its rows are printed.
+        rows: They.
         none: The sentence for a list without rows; empty: the titles alone.
     """
-    text = none if none and not lines.rows else ""
-    return print_view(view, lambda: write(text) if text else lines.print())
+    text = "" if rows else none
+    return print_view(view, lambda: write(text) if text else table.print(rows))
 
 
 def print_done(view: BaseModel, sentence: str) -> int:

@@ -54,7 +54,7 @@ app = group()
 def list_agents() -> int:
     """List the agents with their state and figures."""
     found = backend().every(LIST_AGENTS)
-    return print_list(found, AGENTS.of(found.agents))
+    return print_list(found, AGENTS, found.agents)
 
 
 @app.command(cls=RemoteCommand)
@@ -89,7 +89,7 @@ def list_versions(name: str = NAME) -> int:
     """List what was published of an agent, the newest first."""
     found = backend().every(versions.LIST_VERSIONS, name=name)
     none = f"The agent {one_line(found.agent)} was never published."
-    return print_list(found, VERSIONS.of(found.versions), none=none)
+    return print_list(found, VERSIONS, found.versions, none=none)
 
 
 @app.command(cls=RemoteCommand)
@@ -115,7 +115,7 @@ def status(name: str | None = ANY) -> int:
     """Show what an agent is doing: its runs, queue, uptime and tools."""
     if name is None:
         everything = backend().every(agent_status.LIST_AGENT_STATUSES)
-        return print_list(everything, STATUSES.of(everything.agents))
+        return print_list(everything, STATUSES, everything.agents)
     found = backend().call(agent_status.SHOW_AGENT_STATUS, name=name)
     return print_view(found, lambda: print_facts(found.name, _facts(found), width=TITLES))
 

@@ -30,7 +30,7 @@ def answer(run: str | None = RUN, text: str | None = ANSWER, *, wait: str = WAIT
     """
     if run is None or text is None:
         found = backend().every(LIST_WAITS, run=run)
-        return print_list(found, WAITS.of(found.waits), none="Nothing waits for an answer.")
+        return print_list(found, WAITS, found.waits, none="Nothing waits for an answer.")
     try:
         body = checked(AnswerIn, {"answer": parse_untrusted_json(text)})
     except UntrustedJSONError as error:

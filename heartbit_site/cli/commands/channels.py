@@ -135,7 +135,7 @@ def list_channels() -> int:
     """List the channels, the newest first."""
     found = backend().every(contract.LIST_CHANNELS)
     none = "No channels yet: `heartbit channels add NAME --kind webhook` makes one."
-    return print_list(found, CHANNELS.of(found.channels), none=none)
+    return print_list(found, CHANNELS, found.channels, none=none)
 
 
 @app.command(cls=RemoteCommand)
@@ -149,7 +149,7 @@ def show(name: str = NAME) -> int:
         _print(found)
         if page.messages:
             write("")
-            MESSAGES.of(page.messages).print()
+            MESSAGES.print(page.messages)
 
     messages = [one.model_dump(mode="json") for one in page.messages]
     return print_view(found, print_text, messages=messages)

@@ -25,8 +25,7 @@ def deliveries(*, run: str = RUN, status: Status | None = STATUS, last: int = op
     """Show where results went, and what is wrong with them."""
     page = backend().call(LIST_DELIVERIES, run=run or None, status=status, limit=last)
     none = "No such deliveries." if run or status else "No run delivers its result yet."
-    newest = page.model_copy(update={"next_cursor": None})
-    return print_list(newest, DELIVERIES.of(page.deliveries), none=none)
+    return print_list(page, DELIVERIES, page.deliveries, none=none)
 
 
 DELIVERIES: Final = Table[ResultDeliveryOut](

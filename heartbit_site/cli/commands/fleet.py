@@ -77,10 +77,10 @@ def _print(fleet: FleetOut) -> None:
     )
     if fleet.workers:
         write("")
-        WORKERS.of(fleet.workers).print()
+        WORKERS.print(fleet.workers)
     if fleet.queues:
         write("")
-        QUEUES.of(fleet.queues).print()
+        QUEUES.print(fleet.queues)
     console = Console(highlight=False)
     for sentence in fleet.problems:
         console.print(Text(f"\n{one_line(sentence)}", style="red"), soft_wrap=True)

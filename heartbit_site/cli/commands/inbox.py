@@ -33,8 +33,7 @@ def inbox(agent: str = AGENT, message: str = MESSAGE, *, last: int = options.LAS
     if not page.messages and agent != BROADCAST:
         server.call(SHOW_AGENT, name=agent)  # refused if there is no such agent
     none = f"Nobody has written to {one_line(agent, AGENT_WIDTH)} yet."
-    newest = page.model_copy(update={"next_cursor": None})
-    return print_list(newest, MESSAGES.of(page.messages), none=none)
+    return print_list(page, MESSAGES, page.messages, none=none)
 
 
 MESSAGES: Final = Table[AgentMessageSummaryOut](

@@ -35,10 +35,7 @@ SCOPE = typer.Option(
     "--scope",
     "-s",
     metavar="SCOPE",
-    help=(
-        "runs:read, runs:write, approvals:decide, agents:read, agents:write, workspace:manage, "
-        "audit:read, fleet:manage; may be repeated; default: runs:read and runs:write."
-    ),
+    help=f"{', '.join(SCOPES)}; may be repeated; default: runs:read and runs:write.",
     show_default=False,
 )
 EXPIRES = typer.Option(
@@ -84,7 +81,7 @@ def list_keys() -> int:
     """List the keys, without what is secret of them."""
     found = backend_for(HERE).every(contract.LIST_KEYS)
     none = "No API keys yet: `heartbit keys create NAME` makes one."
-    return print_list(found, KEYS.of(found.keys), none=none)
+    return print_list(found, KEYS, found.keys, none=none)
 
 
 @app.command(cls=ChangeHereCommand)

@@ -18,7 +18,7 @@ from heartbit_site.cli.json_option import json_object
 from heartbit_site.cli.outcome import LIVE, warn_without_worker
 from heartbit_site.cli.output import listed, one_line, write
 from heartbit_site.cli.shared_options import RemoteCommand, takes
-from heartbit_site.cli.table import Lines, Table, print_done, print_facts, print_list, print_view
+from heartbit_site.cli.table import Table, print_done, print_facts, print_list, print_view
 from heartbit_site.cli.targets import Targets, target_text
 from heartbit_site.cli.times import after, format_relative, format_time, moment, span, time_zone
 from heartbit_site.contract import schedules as contract
@@ -71,7 +71,6 @@ REQUIRE_APPROVAL = typer.Option(
 FROM = typer.Option(..., "--from", metavar="TIME", help="The first moment, in the schedule's zone.")
 TO = typer.Option(..., "--to", metavar="TIME", help="The last one.")
 
-FIRINGS: Final = ("SLOT", "CAUSE", "STATUS", "RUN", "NOTE")
 STYLES: Final = {
     "active": "green",
     "paused": "yellow",
@@ -92,7 +91,7 @@ def list_schedules() -> int:
     """List the schedules with what comes next."""
     found = backend().every(contract.LIST_SCHEDULES)
     none = "No schedules yet: `heartbit schedules add NAME --task ... --in 3d` makes one."
-    return print_list(found, SCHEDULES.of(found.schedules), none=none)
+    return print_list(found, SCHEDULES, found.schedules, none=none)
 
 
 @app.command(cls=RemoteCommand)
@@ -148,7 +147,7 @@ def show(name: str = NAME) -> int:
         print_facts(found.name, _facts(found))
         if firings:
             write("")
-            Lines(FIRINGS, [_firing(one, found.time_zone) for one in firings], STYLES).print()
+            _firings(found.time_zone).print(firings)
 
     return print_view(found, print_text, firings=[one.model_dump(mode="json") for one in firings])
 
@@ -288,13 +287,16 @@ def _facts(one: ScheduleOut) -> list[tuple[str, object]]:
     ]
 
 
-def _firing(one: FiringOut, zone: str) -> tuple[str, ...]:
-    return (
-        format_time(one.scheduled_for, zone),
-        one.trigger,
-        _standing(one),
-        one.run_id or "-",
-        one.note,
+def _firings(zone: str) -> Table[FiringOut]:
+    return Table(
+        {
+            "SLOT": lambda one: format_time(one.scheduled_for, zone),
+            "CAUSE": lambda one: one.trigger,
+            "STATUS": _standing,
+            "RUN": lambda one: one.run_id or "-",
+            "NOTE": lambda one: one.note,
+        },
+        STYLES,
     )
 
 

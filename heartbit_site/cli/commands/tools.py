@@ -38,7 +38,7 @@ class ToolNotFoundError(NotFoundError):
 def list_tools() -> int:
     """List the tools with their effects."""
     found = _tools()
-    return print_list(found, TOOLS.of(found.tools))
+    return print_list(found, TOOLS, found.tools)
 
 
 @app.command(cls=RemoteCommand)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from heartbit_site.cli.invocation import backend
 from heartbit_site.cli.output import one_line, write
-from heartbit_site.cli.table import Lines, Table, print_view
+from heartbit_site.cli.table import Table, print_view
 from heartbit_site.contract.usage import SHOW_USAGE, AgentUseOut
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
         WorkspaceUsageOut,
     )
 
-GAUGES: Final = ("WHAT", "USED", "LIMIT", "STATE")
-STYLES: Final = {"warning": "yellow", "exceeded": "red"}
 AGENT_WIDTH: Final = 40
 
 
@@ -40,10 +39,10 @@ def _print(found: WorkspaceUsageOut) -> None:
         _gauge("runs at once", found.runs_at_once),
         *(gauge for budget in found.budgets for gauge in _gauges_of(budget)),
     ]
-    Lines(GAUGES, gauges, STYLES).print()
+    GAUGES.print(gauges)
     if found.agents:
         write("")
-        AGENTS.of(found.agents).print()
+        AGENTS.print(found.agents)
     if found.unpriced_calls:
         write(f"\nOf {found.unpriced_calls} model calls of this month the price is not known.")
 
@@ -66,6 +65,10 @@ def _amount(value: int | str, unit: str) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{unit}{value}"
 
 
+GAUGES: Final = Table[tuple[str, ...]](
+    {title: itemgetter(place) for place, title in enumerate(("WHAT", "USED", "LIMIT", "STATE"))},
+    {"warning": "yellow", "exceeded": "red"},
+)
 AGENTS: Final = Table[AgentUseOut](
     {
         "AGENT": lambda row: one_line(row.agent or "(deleted runs)", AGENT_WIDTH),

@@ -66,7 +66,7 @@ def list_users() -> int:
     if as_json():
         write_json({"users": [_described(row) for row in rows]})
     else:
-        USERS.of(rows).print()
+        USERS.print(rows)
     return OK
 
 
