@@ -92,14 +92,10 @@ class ServerBackend(Backend):
         key = values.pop(KEY, None)
         from heartbit_site.cli.remote_client import send  # noqa: PLC0415  httpx is slow to import
 
-        answer = send(
-            self.server,
-            operation.method,
-            path,
-            query=values,
-            body=body and body.model_dump(mode="json", exclude_unset=True, by_alias=True),
-            key=key,
-        )
+        json: dict[str, Any] | None = None
+        if body is not None:
+            json = body.model_dump(mode="json", exclude_unset=True, by_alias=True)
+        answer = send(self.server, operation.method, path, query=values, body=json, key=key)
         return read(operation, answer, self.server)
 
 

@@ -16,7 +16,7 @@ from rich.live import Live
 from agents.live.json_lines import to_json_line
 from heartbit_site.cli import plain
 from heartbit_site.cli.output import is_terminal, note, write_json
-from heartbit_site.cli.render import ASCII, UNICODE, Canvas, render
+from heartbit_site.cli.render import Canvas, render
 from heartbit_site.cli.tree import Tree
 
 if TYPE_CHECKING:
@@ -112,7 +112,6 @@ class Screen(Display):
     def __init__(self) -> None:
         super().__init__()
         self._console = Console(stderr=True, highlight=False)
-        self._glyphs = ASCII if self._console.options.ascii_only else UNICODE
         self._live: Live | None = None
 
     def __enter__(self) -> Self:
@@ -155,7 +154,9 @@ class Screen(Display):
 
     def _lines(self, *, height: int) -> list[Text]:
         now = datetime.now(UTC)
-        return render(self.tree, Canvas(self._console.width, now, height, self._glyphs))
+        return render(
+            self.tree, Canvas(self._console.width, now, height, self._console.options.ascii_only)
+        )
 
 
 def progress(*, plain_lines: bool) -> Display:

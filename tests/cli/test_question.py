@@ -16,16 +16,17 @@ NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 
 def waiting(arguments: dict[str, Any], tool: str = "send") -> ApprovalOut:
-    return ApprovalOut.model_construct(
-        run_id=str(UUID(int=1)),
-        call_id="1.0",
-        agent="writer",
-        tool=tool,
-        effect="at_most_once",
-        reason="writer asks before it uses send.",
-        arguments=arguments,
-        answer_schema=None,
-    )
+    fields: dict[str, Any] = {
+        "run_id": str(UUID(int=1)),
+        "call_id": "1.0",
+        "agent": "writer",
+        "tool": tool,
+        "effect": "at_most_once",
+        "reason": "writer asks before it uses send.",
+        "arguments": arguments,
+        "answer_schema": None,
+    }
+    return ApprovalOut.model_construct(**fields)
 
 
 @pytest.mark.parametrize("width", [24, 40, 80, 200])

@@ -69,16 +69,17 @@ def answers(task: str) -> list[tuple[str, str | None]]:
 
 
 def shown(arguments: dict[str, Any], form: dict[str, Any]) -> str:
-    call = ApprovalOut.model_construct(
-        run_id=str(UUID(int=1)),
-        call_id="1.0",
-        agent="asker",
-        tool="ask_human",
-        effect="pure",
-        reason="The agent asks a person.",
-        arguments=arguments,
-        answer_schema=form,
-    )
+    fields: dict[str, Any] = {
+        "run_id": str(UUID(int=1)),
+        "call_id": "1.0",
+        "agent": "asker",
+        "tool": "ask_human",
+        "effect": "pure",
+        "reason": "The agent asks a person.",
+        "arguments": arguments,
+        "answer_schema": form,
+    }
+    call = ApprovalOut.model_construct(**fields)
     return "\n".join(question(call, 60))
 
 

@@ -7,7 +7,7 @@ import pytest
 from rich.cells import cell_len
 
 from heartbit_site.cli import display, plain
-from heartbit_site.cli.render import ASCII, Canvas, render, tail
+from heartbit_site.cli.render import Canvas, render, tail
 from heartbit_site.cli.tree import Tree
 from tests.cli.trees import ONE, ROOT, START, delegation, started
 
@@ -59,8 +59,10 @@ def test_hundreds_of_sub_agents_fit_too() -> None:
 
 
 def test_a_terminal_without_unicode_gets_ascii() -> None:
-    shown = "\n".join(line.plain for line in render(delegation().tree, Canvas(80, NOW, 0, ASCII)))
-    assert shown.isascii()
+    canvas = Canvas(80, NOW, ascii_only=True)
+    shown = [line.plain.rstrip() for line in render(delegation().tree, canvas)]
+    assert all(map(str.isascii, shown))
+    assert shown[2].startswith("| | researcher  runs calculate")
 
 
 def test_plain_lines_tell_the_same() -> None:
