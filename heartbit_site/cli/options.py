@@ -31,15 +31,9 @@ def check_task(task: str | None, payload: str, command: str) -> str:
 LogLevel = Literal["debug", "info", "warning", "error"]
 
 OFF: Final = False  # what a flag is that nobody named
-TASK: Final[Any] = typer.Argument(
-    None, metavar="TASK", help="Task of the agent.", show_default=False
-)
+TASK: Final[Any] = typer.Argument(None, metavar="TASK", help="Task of the agent.")
 PAYLOAD: Final[Any] = typer.Option(
-    "",
-    "--payload",
-    metavar="FILE|JSON",
-    help="The task as action, spec, inputs, constraints.",
-    show_default=False,
+    "", "--payload", metavar="FILE|JSON", help="The task as action, spec, inputs, constraints."
 )
 REQUIRE_APPROVAL: Final[Any] = typer.Option(
     OFF, "--require-approval", "--approve", help="Require approval of every tool call."
@@ -49,12 +43,7 @@ AGENT: Final[Any] = typer.Option(
     "orchestrator", "--agent", "-a", metavar="NAME", help="Let this agent do it."
 )
 TASK_AGENT: Final[Any] = typer.Option(
-    "",
-    "--agent",
-    "-a",
-    metavar="NAME",
-    help="Let this agent do it; else the orchestrator.",
-    show_default=False,
+    "", "--agent", "-a", metavar="NAME", help="Let this agent do it; else the orchestrator."
 )
 MODEL: Final[Any] = typer.Option(
     "",
@@ -62,7 +51,6 @@ MODEL: Final[Any] = typer.Option(
     "-m",
     metavar="PROVIDER:MODEL",
     help="For this run and its sub-agents, such as openai:gpt-6-sol.",
-    show_default=False,
 )
 LAST: Final[Any] = typer.Option(20, "--last", "-n", min=1, max=1000, help="List at most N.")
 PLAIN: Final[Any] = typer.Option(OFF, "--plain", help="Plain lines instead of a live tree.")

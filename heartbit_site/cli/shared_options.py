@@ -154,7 +154,6 @@ def _shared() -> dict[str, Any]:
             metavar="URL",
             help="Talk to this server ('': none); else HEARTBIT_URL, or [server] url of "
             "HEARTBIT_CONFIG.",
-            show_default=False,
             callback=_use_url,
             expose_value=False,
         ),
@@ -164,7 +163,6 @@ def _shared() -> dict[str, Any]:
             "-C",
             metavar="FILE",
             help="Use [server] url of this file; else HEARTBIT_CONFIG.",
-            show_default=False,
             callback=use_config,
             expose_value=False,
         ),
@@ -173,7 +171,6 @@ def _shared() -> dict[str, Any]:
             "--workspace",
             metavar="WORKSPACE",
             help="Work in this one (its short name); else HEARTBIT_WORKSPACE, or default.",
-            show_default=False,
             callback=_use_workspace,
             expose_value=False,
         ),

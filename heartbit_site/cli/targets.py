@@ -30,21 +30,18 @@ class Targets:
         "--deliver-email",
         metavar="ADDRESS",
         help="Mail each result to this address; may be repeated.",
-        show_default=False,
     )
     webhook: list[str] = typer.Option(
         [],
         "--deliver-webhook",
         metavar="WEBHOOK",
         help="Send each result to this webhook (its name or number); may be repeated.",
-        show_default=False,
     )
     artifact: list[str] = typer.Option(
         [],
         "--deliver-artifact",
         metavar="NAME",
         help="Keep each result as this artifact of its run; may be repeated.",
-        show_default=False,
     )
 
     def given(self, backend: Backend) -> list[dict[str, Any]]:

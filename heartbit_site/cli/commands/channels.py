@@ -76,7 +76,6 @@ class Settings:
         "--sender",
         metavar="ADDRESS",
         help="Let this address, '@example.org' or '*' write; may be repeated.",
-        show_default=False,
     )
     reply: bool | None = typer.Option(None, "--reply/--no-reply", help="Answer a mail's sender.")
 

@@ -16,7 +16,7 @@ from heartbit_site.contract.deliveries import LIST_DELIVERIES, ResultDeliveryOut
 RUN = typer.Option(
     "", "--run", metavar="RUN", help="Show deliveries of this run: its id, or how it begins."
 )
-STATUS = typer.Option(None, "--status", help="In this state.", show_default=False)
+STATUS = typer.Option(None, "--status", help="In this state.")
 
 TEXT_WIDTH: Final = 300
 

@@ -36,7 +36,6 @@ SCOPE = typer.Option(
     "-s",
     metavar="SCOPE",
     help=f"{', '.join(SCOPES)}; may be repeated; default: runs:read and runs:write.",
-    show_default=False,
 )
 EXPIRES = typer.Option(
     None, "--expires", metavar="DATE", help="From then on it is refused; none: in 90 days."

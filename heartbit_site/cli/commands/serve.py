@@ -17,11 +17,7 @@ QUEUES = typer.Option(
     help="Consume these queues, separated by commas.",
 )
 BIND = typer.Option(
-    "",
-    "--bind",
-    metavar="HOST:PORT",
-    help="Answer health checks there: /live and /ready.",
-    show_default=False,
+    "", "--bind", metavar="HOST:PORT", help="Answer health checks there: /live and /ready."
 )
 
 

@@ -37,14 +37,13 @@ PASSWORD_BYTES: Final = 12
 NAME_WIDTH: Final = 40
 
 NAME = typer.Argument(metavar="NAME", help="The name that the person logs in with.")
-EMAIL = typer.Option("", "--email", metavar="ADDRESS", help="Send mails there.", show_default=False)
+EMAIL = typer.Option("", "--email", metavar="ADDRESS", help="Send mails there.")
 ROLE = typer.Option(
     "",
     "--role",
     "-r",
     metavar="ROLE",
     help="Add the person to the workspace as viewer (the default), operator, editor or admin.",
-    show_default=False,
 )
 SUPERUSER = typer.Option(
     options.OFF, "--superuser", help="Give every right in every workspace, and the fleet."
