@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from functools import partial
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from agents.journal.events import ApprovalRequested, CallWaiting, OutcomeRequested, WaitResolved
@@ -20,21 +20,13 @@ from heartbit_site.contract.waits import LIST_WAITS, WaitOut
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from contextlib import AbstractContextManager
 
     from heartbit_site.cli.backend import Backend
+    from heartbit_site.cli.display import Display
     from heartbit_site.cli.kinds import WaitingCall
 
 PATIENCE_SECONDS: Final = 5.0
 LOOK_SECONDS: Final = 0.5
-
-
-class Pausable(Protocol):
-    """A display that can leave the terminal to a question."""
-
-    def paused(self) -> AbstractContextManager[None]:
-        """Within it the display is off the terminal."""
-        ...
 
 
 class ApprovalWatcher:
@@ -53,7 +45,7 @@ class ApprovalWatcher:
 
     def __init__(
         self,
-        display: Pausable,
+        display: Display,
         backend: Backend,
         *,
         name: Callable[[UUID], str] = str,

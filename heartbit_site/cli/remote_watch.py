@@ -10,7 +10,7 @@ import asyncio
 import json
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 from uuid import UUID
 
 import httpx
@@ -37,23 +37,18 @@ from heartbit_site.cli.remote_client import (
 from heartbit_site.cli.watch import watch_until_left
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Coroutine
+    from collections.abc import AsyncIterator
 
     from agents.live.updates import Update
     from heartbit_site.cli.remote import Server
     from heartbit_site.cli.run_streams import Ending
 
-T = TypeVar("T")
 #: The updates that can be decoded; a newer server may send others.
 TYPES: Final = frozenset({"run", "event", "delta"})
 
 
-class LostError(Exception):
+class LostError(CommandError):
     """The stream broke off before the run's end."""
-
-    def __init__(self, error: CommandError) -> None:
-        super().__init__(str(error))
-        self.error = error
 
 
 class ServerStream:
@@ -64,7 +59,7 @@ class ServerStream:
 
     def recorded(self, root: str) -> list[Update]:
         """Return what the journals of a tree hold by now."""
-        return _unless_lost(_recorded(self._server, root))
+        return asyncio.run(_recorded(self._server, root))
 
     def watch(self, root: str, *, plain: bool, leaves: bool) -> Ending:
         """Show a tree until all of its runs have ended; what waits for a person is asked."""
@@ -79,21 +74,9 @@ class ServerStream:
                     yield decoded(update)
 
         attendant = ApprovalWatcher(display, ServerBackend(self._server))
-        return _unless_lost(
+        return asyncio.run(
             watch_until_left(UUID(root), updates, display, attendant, is_lost=_is_lost)
         )
-
-
-def _unless_lost(work: Coroutine[Any, Any, T]) -> T:
-    """Return what a coroutine returns.
-
-    Raises:
-        CommandError: The stream was lost for good.
-    """
-    try:
-        return asyncio.run(work)
-    except LostError as error:
-        raise error.error from None
 
 
 def _is_lost(error: Exception) -> bool:
@@ -127,22 +110,21 @@ async def _stream(server: Server, root: str, *, follow: bool) -> AsyncIterator[d
                 update = json.loads(event.data)
                 yield update
     except (httpx.TransportError, SSEError) as error:
-        raise LostError(unreachable(server, error)) from error
+        raise LostError(str(unreachable(server, error)), CANNOT_START) from error
     if follow:
-        cut = CommandError(f"The server {server.url} broke off the stream.", CANNOT_START)
-        raise LostError(cut)
+        raise LostError(f"The server {server.url} broke off the stream.", CANNOT_START)
 
 
 async def _check(server: Server, response: httpx.Response) -> None:
     if response.is_success:
         return
     await response.aread()
-    if response.status_code < 500:
-        refuse(server, response)
     try:
         refuse(server, response)
     except CommandError as error:
-        raise LostError(error) from error
+        if response.status_code < 500:
+            raise
+        raise LostError(str(error), error.code) from error
 
 
 class JsonPrinter:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -15,6 +16,7 @@ from heartbit_site.cli.keyboard import is_interactive
 from heartbit_site.cli.output import note
 from heartbit_site.cli.run_names import run_id_of
 from heartbit_site.cli.run_streams import accepted
+from heartbit_site.cli.shared_options import takes
 from heartbit_site.cli.turn_text import effects
 from heartbit_site.contract.calls import SHOW_CALL
 from heartbit_site.contract.turns import FORK_RUN, SHOW_TURN, ForkIn
@@ -24,33 +26,59 @@ if TYPE_CHECKING:
 
     from heartbit_site.cli.backend import Backend
 
-TURN = typer.Option(
-    None, "--turn", "-t", metavar="N", min=0, help="The last turn that is kept; 0: the task alone."
-)
-MESSAGE = typer.Option("", "--message", metavar="TEXT", help="Tell the next model call this.")
-TASK = typer.Option("", "--task", metavar="TEXT", help="Another task.")
-CALL = typer.Option("", "--call", metavar="CALL", help="A call of the turn, e.g. 2.0.")
-ARGUMENTS = typer.Option(
-    None, "--arguments", metavar="JSON", help="Other arguments: all calls of the turn run again."
-)
-RESULT = typer.Option(None, "--result", metavar="TEXT", help="Another result: nothing runs again.")
-VERSION = typer.Option(
-    None, "--version", metavar="NUMBER", min=1, help="Another version of the agent."
-)
 YES = typer.Option(options.OFF, "--yes", "-y", help="Do not ask before effects happen again.")
 LOCAL = typer.Option(options.OFF, "--local", help="Run it in this process instead of on the fleet.")
 
 
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Options for the new run, by the names that the REST API has for them."""
+
+    turn: int | None = typer.Option(
+        None,
+        "--turn",
+        "-t",
+        metavar="N",
+        min=0,
+        help="The last turn that is kept; 0: the task alone.",
+    )
+    message: str = typer.Option(
+        "", "--message", metavar="TEXT", help="Tell the next model call this."
+    )
+    task: str = typer.Option("", "--task", metavar="TEXT", help="Another task.")
+    call_id: str = typer.Option("", "--call", metavar="CALL", help="A call of the turn, e.g. 2.0.")
+    arguments: str | None = typer.Option(
+        None,
+        "--arguments",
+        metavar="JSON",
+        help="Other arguments: all calls of the turn run again.",
+    )
+    result: str | None = typer.Option(
+        None, "--result", metavar="TEXT", help="Another result: nothing runs again."
+    )
+    version: int | None = typer.Option(
+        None, "--version", metavar="NUMBER", min=1, help="Another version of the agent."
+    )
+
+    def body(self) -> ForkIn:
+        """Return the request.
+
+        Raises:
+            CommandError: It would be refused.
+        """
+        given = asdict(self) | {"turn": last_turn(self.turn, self.call_id)}
+        if self.arguments is not None:
+            given["arguments"] = json_object(self.arguments, "--arguments", '{"url": "..."}')
+        return checked(
+            ForkIn, {name: value for name, value in given.items() if value not in ("", None)}
+        )
+
+
+@takes(changes=Changes)
 def fork(
     run: str = options.RUN,
     *,
-    turn: int | None = TURN,
-    message: str = MESSAGE,
-    task: str = TASK,
-    call: str = CALL,
-    arguments: str | None = ARGUMENTS,
-    result: str | None = RESULT,
-    version: int | None = VERSION,
+    changes: Changes,
     yes: bool = YES,
     local: bool = LOCAL,
     watch: bool = options.WATCH,
@@ -63,18 +91,7 @@ def fork(
     """
     if local and INVOCATION.url:
         raise UsageError("--local is this process, --url another machine: choose one.")
-    given = {
-        "turn": last_turn(turn, call),
-        "message": message,
-        "task": task,
-        "call_id": call,
-        "arguments": _json_object(arguments),
-        "result": result,
-        "version": version,
-    }
-    body = checked(
-        ForkIn, {name: value for name, value in given.items() if value not in ("", None)}
-    )
+    body = changes.body()
     server = backend_for("" if local else INVOCATION.url)
     confirm(server, run_id_of(run), body, yes=yes)
     if not local:
@@ -134,7 +151,3 @@ def confirm(server: Backend, run_id: str, body: ForkIn, *, yes: bool = False) ->
         raise UsageError("Say --yes if that is meant.")
     if not typer.confirm("Fork?", err=True):
         raise CommandError("Nothing was forked.")
-
-
-def _json_object(text: str | None) -> dict[str, Any] | None:
-    return None if text is None else json_object(text, "--arguments", '{"url": "..."}')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import typer
@@ -32,31 +33,11 @@ from heartbit_site.contract.schedules import (
 from scheduling.spec import CatchUp, Overlap  # noqa: TC001  typer reads the annotations
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from heartbit_site.cli.backend import Backend
     from heartbit_site.contract.schedules import FiringOut, ScheduleOut
 
 NEW = typer.Argument(metavar="NAME", help="Purpose of the schedule, such as 'Monday sales report'.")
 NAME = typer.Argument(metavar="NAME", help="The schedule's name, or its number.")
-TASK = typer.Option("", "--task", "-t", metavar="TEXT", help="Give the agent this task each time.")
-CRON = typer.Option(
-    "", "--cron", metavar="EXPRESSION", help="Minute hour day month weekday: '0 9 * * MON'."
-)
-EVERY = typer.Option("", "--every", metavar="SPAN", help="Again and again, such as 15m or 1d.")
-AT = typer.Option("", "--at", metavar="TIME", help="Once, such as 2026-12-01T09:00.")
-AFTER = typer.Option("", "--in", metavar="SPAN", help="Once, so long from now, such as 3d.")
-TIME_ZONE = typer.Option(
-    "UTC", "--time-zone", metavar="ZONE", help="Set the IANA time zone of the times."
-)
-CATCH_UP = typer.Option(
-    "latest", "--catch-up", help="Run missed occurrences: none, only the latest, or all."
-)
-OVERLAP = typer.Option(
-    "skip",
-    "--overlap",
-    help="Skip, queue or start an occurrence while the last run is still running.",
-)
 JITTER = typer.Option("", "--jitter", metavar="SPAN", help="Fire up to so late, such as 5m.")
 CONVERSATION = typer.Option(
     options.OFF, "--conversation", help="Post each task to one conversation, with its history."
@@ -64,9 +45,6 @@ CONVERSATION = typer.Option(
 TOOL = typer.Option("", "--tool", metavar="TOOL", help="Call this tool of the agent, unasked.")
 ARGUMENTS = typer.Option(
     "", "--arguments", metavar="JSON", help="Call --tool with these arguments."
-)
-REQUIRE_APPROVAL = typer.Option(
-    options.OFF, "--require-approval", help="Require approval of every tool call."
 )
 FROM = typer.Option(..., "--from", metavar="TIME", help="The first moment, in the schedule's zone.")
 TO = typer.Option(..., "--to", metavar="TIME", help="The last one.")
@@ -83,6 +61,71 @@ STYLES: Final = {
 SHOWN: Final = 10  # firings
 NAME_WIDTH: Final = 40
 
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Options for settings of a schedule, by the names that the REST API has for them."""
+
+    agent: str = options.AGENT
+    task: str = typer.Option(
+        "", "--task", "-t", metavar="TEXT", help="Give the agent this task each time."
+    )
+    time_zone: str = typer.Option(
+        "UTC", "--time-zone", metavar="ZONE", help="Set the IANA time zone of the times."
+    )
+    catch_up: CatchUp = typer.Option(
+        "latest", "--catch-up", help="Run missed occurrences: none, only the latest, or all."
+    )
+    overlap: Overlap = typer.Option(
+        "skip",
+        "--overlap",
+        help="Skip, queue or start an occurrence while the last run is still running.",
+    )
+    require_approval: bool = typer.Option(
+        options.OFF, "--require-approval", help="Require approval of every tool call."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """Options that say when: one of them is given."""
+
+    cron: str = typer.Option(
+        "", "--cron", metavar="EXPRESSION", help="Minute hour day month weekday: '0 9 * * MON'."
+    )
+    every: str = typer.Option(
+        "", "--every", metavar="SPAN", help="Again and again, such as 15m or 1d."
+    )
+    at: str = typer.Option("", "--at", metavar="TIME", help="Once, such as 2026-12-01T09:00.")
+    after: str = typer.Option(
+        "", "--in", metavar="SPAN", help="Once, so long from now, such as 3d."
+    )
+
+    def given(self, zone: str) -> dict[str, Any]:
+        """Return the recurrence, or the one time, as the REST API takes it.
+
+        Args:
+            zone: Time zone in which ``--at`` is meant.
+
+        Raises:
+            CommandError: None is given, or several, or it cannot be read.
+        """
+        said = {"--cron": self.cron, "--every": self.every, "--at": self.at, "--in": self.after}
+        named = [option for option, text in said.items() if text]
+        if len(named) != 1:
+            raise UsageError(
+                f"Say when by one of {', '.join(said)}"
+                f"{f', not by {listed(named)}' if named else ', such as --in 3d'}."
+            )
+        if self.cron:
+            return {"cron": self.cron}
+        if self.every:
+            return {"every_seconds": span(self.every, "--every")}
+        if self.at:
+            return {"at": moment(self.at, time_zone(zone), "--at").isoformat()}
+        return {"at": after(self.after, "--in").isoformat(timespec="seconds")}
+
+
 app = group()
 
 
@@ -95,36 +138,23 @@ def list_schedules() -> int:
 
 
 @app.command(cls=RemoteCommand)
-@takes(deliver=Targets)
+@takes(settings=Settings, when=When, deliver=Targets)
 def add(
     name: str = NEW,
     *,
-    agent: str = options.AGENT,
-    task: str = TASK,
-    cron: str = CRON,
-    every: str = EVERY,
-    at: str = AT,
-    after: str = AFTER,
-    zone: str = TIME_ZONE,
-    catch_up: CatchUp = CATCH_UP,
-    overlap: Overlap = OVERLAP,
-    jitter: str = JITTER,
+    settings: Settings,
+    when: When,
     deliver: Targets,
+    jitter: str = JITTER,
     conversation: bool = CONVERSATION,
     tool: str = TOOL,
     arguments: str = ARGUMENTS,
-    require_approval: bool = REQUIRE_APPROVAL,
 ) -> int:
     """Make a schedule: --cron, --every, --at or --in says when."""
     given: dict[str, Any] = {
         "name": name,
-        "agent": agent,
-        "task": task,
-        "time_zone": zone,
-        "catch_up": catch_up,
-        "overlap": overlap,
-        "require_approval": require_approval,
-        **_when({"--cron": cron, "--every": every, "--at": at, "--in": after}, zone),
+        **asdict(settings),
+        **when.given(settings.time_zone),
         **_work(tool, arguments, conversation=conversation),
     }
     if jitter:
@@ -213,32 +243,6 @@ def _work(tool: str, arguments: str, *, conversation: bool) -> dict[str, Any]:
         return {}
     values = json_object(arguments, "--arguments", '{"url": "..."}') if arguments else {}
     return {"task_type": "tool_call", "tool": tool, "arguments": values}
-
-
-def _when(said: Mapping[str, str], zone: str) -> dict[str, Any]:
-    """Return the recurrence, or the one time, as the REST API takes it.
-
-    Args:
-        said: The text of each option that says when; empty: it was not given.
-        zone: Time zone in which ``--at`` is meant.
-    """
-    named = [option for option, text in said.items() if text]
-    if len(named) != 1:
-        raise UsageError(
-            f"Say when by one of {', '.join(said)}"
-            f"{f', not by {listed(named)}' if named else ', such as --in 3d'}."
-        )
-    [option] = named
-    text = said[option]
-    match option:
-        case "--cron":
-            return {"cron": text}
-        case "--every":
-            return {"every_seconds": span(text, option)}
-        case "--at":
-            return {"at": moment(text, time_zone(zone), option).isoformat()}
-        case _:
-            return {"at": after(text, option).isoformat(timespec="seconds")}
 
 
 def _switch(name: str, *, enabled: bool) -> ScheduleOut:
