@@ -39,6 +39,9 @@ REQUIRE_APPROVAL: Final[Any] = typer.Option(
     OFF, "--require-approval", "--approve", help="Require approval of every tool call."
 )
 RUN: Final[Any] = typer.Argument(metavar="RUN", help="The run's id, or how it begins.")
+ANY_RUN: Final[Any] = typer.Argument(
+    None, metavar="RUN", help="The run's id, or how it begins; none: all runs."
+)
 AGENT: Final[Any] = typer.Option(
     "orchestrator", "--agent", "-a", metavar="NAME", help="Let this agent do it."
 )

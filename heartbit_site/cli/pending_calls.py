@@ -16,8 +16,16 @@ from heartbit_site.base.errors import ConflictError
 from heartbit_site.base.untrusted import parse_untrusted_json
 from heartbit_site.base.visible_text import compact_json
 from heartbit_site.cli.backend import ServerBackend
-from heartbit_site.cli.choices import Answer, Approve, Choice, Edit, unfit, value_of
-from heartbit_site.cli.decision_backend import closed, decide
+from heartbit_site.cli.decisions import (
+    Answer,
+    Approve,
+    Choice,
+    Edit,
+    closed,
+    decide,
+    unfit,
+    value_of,
+)
 from heartbit_site.cli.errors import FAILED, OK, CommandError, UsageError
 from heartbit_site.cli.escape import visible
 from heartbit_site.cli.invocation import as_json, backend

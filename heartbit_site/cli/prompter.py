@@ -15,8 +15,17 @@ from heartbit_site.base import aio
 from heartbit_site.base.errors import ConflictError
 from heartbit_site.base.visible_text import compact_json, readable_json
 from heartbit_site.cli import editor, keyboard
-from heartbit_site.cli.choices import Answer, Approve, Choice, Deny, Edit, Settle, Skip
-from heartbit_site.cli.decision_backend import closed, decide
+from heartbit_site.cli.decisions import (
+    Answer,
+    Approve,
+    Choice,
+    Deny,
+    Edit,
+    Settle,
+    Skip,
+    closed,
+    decide,
+)
 from heartbit_site.cli.kinds import APPROVAL, OUTCOME, form_of, kind_of
 from heartbit_site.cli.output import note
 from heartbit_site.cli.question import question

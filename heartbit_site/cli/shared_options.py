@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import itertools
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -56,7 +55,10 @@ def takes(**groups: Callable[..., object]) -> Callable[[Callable[..., int]], Cal
     """Give a command the options that dataclasses declare as fields; it takes their instances."""
 
     def decorate(command: Callable[..., int]) -> Callable[..., int]:
-        fields = {name: _parameters(group) for name, group in groups.items()}
+        fields = {
+            name: [each.replace(kind=each.KEYWORD_ONLY) for each in _parameters(group)]
+            for name, group in groups.items()
+        }
 
         @functools.wraps(command)
         def run(**given: Any) -> int:
@@ -66,11 +68,12 @@ def takes(**groups: Callable[..., object]) -> Callable[[Callable[..., int]], Cal
             }
             return command(**given, **made)
 
-        own = [each for each in _parameters(command) if each.name not in groups]
-        named = [each.replace(kind=each.KEYWORD_ONLY) for each in itertools.chain(*fields.values())]
-        declared: Any = run
-        declared.__signature__ = inspect.Signature([*own, *named])
-        declared.__annotations__ = {each.name: each.annotation for each in (*own, *named)}
+        declared = [
+            option for each in _parameters(command) for option in fields.get(each.name, [each])
+        ]
+        typed: Any = run
+        typed.__signature__ = inspect.Signature(declared)
+        typed.__annotations__ = {each.name: each.annotation for each in declared}
         return run
 
     return decorate

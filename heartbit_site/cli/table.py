@@ -40,10 +40,16 @@ class Table(Generic[Row]):
     styles: Mapping[str, str] = field(default_factory=dict)
 
     def print(self, rows: Iterable[Row]) -> None:
-        """Print aligned columns; the last one is as long as it gets, or as the terminal is wide."""
+        """Print rows below the titles."""
+        console = Console(highlight=False)
+        for line in self.lines(rows, console):
+            console.print(line, soft_wrap=True)
+
+    def lines(self, rows: Iterable[Row], console: Console) -> list[Text]:
+        """Return aligned columns; the last one is as long as it gets, or as there is room."""
         cells = [[one_line(str(of(row))) for of in self.columns.values()] for row in rows]
         lines = [list(self.columns), *cells]
-        console = Console(highlight=False)
+        found = []
         widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
         for number, cells_of in enumerate(lines):
             line = Text(style="" if number else "dim")
@@ -53,7 +59,8 @@ class Table(Generic[Row]):
             line.rstrip()
             if console.is_terminal:
                 line.truncate(console.width, overflow="ellipsis")
-            console.print(line, soft_wrap=True)
+            found.append(line)
+        return found
 
 
 def print_list(view: BaseModel, table: Table[Row], rows: Sequence[Row], *, none: str = "") -> int:

@@ -14,8 +14,8 @@ from agents.querysets import calls_waiting
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.cli import errors, pending_calls
 from heartbit_site.cli.backend import ServerBackend
-from heartbit_site.cli.choices import Answer, Approve
 from heartbit_site.cli.commands import tools
+from heartbit_site.cli.decisions import Answer, Approve
 from heartbit_site.cli.local_backend import LocalBackend
 from heartbit_site.cli.question import MARGIN, question
 from heartbit_site.cli.remote import Server

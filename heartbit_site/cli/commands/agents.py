@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
 from agents.reads.agent_view import AgentStatusOut
 from heartbit_site.base.amounts import duration
-from heartbit_site.base.visible_text import readable_json
+from heartbit_site.base.visible_text import readable_json, visible
 from heartbit_site.cli import options
 from heartbit_site.cli.errors import OK
 from heartbit_site.cli.groups import group
 from heartbit_site.cli.invocation import as_json, backend
 from heartbit_site.cli.output import note, one_line, write
+from heartbit_site.cli.question import margined, text_width
 from heartbit_site.cli.run_names import SHORT_ID
 from heartbit_site.cli.shared_options import RemoteCommand
 from heartbit_site.cli.table import Table, print_done, print_facts, print_list, print_view
 from heartbit_site.cli.times import format_relative, local_minute
-from heartbit_site.cli.version_diff import print_diff
 from heartbit_site.contract import agent_status, versions
 from heartbit_site.contract.agents import LIST_AGENTS, SHOW_AGENT, AgentOut
 from heartbit_site.contract.versions import VersionOut
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from agents.reads.agent_view import AgentMetricsOut
+    from heartbit_site.contract.versions import DiffOut, FieldChangeOut, PartChangeOut
 
 NAME = typer.Argument(metavar="NAME", help="The agent's name.")
 ANY = typer.Argument(None, metavar="[NAME]", help="The agent's name; none: all.")
@@ -96,7 +97,7 @@ def list_versions(name: str = NAME) -> int:
 def diff(name: str = NAME, older: int | None = FROM, newer: int | None = TO) -> int:
     """Show what changed between two versions of an agent."""
     found = backend().call(versions.COMPARE_VERSIONS, name=name, older=older, newer=newer)
-    return print_view(found, lambda: print_diff(found))
+    return print_view(found, lambda: _print_diff(found))
 
 
 @app.command(cls=RemoteCommand)
@@ -149,6 +150,42 @@ def restart(name: str = NAME) -> int:
     """Requeue an agent's running runs, so that they are claimed again; start a stopped one."""
     found = backend().call(agent_status.RESTART_AGENT, name=name)
     return print_done(found, f"The agent {one_line(found.name)} is restarted.")
+
+
+def _print_diff(diff: DiffOut) -> None:
+    """Print what changed, setting by setting."""
+    agent, older, newer = one_line(diff.agent), diff.older, diff.newer
+    if not diff.changed:
+        write(f"{agent}: v{older} and v{newer} are the same.")
+        return
+    write(f"{agent}: from v{older} to v{newer}")
+    if diff.prompt:
+        write("  system prompt")
+        write("\n".join(margined(visible(diff.prompt), text_width())))
+    for change in diff.fields:
+        write(f"  {_change(change)}")
+    for noun, parts in (("tool", diff.tools), ("team member", diff.team)):
+        for part in parts:
+            for line in _part(noun, part):
+                write(f"  {line}")
+
+
+def _change(change: FieldChangeOut) -> str:
+    return f"{change.name}: {_value(change.before)} -> {_value(change.after)}"
+
+
+def _value(value: Any) -> str:
+    return "-" if value is None else one_line(readable_json(value))
+
+
+def _part(noun: str, part: PartChangeOut) -> Iterator[str]:
+    if part.kind != "changed":
+        yield f"{noun} {one_line(part.name)}: {part.kind}"
+        return
+    if part.definition:
+        yield f"{noun} {one_line(part.name)}: described differently"
+    for change in part.fields:
+        yield f"{noun} {one_line(part.name)}: {_change(change)}"
 
 
 def _facts(found: AgentStatusOut) -> Iterator[tuple[str, str]]:

@@ -7,13 +7,12 @@ from datetime import datetime
 import typer
 
 from heartbit_site.cli import options
-from heartbit_site.cli.choices import Answer, Approve, Choice, Deny, Edit, Scope
+from heartbit_site.cli.decisions import Answer, Approve, Choice, Deny, Edit, Scope
 from heartbit_site.cli.errors import UsageError
 from heartbit_site.cli.kinds import APPROVAL
 from heartbit_site.cli.pending_calls import list_or_decide
 from heartbit_site.cli.times import until as parse_until
 
-RUN = typer.Argument(None, metavar="RUN", help="The run's id, or how it begins; none: all runs.")
 CALL = typer.Argument(None, metavar="CALL", help="Decide this call, e.g. 1.0; none: all.")
 YES = typer.Option(options.OFF, "--yes", "-y", help="Let it run as it was shown.")
 EDIT = typer.Option(None, "--edit", metavar="JSON", help="Let it run with these arguments.")
@@ -31,7 +30,7 @@ DIGEST = typer.Option("", "--digest", help="Only the call that --json showed wit
 
 
 def approve(
-    run: str | None = RUN,
+    run: str | None = options.ANY_RUN,
     call: str | None = CALL,
     *,
     yes: bool = YES,

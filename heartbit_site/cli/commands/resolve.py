@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 import typer
 
 from heartbit_site.cli import options
-from heartbit_site.cli.choices import Settle
+from heartbit_site.cli.decisions import Settle
 from heartbit_site.cli.errors import UsageError
 from heartbit_site.cli.kinds import OUTCOME
 from heartbit_site.cli.pending_calls import list_or_decide
 
 if TYPE_CHECKING:
-    from heartbit_site.cli.choices import Outcome
+    from heartbit_site.cli.decisions import Outcome
 
-RUN = typer.Argument(None, metavar="RUN", help="The run's id, or how it begins; none: all runs.")
 CALL = typer.Argument(None, metavar="CALL", help="Resolve this call of the run, e.g. 1.0.")
 RETRY = typer.Option(
     options.OFF, "--retry", help="Make the call again: its effect may happen twice."
@@ -30,7 +29,7 @@ SKIP = typer.Option(
 
 
 def resolve(
-    run: str | None = RUN,
+    run: str | None = options.ANY_RUN,
     call: str | None = CALL,
     *,
     retry: bool = RETRY,

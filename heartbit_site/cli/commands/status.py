@@ -18,7 +18,7 @@ from heartbit_site.cli.outcome import LIVE, answer, reason, warn_without_worker
 from heartbit_site.cli.output import write, write_json
 from heartbit_site.cli.run_names import run_id_of
 from heartbit_site.cli.run_streams import print_tree, stay
-from heartbit_site.cli.runs_table import print_runs, table
+from heartbit_site.cli.runs_table import NO_RUNS, RUNS, print_runs
 from heartbit_site.contract.runs import LIST_RUNS, SHOW_RUN
 
 if TYPE_CHECKING:
@@ -65,7 +65,6 @@ def _watch_list(server: Backend, last: int) -> NoReturn:
     console = Console(highlight=False)
     with Live(console=console, auto_refresh=False) as live:
         while True:
-            live.update(
-                Group(*table(server.call(LIST_RUNS, limit=last).runs, console)), refresh=True
-            )
+            runs = server.call(LIST_RUNS, limit=last).runs
+            live.update(Group(*RUNS.lines(runs, console)) if runs else NO_RUNS, refresh=True)
             time.sleep(REFRESH_SECONDS)

@@ -18,7 +18,7 @@ from heartbit_site.cli.invocation import INVOCATION
 from heartbit_site.cli.output import one_line, write
 from heartbit_site.cli.shared_options import RemoteCommand
 from heartbit_site.cli.startup import set_up_django
-from heartbit_site.cli.table import Table, print_list, print_view
+from heartbit_site.cli.table import Table, print_facts, print_list, print_view
 from heartbit_site.contract.tools import LIST_TOOLS, ToolOut, ToolsOut
 from heartbit_site.environment import read
 from tools.registry import closest, resolve
@@ -63,9 +63,7 @@ def _print(tool: ToolOut) -> None:
         ("needs", ", ".join(map(visible, tool.credentials)) or "no credentials"),
         ("tags", ", ".join(map(visible, tool.tags)) or "none"),
     )
-    write(visible(tool.name))
-    for title, text in facts:
-        write(f"  {title:<9} {text}")
+    print_facts(visible(tool.name), facts, width=9)
     description = "\n".join(map(visible, tool.description.splitlines()))
     write(f"\n{description}\n\n{readable_json(tool.parameters)}")
 

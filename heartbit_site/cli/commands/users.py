@@ -171,22 +171,14 @@ def _done(user: User, secret: str, text: str, *, generate: bool) -> int:
     return OK
 
 
-def _state(user: User) -> str:
-    return "active" if user.is_active else "closed"
-
-
-def _rights(user: User) -> list[str]:
-    if user.is_superuser:
-        return ["superuser"]
-    return [f"{member.workspace.slug}: {member.role}" for member in user.memberships.all()]
-
-
 def _described(user: User) -> dict[str, Any]:
+    members = user.memberships.all()
+    rights = [f"{member.workspace.slug}: {member.role}" for member in members]
     return {
         "name": user.username,
         "email": user.email,
-        "state": _state(user),
-        "rights": _rights(user),
+        "state": "active" if user.is_active else "closed",
+        "rights": ["superuser"] if user.is_superuser else rights,
         "last_login": user.last_login.astimezone(UTC).isoformat() if user.last_login else None,
     }
 
@@ -194,8 +186,8 @@ def _described(user: User) -> dict[str, Any]:
 USERS: Final[Table[User]] = Table(
     {
         "USER": lambda user: one_line(user.username, NAME_WIDTH),
-        "STATE": _state,
-        "RIGHTS": lambda user: ", ".join(_rights(user)) or "none",
+        "STATE": lambda user: _described(user)["state"],
+        "RIGHTS": lambda user: ", ".join(_described(user)["rights"]) or "none",
         "LAST LOGIN": lambda user: local_minute(user.last_login),
     },
     {"active": "green", "closed": "dim"},
