@@ -33,7 +33,7 @@ LogLevel = Literal["debug", "info", "warning", "error"]
 OFF: Final = False  # what a flag is that nobody named
 TASK: Final[Any] = typer.Argument(None, metavar="TASK", help="Task of the agent.")
 PAYLOAD: Final[Any] = typer.Option(
-    "", "--payload", metavar="FILE|JSON", help="The task as action, spec, inputs, constraints."
+    "", metavar="FILE|JSON", help="The task as action, spec, inputs, constraints."
 )
 REQUIRE_APPROVAL: Final[Any] = typer.Option(
     OFF, "--require-approval", "--approve", help="Require approval of every tool call."

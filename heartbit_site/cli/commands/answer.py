@@ -17,9 +17,7 @@ from heartbit_site.contract.waits import ANSWER_WAIT, LIST_WAITS, AnswerIn, Wait
 
 RUN = typer.Argument(None, metavar="RUN", help="The run's id, or how it begins; none: list all.")
 ANSWER = typer.Argument(None, metavar="ANSWER", help="The answer as JSON; none: list the run's.")
-WAIT = typer.Option(
-    "", "--wait", metavar="KEY", help="Answer this one of several waits of the run."
-)
+WAIT = typer.Option("", metavar="KEY", help="Answer this one of several waits of the run.")
 
 
 def answer(run: str | None = RUN, text: str | None = ANSWER, *, wait: str = WAIT) -> int:

@@ -15,18 +15,14 @@ from heartbit_site.cli.times import until as parse_until
 
 CALL = typer.Argument(None, metavar="CALL", help="Decide this call, e.g. 1.0; none: all.")
 YES = typer.Option(options.OFF, "--yes", "-y", help="Let it run as it was shown.")
-EDIT = typer.Option(None, "--edit", metavar="JSON", help="Let it run with these arguments.")
-ANSWER = typer.Option(
-    None, "--answer", metavar="TEXT", help="Answer it, if it is a question: text, or JSON."
-)
-DENY = typer.Option(None, "--deny", metavar="REASON", help="Do not; the model reads why.")
+EDIT = typer.Option(None, metavar="JSON", help="Let it run with these arguments.")
+ANSWER = typer.Option(None, metavar="TEXT", help="Answer it, if it is a question: text, or JSON.")
+DENY = typer.Option(None, metavar="REASON", help="Do not; the model reads why.")
 ALWAYS = typer.Option(
-    None, "--always", help="With --yes: such calls in this run, or of this agent, from now on."
+    None, help="With --yes: such calls in this run, or of this agent, from now on."
 )
-UNTIL = typer.Option(
-    None, "--until", metavar="WHEN", help="With --always: 2h, 3d, 2026-12-31; else for good."
-)
-DIGEST = typer.Option("", "--digest", help="Only the call that --json showed with it.")
+UNTIL = typer.Option(None, metavar="WHEN", help="With --always: 2h, 3d, 2026-12-31; else for good.")
+DIGEST = typer.Option("", help="Only the call that --json showed with it.")
 
 
 def approve(

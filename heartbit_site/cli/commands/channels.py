@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 NEW = typer.Argument(metavar="NAME", help="Purpose of the channel, such as 'support mailbox'.")
 NAME = typer.Argument(metavar="NAME", help="The channel's name, or its number.")
-KIND = typer.Option(..., "--kind", help="Signed posts, or mails.")
+KIND = typer.Option(..., help="Signed posts, or mails.")
 RENAME = typer.Option(None, "--name", metavar="NAME", help="Give it this name.")
 STDIN = typer.Option(
     options.OFF, "--password-stdin", help="Read the mailbox's password from standard input."
@@ -63,11 +63,10 @@ class Settings:
         help="Require approval of every tool call of its runs.",
     )
     hourly_limit: int | None = typer.Option(
-        None, "--hourly-limit", metavar="N", help="Accept N messages an hour; 60 unless set."
+        None, metavar="N", help="Accept N messages an hour; 60 unless set."
     )
     mapping: str | None = typer.Option(
         None,
-        "--mapping",
         metavar="JSON",
         help='Make a webhook\'s task so, such as \'{"task": "Answer {ticket.body}"}\'.',
     )
@@ -92,18 +91,12 @@ class Mailbox:
     """Options for the mailbox of a channel: the REST API's names after ``imap_``."""
 
     imap_host: str | None = typer.Option(
-        None, "--imap-host", metavar="HOST", help="Read a mailbox there; '': none."
+        None, metavar="HOST", help="Read a mailbox there; '': none."
     )
-    imap_port: int | None = typer.Option(
-        None, "--imap-port", metavar="PORT", help="993 unless said."
-    )
-    imap_security: Security | None = typer.Option(None, "--imap-security", help="tls unless said.")
-    imap_user: str | None = typer.Option(
-        None, "--imap-user", metavar="USER", help="Log in as this user."
-    )
-    imap_folder: str | None = typer.Option(
-        None, "--imap-folder", metavar="FOLDER", help="INBOX unless said."
-    )
+    imap_port: int | None = typer.Option(None, metavar="PORT", help="993 unless said.")
+    imap_security: Security | None = typer.Option(None, help="tls unless said.")
+    imap_user: str | None = typer.Option(None, metavar="USER", help="Log in as this user.")
+    imap_folder: str | None = typer.Option(None, metavar="FOLDER", help="INBOX unless said.")
 
     def named(self) -> dict[str, Any]:
         """Return the parts that are named."""

@@ -13,10 +13,8 @@ from heartbit_site.cli.run_names import SHORT_ID
 from heartbit_site.cli.table import Table, print_list
 from heartbit_site.contract.deliveries import LIST_DELIVERIES, ResultDeliveryOut, Status
 
-RUN = typer.Option(
-    "", "--run", metavar="RUN", help="Show deliveries of this run: its id, or how it begins."
-)
-STATUS = typer.Option(None, "--status", help="In this state.")
+RUN = typer.Option("", metavar="RUN", help="Show deliveries of this run: its id, or how it begins.")
+STATUS = typer.Option(None, help="In this state.")
 
 TEXT_WIDTH: Final = 300
 

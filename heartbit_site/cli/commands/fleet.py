@@ -45,10 +45,7 @@ PLACE = typer.Option(
     None, "--workspace", metavar="WORKSPACE", help="Only in this one (its short name), not in all."
 )
 REASON = typer.Option(
-    "",
-    "--reason",
-    metavar="TEXT",
-    help="Give a reason, shown in the fleet view and stored in the audit.",
+    "", metavar="TEXT", help="Give a reason, shown in the fleet view and stored in the audit."
 )
 
 STYLES: Final = {

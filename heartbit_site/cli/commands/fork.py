@@ -42,22 +42,17 @@ class Changes:
         min=0,
         help="The last turn that is kept; 0: the task alone.",
     )
-    message: str = typer.Option(
-        "", "--message", metavar="TEXT", help="Tell the next model call this."
-    )
-    task: str = typer.Option("", "--task", metavar="TEXT", help="Another task.")
+    message: str = typer.Option("", metavar="TEXT", help="Tell the next model call this.")
+    task: str = typer.Option("", metavar="TEXT", help="Another task.")
     call_id: str = typer.Option("", "--call", metavar="CALL", help="A call of the turn, e.g. 2.0.")
     arguments: str | None = typer.Option(
-        None,
-        "--arguments",
-        metavar="JSON",
-        help="Other arguments: all calls of the turn run again.",
+        None, metavar="JSON", help="Other arguments: all calls of the turn run again."
     )
     result: str | None = typer.Option(
-        None, "--result", metavar="TEXT", help="Another result: nothing runs again."
+        None, metavar="TEXT", help="Another result: nothing runs again."
     )
     version: int | None = typer.Option(
-        None, "--version", metavar="NUMBER", min=1, help="Another version of the agent."
+        None, metavar="NUMBER", min=1, help="Another version of the agent."
     )
 
     def body(self) -> ForkIn:

@@ -37,9 +37,7 @@ SCOPE = typer.Option(
     metavar="SCOPE",
     help=f"{', '.join(SCOPES)}; may be repeated; default: runs:read and runs:write.",
 )
-EXPIRES = typer.Option(
-    None, "--expires", metavar="DATE", help="From then on it is refused; none: in 90 days."
-)
+EXPIRES = typer.Option(None, metavar="DATE", help="From then on it is refused; none: in 90 days.")
 FOREVER = typer.Option(
     options.OFF, "--no-expiry", help="Make a key that lasts until it is revoked."
 )

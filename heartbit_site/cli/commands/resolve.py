@@ -20,9 +20,7 @@ RETRY = typer.Option(
     options.OFF, "--retry", help="Make the call again: its effect may happen twice."
 )
 CONFIRM = typer.Option(options.OFF, "--confirm", help="Record that the call took effect.")
-RESULT = typer.Option(
-    None, "--result", metavar="TEXT", help="With --confirm: result that the model reads."
-)
+RESULT = typer.Option(None, metavar="TEXT", help="With --confirm: result that the model reads.")
 SKIP = typer.Option(
     options.OFF, "--skip", help="Leave the call; the model reads that its outcome is unknown."
 )

@@ -38,14 +38,12 @@ if TYPE_CHECKING:
 
 NEW = typer.Argument(metavar="NAME", help="Purpose of the schedule, such as 'Monday sales report'.")
 NAME = typer.Argument(metavar="NAME", help="The schedule's name, or its number.")
-JITTER = typer.Option("", "--jitter", metavar="SPAN", help="Fire up to so late, such as 5m.")
+JITTER = typer.Option("", metavar="SPAN", help="Fire up to so late, such as 5m.")
 CONVERSATION = typer.Option(
     options.OFF, "--conversation", help="Post each task to one conversation, with its history."
 )
-TOOL = typer.Option("", "--tool", metavar="TOOL", help="Call this tool of the agent, unasked.")
-ARGUMENTS = typer.Option(
-    "", "--arguments", metavar="JSON", help="Call --tool with these arguments."
-)
+TOOL = typer.Option("", metavar="TOOL", help="Call this tool of the agent, unasked.")
+ARGUMENTS = typer.Option("", metavar="JSON", help="Call --tool with these arguments.")
 FROM = typer.Option(..., "--from", metavar="TIME", help="The first moment, in the schedule's zone.")
 TO = typer.Option(..., "--to", metavar="TIME", help="The last one.")
 
@@ -71,15 +69,13 @@ class Settings:
         "", "--task", "-t", metavar="TEXT", help="Give the agent this task each time."
     )
     time_zone: str = typer.Option(
-        "UTC", "--time-zone", metavar="ZONE", help="Set the IANA time zone of the times."
+        "UTC", metavar="ZONE", help="Set the IANA time zone of the times."
     )
     catch_up: CatchUp = typer.Option(
-        "latest", "--catch-up", help="Run missed occurrences: none, only the latest, or all."
+        "latest", help="Run missed occurrences: none, only the latest, or all."
     )
     overlap: Overlap = typer.Option(
-        "skip",
-        "--overlap",
-        help="Skip, queue or start an occurrence while the last run is still running.",
+        "skip", help="Skip, queue or start an occurrence while the last run is still running."
     )
     require_approval: bool = typer.Option(
         options.OFF, "--require-approval", help="Require approval of every tool call."
@@ -91,12 +87,10 @@ class When:
     """Options that say when: one of them is given."""
 
     cron: str = typer.Option(
-        "", "--cron", metavar="EXPRESSION", help="Minute hour day month weekday: '0 9 * * MON'."
+        "", metavar="EXPRESSION", help="Minute hour day month weekday: '0 9 * * MON'."
     )
-    every: str = typer.Option(
-        "", "--every", metavar="SPAN", help="Again and again, such as 15m or 1d."
-    )
-    at: str = typer.Option("", "--at", metavar="TIME", help="Once, such as 2026-12-01T09:00.")
+    every: str = typer.Option("", metavar="SPAN", help="Again and again, such as 15m or 1d.")
+    at: str = typer.Option("", metavar="TIME", help="Once, such as 2026-12-01T09:00.")
     after: str = typer.Option(
         "", "--in", metavar="SPAN", help="Once, so long from now, such as 3d."
     )

@@ -16,9 +16,7 @@ QUEUES = typer.Option(
     metavar="A,B",
     help="Consume these queues, separated by commas.",
 )
-BIND = typer.Option(
-    "", "--bind", metavar="HOST:PORT", help="Answer health checks there: /live and /ready."
-)
+BIND = typer.Option("", metavar="HOST:PORT", help="Answer health checks there: /live and /ready.")
 
 
 def serve(

@@ -18,10 +18,7 @@ PRIORITY = typer.Option(
     0, "--priority", "-p", min=-1000, max=1000, help="Higher goes first in its workspace."
 )
 KEY = typer.Option(
-    None,
-    "--idempotency-key",
-    metavar="KEY",
-    help="Start one run for this key, even if it is submitted again.",
+    None, metavar="KEY", help="Start one run for this key, even if it is submitted again."
 )
 CONFIG = typer.Option(
     None,

@@ -37,7 +37,7 @@ PASSWORD_BYTES: Final = 12
 NAME_WIDTH: Final = 40
 
 NAME = typer.Argument(metavar="NAME", help="The name that the person logs in with.")
-EMAIL = typer.Option("", "--email", metavar="ADDRESS", help="Send mails there.")
+EMAIL = typer.Option("", metavar="ADDRESS", help="Send mails there.")
 ROLE = typer.Option(
     "",
     "--role",
