@@ -128,7 +128,7 @@ class ApprovalWatcher:
         if self._asking is None:
             for call in calls:
                 kind = kind_of(call)
-                await self._say(call, f"{kind.about} {visible(call.tool)}", kind.command)
+                await self._say(call, f"{kind.about} {visible(call.tool)}", kind.wait.command)
             return
         if not calls:
             return

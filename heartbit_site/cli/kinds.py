@@ -46,16 +46,6 @@ class Kind:
     keys: str
     synonyms: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def command(self) -> str:
-        """The command that answers it."""
-        return self.wait.command
-
-    @property
-    def subject(self) -> str:
-        """Kind of decision that a call waits for."""
-        return self.wait.waits_for
-
 
 APPROVAL: Final = Kind(
     wait=waits.APPROVAL,

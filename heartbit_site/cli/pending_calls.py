@@ -143,7 +143,10 @@ def _why_not(server: Backend, text: str, call_id: str | None, kind: Kind) -> str
             call = "The call" if call_id else call
             return f"{call} was already {decision.verdict} by {by}."
     problem = f"The call {call_id} does not wait" if call_id else "Nothing waits"
-    return f"{problem} for {kind.subject} in run {name}: `heartbit {kind.command}` lists what does."
+    wait = kind.wait
+    return (
+        f"{problem} for {wait.waits_for} in run {name}: `heartbit {wait.command}` lists what does."
+    )
 
 
 def settle(calls: Sequence[WaitingCall], choice: Choice | None, server: Backend) -> int:

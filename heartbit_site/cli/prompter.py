@@ -96,7 +96,7 @@ class CallPrompter:
             if choice is None:
                 continue
             if isinstance(choice, Skip):
-                note(f"Left to others: `heartbit {kind_of(call).command}` decides it.")
+                note(f"Left to others: `heartbit {kind_of(call).wait.command}` decides it.")
                 return False
             problem = await self._carry_out(call, choice)
             if problem is None:
