@@ -140,7 +140,7 @@ def test_a_person_is_asked_for_the_password_which_is_not_shown(
         (("change", "tickets"), "--help"),
         (("change", "tickets", "--mapping", "[]"), "JSON object"),
         (("change", "tickets", "--mapping", '{"task": 1}'), "task"),
-        (("change", "tickets", "--ask-password"), "--imap-host"),
+        (("change", "tickets", "--ask-password"), "--ask-password goes with --kind email"),
         (
             ("add", "b", "--kind", "webhook", "--imap-user", "x"),
             "--imap-user goes with --kind email",

@@ -162,13 +162,10 @@ def add(
 
     The password of a mailbox is asked for, or read from standard input.
     """
-    parts = mailbox.named()
-    if kind != "email" and (parts or password_stdin):
-        option = f"--imap-{next(iter(parts))}" if parts else "--password-stdin"
-        raise UsageError(f"{option} goes with --kind email: a {kind} channel reads no mailbox.")
     server = backend()
     given = {"agent": "orchestrator", **settings.given(server, deliver), "name": name, "kind": kind}
-    if said := _mailbox(None, parts, password_stdin=password_stdin, ask_password=False):
+    parts = mailbox.named()
+    if said := _mailbox(kind, None, parts, password_stdin=password_stdin, ask_password=False):
         given["mailbox"] = said
     made = server.call(contract.CREATE_CHANNEL, checked(ChannelIn, given))
 
@@ -200,7 +197,7 @@ def change(
     if parts.get("host") == "":
         given["mailbox"] = None
     elif said := _mailbox(
-        found.mailbox, parts, password_stdin=password_stdin, ask_password=ask_password
+        found.kind, found.mailbox, parts, password_stdin=password_stdin, ask_password=ask_password
     ):
         given["mailbox"] = said
     if not given:
@@ -241,6 +238,7 @@ def _named(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _mailbox(
+    kind: Kind,
     present: MailboxOut | None,
     parts: Mapping[str, Any],
     *,
@@ -250,11 +248,15 @@ def _mailbox(
     """Return a channel's mailbox as the REST API takes it; empty: the command line names none.
 
     Raises:
-        CommandError: It has no server, or there is no password.
+        CommandError: The channel reads none, it has no server, or there is no password.
     """
     with_password = password_stdin or ask_password
     if not parts and not with_password:
         return {}
+    if kind != "email":
+        password = "--password-stdin" if password_stdin else "--ask-password"
+        option = f"--imap-{next(iter(parts))}" if parts else password
+        raise UsageError(f"{option} goes with --kind email: a {kind} channel reads no mailbox.")
     before = present.model_dump(include=PARTS) if present else {}
     mailbox = {**before, **parts}
     if not mailbox.get("host"):
