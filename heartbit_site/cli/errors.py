@@ -68,6 +68,10 @@ class UsageError(CommandError):
         super().__init__(message, USAGE, remedy=remedy)
 
 
+class LostError(CommandError):
+    """The stream of a server broke off before the run's end: it can be read again."""
+
+
 def explain(error: BaseException) -> tuple[int, str] | None:
     """Return the exit code and the sentence for an error; None for a defect of ours."""
     match error:

@@ -138,7 +138,8 @@ def main() -> None:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal that cannot show a letter shows "?"
     arguments = sys.argv[1:]
-    debug = "--debug" in _before_dashes(arguments)
+    ours = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    debug = "--debug" in ours
     if debug:
         arguments.remove("--debug")
     else:
@@ -192,10 +193,6 @@ def _with_command(arguments: list[str]) -> list[str]:
             f"As a task it is `heartbit run {first}`."
         )
     return ["run", *arguments]
-
-
-def _before_dashes(arguments: list[str]) -> list[str]:
-    return arguments[: arguments.index("--")] if "--" in arguments else arguments
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import errno
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from heartbit_site.base.terminal_text import clean
 from heartbit_site.base.visible_text import visible
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pydantic import BaseModel
+
+NAME_WIDTH: Final = 40  # characters of a name in a column or a sentence
+TEXT_WIDTH: Final = 300
 
 
 def one_line(text: str, limit: int = 0) -> str:

@@ -33,6 +33,7 @@ from heartbit_site.cli.keyboard import is_interactive
 from heartbit_site.cli.kinds import APPROVAL, OUTCOME, WaitingCall, kind_of, waiting_calls
 from heartbit_site.cli.output import note, one_line, write, write_json
 from heartbit_site.cli.prompter import CallPrompter
+from heartbit_site.cli.run_names import SHORT_ID
 from heartbit_site.cli.table import Table
 from heartbit_site.contract.approvals import LIST_DECISIONS
 
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from heartbit_site.cli.kinds import Kind
 
 ARGUMENTS_WIDTH: Final = 60
-RUN_WIDTH: Final = 18  # of an id: its milliseconds and what distinguishes their runs
 #: What is printed of a call; an answer of the REST API says more.
 DESCRIBED: Final = {
     *("run_id", "root_id", "call_id", "agent", "tool", "effect", "reason", "arguments"),
@@ -165,7 +165,7 @@ def settle(calls: Sequence[WaitingCall], choice: Choice | None, server: Backend)
         asyncio.run(_ask_all(calls, server))
         return OK
     if len(calls) > 1 and not isinstance(choice, Approve):
-        names = ", ".join(f"{call.call_id} of run {call.run_id[:RUN_WIDTH]}" for call in calls)
+        names = ", ".join(f"{call.call_id} of run {call.run_id[:SHORT_ID]}" for call in calls)
         raise UsageError(f"{len(calls)} calls wait in that run: name one of {names}.")
     problem = unfit(calls[0], choice)
     if problem is not None and len(calls) == 1:
@@ -175,7 +175,7 @@ def settle(calls: Sequence[WaitingCall], choice: Choice | None, server: Backend)
 
 def unasked_sentence(call: WaitingCall) -> str:
     """Say how to settle a call of a run whose process has died."""
-    run = call.root_id[:RUN_WIDTH]
+    run = call.root_id[:SHORT_ID]
     return (
         f"The process of run {run} died while {visible(call.tool)} of {visible(call.agent)} ran: "
         f"`heartbit resume {run}` asks what became of it."
@@ -261,10 +261,10 @@ def _waited(call: WaitingCall) -> str:
 
 CALLS: Final = Table[WaitingCall](
     {
-        "RUN": lambda call: call.run_id[:RUN_WIDTH],
+        "RUN": lambda call: call.run_id[:SHORT_ID],
         "CALL": lambda call: call.call_id,
         "WAITS": _waited,
-        "AGENT": lambda call: visible(call.agent)[:RUN_WIDTH],
+        "AGENT": lambda call: visible(call.agent)[:SHORT_ID],
         "TOOL": lambda call: (
             f"{one_line(call.tool, 40)} {one_line(compact_json(call.arguments), ARGUMENTS_WIDTH)}"
         ),

@@ -23,7 +23,7 @@ from agents.runs.live_entries import Delta
 from heartbit_site.cli.approval_watcher import ApprovalWatcher
 from heartbit_site.cli.backend import ServerBackend
 from heartbit_site.cli.display import Display, progress
-from heartbit_site.cli.errors import CANNOT_START, CommandError
+from heartbit_site.cli.errors import CANNOT_START, CommandError, LostError
 from heartbit_site.cli.invocation import as_json
 from heartbit_site.cli.output import write_json
 from heartbit_site.cli.remote_client import (
@@ -45,10 +45,6 @@ if TYPE_CHECKING:
 
 #: The updates that can be decoded; a newer server may send others.
 TYPES: Final = frozenset({"run", "event", "delta"})
-
-
-class LostError(CommandError):
-    """The stream broke off before the run's end."""
 
 
 class ServerStream:
@@ -74,13 +70,7 @@ class ServerStream:
                     yield decoded(update)
 
         attendant = ApprovalWatcher(display, ServerBackend(self._server))
-        return asyncio.run(
-            watch_until_left(UUID(root), updates, display, attendant, is_lost=_is_lost)
-        )
-
-
-def _is_lost(error: Exception) -> bool:
-    return isinstance(error, LostError)
+        return asyncio.run(watch_until_left(UUID(root), updates, display, attendant))
 
 
 async def _recorded(server: Server, root: str) -> list[Update]:

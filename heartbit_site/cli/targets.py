@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import typer
 
 from heartbit_site.cli.errors import CommandError, UsageError
-from heartbit_site.cli.output import listed, one_line
+from heartbit_site.cli.output import NAME_WIDTH, listed, one_line
 from heartbit_site.contract.webhooks import LIST_WEBHOOKS
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from heartbit_site.cli.backend import Backend
 
 SHOWN: Final = 10  # names in a sentence
-NAME_WIDTH: Final = 40
 LONGEST_NUMBER: Final = 19  # digits of a row's id
 
 

@@ -13,7 +13,7 @@ from heartbit_site.cli import options
 from heartbit_site.cli.errors import OK
 from heartbit_site.cli.groups import group
 from heartbit_site.cli.invocation import as_json, backend
-from heartbit_site.cli.output import note, one_line, write
+from heartbit_site.cli.output import NAME_WIDTH, note, one_line, write
 from heartbit_site.cli.question import margined, text_width
 from heartbit_site.cli.run_names import SHORT_ID
 from heartbit_site.cli.shared_options import RemoteCommand
@@ -44,7 +44,6 @@ FORCE = typer.Option(
 )
 
 STYLES: Final = {"idle": "green", "busy": "cyan", "error": "red", "stopped": "dim"}
-MODEL_WIDTH: Final = 40
 TITLES: Final = 13  # characters of the longest title of a fact
 HASH: Final = 12  # characters of a hash
 
@@ -251,7 +250,7 @@ AGENTS: Final = Table[AgentOut](
         "AVERAGE": lambda agent: _average(agent.metrics),
         "TOKENS": lambda agent: f"{agent.metrics.input_tokens + agent.metrics.output_tokens:,}",
         "ACTIVE": lambda agent: _ago(agent.metrics.last_activity),
-        "MODEL": lambda agent: one_line(agent.model, MODEL_WIDTH) or "default",
+        "MODEL": lambda agent: one_line(agent.model, NAME_WIDTH) or "default",
         "": _now,
     },
     STYLES,

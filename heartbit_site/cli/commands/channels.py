@@ -17,7 +17,7 @@ from heartbit_site.cli.groups import group
 from heartbit_site.cli.invocation import backend
 from heartbit_site.cli.json_option import json_object
 from heartbit_site.cli.keyboard import is_interactive
-from heartbit_site.cli.output import one_line, write
+from heartbit_site.cli.output import NAME_WIDTH, TEXT_WIDTH, one_line, write
 from heartbit_site.cli.shared_options import RemoteCommand, takes
 from heartbit_site.cli.table import Table, print_facts, print_list, print_view
 from heartbit_site.cli.targets import Targets, no_such, target_text
@@ -112,8 +112,6 @@ STYLES: Final = {
 }
 SHOWN: Final = 10  # messages
 EXAMPLE: Final = '{"task": "Answer {ticket.body}"}'
-NAME_WIDTH: Final = 40
-TEXT_WIDTH: Final = 300
 LONGEST_PASSWORD: Final = 1000
 #: Parts of a mailbox's address: the password goes there, so it has to be given again.
 PLACE: Final = ("host", "port", "security")

@@ -8,15 +8,13 @@ import typer
 
 from heartbit_site.cli import options
 from heartbit_site.cli.invocation import backend
-from heartbit_site.cli.output import one_line
+from heartbit_site.cli.output import TEXT_WIDTH, one_line
 from heartbit_site.cli.run_names import SHORT_ID
 from heartbit_site.cli.table import Table, print_list
 from heartbit_site.contract.deliveries import LIST_DELIVERIES, ResultDeliveryOut, Status
 
 RUN = typer.Option("", metavar="RUN", help="Show deliveries of this run: its id, or how it begins.")
 STATUS = typer.Option(None, help="In this state.")
-
-TEXT_WIDTH: Final = 300
 
 
 def deliveries(*, run: str = RUN, status: Status | None = STATUS, last: int = options.LAST) -> int:

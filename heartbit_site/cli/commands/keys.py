@@ -15,7 +15,7 @@ from heartbit_site.cli.backend import backend_for, checked
 from heartbit_site.cli.errors import OK, UsageError
 from heartbit_site.cli.groups import group_without_default
 from heartbit_site.cli.invocation import as_json
-from heartbit_site.cli.output import note, one_line, write, write_view
+from heartbit_site.cli.output import NAME_WIDTH, note, one_line, write, write_view
 from heartbit_site.cli.shared_options import ChangeHereCommand, PrintingCommand
 from heartbit_site.cli.table import Table, print_done, print_list
 from heartbit_site.cli.times import local_minute
@@ -43,7 +43,6 @@ FOREVER = typer.Option(
 )
 
 NAME_CHARACTERS: Final = 100
-NAME_WIDTH: Final = 40
 #: The option --url of no server: the command line of a server makes its keys.
 HERE: Final = ""
 

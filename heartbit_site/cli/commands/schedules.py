@@ -17,7 +17,7 @@ from heartbit_site.cli.groups import group
 from heartbit_site.cli.invocation import backend
 from heartbit_site.cli.json_option import json_object
 from heartbit_site.cli.outcome import LIVE, warn_without_worker
-from heartbit_site.cli.output import listed, one_line, write
+from heartbit_site.cli.output import NAME_WIDTH, listed, one_line, write
 from heartbit_site.cli.shared_options import RemoteCommand, takes
 from heartbit_site.cli.table import Table, print_done, print_facts, print_list, print_view
 from heartbit_site.cli.targets import Targets, target_text
@@ -57,7 +57,6 @@ STYLES: Final = {
     "skipped": "dim",
 }
 SHOWN: Final = 10  # firings
-NAME_WIDTH: Final = 40
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from heartbit_site.cli.invocation import backend
-from heartbit_site.cli.output import one_line, write
+from heartbit_site.cli.output import NAME_WIDTH, one_line, write
 from heartbit_site.cli.table import Table, print_view
 from heartbit_site.contract.usage import SHOW_USAGE, AgentUseOut
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
         MoneyGaugeOut,
         WorkspaceUsageOut,
     )
-
-AGENT_WIDTH: Final = 40
 
 
 def usage() -> int:
@@ -48,7 +46,7 @@ def _print(found: WorkspaceUsageOut) -> None:
 
 
 def _gauges_of(budget: BudgetUseOut) -> Iterator[tuple[str, ...]]:
-    whose = f"{one_line(budget.agent, AGENT_WIDTH)}, " if budget.agent else ""
+    whose = f"{one_line(budget.agent, NAME_WIDTH)}, " if budget.agent else ""
     if budget.tokens is not None:
         yield _gauge(f"budget: {whose}tokens a {budget.period}", budget.tokens)
     if budget.usd is not None:
@@ -71,7 +69,7 @@ GAUGES: Final = Table[tuple[str, ...]](
 )
 AGENTS: Final = Table[AgentUseOut](
     {
-        "AGENT": lambda row: one_line(row.agent or "(deleted runs)", AGENT_WIDTH),
+        "AGENT": lambda row: one_line(row.agent or "(deleted runs)", NAME_WIDTH),
         "RUNS": lambda row: f"{row.runs:,}",
         "TOKENS": lambda row: f"{row.tokens:,}",
         "COST": lambda row: f"${row.cost_usd}",

@@ -20,7 +20,7 @@ from heartbit_site.cli.errors import OK, UsageError
 from heartbit_site.cli.groups import group_without_default
 from heartbit_site.cli.invocation import INVOCATION, as_json
 from heartbit_site.cli.keyboard import is_interactive
-from heartbit_site.cli.output import note, one_line, write, write_json
+from heartbit_site.cli.output import NAME_WIDTH, note, one_line, write, write_json
 from heartbit_site.cli.shared_options import ChangeHereCommand, PrintingCommand
 from heartbit_site.cli.startup import ensure_ready
 from heartbit_site.cli.table import Table
@@ -31,10 +31,7 @@ if TYPE_CHECKING:
 
     from django.contrib.auth.models import User
 
-CREATE_USER: Final = "heartbit_site.base.actions.create_user"
-SET_PASSWORD: Final = "heartbit_site.base.actions.set_password"  # noqa: S105  a module
 PASSWORD_BYTES: Final = 12
-NAME_WIDTH: Final = 40
 
 NAME = typer.Argument(metavar="NAME", help="The name that the person logs in with.")
 EMAIL = typer.Option("", metavar="ADDRESS", help="Send mails there.")
@@ -83,7 +80,7 @@ def create(
         raise UsageError(
             "--superuser gives every right in every workspace: leave out --role and --workspace."
         )
-    ensure_ready(CREATE_USER)
+    ensure_ready("heartbit_site.base.actions.create_user")
     from django.contrib.auth.models import User
 
     from heartbit_site.base.actions.create_user import create_user
@@ -117,7 +114,7 @@ def create(
 @app.command(cls=ChangeHereCommand)
 def password(name: str = NAME, *, generate: bool = GENERATE) -> int:
     """Set a new password; the person's sessions end."""
-    ensure_ready(SET_PASSWORD)
+    ensure_ready("heartbit_site.base.actions.set_password")
     from heartbit_site.base.actions.set_password import find_user, set_password
     from heartbit_site.base.os_user import terminal_user
 
