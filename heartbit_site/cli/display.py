@@ -15,6 +15,7 @@ from rich.live import Live
 
 from agents.live.json_lines import to_json_line
 from heartbit_site.cli import plain
+from heartbit_site.cli.invocation import as_json
 from heartbit_site.cli.output import is_terminal, note, write_json
 from heartbit_site.cli.render import Canvas, render
 from heartbit_site.cli.tree import Tree
@@ -162,3 +163,8 @@ class Screen(Display):
 def progress(*, plain_lines: bool) -> Display:
     """Return the live tree where there is a terminal for it, else plain lines."""
     return Lines() if plain_lines or not is_terminal() else Screen()
+
+
+def watched(*, plain_lines: bool) -> Display:
+    """Return the display of a run that is watched: JSON lines if they are asked for."""
+    return JsonLines() if as_json() else progress(plain_lines=plain_lines)

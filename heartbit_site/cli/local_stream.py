@@ -13,8 +13,7 @@ from django.db import connections
 from agents.live.follow import follow
 from agents.live.tree_reader import TreeReader
 from agents.live.valkey import ValkeySubscriber, connect
-from heartbit_site.cli.display import Display, JsonLines, progress
-from heartbit_site.cli.invocation import as_json
+from heartbit_site.cli.display import watched
 from heartbit_site.cli.local_runs import attendant_of
 from heartbit_site.cli.watch import watch_until_left
 
@@ -32,7 +31,7 @@ class LocalStream:
 
     def watch(self, root: str, *, plain: bool, leaves: bool) -> Ending:
         """Show a tree until all of its runs have ended, or the person leaves it."""
-        display: Display = JsonLines() if as_json() else progress(plain_lines=plain)
+        display = watched(plain_lines=plain)
         attendant = attendant_of(display, leaves=leaves)
         connections.close_all()  # the next one is new, whatever becomes of the database meanwhile
         root_id = UUID(root)

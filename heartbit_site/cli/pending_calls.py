@@ -55,6 +55,9 @@ def list_or_decide(
     kind: Kind, run: str | None, call: str | None, choice: Choice | None, *, digest: str = ""
 ) -> int:
     """List what waits when no run is named, else decide what waits in it; the exit code."""
+    if run is None and choice is not None:
+        command = kind.wait.command
+        raise UsageError(f"Name the run whose calls are decided: `heartbit {command}` lists.")
     server = backend()
     if run is None:
         return overview(server, kind)

@@ -22,10 +22,8 @@ from agents.live.updates import DeltaUpdate, EventUpdate, RunUpdate
 from agents.runs.live_entries import Delta
 from heartbit_site.cli.approval_watcher import ApprovalWatcher
 from heartbit_site.cli.backend import ServerBackend
-from heartbit_site.cli.display import Display, progress
+from heartbit_site.cli.display import watched
 from heartbit_site.cli.errors import CANNOT_START, CommandError, LostError
-from heartbit_site.cli.invocation import as_json
-from heartbit_site.cli.output import write_json
 from heartbit_site.cli.remote_client import (
     CONNECT_SECONDS,
     PREFIX,
@@ -59,13 +57,10 @@ class ServerStream:
 
     def watch(self, root: str, *, plain: bool, leaves: bool) -> Ending:
         """Show a tree until all of its runs have ended; what waits for a person is asked."""
-        display = Display() if as_json() else progress(plain_lines=plain)
-        printer = JsonPrinter() if as_json() else None
+        display = watched(plain_lines=plain)
 
         async def updates() -> AsyncIterator[Update]:
             async for update in _stream(self._server, root, follow=True):
-                if printer is not None:
-                    printer.print(update)
                 if update["type"] in TYPES:
                     yield decoded(update)
 
@@ -115,27 +110,6 @@ async def _check(server: Server, response: httpx.Response) -> None:
         if response.status_code < 500:
             raise
         raise LostError(str(error), error.code) from error
-
-
-class JsonPrinter:
-    """Prints one JSON object for each update, on stdout; each fact once."""
-
-    def __init__(self) -> None:
-        self._seqs: dict[str, int] = {}
-
-    def print(self, update: dict[str, Any]) -> None:
-        """Print an update, if it is news."""
-        run = update["run_id"]
-        match update["type"]:
-            case "run":
-                if run in self._seqs:
-                    return
-                self._seqs[run] = 0
-            case "event":
-                if update["seq"] <= self._seqs.get(run, 0):
-                    return
-                self._seqs[run] = update["seq"]
-        write_json(update)
 
 
 @dataclass(frozen=True, slots=True)

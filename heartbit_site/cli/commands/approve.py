@@ -43,8 +43,6 @@ def approve(
     What an agent asks with ask_human is answered here as well.
     """
     choice = choice_of(yes=yes, edit=edit, answer=answer, deny=deny, always=always, until=until)
-    if run is None and choice is not None:
-        raise UsageError("Name the run whose calls you decide: `heartbit approve` lists.")
     return list_or_decide(APPROVAL, run, call, choice, digest=digest)
 
 

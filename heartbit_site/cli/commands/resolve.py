@@ -40,8 +40,6 @@ def resolve(
     Without a run it lists them. On a terminal it then asks, one call after the other.
     """
     choice = choice_of(retry=retry, confirm=confirm, result=result, skip=skip)
-    if run is None and choice is not None:
-        raise UsageError("Name the run whose call you resolve: `heartbit resolve` lists.")
     return list_or_decide(OUTCOME, run, call, choice)
 
 
