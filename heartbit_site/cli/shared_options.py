@@ -10,7 +10,7 @@
 Options that some commands share are fields of a dataclass::
 
     @agents.command(cls=RemoteCommand)
-    @takes(deliver=Targets)
+    @with_groups
     def add(name: str = NAME, *, deliver: Targets) -> int: ...
 
 ``--workspace`` is added to the finished commands, so that none that works in one can lack it.
@@ -21,6 +21,7 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -51,32 +52,28 @@ PLACED: Final = frozenset({("users", "create")})
 WITHOUT_DATA: Final = frozenset({("config", "check")})
 
 
-def takes(**groups: Callable[..., object]) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Give a command the options that dataclasses declare as fields; it takes their instances."""
+def with_groups(command: Callable[..., int]) -> Callable[..., int]:
+    """Give a command the options that are fields of the dataclasses which it takes."""
+    declared = _parameters(command)
+    groups = {each.name: each.annotation for each in declared if is_dataclass(each.annotation)}
+    fields = {
+        name: [each.replace(kind=each.KEYWORD_ONLY) for each in _parameters(group)]
+        for name, group in groups.items()
+    }
 
-    def decorate(command: Callable[..., int]) -> Callable[..., int]:
-        fields = {
-            name: [each.replace(kind=each.KEYWORD_ONLY) for each in _parameters(group)]
-            for name, group in groups.items()
+    @functools.wraps(command)
+    def run(**given: Any) -> int:
+        made = {
+            name: groups[name](**{field.name: given.pop(field.name) for field in own})
+            for name, own in fields.items()
         }
+        return command(**given, **made)
 
-        @functools.wraps(command)
-        def run(**given: Any) -> int:
-            made = {
-                name: groups[name](**{field.name: given.pop(field.name) for field in own})
-                for name, own in fields.items()
-            }
-            return command(**given, **made)
-
-        declared = [
-            option for each in _parameters(command) for option in fields.get(each.name, [each])
-        ]
-        typed: Any = run
-        typed.__signature__ = inspect.Signature(declared)
-        typed.__annotations__ = {each.name: each.annotation for each in declared}
-        return run
-
-    return decorate
+    options = [option for each in declared for option in fields.get(each.name, [each])]
+    typed: Any = run
+    typed.__signature__ = inspect.Signature(options)
+    typed.__annotations__ = {each.name: each.annotation for each in options}
+    return run
 
 
 def _parameters(function: Callable[..., object]) -> list[inspect.Parameter]:

@@ -18,7 +18,7 @@ from heartbit_site.cli.invocation import backend
 from heartbit_site.cli.json_option import json_object
 from heartbit_site.cli.keyboard import is_interactive
 from heartbit_site.cli.output import NAME_WIDTH, TEXT_WIDTH, one_line, write
-from heartbit_site.cli.shared_options import RemoteCommand, takes
+from heartbit_site.cli.shared_options import RemoteCommand, with_groups
 from heartbit_site.cli.table import Table, print_facts, print_list, print_view
 from heartbit_site.cli.targets import Targets, no_such, target_text
 from heartbit_site.contract import channels as contract
@@ -146,7 +146,7 @@ def show(name: str = NAME) -> int:
 
 
 @app.command(cls=RemoteCommand)
-@takes(settings=Settings, deliver=Targets, mailbox=Mailbox)
+@with_groups
 def add(
     name: str = NEW,
     *,
@@ -176,7 +176,7 @@ def add(
 
 
 @app.command(cls=RemoteCommand)
-@takes(settings=Settings, deliver=Targets, mailbox=Mailbox)
+@with_groups
 def change(
     name: str = NAME,
     *,

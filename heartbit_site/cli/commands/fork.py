@@ -16,7 +16,7 @@ from heartbit_site.cli.keyboard import is_interactive
 from heartbit_site.cli.output import note
 from heartbit_site.cli.run_names import run_id_of
 from heartbit_site.cli.run_streams import accepted
-from heartbit_site.cli.shared_options import takes
+from heartbit_site.cli.shared_options import with_groups
 from heartbit_site.cli.turn_text import effects
 from heartbit_site.contract.calls import SHOW_CALL
 from heartbit_site.contract.turns import FORK_RUN, SHOW_TURN, ForkIn
@@ -69,7 +69,7 @@ class Changes:
         )
 
 
-@takes(changes=Changes)
+@with_groups
 def fork(
     run: str = options.RUN,
     *,

@@ -18,7 +18,7 @@ from heartbit_site.cli.invocation import backend
 from heartbit_site.cli.json_option import json_object
 from heartbit_site.cli.outcome import LIVE, warn_without_worker
 from heartbit_site.cli.output import NAME_WIDTH, listed, one_line, write
-from heartbit_site.cli.shared_options import RemoteCommand, takes
+from heartbit_site.cli.shared_options import RemoteCommand, with_groups
 from heartbit_site.cli.table import Table, print_done, print_facts, print_list, print_view
 from heartbit_site.cli.targets import Targets, target_text
 from heartbit_site.cli.times import after, format_relative, format_time, moment, span, time_zone
@@ -131,7 +131,7 @@ def list_schedules() -> int:
 
 
 @app.command(cls=RemoteCommand)
-@takes(settings=Settings, when=When, deliver=Targets)
+@with_groups
 def add(
     name: str = NEW,
     *,
