@@ -69,10 +69,10 @@ def with_groups(command: Callable[..., int]) -> Callable[..., int]:
         }
         return command(**given, **made)
 
-    options = [option for each in declared for option in fields.get(each.name, [each])]
+    spread = [option for each in declared for option in fields.get(each.name, [each])]
     typed: Any = run
-    typed.__signature__ = inspect.Signature(options)
-    typed.__annotations__ = {each.name: each.annotation for each in options}
+    typed.__signature__ = inspect.Signature(spread)
+    typed.__annotations__ = {each.name: each.annotation for each in spread}
     return run
 
 
