@@ -68,8 +68,8 @@ def print_list(view: BaseModel, table: Table[Row], rows: Sequence[Row], *, none:
 
     Args:
         view: The list as an operation answers it.
-        table: How its rows are printed.
-        rows: They.
+        table: The columns.
+        rows: The list's rows.
         none: The sentence for a list without rows; empty: the titles alone.
     """
     text = "" if rows else none
