@@ -136,7 +136,7 @@ def hint(name: str, names: Iterable[str], *, most: int | None = None) -> str:
     Args:
         name: The wrong name.
         names: The right ones.
-        most: List so many of them; None: all.
+        most: The number of names to list; None: all.
     """
     known = list(names)
     near = closest(name, known)

@@ -11,7 +11,7 @@ Options that some commands share are fields of a dataclass::
 
     @agents.command(cls=RemoteCommand)
     @with_groups
-    def add(name: str = NAME, *, deliver: Targets) -> int: ...
+    def add(name: str = NAME, *, deliver: TargetOptions) -> int: ...
 
 ``--workspace`` is added to the finished commands, so that none that works in one can lack it.
 """

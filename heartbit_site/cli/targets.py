@@ -21,7 +21,7 @@ LONGEST_NUMBER: Final = 19  # digits of a row's id
 
 
 @dataclass(frozen=True, slots=True)
-class Targets:
+class TargetOptions:
     """Options that name where results are delivered."""
 
     email: list[str] = typer.Option(

@@ -12,7 +12,7 @@ from agents.models import Decision, Run, ToolCall
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.cli import errors, pending_calls
 from heartbit_site.cli.backend import ServerBackend
-from heartbit_site.cli.commands.resolve import Resolution
+from heartbit_site.cli.commands.resolve import ResolutionOptions
 from heartbit_site.cli.kinds import OUTCOME
 from heartbit_site.cli.local_backend import LocalBackend
 from heartbit_site.cli.local_runs import short_id
@@ -39,7 +39,7 @@ def asked() -> ToolCall:
 
 
 def resolution(**word: Any) -> Settle | None:
-    return options_of(Resolution, **word).choice()
+    return options_of(ResolutionOptions, **word).choice()
 
 
 def settled(run: str, call: str | None = None, **word: Any) -> int:

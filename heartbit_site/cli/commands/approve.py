@@ -20,7 +20,7 @@ DIGEST = typer.Option("", help="Only the call that --json showed with it.")
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class DecisionOptions:
     """Options that say how a call is decided."""
 
     yes: bool = typer.Option(options.OFF, "--yes", "-y", help="Let it run as it was shown.")
@@ -66,7 +66,7 @@ def approve(
     run: str | None = options.ANY_RUN,
     call: str | None = CALL,
     *,
-    verdict: Verdict,
+    verdict: DecisionOptions,
     digest: str = DIGEST,
 ) -> int:
     """Decide tool calls that wait for a person.

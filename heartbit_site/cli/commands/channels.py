@@ -20,7 +20,7 @@ from heartbit_site.cli.keyboard import is_interactive
 from heartbit_site.cli.output import NAME_WIDTH, TEXT_WIDTH, one_line, write
 from heartbit_site.cli.shared_options import RemoteCommand, with_groups
 from heartbit_site.cli.table import Table, print_facts, print_list, print_view
-from heartbit_site.cli.targets import Targets, no_such, target_text
+from heartbit_site.cli.targets import TargetOptions, no_such, target_text
 from heartbit_site.contract import channels as contract
 from heartbit_site.contract.channels import (
     ChannelChangeIn,
@@ -48,7 +48,7 @@ ASK = typer.Option(options.OFF, "--ask-password", help="Ask for the mailbox's ne
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ChannelOptions:
     """Options for settings of a channel, by the names that the REST API has for them."""
 
     agent: str | None = typer.Option(
@@ -78,7 +78,7 @@ class Settings:
     )
     reply: bool | None = typer.Option(None, "--reply/--no-reply", help="Answer a mail's sender.")
 
-    def given(self, server: Backend, deliver: Targets) -> dict[str, Any]:
+    def given(self, server: Backend, deliver: TargetOptions) -> dict[str, Any]:
         """Return the named settings as the REST API takes them, but for the mailbox."""
         found = _named({**asdict(self), "deliver": deliver.given(server)})
         if self.mapping is not None:
@@ -87,7 +87,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Mailbox:
+class MailboxOptions:
     """Options for the mailbox of a channel: the REST API's names after ``imap_``."""
 
     imap_host: str | None = typer.Option(
@@ -151,9 +151,9 @@ def add(
     name: str = NEW,
     *,
     kind: Kind = KIND,
-    settings: Settings,
-    deliver: Targets,
-    mailbox: Mailbox,
+    settings: ChannelOptions,
+    deliver: TargetOptions,
+    mailbox: MailboxOptions,
     password_stdin: bool = STDIN,
 ) -> int:
     """Make a channel; the secret that messages are signed with is shown once.
@@ -181,9 +181,9 @@ def change(
     name: str = NAME,
     *,
     new_name: str | None = RENAME,
-    settings: Settings,
-    deliver: Targets,
-    mailbox: Mailbox,
+    settings: ChannelOptions,
+    deliver: TargetOptions,
+    mailbox: MailboxOptions,
     password_stdin: bool = STDIN,
     ask_password: bool = ASK,
 ) -> int:

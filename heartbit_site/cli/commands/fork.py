@@ -31,7 +31,7 @@ LOCAL = typer.Option(options.OFF, "--local", help="Run it in this process instea
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class ForkOptions:
     """Options for the new run, by the names that the REST API has for them."""
 
     turn: int | None = typer.Option(
@@ -73,7 +73,7 @@ class Changes:
 def fork(
     run: str = options.RUN,
     *,
-    changes: Changes,
+    changes: ForkOptions,
     yes: bool = YES,
     local: bool = LOCAL,
     watch: bool = options.WATCH,

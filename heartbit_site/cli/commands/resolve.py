@@ -21,7 +21,7 @@ CALL = typer.Argument(None, metavar="CALL", help="Resolve this call of the run, 
 
 
 @dataclass(frozen=True, slots=True)
-class Resolution:
+class ResolutionOptions:
     """Options that say what became of a call."""
 
     retry: bool = typer.Option(
@@ -56,7 +56,7 @@ class Resolution:
 
 @with_groups
 def resolve(
-    run: str | None = options.ANY_RUN, call: str | None = CALL, *, resolution: Resolution
+    run: str | None = options.ANY_RUN, call: str | None = CALL, *, resolution: ResolutionOptions
 ) -> int:
     """Resolve tool calls whose worker died while they ran.
 

@@ -20,7 +20,7 @@ from heartbit_site.cli.outcome import LIVE, warn_without_worker
 from heartbit_site.cli.output import NAME_WIDTH, listed, one_line, write
 from heartbit_site.cli.shared_options import RemoteCommand, with_groups
 from heartbit_site.cli.table import Table, print_done, print_facts, print_list, print_view
-from heartbit_site.cli.targets import Targets, target_text
+from heartbit_site.cli.targets import TargetOptions, target_text
 from heartbit_site.cli.times import after, format_relative, format_time, moment, span, time_zone
 from heartbit_site.contract import schedules as contract
 from heartbit_site.contract.runs import SHOW_RUN
@@ -60,7 +60,7 @@ SHOWN: Final = 10  # firings
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ScheduleOptions:
     """Options for settings of a schedule, by the names that the REST API has for them."""
 
     agent: str = options.AGENT
@@ -82,7 +82,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class When:
+class RecurrenceOptions:
     """Options that say when: one of them is given."""
 
     cron: str = typer.Option(
@@ -135,9 +135,9 @@ def list_schedules() -> int:
 def add(
     name: str = NEW,
     *,
-    settings: Settings,
-    when: When,
-    deliver: Targets,
+    settings: ScheduleOptions,
+    when: RecurrenceOptions,
+    deliver: TargetOptions,
     jitter: str = JITTER,
     conversation: bool = CONVERSATION,
     tool: str = TOOL,
