@@ -228,7 +228,7 @@ def add(**asked: Any) -> int:
         "name": "n",
         "agent": "a",
         "task": "t",
-        "zone": "UTC",
+        "time_zone": "UTC",
         "catch_up": "latest",
         "overlap": "skip",
         "conversation": False,
@@ -247,7 +247,7 @@ def add(**asked: Any) -> int:
         ({"every": "1d", "jitter": "soon"}, "--jitter is 'soon'"),
         ({"at": "tomorrow"}, "--at is 'tomorrow': write a date and a time, such as"),
         (
-            {"at": "2026-12-01", "zone": "Berlin"},
+            {"at": "2026-12-01", "time_zone": "Berlin"},
             "There is no time zone 'Berlin': write it like",
         ),
         (
