@@ -12,7 +12,7 @@ from agents.inbound.senders import check_senders
 from agents.models import Channel
 from agents.models.channel import MOST_AN_HOUR
 from agents.reads.agents import find_agent
-from heartbit_site.base.errors import ConfigurationError, about
+from heartbit_site.base.errors import ConfigurationError, Remedy, about
 from heartbit_site.base.untrusted import clean_text
 
 if TYPE_CHECKING:
@@ -88,7 +88,10 @@ def refuse_a_second(channel: Channel, workspace: Workspace) -> None:
     """
     others = Channel.objects.filter(workspace=workspace).exclude(pk=channel.pk)
     if others.filter(name=channel.name).exists():
-        raise ChannelConflictError(f"The workspace has a channel named {channel.name} already.")
+        raise ChannelConflictError(
+            f"The workspace has a channel named {channel.name} already.",
+            remedy=Remedy("channels.list_channels"),
+        )
     if channel._state.adding and others.count() >= MOST:
         raise ChannelConflictError(
             f"The workspace has {MOST} channels, which is the most: remove one first."

@@ -16,7 +16,7 @@ from heartbit_site.base.errors import ConflictError, HeartbitError, NotFoundErro
 from heartbit_site.base.os_user import terminal_user
 from heartbit_site.base.scopes import SCOPES
 from heartbit_site.cli.backend import Backend
-from heartbit_site.cli.errors import CANNOT_START, USAGE, CommandError
+from heartbit_site.cli.errors import CANNOT_START, USAGE, CommandError, UsageError
 from heartbit_site.contract.operation import Answered
 from heartbit_site.contract.validation import sentence
 from heartbit_site.first_start import default_workspace
@@ -99,7 +99,7 @@ def _checked(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str
         except ValidationError as error:
             problem = error.errors(include_url=False)[0]
             problem["loc"] = ("query", name)
-            raise CommandError(sentence(problem), USAGE) from None
+            raise UsageError(sentence(problem)) from None
     return values
 
 

@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from agents.definitions import validation_messages
-from agents.definitions.validators import hint, unknown_tool
+from agents.definitions.validators import unknown_tool
 from heartbit_site.config.consistency import ORCHESTRATOR, agents_of
 from scheduling.spec import KINDS
-from tools.registry import registry
+from tools.registry import hint, registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -82,7 +82,10 @@ def _who(path: Path, table: Table, agents: Mapping[str, Table]) -> Iterator[Comp
     if not isinstance(name, str):
         return
     if name not in agents:
-        yield (*path, "agent"), f'names "{name}", no agent of this file; {hint(name, agents)}'
+        yield (
+            (*path, "agent"),
+            f'names "{name}", no agent of this file; {hint(name, sorted(agents))}',
+        )
     elif isinstance(tool, str) and tool and tool not in _tools(agents[name]):
         yield (*path, "tool"), f'names "{tool}", which the agent {name} does not have'
 

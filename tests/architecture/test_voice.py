@@ -56,7 +56,6 @@ SHARED = {
     "Edit": "a decision in the library's vocabulary, and in the CLI's",
     "Kind": "of a schedule, of a channel in the CLI, of a prompt",
     "Limits": "of a dry run, of a provider account, of a response, of a run",
-    "Lines": "plain lines of a run's progress, and rows of a printed table",
     "Server": "an embedded server, and the server that the CLI talks to",
     "Session": "a bridged model, as a protocol for the caller and as its implementation",
     "Table": "a changed table of a dry run, and a printed one of the CLI",

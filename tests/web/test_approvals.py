@@ -20,7 +20,6 @@ from agents.errors import CallClosedError
 from agents.models import Agent, Decision, Run, ToolBinding, ToolCall, Vote, Wait
 from heartbit_site.base.audit import Actor, verify
 from heartbit_site.base.models import AuditEntry, Membership
-from heartbit_site.cli.asked_calls import approval_call
 from heartbit_site.contract.approvals import ApprovalOut
 from tests.clients import Client
 from tests.doubtful import in_doubt
@@ -520,8 +519,7 @@ def test_given_arguments_in_another_order_then_every_surface_has_that_of_the_sch
     assert [one["name"][0]["text"] for one in row["view"]["arguments"]] == order
     admins = build_prompt(call).display
     assert ["".join(piece.text for piece in one.name) for one in admins.arguments] == order
-    mine = approval_call(ApprovalOut.model_validate(row))
-    assert list(mine.arguments) == order
+    assert list(ApprovalOut.model_validate(row).arguments) == order
 
 
 def test_given_any_schema_when_its_form_is_not_touched_then_it_reads_what_stood_in_it(

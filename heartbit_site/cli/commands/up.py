@@ -8,17 +8,13 @@ import typer
 
 from heartbit_site.base import variables
 from heartbit_site.cli.address import check_port, page_url
-from heartbit_site.cli.groups import command
 from heartbit_site.cli.startup import ensure_ready
 
-PORT = typer.Option(8000, "--port", min=1, max=65535, help="Serve the web pages on this port.")
-BIND = typer.Option("127.0.0.1", "--bind", metavar="ADDRESS", help="On which address.")
+PORT = typer.Option(8000, min=1, max=65535, help="Serve the web pages on this port.")
+BIND = typer.Option("127.0.0.1", metavar="ADDRESS", help="On which address.")
 CONCURRENCY = typer.Option(100, "--concurrency", "-c", min=1, help="Runs the worker holds at once.")
 
-app = command()
 
-
-@app.command()
 def up(*, port: int = PORT, bind: str = BIND, concurrency: int = CONCURRENCY) -> int:
     """Start everything here: worker, beat, web and services.
 
