@@ -206,7 +206,7 @@ async def test_connections_are_used_again(client: httpx.AsyncClient, wire: WireS
     model = make(client, wire, "openai")
     for _ in range(5):
         await complete(model, ask("hi"))
-    assert len(wire._connections) == 1
+    assert len(wire.clients) == 1
 
 
 @BOTH
