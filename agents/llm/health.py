@@ -19,8 +19,9 @@ import httpx
 
 from agents.llm.adapters.anthropic import anthropic_headers
 from agents.llm.adapters.endpoint import Endpoint
-from agents.llm.adapters.failures import body_error, status_error
+from agents.llm.adapters.failures import body_error, status_error, unreachable
 from agents.llm.adapters.openai import openai_headers
+from agents.llm.credentials import url_path
 from agents.llm.errors import ModelNotFoundError
 from agents.llm.providers import PROVIDERS
 from heartbit_site.base.errors import HeartbitError
@@ -116,7 +117,7 @@ async def check(
     except HeartbitError as error:
         health = Health(ok=False, message=str(error))
     except _BROKEN as error:
-        health = Health(ok=False, message=_unreachable(account, error))
+        health = Health(ok=False, message=unreachable(account, error))
     message = health.message.replace(subject.key, "***") if subject.key else health.message
     return Health(ok=health.ok, message=message)
 
@@ -131,12 +132,9 @@ def _problem(subject: HealthTarget) -> str:
     base = subject.base_url or provider.base_url
     if not base:
         return "The account has no base URL; enter one."
-    try:
-        parts = urlsplit(base)
-        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:
-        usable = False
-    return "" if usable else "The account's base URL is not valid; write it like https://host/v1."
+    if url_path(base) is None:
+        return "The account's base URL is not valid; write it like https://host/v1."
+    return ""
 
 
 def models_url(provider: str, base_url: str = "") -> str:
@@ -229,11 +227,3 @@ def _same(model: str, listed: str) -> bool:
     model, listed = model.lower(), listed.lower().removeprefix("models/")  # Gemini's prefix
     tagged = listed.startswith((f"{model}-", f"{model}:")) or model.startswith(f"{listed}:")
     return listed == model or tagged
-
-
-def _unreachable(account: Endpoint, error: Exception) -> str:
-    reason = str(error) or type(error.__cause__ or error).__name__
-    return (
-        f"{account.label} could not be reached ({reason}); check that the server runs and that the "
-        "base URL is right."
-    )

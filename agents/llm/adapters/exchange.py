@@ -10,9 +10,9 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from agents.llm.adapters.endpoint import DEFAULT_TIMEOUTS, Endpoint, Timeouts
-from agents.llm.adapters.failures import body_error, status_error
-from agents.llm.adapters.guard import GuardedStream, Limits
+from agents.llm.adapters.endpoint import DEFAULT_TIMEOUTS, Clock, Endpoint, Timeouts
+from agents.llm.adapters.failures import body_error, broken, status_error
+from agents.llm.adapters.guard import GuardedStream
 from agents.llm.adapters.posting import BROKEN, Answer, NoAddressError, post
 from agents.llm.adapters.sse import EventSplitter, SentEvent
 from agents.llm.errors import (
@@ -90,12 +90,13 @@ class Exchange:
             ModelError: See ``ChatModel.stream``.
         """
         await request.ready()
-        timeout_seconds = request.timeout_seconds
-        deadline = asyncio.get_running_loop().time() + timeout_seconds
-        answer = await self._send(body, deadline=deadline, timeout_seconds=timeout_seconds)
+        clock = Clock(self.endpoint, self.timeouts, request.timeout_seconds)
+        answer = await self._send(body, clock)
         try:
             await self._check(answer)
-            guard = self._guard(answer, deadline=deadline, timeout_seconds=timeout_seconds)
+            guard = GuardedStream(
+                answer.chunks(), clock, endpoint=self.endpoint, max_bytes=self.max_bytes
+            )
             splitter, settled = EventSplitter(), False
             async for chunk in guard:
                 if settled:
@@ -113,15 +114,13 @@ class Exchange:
             await answer.aclose()
         yield completion
 
-    async def _send(
-        self, body: dict[str, Any], *, deadline: float, timeout_seconds: float
-    ) -> Answer:
+    async def _send(self, body: dict[str, Any], clock: Clock) -> Answer:
         # A lone surrogate in a prompt cannot be encoded and is sent as "?".
         content = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
         close = {} if self.endpoint.reuse else {"connection": "close"}
-        first = asyncio.get_running_loop().time() + self.timeouts.first_event
+        by = clock.end_of_wait(begun=False)
         try:
-            async with asyncio.timeout_at(min(deadline, first)):
+            async with asyncio.timeout_at(by):
                 return await post(
                     self.client,
                     self.endpoint.url,
@@ -129,11 +128,7 @@ class Exchange:
                     {**_HEADERS, **self.headers, **close},
                 )
         except TimeoutError as error:
-            limit = min(timeout_seconds, self.timeouts.first_event)
-            raise ModelTimeoutError(
-                f"{self.endpoint.label} did not begin to answer within {limit:g} seconds; try "
-                "again, or raise the time limit if the model thinks for long."
-            ) from error
+            raise clock.timeout(by, begun=False) from error
         except NoAddressError as error:
             raise ModelConnectionError(
                 f"{self.endpoint.label} cannot be called: {error}; check the base URL."
@@ -147,20 +142,7 @@ class Exchange:
                 f"{self.endpoint.label} accepted no connection in time; check that the host and "
                 "port are right and reachable from here."
             )
-        reason = str(error) or type(error.__cause__ or error).__name__
-        return ModelConnectionError(
-            f"{self.endpoint.label} could not be reached ({reason}); check that the server runs "
-            "and that the base URL is right."
-        )
-
-    def _guard(self, answer: Answer, *, deadline: float, timeout_seconds: float) -> GuardedStream:
-        limits = Limits(
-            deadline=deadline,
-            whole_seconds=timeout_seconds,
-            idle_seconds=self.timeouts.between_events,
-            max_bytes=self.max_bytes,
-        )
-        return GuardedStream(answer.chunks(), label=self.endpoint.label, limits=limits)
+        return broken(self.endpoint, error, begun=False)
 
     async def _check(self, answer: Answer) -> None:
         if answer.status != _OK:

@@ -3,42 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
+from agents.llm.adapters.failures import broken
 from agents.llm.adapters.posting import BROKEN
-from agents.llm.errors import AnswerTooLargeError, ModelTimeoutError, StreamTruncatedError
+from agents.llm.errors import AnswerTooLargeError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+
+    from agents.llm.adapters.endpoint import Clock, Endpoint
 
 # Wait for the end of the transfer after the final event, so that the connection can be reused; if
 # the server does not end it, the connection is closed.
 _SETTLE_SECONDS = 0.1
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Limits of one answer.
-
-    Attributes:
-        deadline: End of the whole call, in the event loop's time.
-        whole_seconds: Time limit of the whole call, for the error message.
-    """
-
-    deadline: float
-    whole_seconds: float
-    idle_seconds: float
-    max_bytes: int
-
-
 class GuardedStream:
     """Answer's bytes within limits; every failure is a ``ModelError``."""
 
-    def __init__(self, chunks: AsyncIterator[bytes], *, label: str, limits: Limits) -> None:
+    def __init__(
+        self, chunks: AsyncIterator[bytes], clock: Clock, *, endpoint: Endpoint, max_bytes: int
+    ) -> None:
         self._chunks = chunks
-        self._label = label
-        self._limits = limits
+        self._clock = clock
+        self._endpoint = endpoint
+        self._max_bytes = max_bytes
         self._received = 0
         self._settle_by: float | None = None
 
@@ -62,16 +52,15 @@ class GuardedStream:
         if chunk is None:
             raise StopAsyncIteration
         self._received += len(chunk)
-        if self._received > self._limits.max_bytes:
+        if self._received > self._max_bytes:
             raise AnswerTooLargeError(
-                f"{self._label} sent more than {self._limits.max_bytes} bytes for one answer, "
+                f"{self._endpoint.label} sent more than {self._max_bytes} bytes for one answer, "
                 "which is the limit; ask for less or lower max_tokens."
             )
         return chunk
 
     async def _next(self) -> bytes | None:
-        now = asyncio.get_running_loop().time()
-        by = self._settle_by or min(self._limits.deadline, now + self._limits.idle_seconds)
+        by = self._settle_by or self._clock.end_of_wait(begun=True)
         try:
             async with asyncio.timeout_at(by):
                 return await anext(self._chunks)
@@ -80,21 +69,8 @@ class GuardedStream:
         except TimeoutError as error:
             if self._settle_by:
                 return None
-            raise self._timeout(late=by >= self._limits.deadline) from error
+            raise self._clock.timeout(by, begun=True) from error
         except BROKEN as error:
             if self._settle_by:
                 return None
-            raise StreamTruncatedError(
-                f"{self._label} broke the connection in the middle of its answer; try again."
-            ) from error
-
-    def _timeout(self, *, late: bool) -> ModelTimeoutError:
-        if late:
-            return ModelTimeoutError(
-                f"{self._label} was not done within {self._limits.whole_seconds:g} seconds; raise "
-                "the call's time limit or ask for less."
-            )
-        return ModelTimeoutError(
-            f"{self._label} fell silent for {self._limits.idle_seconds:g} seconds in the middle of "
-            "its answer; try again."
-        )
+            raise broken(self._endpoint, error, begun=True) from error

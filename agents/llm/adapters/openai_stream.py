@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from agents.llm.adapters.failures import event_error
+from agents.llm.adapters.failures import ended_early, event_error
 from agents.llm.adapters.openai_reasoning import Reasoning
 from agents.llm.adapters.shapes import as_count, as_dict, as_list, as_str, parse_event
-from agents.llm.errors import StreamTruncatedError
 from agents.llm.messages import (
     AssistantMessage,
     Completion,
@@ -128,9 +127,7 @@ class OpenAIDecoder:
         """Return the whole answer; see ``Decoder.finish``."""
         # Without [DONE] the answer is complete only if the final usage chunk was received.
         if not self._finish or not (self._done or self._usage is not None):
-            raise StreamTruncatedError(
-                f"{self._endpoint.label} ended its stream in the middle of the answer; try again."
-            )
+            raise ended_early(self._endpoint)
         if rest := self._cleaner.flush():
             self._text.append(rest)
         calls = tuple(
