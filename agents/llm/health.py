@@ -72,17 +72,6 @@ class Health:
     message: str
 
 
-class _Account(Endpoint):
-    """Endpoint of an account instead of one model."""
-
-    __slots__ = ()
-
-    @property
-    def label(self) -> str:
-        """Name of the account in error messages."""
-        return f"{self.provider} at {urlsplit(self.url).netloc.rpartition('@')[2]}"
-
-
 async def check(
     subject: HealthTarget, *, client: httpx.AsyncClient, timeout_seconds: float = SECONDS
 ) -> Health:
@@ -97,7 +86,7 @@ async def check(
     if problem:
         return Health(ok=False, message=problem)
     base = models_url(subject.provider, subject.base_url).removesuffix("/models")
-    account = _Account(
+    account = Endpoint(
         provider=subject.provider,
         model="",
         url=f"{base}/models{_QUERY.get(subject.provider, '')}",

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from agents.errors import MailboxError
 from agents.inbound import connection
-from agents.inbound.folders import folder_name
-from agents.inbound.imap import MailAccount, open_mailbox
+from agents.inbound.imap import MailAccount, folder_name, open_mailbox
 from tests.inbound.imap_server import (
     GOOD,
     ImapServer,

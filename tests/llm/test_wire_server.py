@@ -116,7 +116,7 @@ async def test_a_schema_gets_json_and_written_results_count(
         "compatible:m",
         client=client,
         environ={},
-        base_urls={"compatible": wire.url},
+        base_url=wire.url,
         profile=Profile(tools="constrained_json"),
     )
     request = ask("[[calls: clock {}]] [[text: It is late.]]")

@@ -35,8 +35,8 @@ class Endpoint:
 
     @property
     def label(self) -> str:
-        """Name of the endpoint in error messages: model and host, never the key."""
-        return f"{self.name} at {urlsplit(self.url).netloc.rpartition('@')[2]}"
+        """Name of the endpoint in error messages: model, if any, and host, never the key."""
+        return f"{self.name.removesuffix(':')} at {urlsplit(self.url).netloc.rpartition('@')[2]}"
 
 
 @dataclass(frozen=True, slots=True)

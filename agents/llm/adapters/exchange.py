@@ -95,7 +95,7 @@ class Exchange:
         try:
             await self._check(answer)
             guard = GuardedStream(
-                answer.chunks(), clock, endpoint=self.endpoint, max_bytes=self.max_bytes
+                answer.chunks, clock, endpoint=self.endpoint, max_bytes=self.max_bytes
             )
             splitter, settled = EventSplitter(), False
             async for chunk in guard:
@@ -174,7 +174,7 @@ async def _error_body(answer: Answer) -> bytes:
         return b""  # not requested, and not readable as text
     try:
         async with asyncio.timeout(_ERROR_BODY_SECONDS):
-            async for chunk in answer.chunks():
+            async for chunk in answer.chunks:
                 body += chunk
                 if len(body) >= _ERROR_BODY_BYTES:
                     break
