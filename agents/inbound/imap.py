@@ -175,7 +175,7 @@ def open_mailbox(account: MailAccount) -> Iterator[Mailbox]:
             _log_in(connection, account)
         yield Mailbox(connection, account)
         with suppress(MailboxError, OSError, *_NONSENSE):  # everything is read by now
-            connection.leave()
+            connection.log_out()
     finally:
         connection.shutdown()
 

@@ -412,6 +412,22 @@ def test_numbers_that_are_no_uids_are_not_taken_for_mails() -> None:
         assert mailbox.after(7, most=10) == [8, 9]
 
 
+def test_a_visit_ends_with_a_logout() -> None:
+    commands: list[str] = []
+
+    def talk(peer: socket.socket) -> None:
+        peer.sendall(b"* OK here\r\n")
+        with peer.makefile("rb") as lines:
+            for line in lines:
+                tag, name = line.split()[:2]
+                commands.append(name.decode())
+                peer.sendall(GOOD[commands[-1]].replace(b"TAG", tag))
+
+    with talking(talk) as port, open_mailbox(account(port)):
+        pass
+    assert commands[-2:] == ["EXAMINE", "LOGOUT"]
+
+
 def test_a_fault_of_whoever_reads_stays_his() -> None:
     with (
         talking(script(GOOD)) as port,

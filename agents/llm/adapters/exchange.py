@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agents.llm.adapters.endpoint import DEFAULT_TIMEOUTS, Clock, Endpoint, Timeouts
 from agents.llm.adapters.failures import body_error, broken, status_error
-from agents.llm.adapters.guard import GuardedStream
 from agents.llm.adapters.posting import BROKEN, Answer, NoAddressError, post
 from agents.llm.adapters.sse import EventSplitter, SentEvent
 from agents.llm.errors import (
+    AnswerTooLargeError,
     ModelConnectionError,
     ModelError,
     ModelTimeoutError,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from agents.llm.messages import ChatRequest, Completion, StreamEvent
 
+_SETTLE_SECONDS = 0.1
 _ERROR_BODY_BYTES = 64 * 1024
 _ERROR_BODY_SECONDS = 5.0
 # Plain bytes, because a compressed stream could expand beyond the size limit.
@@ -94,19 +96,19 @@ class Exchange:
         answer = await self._send(body, clock)
         try:
             await self._check(answer)
-            guard = GuardedStream(
-                answer.chunks, clock, endpoint=self.endpoint, max_bytes=self.max_bytes
-            )
-            splitter, settled = EventSplitter(), False
-            async for chunk in guard:
-                if settled:
-                    continue  # read to the end, so that the connection can be reused
+            splitter, received = EventSplitter(), 0
+            while not decoder.done and (chunk := await self._next(answer, clock)) is not None:
+                received += len(chunk)
+                if received > self.max_bytes:
+                    raise AnswerTooLargeError(
+                        f"{self.endpoint.label} sent more than {self.max_bytes} bytes for one "
+                        "answer, which is the limit; ask for less or lower max_tokens."
+                    )
                 for event in splitter.feed(chunk):
                     for delta in decoder.feed(event):
                         yield delta
-                    settled = decoder.done
-                    if settled:
-                        guard.settle()
+                    if decoder.done:
+                        await _read_to_end(answer)
                         break
             completion = decoder.finish()
         finally:
@@ -135,6 +137,17 @@ class Exchange:
             ) from error
         except BROKEN as error:
             raise self._unreachable(error) from error
+
+    async def _next(self, answer: Answer, clock: Clock) -> bytes | None:
+        """Wait for the next chunk; return None at the end of the stream."""
+        by = clock.end_of_wait(begun=True)
+        try:
+            async with asyncio.timeout_at(by):
+                return await anext(answer.chunks, None)
+        except TimeoutError as error:
+            raise clock.timeout(by, begun=True) from error
+        except BROKEN as error:
+            raise broken(self.endpoint, error, begun=True) from error
 
     def _unreachable(self, error: Exception) -> ModelError:
         if isinstance(error.__cause__, TimeoutError):
@@ -167,17 +180,26 @@ class Exchange:
             )
 
 
+async def _read_to_end(answer: Answer) -> None:
+    """Wait shortly for the end of the transfer, so that the connection can be reused.
+
+    The answer is complete: if the server does not end it, the connection is closed.
+    """
+    with suppress(TimeoutError, *BROKEN):
+        async with asyncio.timeout(_SETTLE_SECONDS):
+            async for _ in answer.chunks:
+                pass
+
+
 async def _error_body(answer: Answer) -> bytes:
     """Read the start of an error's body; ignore a body that hangs or breaks."""
     body = bytearray()
     if answer.headers.get("content-encoding", "identity").strip().lower() != "identity":
         return b""  # not requested, and not readable as text
-    try:
+    with suppress(TimeoutError, *BROKEN):
         async with asyncio.timeout(_ERROR_BODY_SECONDS):
             async for chunk in answer.chunks:
                 body += chunk
                 if len(body) >= _ERROR_BODY_BYTES:
                     break
-    except (TimeoutError, *BROKEN):
-        pass
     return bytes(body[:_ERROR_BODY_BYTES])
