@@ -23,7 +23,7 @@ from agents.llm.adapters.openai import OpenAIModel, openai_headers
 from agents.llm.bridge.account import account_for
 from agents.llm.bridge.known import KNOWN
 from agents.llm.bridge.model import BridgedModel
-from agents.llm.credentials import environ_url, find_key, no_web_address, url_path
+from agents.llm.credentials import environ_url, find_key, is_web_address, no_web_address
 from agents.llm.profiles import COMPATIBLE
 from agents.llm.providers import PROVIDERS, Provider
 from heartbit_site.base import variables
@@ -176,7 +176,7 @@ def _check_named(reference: str, model: str, *, example: str) -> None:
 
 
 def _url(name: str, provider: Provider, *, base_url: str) -> str:
-    """Return the complete URL; ``/v1`` is added to a base URL without a path."""
+    """Return the complete URL."""
     base_url = base_url or provider.base_url
     if not base_url:
         mend = (
@@ -185,12 +185,6 @@ def _url(name: str, provider: Provider, *, base_url: str) -> str:
             else f"set {name.upper()}_BASE_URL or enter it in the provider account"
         )
         raise ConfigurationError(f"The provider {name} has no base URL; {mend}.")
-    path = url_path(base_url)
-    if path is None:
+    if not is_web_address(base_url):
         raise no_web_address(name, base_url)
-    base_url = base_url.rstrip("/")
-    # Anthropic's variable is by custom written without the version, OpenAI's with it.
-    bare = not path.rstrip("/")
-    if bare or (provider.wire == "anthropic" and not base_url.endswith("/v1")):
-        base_url += "/v1"
-    return base_url + _PATH[provider.wire]
+    return provider.api_url(base_url) + _PATH[provider.wire]

@@ -12,7 +12,6 @@ import json
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
 
 import aiohttp
 import httpx
@@ -21,7 +20,7 @@ from agents.llm.adapters.anthropic import anthropic_headers
 from agents.llm.adapters.endpoint import Endpoint
 from agents.llm.adapters.failures import body_error, status_error, unreachable
 from agents.llm.adapters.openai import openai_headers
-from agents.llm.credentials import url_path
+from agents.llm.credentials import is_web_address
 from agents.llm.errors import ModelNotFoundError
 from agents.llm.providers import PROVIDERS
 from heartbit_site.base.errors import HeartbitError
@@ -85,7 +84,7 @@ async def check(
     problem = _problem(subject)
     if problem:
         return Health(ok=False, message=problem)
-    base = models_url(subject.provider, subject.base_url).removesuffix("/models")
+    base = PROVIDERS[subject.provider].api_url(subject.base_url)
     account = Endpoint(
         provider=subject.provider,
         model="",
@@ -121,19 +120,9 @@ def _problem(subject: HealthTarget) -> str:
     base = subject.base_url or provider.base_url
     if not base:
         return "The account has no base URL; enter one."
-    if url_path(base) is None:
+    if not is_web_address(base):
         return "The account's base URL is not valid; write it like https://host/v1."
     return ""
-
-
-def models_url(provider: str, base_url: str = "") -> str:
-    """Return the URL of a provider's list of models; ``/v1`` is added as in ``factory.create``."""
-    known = PROVIDERS[provider]
-    base = (base_url or known.base_url).rstrip("/")
-    bare = not urlsplit(base).path.rstrip("/")
-    if bare or (known.wire == "anthropic" and not base.endswith("/v1")):
-        base += "/v1"
-    return f"{base}/models"
 
 
 async def _list(account: Endpoint, base: str, client: httpx.AsyncClient) -> tuple[str, ...]:
