@@ -38,7 +38,7 @@ def check_channel(channel: Channel, workspace: Workspace, *, has_password: bool)
         InvalidTargetsError: A delivery target is not valid.
     """
     for name in _TEXTS:
-        text, most = getattr(channel, name).strip(), Channel._meta.get_field(name).max_length or 0
+        text, most = getattr(channel, name).strip(), getattr(Channel, name).field.max_length
         if len(text) > most or clean_text(text) != text or not text.isprintable():
             with about(name):
                 raise ConfigurationError(

@@ -96,8 +96,8 @@ class Exchange:
         answer = await self._send(body, clock)
         try:
             await self._check(answer)
-            splitter, received = EventSplitter(), 0
-            while not decoder.done and (chunk := await self._next(answer, clock)) is not None:
+            splitter, received, done = EventSplitter(), 0, False
+            while not done and (chunk := await self._next(answer, clock)) is not None:
                 received += len(chunk)
                 if received > self.max_bytes:
                     raise AnswerTooLargeError(
@@ -107,7 +107,8 @@ class Exchange:
                 for event in splitter.feed(chunk):
                     for delta in decoder.feed(event):
                         yield delta
-                    if decoder.done:
+                    done = decoder.done
+                    if done:
                         await _read_to_end(answer)
                         break
             completion = decoder.finish()
