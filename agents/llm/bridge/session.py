@@ -170,16 +170,10 @@ class Session:
         yield completion
 
     def _ask(self, request: ChatRequest) -> Any:
-        made = bridged_request(
+        arguments = bridged_request(
             request, model=self.model, profile=self.profile, provider=self.endpoint.provider
         )
-        return model_request_stream(
-            self.model,
-            made.messages,
-            model_settings=made.settings,
-            model_request_parameters=made.parameters,
-            instrument=False,
-        )
+        return model_request_stream(self.model, **arguments, instrument=False)
 
     def _check(self, size: int) -> None:
         if size > _MAX_EVENTS_CHARACTERS:
