@@ -49,7 +49,9 @@ async def serve_client(
             finally:
                 gone.cancel()
                 answer.cancel()
-                await asyncio.wait((answer, gone))
+                await asyncio.gather(answer, gone, return_exceptions=True)
+            if not answer.cancelled():
+                answer.result()  # a defect of the handler closes the connection
 
 
 async def _next_request(reader: asyncio.StreamReader) -> Request:
