@@ -2,6 +2,22 @@
 
 from __future__ import annotations
 
-from agents.agent_tools import blackboard, messages
+from agents.agent_tools.blackboard import blackboard_list, blackboard_read, blackboard_write
+from agents.agent_tools.messages import (
+    ask_agent,
+    read_messages,
+    reply_to_message,
+    send_message,
+    start_agent,
+)
 
-__all__ = ["blackboard", "messages"]
+__all__ = [
+    "ask_agent",
+    "blackboard_list",
+    "blackboard_read",
+    "blackboard_write",
+    "read_messages",
+    "reply_to_message",
+    "send_message",
+    "start_agent",
+]
