@@ -9,7 +9,7 @@ from django.contrib import admin
 from django.utils.html import format_html
 
 from agents.actions.remove_channel import remove_channel
-from agents.actions.rotate_channel_secret import rotate_channel_secret
+from agents.actions.rotate_secret import rotate_secret
 from agents.actions.save_channel import save_channel
 from agents.admin.channel_form import MAIL, ChannelForm, conditions
 from agents.admin.signing import SigningAdmin
@@ -97,4 +97,4 @@ class ChannelAdmin(SigningAdmin[Channel]):
     )
     def rotate(self, request: HttpRequest, row: Channel, form: DialogForm) -> None:
         """Make a new secret, and show it."""
-        self.show_secret(request, rotate_channel_secret(row, by=actor_of(request)))
+        self.show_secret(request, rotate_secret(row, by=actor_of(request)))

@@ -11,7 +11,7 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from agents.actions.redeliver_webhook import ping_webhook
 from agents.actions.remove_webhook import remove_webhook
-from agents.actions.rotate_webhook_secret import rotate_webhook_secret
+from agents.actions.rotate_secret import rotate_secret
 from agents.actions.save_webhook import save_webhook
 from agents.admin.signing import SigningAdmin
 from agents.delivery.webhooks import EVENTS
@@ -84,7 +84,7 @@ class WebhookAdmin(SigningAdmin[WebhookEndpoint]):
     )
     def rotate(self, request: HttpRequest, row: WebhookEndpoint, form: DialogForm) -> None:
         """Make a new secret, and show it."""
-        self.show_secret(request, rotate_webhook_secret(row, by=actor_of(request)))
+        self.show_secret(request, rotate_secret(row, by=actor_of(request)))
 
     @dialog(
         "Send test event",

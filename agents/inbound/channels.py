@@ -20,13 +20,7 @@ if TYPE_CHECKING:
 
 MOST = 100  # channels of a workspace
 _LARGEST_PORT = 65_535
-_LONGEST = {
-    "name": 100,
-    "agent": 64,
-    "imap_host": 253,
-    "imap_user": 254,
-    "imap_folder": 200,
-}  # the columns' limits
+_TEXTS = ("name", "agent", "imap_host", "imap_user", "imap_folder")
 
 
 def check_channel(channel: Channel, workspace: Workspace, *, has_password: bool) -> None:
@@ -43,8 +37,8 @@ def check_channel(channel: Channel, workspace: Workspace, *, has_password: bool)
         InvalidMappingError: The mapping is not valid.
         InvalidTargetsError: A delivery target is not valid.
     """
-    for name, most in _LONGEST.items():
-        text = getattr(channel, name).strip()
+    for name in _TEXTS:
+        text, most = getattr(channel, name).strip(), getattr(Channel, name).field.max_length
         if len(text) > most or clean_text(text) != text or not text.isprintable():
             with about(name):
                 raise ConfigurationError(

@@ -15,7 +15,7 @@ from heartbit_site.base.models import AuditEntry
 from heartbit_site.base.query import execute, fetch_all
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from heartbit_site.base.access import Access
     from heartbit_site.base.models import Workspace
@@ -130,6 +130,12 @@ def lock_chain(workspace_id: int) -> None:
 def changed(before: Any, after: Any) -> list[Any]:
     """Return ``[before, after]`` for an entry's details, both readable without the row."""
     return [_brief(before), _brief(after)]
+
+
+def changes(before: object, after: object, names: Iterable[str]) -> dict[str, Any]:
+    """Return the attributes that differ between two objects, in the form of ``changed``."""
+    pairs = {name: (getattr(before, name), getattr(after, name)) for name in names}
+    return {name: changed(old, new) for name, (old, new) in pairs.items() if old != new}
 
 
 def _brief(value: Any) -> Any:

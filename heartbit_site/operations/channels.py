@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agents.actions.remove_channel import remove_channel as remove
-from agents.actions.rotate_channel_secret import rotate_channel_secret as rotate
+from agents.actions.rotate_secret import rotate_secret as rotate
 from agents.actions.save_channel import save_channel
 from agents.errors import ChannelNotFoundError
 from agents.models import Channel, InboundMessage

@@ -10,6 +10,7 @@ import pytest
 
 from agents.llm import factory, health
 from agents.llm.health import Health, HealthTarget, check
+from agents.llm.providers import PROVIDERS
 from heartbit_site.base.http.allow import parse_allow
 from heartbit_site.base.http.client import guarded_client
 from tests.accounts.provider_server import Reply, models, provider_server, refusal
@@ -212,7 +213,7 @@ def test_health_and_calls_go_to_the_same_place(
     model: Any = factory.create(f"{provider}:m", client=client, environ=environ)
     called: str = model.exchange.endpoint.url
     root = called.removesuffix("/chat/completions").removesuffix("/messages")
-    assert health.models_url(provider, base) == f"{root}/models"
+    assert PROVIDERS[provider].api_url(base) == root
 
 
 def test_a_subject_does_not_show_its_key() -> None:

@@ -14,9 +14,8 @@ from django.db import transaction
 from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import answer_call
 from agents.actions.read_inbox import read_inbox
-from agents.actions.reply_to_message import reply_to_message
+from agents.actions.reply_to_message import reply_to_message, steer_with_reply
 from agents.actions.send_message import send_message
-from agents.actions.steer_with_reply import steer_with_reply
 from agents.choices import RunStatus
 from agents.errors import RecipientError, UnknownMessageError
 from agents.journal.events import RunSteered

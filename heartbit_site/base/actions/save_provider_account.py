@@ -74,11 +74,7 @@ def check_key(key: str) -> str:
 def _changes(before: ProviderAccount | None, account: ProviderAccount) -> dict[str, Any]:
     """Return the changed values, before and after; a new account began as an empty one."""
     old = before if before is not None else ProviderAccount()
-    return {
-        name: audit.changed(getattr(old, name), getattr(account, name))
-        for name in _SAID
-        if getattr(old, name) != getattr(account, name)
-    }
+    return audit.changes(old, account, _SAID)
 
 
 def _moved(before: ProviderAccount, account: ProviderAccount) -> list[str]:
