@@ -18,6 +18,5 @@ from agents.admin import (  # noqa: F401  importing a module registers its class
     usage,
     version,
     webhook,
-    webhook_delivery,
     worker,
 )

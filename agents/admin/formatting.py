@@ -8,14 +8,13 @@ from django.utils import timezone
 
 from agents.choices import DeliveryStatus, RunStatus
 from heartbit_site.base.admin.columns import Tone, pill
-from heartbit_site.base.amounts import counted, duration, money
+from heartbit_site.base.amounts import duration
 
 if TYPE_CHECKING:
     from uuid import UUID
 
     from django.utils.safestring import SafeString
 
-    from agents.admin.queries import Spent
     from agents.models import Run
 
 RUN_TONES: dict[str, Tone] = {
@@ -78,13 +77,3 @@ def run_duration(run: Run) -> str:
 def tokens(read: int, written: int) -> str:
     """Tokens read and written."""
     return f"{read:,} in · {written:,} out"
-
-
-def cost(spent: Spent) -> str:
-    """Money, and how much of it is not known."""
-    if spent.calls and spent.unpriced == spent.calls:
-        return "unknown"
-    known = money(spent.cost_usd)
-    if not spent.unpriced:
-        return known
-    return f"{known} + {counted(spent.unpriced, 'call')} without a price"

@@ -99,12 +99,12 @@ UNFOLD: dict[str, Any] = {
             _section(
                 "Schedules",
                 _page("Schedules", "event_repeat", "scheduling.schedule"),
-                _page("Slots", "event_available", "scheduling.firing"),
+                _page("Firings", "event_available", "scheduling.firing"),
             ),
             _section(
                 "Channels",
                 _page("Channels", "move_to_inbox", "agents.channel"),
-                _page("Came in", "mark_email_read", "agents.inboundmessage"),
+                _page("Inbound messages", "mark_email_read", "agents.inboundmessage"),
             ),
             _section(
                 "Celery Beat",

@@ -58,23 +58,23 @@ class ScopedChoicesMixin(_AnyAdmin):
     """Bounded choices of foreign keys, on pages and inlines."""
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Offer visible rows; of workspaces, those where the user may add such a row."""
+        """Offer the rows of the related list; of workspaces, those where one may add such a row."""
         return self._bounded(super().formfield_for_foreignkey(db_field, request, **kwargs), request)
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Return the field, bounded to the rows that the user may see."""
+        """Return the field, bounded to the rows of the related list."""
         return self._bounded(super().formfield_for_manytomany(db_field, request, **kwargs), request)
 
     def _bounded(self, field: Any, request: HttpRequest) -> Any:
         rows = getattr(field, "queryset", None)
-        if rows is None or permissions_for(request).everywhere:
+        if rows is None:
             return field
         if rows.model is Workspace and isinstance(self, WorkspaceScopedAdmin):
             field.queryset = permissions_for(request).rows(rows, "pk", self.scope_of("add"))
             return field
         related = self.admin_site._registry.get(rows.model)
         if isinstance(related, WorkspaceScopedAdmin):
-            field.queryset = related.reached(request, rows)
+            field.queryset = rows.filter(pk__in=related.get_queryset(request).values("pk"))
         return field
 
 
