@@ -99,10 +99,9 @@ class ApprovalAdmin(LeadsToRuns[ToolCall]):
 
     asks = Column[ToolCall]("agent", lambda row: row.run.agent, ordering="run__agent")
 
-    @admin.display(description="effect", ordering="effect")
-    def effect_class(self, call: ToolCall) -> str:
-        """Return the effect class of the call."""
-        return call.effect.replace("_", " ")
+    effect_class = Column[ToolCall](
+        "effect", lambda row: row.effect.replace("_", " "), ordering="effect"
+    )
 
     @admin.display(description="waiting")
     def waits(self, call: ToolCall) -> str:

@@ -46,6 +46,7 @@ class BudgetAdmin(VerbAdmin[Budget]):
         "view": "runs:read",
         **dict.fromkeys(("add", "change", "delete"), "agents:write"),
     }
+    verbs_record = frozenset()
     form = BudgetForm
     list_display = ("whose", "workspace", "every", "tokens", "money", "state")
     list_filter = ("workspace", "period")

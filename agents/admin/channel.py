@@ -54,12 +54,17 @@ class ChannelAdmin(SigningAdmin[Channel]):
             found.append(("State", {"fields": known}))
         return found
 
-    @admin.display(description="channel")
-    def what(self, channel: Channel) -> SafeString:
-        """Return the channel's name and its source."""
-        source = channel.imap_user if channel.imap_host else channel.get_kind_display()
-        return two_lines(channel.name, source)
-
+    what = Column[Channel](
+        "channel",
+        lambda row: two_lines(row.name, row.imap_user if row.imap_host else row.get_kind_display()),
+    )
+    url = Column[Channel](
+        "URL",
+        lambda row: format_html("<code>{}{}</code>", settings.HEARTBIT_PUBLIC_URL, row.path),
+    )
+    looked = Column[Channel](
+        "mailbox polled", lambda row: format_datetime(row.last_polled_at, missing="Not yet")
+    )
     answers = Column[Channel]("answered by", lambda row: row.agent)
 
     def state(self, channel: Channel) -> SafeString:
@@ -69,16 +74,6 @@ class ChannelAdmin(SigningAdmin[Channel]):
         if channel.last_error:
             return format_html("{} {}", pill("Trouble", tone="danger"), channel.last_error)
         return pill("Enabled", tone="success")
-
-    @admin.display(description="URL")
-    def url(self, channel: Channel) -> SafeString:
-        """Return the URL that messages are posted to."""
-        return format_html("<code>{}{}</code>", settings.HEARTBIT_PUBLIC_URL, channel.path)
-
-    @admin.display(description="mailbox polled")
-    def looked(self, channel: Channel) -> str:
-        """Return the time at which the mailbox was last polled."""
-        return format_datetime(channel.last_polled_at, missing="Not yet")
 
     def save_secret(self, request: HttpRequest, row: Channel, form: Any) -> str | None:
         """Save with ``save_channel``."""

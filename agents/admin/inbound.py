@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from django.contrib import admin
 
 from agents.admin.links import kept_run_link
 from agents.choices import InboundStatus
 from agents.models import InboundMessage
-from heartbit_site.base.admin.columns import Column, clock, pill, two_lines
+from heartbit_site.base.admin.columns import Column, Tone, clock, pill, two_lines
 from heartbit_site.base.admin.themed import ReadOnlyAdmin
 
-if TYPE_CHECKING:
-    from django.utils.safestring import SafeString
+TONES: dict[str, Tone] = {InboundStatus.ACCEPTED: "success", InboundStatus.REFUSED: "warning"}
 
 
 @admin.register(InboundMessage)
@@ -34,13 +33,10 @@ class InboundMessageAdmin(ReadOnlyAdmin[InboundMessage]):
 
     what = Column[InboundMessage]("message", lambda row: two_lines(row.title or "-", row.sender))
 
-    def state(self, message: InboundMessage) -> SafeString:
-        """Return the state: accepted or rejected."""
-        taken = message.status == InboundStatus.ACCEPTED
-        return pill(message.get_status_display(), tone="success" if taken else "warning")
-
+    state = Column[InboundMessage](
+        "state", lambda row: pill(row.get_status_display(), tone=TONES[row.status])
+    )
     received = Column[InboundMessage]("received", lambda row: clock(row.received_at))
-
-    def run(self, message: InboundMessage) -> SafeString | str:
-        """Return a link to the run that answers, as long as the run exists."""
-        return kept_run_link(message.channel.workspace, message.run_id)
+    run = Column[InboundMessage](
+        "run", lambda row: kept_run_link(row.channel.workspace, row.run_id)
+    )

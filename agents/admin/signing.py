@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from django.contrib import admin, messages
+from django.contrib import messages
 from django.utils.html import format_html
 
 from agents.models import Channel, WebhookEndpoint
-from heartbit_site.base.admin.columns import format_datetime
+from heartbit_site.base.admin.columns import Column, format_datetime
 from heartbit_site.base.admin.saved_by_verb import VerbAdmin
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ class SigningAdmin(VerbAdmin[S]):
     """Rows with a secret that is shown once and can be rotated."""
 
     workspace_path = "workspace"
-    verbs_record = frozenset({"add", "change", "delete"})
     needs: ClassVar = dict.fromkeys(
         ("view", "add", "change", "delete", "rotate"), "workspace:manage"
     )
@@ -30,10 +29,9 @@ class SigningAdmin(VerbAdmin[S]):
     sortable_by = ()
     actions = ()
 
-    @admin.display(description="previous secret valid until")
-    def both_until(self, row: S) -> str:
-        """Return the end of the time in which both secrets are valid."""
-        return format_datetime(row.previous_secret_expires_at)
+    both_until = Column[Any](
+        "previous secret valid until", lambda row: format_datetime(row.previous_secret_expires_at)
+    )
 
     def save_secret(self, request: HttpRequest, row: S, form: Any) -> str | None:
         """Save the row with its verb, and return a new row's secret."""

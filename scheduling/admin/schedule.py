@@ -56,7 +56,6 @@ class ScheduleAdmin(VerbAdmin[Schedule]):
 
     workspace_path = "workspace"
     audit_name = "schedule"
-    verbs_record = frozenset({"add", "change", "delete"})
     needs: ClassVar = {
         "view": "agents:read",
         **dict.fromkeys(("add", "change", "delete"), "agents:write"),
@@ -273,10 +272,10 @@ class ScheduleInline(ReadOnlyInline[Schedule, Agent]):
 
     when = Column[Schedule]("when", _describe)
 
-    @admin.display(description="schedule")
-    def page(self, schedule: Schedule) -> SafeString:
-        """Return the schedule's name as a link to its page."""
-        return link(reverse("admin:scheduling_schedule_change", args=[schedule.pk]), schedule.name)
+    page = Column[Schedule](
+        "schedule",
+        lambda row: link(reverse("admin:scheduling_schedule_change", args=[row.pk]), row.name),
+    )
 
     def next(self, schedule: Schedule) -> str:
         """Return the next occurrence."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -11,10 +12,9 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.shortcuts import redirect
 from django.urls import NoReverseMatch, reverse
-from django.utils import timezone
 
 from heartbit_site.base.admin.actions import page_action
-from heartbit_site.base.admin.columns import link
+from heartbit_site.base.admin.columns import Column, format_datetime, link
 from heartbit_site.base.admin.filters import ConditionFilter
 from heartbit_site.base.admin.permissions import permissions_for
 from heartbit_site.base.admin.themed import LongList, json_block
@@ -92,9 +92,10 @@ class AuditAdmin(LongList[AuditEntry]):
         *("chain", "number", "previous", "hash"),
     )
 
-    def when(self, entry: AuditEntry) -> str:
-        """Return the time, to the second."""
-        return timezone.localtime(entry.at).strftime("%d %b %Y, %H:%M:%S")
+    when = Column[AuditEntry]("when", lambda row: format_datetime(row.at))
+    what = Column[AuditEntry](
+        "details", lambda row: json_block(row.details) if row.details else "-"
+    )
 
     @admin.display(description="workspace")
     def place(self, entry: AuditEntry) -> str:
@@ -110,20 +111,10 @@ class AuditAdmin(LongList[AuditEntry]):
     def about(self, entry: AuditEntry) -> SafeString | str:
         """Return the target, as a link to its page where it has one."""
         name, _, key = entry.target.partition(":")
-        for model in self.admin_site._registry:
-            if model._meta.model_name == name and key:
-                try:
-                    page = f"admin:{model._meta.app_label}_{name}_change"
-                    url = reverse(page, args=[key])
-                except NoReverseMatch:
-                    break
-                return link(url, entry.target)
+        for app in (model._meta.app_label for model in self.admin_site._registry):
+            with suppress(NoReverseMatch):
+                return link(reverse(f"admin:{app}_{name}_change", args=[key]), entry.target)
         return entry.target or "-"
-
-    @admin.display(description="details")
-    def what(self, entry: AuditEntry) -> SafeString | str:
-        """Return the changes: old and new values."""
-        return json_block(entry.details) if entry.details else "-"
 
     @page_action("Verify", icon="verified", permission="verify", variant="PRIMARY")
     def verify_chains(self, request: HttpRequest) -> HttpResponse:
