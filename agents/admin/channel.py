@@ -14,7 +14,6 @@ from agents.actions.save_channel import save_channel
 from agents.admin.channel_form import MAIL, ChannelForm, conditions
 from agents.admin.signing import SigningAdmin
 from agents.models import Channel
-from heartbit_site.base.admin.actions import DialogForm, dialog
 from heartbit_site.base.admin.audit_mixin import actor_of
 from heartbit_site.base.admin.columns import Column, format_datetime, pill, two_lines
 
@@ -30,12 +29,13 @@ class ChannelAdmin(SigningAdmin[Channel]):
     """Ways in. Their secrets are shown when they are made, only then."""
 
     audit_name = "channel"
+    rotate_secret = staticmethod(rotate_channel_secret)
+    remove = staticmethod(remove_channel)
     form = ChannelForm
     warn_unsaved_form = True
     list_display = ("what", "workspace", "answers", "state", "created_by")
     list_filter = ("workspace", "kind")
     search_fields = ("name", "agent")
-    actions_detail = ("rotate",)
     conditional_fields = conditions()
     readonly_fields = KNOWN
 
@@ -79,17 +79,3 @@ class ChannelAdmin(SigningAdmin[Channel]):
         """Save with ``save_channel``."""
         password = form.cleaned_data.get("password") or None
         return save_channel(row, password=password, by=actor_of(request))
-
-    def remove_row(self, request: HttpRequest, row: Channel) -> None:
-        """Delete with ``remove_channel``."""
-        remove_channel(row, by=actor_of(request))
-
-    @dialog(
-        "Rotate secret",
-        "For 24 hours messages may be signed with either secret, then with the new one.",
-        icon="key",
-        permission="rotate",
-    )
-    def rotate(self, request: HttpRequest, row: Channel, form: DialogForm) -> None:
-        """Make a new secret, and show it."""
-        self.show_secret(request, rotate_channel_secret(row, by=actor_of(request)))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from django.contrib import admin
 from django.db.models import Count
+from django.utils.text import Truncator
 
 from agents.admin import formatting
 from agents.admin.links import run_url
@@ -22,7 +23,7 @@ _PREVIEW = 200  # characters
 
 
 def _preview(text: str) -> SafeString:
-    return text_block(formatting.truncate(text, _PREVIEW))
+    return text_block(Truncator(text).chars(_PREVIEW))
 
 
 class MessageInline(ReadOnlyInline[Run, Conversation]):

@@ -59,11 +59,6 @@ def figure(count: int) -> str:
     return "" if count == 0 else str(count) if count < 100 else "99+"
 
 
-def truncate(text: str, most: int) -> str:
-    """Return the text, cut after ``most`` characters."""
-    return text if len(text) <= most else f"{text[:most]} …"
-
-
 def short_id(run_id: UUID) -> str:
     """Return the end of a run's id: ids of one second begin alike."""
     return str(run_id)[-8:]

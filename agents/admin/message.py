@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from django.contrib import admin
 from django.utils.html import format_html
+from django.utils.text import Truncator
 
-from agents.admin import formatting
 from agents.admin.links import kept_run_link
 from agents.models import InboxEntry, Message, MessageKind
 from heartbit_site.base.admin.columns import Column, Tone, clock, pill, text_block
@@ -69,7 +69,7 @@ class MessageAdmin(ReadOnlyAdmin[Message]):
     @admin.display(description="message")
     def what(self, message: Message) -> SafeString:
         """Return the beginning of the message."""
-        text = formatting.truncate(message.body, _PREVIEW)
+        text = Truncator(message.body).chars(_PREVIEW)
         return format_html('<span class="hb-clip" dir="auto">{}</span>', text)
 
     wants = Column[Message]("kind", lambda row: pill(row.get_kind_display(), tone=TONES[row.kind]))

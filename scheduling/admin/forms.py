@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
 from django import forms
+from django.utils import timezone
 from unfold.widgets import (
     UnfoldAdminCheckboxSelectMultipleWidget,
     UnfoldAdminSplitDateTimeWidget,
@@ -27,6 +28,7 @@ from scheduling.rescheduling import RHYTHM
 from scheduling.spec import KINDS
 
 if TYPE_CHECKING:
+    from datetime import datetime
     from zoneinfo import ZoneInfo
 
 #: What the next runs follow from.
@@ -57,14 +59,9 @@ class LocalTimeField(forms.SplitDateTimeField):
 
     def compress(self, data_list: Any) -> datetime | None:
         """Return date and time as one value, as they were written."""
-        if not data_list:
-            return None
-        day, time = data_list
-        if day in self.empty_values:
-            raise forms.ValidationError(self.error_messages["invalid_date"], code="invalid_date")
-        if time in self.empty_values:
-            raise forms.ValidationError(self.error_messages["invalid_time"], code="invalid_time")
-        return datetime.combine(day, time)
+        with timezone.override(UTC):  # in which no time of day is left out
+            moment: datetime | None = super().compress(data_list)
+        return None if moment is None else moment.replace(tzinfo=None)
 
 
 class ScheduleForm(VerbForm[Schedule]):

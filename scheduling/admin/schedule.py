@@ -31,7 +31,7 @@ from scheduling.admin.forms import RHYTHM_FIELDS, ScheduleForm, SpanForm, condit
 from scheduling.errors import ScheduleError
 from scheduling.models import Firing, Schedule
 from scheduling.outcomes import with_outcomes
-from scheduling.recurrence import build_recurrence, format_time, time_zone
+from scheduling.recurrence import build_recurrence, time_zone
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -116,6 +116,8 @@ class ScheduleAdmin(VerbAdmin[Schedule]):
     what = Column[Schedule]("schedule", lambda row: two_lines(row.name, row.agent.name))
     next = Column[Schedule]("next", lambda row: _short(row.next_occurrence, row))
 
+    state = Column[Schedule]("state", lambda row: _state(row))
+
     def last(self, schedule: Any) -> SafeString | str:
         """Return the outcome of the latest firing."""
         if schedule.fired is None:
@@ -129,16 +131,6 @@ class ScheduleAdmin(VerbAdmin[Schedule]):
             return shown
         url = run_url(schedule.workspace, schedule.fired_run)
         return format_html('<a href="{}">{}</a>', url, shown)
-
-    def state(self, schedule: Schedule) -> SafeString:
-        """Return the state: active or paused."""
-        if not schedule.enabled:
-            return pill("Paused", tone="warning")
-        if schedule.next_occurrence is None:
-            return pill("Over")
-        if not schedule.agent.enabled:
-            return pill("Agent stopped", tone="warning")
-        return pill("Active", tone="success")
 
     @admin.display(description="next runs")
     def upcoming(self, schedule: Schedule) -> SafeString | str:
@@ -245,6 +237,16 @@ class ScheduleAdmin(VerbAdmin[Schedule]):
         change_schedule(schedule, {"enabled": True}, by=actor_of(request))
 
 
+def _state(schedule: Schedule) -> SafeString:
+    if not schedule.enabled:
+        return pill("Paused", tone="warning")
+    if schedule.next_occurrence is None:
+        return pill("Over")
+    if not schedule.agent.enabled:
+        return pill("Agent stopped", tone="warning")
+    return pill("Active", tone="success")
+
+
 def _describe(schedule: Schedule) -> str:
     """Return the recurrence as text, or what is wrong with it."""
     try:
@@ -270,23 +272,11 @@ class ScheduleInline(ReadOnlyInline[Schedule, Agent]):
     verbose_name_plural = "schedules"
     tab = True
 
-    when = Column[Schedule]("when", _describe)
-
     page = Column[Schedule](
         "schedule",
         lambda row: link(reverse("admin:scheduling_schedule_change", args=[row.pk]), row.name),
     )
-
-    def next(self, schedule: Schedule) -> str:
-        """Return the next occurrence."""
-        if schedule.next_occurrence is None:
-            return "-"
-        return format_time(schedule.next_occurrence, time_zone(schedule.time_zone))
-
-    def state(self, schedule: Schedule) -> SafeString:
-        """Return the state: active or paused."""
-        active = schedule.enabled and schedule.next_occurrence is not None
-        return pill("Active", tone="success") if active else pill("Paused", tone="warning")
+    when, next, state = ScheduleAdmin.when, ScheduleAdmin.next, ScheduleAdmin.state
 
 
 # By registration: the agents' app does not know of schedules, so their tab comes to its page.
