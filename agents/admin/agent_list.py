@@ -140,7 +140,7 @@ class AgentList(ModelAdmin[Agent]):
         return self._switch(request, agent, "stop")
 
     def _switch_all(self, request: HttpRequest, agents: Iterable[Agent], to: Switch) -> int:
-        """Return how many agents changed; ``response_action`` has the transaction."""
+        """Return how many agents changed, in the caller's transaction."""
         done = [agent for agent in agents if set_agent_state(agent, to)]
         for agent in done:  # last: the audit's chain is locked from here on
             self.note(request, to, agent)
@@ -148,8 +148,7 @@ class AgentList(ModelAdmin[Agent]):
 
     def _switch(self, request: HttpRequest, agent: Agent, to: Switch) -> str:
         with transaction.atomic():
-            set_agent_state(agent, to)
-            self.note(request, to, agent)
+            self._switch_all(request, [agent], to)
         messages.success(request, DONE[to].format(agent.name))
         return reverse("admin:agents_agent_change", args=[agent.pk])
 

@@ -9,7 +9,7 @@ from django.contrib.admin.utils import flatten
 from django.utils.text import Truncator
 from unfold.widgets import UnfoldAdminSelectWidget
 
-from agents.admin.forms import add_complaint, add_complaints
+from agents.admin.forms import LABELS, add_complaint, add_complaints
 from agents.admin.json_fields import JSONObjectText, OptionalJSONObjectText, json_widget
 from agents.choices import BindingApproval
 from agents.definitions.spec import GRANT_SETTINGS, ToolGrant
@@ -67,13 +67,7 @@ class ToolBindingForm(forms.ModelForm[ToolBinding]):
             ),
             "defaults": json_widget(rows=2, placeholder='{"timeout_seconds": 10}'),
         }
-        labels = {
-            "approval": "Calls that wait for a person",
-            "approval_when": "Rule",
-            "approval_timeout_seconds": "Time to decide (seconds)",
-            "escalate_after_minutes": "Escalate after (minutes)",
-            "defaults": "Default arguments",
-        }
+        labels = LABELS
 
     #: What can be chosen; a page reads it once for all of its forms.
     known: Mapping[str, ToolSpec] | None = None

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
+from agents.admin import formatting
 from agents.choices import RunStatus
 from heartbit_site.base import amounts
 
@@ -98,7 +99,10 @@ def spend(days: list[Day]) -> dict[str, Any]:
         days,
         value=lambda day: float(day.cost),
         top=lambda most: amounts.money(Decimal(most)),
-        words=lambda day: f"{_cost(day)}, {amounts.counted(day.calls, 'model call')}",
+        words=lambda day: (
+            f"{formatting.cost(day.cost, day.calls, day.unpriced)}, "
+            f"{amounts.counted(day.calls, 'model call')}"
+        ),
         link=usage_link,
     )
 
@@ -152,12 +156,3 @@ def _outcomes(day: Day) -> str:
         if (count := day.count(statuses))
     ]
     return f" ({', '.join(said)})" if said else ""
-
-
-def _cost(day: Day) -> str:
-    if day.calls and day.calls == day.unpriced:
-        return "cost unknown"
-    known = amounts.money(day.cost)
-    if not day.unpriced:
-        return known
-    return f"{known} and {amounts.counted(day.unpriced, 'call')} without a price"

@@ -8,9 +8,10 @@ from django.utils import timezone
 
 from agents.choices import DeliveryStatus, RunStatus
 from heartbit_site.base.admin.columns import Tone, pill
-from heartbit_site.base.amounts import duration
+from heartbit_site.base.amounts import counted, duration, money
 
 if TYPE_CHECKING:
+    from decimal import Decimal
     from uuid import UUID
 
     from django.utils.safestring import SafeString
@@ -57,6 +58,14 @@ def agent_pill(state: str) -> SafeString:
 def figure(count: int) -> str:
     """Return a number for a small place; an empty string for 0."""
     return "" if count == 0 else str(count) if count < 100 else "99+"
+
+
+def cost(usd: Decimal, calls: int, unpriced: int) -> str:
+    """Return the known cost of model calls, and how many of them have no known price."""
+    if calls and unpriced == calls:
+        return "cost unknown"
+    rest = f" + {counted(unpriced, 'call')} without a price" if unpriced else ""
+    return f"{money(usd)}{rest}"
 
 
 def short_id(run_id: UUID) -> str:

@@ -230,10 +230,7 @@ def _usage(account: ProviderAccount, span: timedelta) -> SafeString:
         written=Sum("output_tokens", default=0),
         usd=Sum("cost_usd", default=Decimal(0)),
     )
-    count, unpriced = spent["calls"], spent["unpriced"]
-    price = amounts.money(spent["usd"]) if unpriced < count or not count else "cost unknown"
-    if 0 < unpriced < count:
-        price += f" + {amounts.counted(unpriced, 'call')} without a price"
+    price = formatting.cost(spent["usd"], spent["calls"], spent["unpriced"])
     tokens = formatting.tokens(spent["read"], spent["written"])
     url = f"{reverse('admin:base_usageentry_changelist')}?{urlencode(asked)}"
-    return link(url, f"{tokens} · {amounts.counted(count, 'call')} · {price}")
+    return link(url, f"{tokens} · {amounts.counted(spent['calls'], 'call')} · {price}")

@@ -123,7 +123,6 @@ class AgentVersionAdmin(ReadOnlyAdmin[AgentVersion]):
             _, with_version = pair(agent, version.number, other)
         except VersionNotFoundError as error:
             raise Http404(str(error)) from error
-        is_current = version.pk == agent.current_version_id
         context = {
             **self.admin_site.each_context(request),
             "title": f"{agent.name}: v{version.number} beside v{with_version.number}",
@@ -132,8 +131,8 @@ class AgentVersionAdmin(ReadOnlyAdmin[AgentVersion]):
             "other": with_version,
             "versions": [each for each, _ in versions_of(agent)],
             "diff": _shown(difference(with_version, version)),
-            "is_current": is_current,
-            "may_roll_back": self.may(request, "rollback", version) and not is_current,
+            "may_roll_back": self.may(request, "rollback", version)
+            and version.pk != agent.current_version_id,
             "problem": problem,
         }
         return render(request, "admin/agents/agentversion/compare.html", context)
@@ -146,7 +145,7 @@ def _rolled_back(request: HttpRequest, version: AgentVersion) -> HttpResponse:
     messages.success(request, f"Rolled back: runs from now on use v{done.version.number}.")
     if done.differs:
         messages.warning(request, f"Not as in v{done.wanted}: {done.differs}.")
-    return redirect(reverse("admin:agents_agent_change", args=[version.agent_id]))
+    return redirect("admin:agents_agent_change", version.agent_id)
 
 
 def _shown(diff: SnapshotDiff) -> dict[str, Any]:

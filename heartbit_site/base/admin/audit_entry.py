@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import admin, messages
 from django.contrib.admin import SimpleListFilter
 from django.db.models import Q
-from django.db.models.functions import Now
 from django.shortcuts import redirect
 from django.urls import NoReverseMatch, reverse
 
+from heartbit_site.base import amounts
 from heartbit_site.base.admin.actions import page_action
 from heartbit_site.base.admin.columns import Column, format_datetime, link
 from heartbit_site.base.admin.filters import ConditionFilter
@@ -29,23 +28,6 @@ if TYPE_CHECKING:
     from django.utils.safestring import SafeString
 
 VIAS = ("admin", "web", "api", "terminal", "email", "system")
-
-
-def _since(**span: int) -> Q:
-    return Q(at__gte=Now() - timedelta(**span))
-
-
-class TimeFilter(ConditionFilter):
-    """Filter by time; spans until now."""
-
-    title = "time"
-    parameter_name = "since"
-    conditions: ClassVar = {
-        "hour": ("Last hour", _since(hours=1)),
-        "day": ("Last 24 hours", _since(days=1)),
-        "week": ("Last 7 days", _since(days=7)),
-        "month": ("Last 30 days", _since(days=30)),
-    }
 
 
 class KindFilter(SimpleListFilter):
@@ -82,7 +64,7 @@ class AuditAdmin(LongList[AuditEntry]):
     list_display = ("when", "actor", "via", "action", "label", "place", "number")
     list_display_links = ("when", "action")
     list_select_related = ("workspace",)
-    list_filter = ("workspace", KindFilter, ViaFilter, TimeFilter)
+    list_filter = ("workspace", KindFilter, ViaFilter, "at")
     search_fields = ("actor", "action", "=target", "label")
     search_help_text = "An actor, an action (agent.change), a target (agent:17), or a name."
     sortable_by = ()
@@ -129,11 +111,11 @@ class AuditAdmin(LongList[AuditEntry]):
             )
         if not broken:
             ends = [one for space in spaces for one in chain_heads(space)]
-            count, chains = sum(end.number for end in ends), len(ends)
+            entries, chains = sum(end.number for end in ends), amounts.counted(len(ends), "chain")
             messages.success(
                 request,
-                f"All chains hold: {count:,} entries in {chains} "
-                f"chain{'' if chains == 1 else 's'}; none was changed, moved or taken out.",
+                f"All chains hold: {entries:,} entries in {chains}; none was changed, moved or "
+                "taken out.",
             )
         return redirect("admin:base_auditentry_changelist")
 

@@ -53,16 +53,6 @@ class PersonField(forms.ModelChoiceField):  # type: ignore[type-arg]
             **options,
         )
 
-    def prepare_value(self, value: Any) -> Any:
-        """Return the user name, also for an id."""
-        if isinstance(value, int):
-            return User.objects.filter(pk=value).values_list("username", flat=True).first()
-        return super().prepare_value(value)
-
-    def has_changed(self, initial: Any, data: Any) -> bool:
-        """Compare by user name."""
-        return str(self.prepare_value(initial) or "") != str(data or "")
-
 
 class MemberForm(VerbForm[Membership]):
     """A person and a role."""
