@@ -11,7 +11,6 @@ from agents.admin import (  # noqa: F401  importing a module registers its class
     decision,
     delivery,
     grant,
-    inbound,
     message,
     provider_account,
     run,

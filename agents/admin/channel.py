@@ -1,8 +1,8 @@
-"""Channels in the admin: where messages come in, and who answers them."""
+"""Channels in the admin: where messages come in, who answers them, and what came in."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.conf import settings
 from django.contrib import admin
@@ -12,15 +12,19 @@ from agents.actions.remove_channel import remove_channel
 from agents.actions.rotate_channel_secret import rotate_channel_secret
 from agents.actions.save_channel import save_channel
 from agents.admin.channel_form import MAIL, ChannelForm, conditions
+from agents.admin.links import kept_run_link
 from agents.admin.signing import SigningAdmin
-from agents.models import Channel
+from agents.choices import InboundStatus
+from agents.models import Channel, InboundMessage
 from heartbit_site.base.admin.audit_mixin import actor_of
-from heartbit_site.base.admin.columns import Column, format_datetime, pill, two_lines
+from heartbit_site.base.admin.columns import Column, Tone, clock, format_datetime, pill, two_lines
+from heartbit_site.base.admin.themed import ReadOnlyAdmin
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
     from django.utils.safestring import SafeString
 
+TONES: dict[str, Tone] = {InboundStatus.ACCEPTED: "success", InboundStatus.REFUSED: "warning"}
 KNOWN = ("state", "url", "both_until", "looked", "created_by", "created_at")
 
 
@@ -79,3 +83,30 @@ class ChannelAdmin(SigningAdmin[Channel]):
         """Save with ``save_channel``."""
         password = form.cleaned_data.get("password") or None
         return save_channel(row, password=password, by=actor_of(request))
+
+
+@admin.register(InboundMessage)
+class InboundMessageAdmin(ReadOnlyAdmin[InboundMessage]):
+    """Messages of the last 90 days: what answers them, or why nothing does."""
+
+    workspace_path = "channel__workspace"
+    audit_name = "channel"
+    needs: ClassVar[dict[str, str]] = {"view": "workspace:manage"}
+    list_display = ("what", "channel", "state", "reason", "received")
+    list_select_related = ("channel",)
+    list_filter = ("status", "channel")
+    search_fields = ("=external_id", "sender", "title", "=run_id")
+    search_help_text = "A Message-ID, sender, title, or the id of a run."
+    sortable_by = ()
+    show_full_result_count = False
+    fields = ("channel", "title", "sender", "external_id", "state", "reason", "run", "received_at")
+
+    what = Column[InboundMessage]("message", lambda row: two_lines(row.title or "-", row.sender))
+
+    state = Column[InboundMessage](
+        "state", lambda row: pill(row.get_status_display(), tone=TONES[row.status])
+    )
+    received = Column[InboundMessage]("received", lambda row: clock(row.received_at))
+    run = Column[InboundMessage](
+        "run", lambda row: kept_run_link(row.channel.workspace, row.run_id)
+    )

@@ -55,11 +55,6 @@ def agent_pill(state: str) -> SafeString:
     return pill(state.capitalize(), tone=AGENT_TONES[state])
 
 
-def figure(count: int) -> str:
-    """Return a number for a small place; an empty string for 0."""
-    return "" if count == 0 else str(count) if count < 100 else "99+"
-
-
 def cost(usd: Decimal, calls: int, unpriced: int) -> str:
     """Return the known cost of model calls, and how many of them have no known price."""
     if calls and unpriced == calls:
