@@ -12,6 +12,8 @@ from heartbit_site.base.errors import ConfigurationError, ConflictError, about
 from heartbit_site.base.models import UsageEntry
 from heartbit_site.base.query import fetch_one
 
+NO_LIMIT = "Set a limit of tokens, of US dollars, or both."
+
 
 @transaction.atomic
 def save_budget(budget: Budget) -> None:
@@ -46,7 +48,7 @@ def save_budget(budget: Budget) -> None:
 
 def _check(budget: Budget) -> None:
     if budget.max_tokens is None and budget.max_usd is None:
-        raise ConfigurationError("Set a limit of tokens, of US dollars, or both.")
+        raise ConfigurationError(NO_LIMIT)
     agent = budget.agent
     with about("agent"):
         if agent is not None and agent.workspace_id != budget.workspace_id:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import admin
+from django.core.exceptions import NON_FIELD_ERRORS
 from django.db.models import BigIntegerField, DecimalField, Func
 from django.utils.html import format_html
 
-from agents.actions.save_budget import save_budget
+from agents.actions.save_budget import NO_LIMIT, save_budget
 from agents.models import Budget
 from agents.reads.usage import Gauge
 from heartbit_site.base.admin.columns import Column, pill
@@ -32,9 +33,8 @@ class BudgetForm(VerbForm[Budget]):
             "period": "It begins at midnight UTC, of each day or of the first of the month.",
             "max_usd": "Empty: no limit. Calls of unknown price count as nothing.",
         }
-
-    def validate_constraints(self) -> None:
-        """Leave this to the verb: the database's constraints have no sentence for a person."""
+        # Django checks the table's constraint before the verb does; it has no sentence of its own.
+        error_messages = {NON_FIELD_ERRORS: {None: NO_LIMIT}}
 
 
 @admin.register(Budget)
