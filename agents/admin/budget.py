@@ -48,7 +48,7 @@ class BudgetAdmin(VerbAdmin[Budget]):
     }
     verbs_record = frozenset()
     form = BudgetForm
-    list_display = ("whose", "workspace", "every", "tokens", "money", "state")
+    list_display = ("whose", "workspace", "period", "tokens", "money", "state")
     list_filter = ("workspace", "period")
     search_fields = ("agent__name", "workspace__slug")
     sortable_by = ()
@@ -87,7 +87,6 @@ class BudgetAdmin(VerbAdmin[Budget]):
     whose = Column[Budget](
         "scope", lambda row: row.agent.name if row.agent else "the whole workspace"
     )
-    every = Column[Budget]("period", lambda row: row.period)
     tokens = Column[Budget]("tokens", lambda row: _meter(_gauges(row)[0], "{:,}", "{:,}"))
     money = Column[Budget](
         "US dollars", lambda row: _meter(_gauges(row)[1], "${:,.4f}", "${:,.2f}")

@@ -70,8 +70,7 @@ class FiringInline(_Columns, ReadOnlyInline[Firing, Schedule]):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Firing]:
         """Return the firings with the columns' rows."""
-        rows = super().get_queryset(request).select_related("schedule__workspace")
-        return with_outcomes(rows)
+        return with_outcomes(super().get_queryset(request).select_related("schedule__workspace"))
 
 
 @admin.register(Firing)

@@ -21,8 +21,6 @@ from heartbit_site.base.audit import chain_heads, verify
 from heartbit_site.base.models import AuditEntry, Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from django.db.models import QuerySet
     from django.http import HttpRequest, HttpResponse
     from django.utils.safestring import SafeString
@@ -101,7 +99,9 @@ class AuditAdmin(LongList[AuditEntry]):
     @page_action("Verify", icon="verified", permission="verify", variant="PRIMARY")
     def verify_chains(self, request: HttpRequest) -> HttpResponse:
         """Verify the chains that the user may read, and report breaks."""
-        spaces = list(self._readable(request))
+        reach = permissions_for(request)
+        own = reach.rows(Workspace.objects.all(), "pk", self.scope_of("view"))
+        spaces: list[Workspace | None] = [None] if reach.everywhere else [*own]
         broken = [one for space in spaces for one in verify(space)]
         for found in broken:
             chain = f"workspace {found.workspace_id}" if found.workspace_id else "the installation"
@@ -118,10 +118,3 @@ class AuditAdmin(LongList[AuditEntry]):
                 "taken out.",
             )
         return redirect("admin:base_auditentry_changelist")
-
-    def _readable(self, request: HttpRequest) -> Iterable[Workspace | None]:
-        """Return the workspaces whose chains the user may read; a single None: all chains."""
-        reach = permissions_for(request)
-        if reach.everywhere:
-            return [None]
-        return reach.rows(Workspace.objects.all(), "pk", self.scope_of("view"))
