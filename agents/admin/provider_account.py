@@ -221,9 +221,12 @@ def _look_at(accounts: Iterable[ProviderAccount]) -> None:
 
 def _usage(account: ProviderAccount, span: timedelta) -> SafeString:
     """Return the workspace's usage of the provider in a span until now, as a link to the calls."""
-    asked = {"workspace": account.workspace_id, "model__startswith": f"{account.provider}:"}
-    calls = UsageEntry.objects.filter(at__gte=timezone.now() - span, **asked)
-    spent = calls.aggregate(
+    asked = {
+        "workspace": account.workspace_id,
+        "model__startswith": f"{account.provider}:",
+        "at__gte": (timezone.now() - span).isoformat(),
+    }
+    spent = UsageEntry.objects.filter(**asked).aggregate(
         calls=Count("pk"),
         unpriced=Count("pk", filter=Q(cost_usd__isnull=True)),
         read=Sum("input_tokens", default=0),

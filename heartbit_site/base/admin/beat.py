@@ -33,9 +33,10 @@ for model in (
     *(models.PeriodicTask, models.IntervalSchedule, models.CrontabSchedule),
     *(models.SolarSchedule, models.ClockedSchedule),
 ):
-    page = type(admin.site._registry[model])
-    own = (
-        {"form": PeriodicTaskForm} if model is models.PeriodicTask else {"inlines": (TasksInline,)}
-    )
+    own: dict[str, Any] = {"inlines": (TasksInline,)}
+    if model is models.PeriodicTask:
+        own = {"form": PeriodicTaskForm}
+    plain: Any = type(admin.site._registry[model])
+    themed: Any = type(plain.__name__, (plain, ModelAdmin), own)
     admin.site.unregister(model)
-    admin.site.register(model, type(page.__name__, (page, ModelAdmin), own))
+    admin.site.register(model, themed)
