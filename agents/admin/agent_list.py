@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin, messages
 from django.db import transaction
@@ -73,19 +73,18 @@ class AgentList(ModelAdmin[Agent]):
     )
 
     @admin.display(description="last run")
-    def last_status(self, agent: Agent) -> SafeString:
+    def last_status(self, agent: Any) -> SafeString:
         """Return the newest run's status as a link to the run."""
-        run = _last_run(agent)
-        if run is None:
+        if agent.last_run is None:
             return pill("never")
-        url = run_url(agent.workspace, run["id"])
-        return format_html('<a href="{}">{}</a>', url, formatting.run_pill(run["status"]))
+        url = run_url(agent.workspace, agent.last_run["id"])
+        status = formatting.run_pill(agent.last_run["status"])
+        return format_html('<a href="{}">{}</a>', url, status)
 
     @admin.display(description="when")
-    def last_time(self, agent: Agent) -> str:
+    def last_time(self, agent: Any) -> str:
         """Return the time at which the newest run was accepted."""
-        run = _last_run(agent)
-        return clock(datetime.fromisoformat(run["at"])) if run else "-"
+        return clock(datetime.fromisoformat(agent.last_run["at"])) if agent.last_run else "-"
 
     @admin.action(description="Start", permissions=["change"])
     def start_again(self, request: HttpRequest, agents: QuerySet[Agent]) -> None:
@@ -164,20 +163,13 @@ class AgentList(ModelAdmin[Agent]):
         return format_html('<p>{}</p><span class="hb-two">{}</span>', state, lines)
 
 
-def _last_run(agent: Agent) -> dict[str, str] | None:
-    found: dict[str, str] | None = getattr(agent, "last_run", None)
-    return found
-
-
-def _state(agent: Agent) -> str:
+def _state(agent: Any) -> str:
     """Return the state as ``agents.reads.metrics`` does, from what the list has read already."""
     if not agent.enabled:
         return "stopped"
-    if getattr(agent, "has_live_run", False):
+    if agent.has_live_run:
         return "busy"
-    run = _last_run(agent)
-    failed = run is not None and run["status"] in FAILED
-    return "error" if failed else "idle"
+    return "error" if agent.last_run and agent.last_run["status"] in FAILED else "idle"
 
 
 def _with_runs(agents: QuerySet[Agent]) -> QuerySet[Agent]:

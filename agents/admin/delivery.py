@@ -10,14 +10,14 @@ from django.utils.html import format_html_join
 
 from agents.actions.redeliver_result import redeliver_result
 from agents.actions.redeliver_webhook import redeliver_webhook
-from agents.admin import formatting
+from agents.admin.formatting import DELIVERY_TONES
 from agents.admin.links import kept_run_link
 from agents.choices import DeliveryKind, DeliveryStatus
 from agents.delivery.targets import describe_target
 from agents.models import Delivery, WebhookDelivery
 from heartbit_site.base.admin.actions import DialogForm, dialog
 from heartbit_site.base.admin.audit_mixin import actor_of
-from heartbit_site.base.admin.columns import Column, clock, format_datetime, link, two_lines
+from heartbit_site.base.admin.columns import Column, clock, format_datetime, link, pill, two_lines
 from heartbit_site.base.admin.themed import ReadOnlyAdmin, json_block
 
 if TYPE_CHECKING:
@@ -40,7 +40,9 @@ class DeliveryLog(ReadOnlyAdmin[D]):
     actions_detail = ("again",)
     redeliver: ClassVar[Callable[..., object]]
 
-    state = Column[Any]("state", lambda row: formatting.delivery_pill(row.status))
+    state = Column[Any](
+        "state", lambda row: pill(row.get_status_display(), tone=DELIVERY_TONES[row.status])
+    )
     created = Column[Any]("created", lambda row: clock(row.created_at))
     next_attempt = Column[Any]("next attempt", lambda row: format_datetime(row.due_at))
 

@@ -45,11 +45,6 @@ def run_pill(status: str) -> SafeString:
     return pill(str(RunStatus(status).label), tone=RUN_TONES[status])
 
 
-def delivery_pill(status: str) -> SafeString:
-    """Return the status of a message or a result as a label."""
-    return pill(str(DeliveryStatus(status).label), tone=DELIVERY_TONES[status])
-
-
 def agent_pill(state: str) -> SafeString:
     """Return an agent's state as a label."""
     return pill(state.capitalize(), tone=AGENT_TONES[state])
