@@ -46,7 +46,9 @@ DONE: dict[Switch, str] = {
 class AgentList(ModelAdmin[Agent]):
     """Columns of the list of agents, actions on chosen agents, and the buttons of one's page."""
 
-    list_display = ("who", "state", "uses", "members", "published", "last_status", "last_time")
+    list_display = (
+        *("who", "workspace", "state", "uses", "members", "published", "last_status", "last_time"),
+    )
     list_select_related = ("current_version", "workspace")
     list_filter = ("workspace", "enabled")
     search_fields = ("name", "description")

@@ -138,6 +138,7 @@ class ProviderAccountAdmin(VerbAdmin[ProviderAccount]):
             return pill("Healthy", tone="success")
         return pill("Unhealthy", tone="danger")
 
+    @admin.display(description="circuit breaker")
     def calls(self, account: ProviderAccount) -> SafeString:
         """Return the circuit's state: whether workers call the provider or back off."""
         known: dict[str, OpenCircuit] | None = getattr(account, "circuits", None)
@@ -145,10 +146,10 @@ class ProviderAccountAdmin(VerbAdmin[ProviderAccount]):
             return pill("Unknown")
         circuit = known.get(account_name(account.pk))
         if circuit is None:
-            return pill("Go", tone="success")
+            return pill("Closed", tone="success")
         if circuit.seconds_left > 0:
-            return pill(f"Held for {circuit.seconds_left:.0f} s", tone="danger")
-        return pill("One tries", tone="warning")
+            return pill(f"Open for {circuit.seconds_left:.0f} s", tone="danger")
+        return pill("Half open", tone="warning")
 
     finding = Column[ProviderAccount](
         "result",
