@@ -35,7 +35,7 @@ LABELS = {
     name: re.sub(r" (\w+)$", r" (\1)", name.replace("_", " ")).capitalize()
     for name in {*SETTINGS, *GRANT_SETTINGS}
     if name.endswith(("_seconds", "_minutes", "_ms", "_bytes"))
-}
+} | {"max_run_cost_usd": "Max run cost (US dollars)", "defaults": "Default arguments"}
 
 
 def add_complaints(form: forms.BaseForm, model: type[Spec], table: dict[str, Any]) -> None:
