@@ -6,7 +6,6 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
 from agents.admin import charts, formatting, statistics
@@ -76,11 +75,9 @@ def read(user: Any, *, sees_fleet: bool) -> dict[str, Any]:
             "live": charts.runs_link(status__in="queued,running,waiting", runs="all"),
             "queued": charts.runs_link(status__exact="queued", runs="all"),
             "quarantined": charts.runs_link(status__exact="quarantined", runs="all"),
-            "waiting": reverse("admin:agents_toolcall_changelist"),
             "calls": charts.usage_link(today),
             "unpriced": charts.usage_link(today, price="unknown"),
             "all_unpriced": charts.usage_link(price="unknown"),
-            "fleet": reverse("admin:agents_workerheartbeat_changelist"),
         },
         "fleet": _fleet(read_fleet()) if sees_fleet else None,
         "tracker": tracker,
