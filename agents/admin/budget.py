@@ -60,12 +60,13 @@ class BudgetAdmin(VerbAdmin[Budget]):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Budget]:
         """Return people's budgets with the spending of the current period, which a row may lag."""
         budgets = super().get_queryset(request).filter(from_tier=False)
-        return budgets.select_related("workspace", "agent").annotate(
+        annotated: QuerySet[Budget] = budgets.select_related("workspace", "agent").annotate(
             tokens_now=Func(
                 template="heartbit_spent_tokens(agents_budget)", output_field=BigIntegerField()
             ),
             usd_now=Func(template="heartbit_spent_usd(agents_budget)", output_field=DecimalField()),
         )
+        return annotated
 
     def get_fieldsets(self, request: HttpRequest, obj: Budget | None = None) -> Any:
         """Return the fields; a new budget has no spending to show."""
