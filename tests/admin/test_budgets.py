@@ -122,7 +122,7 @@ class TestCircuit:
         name = account_name(account.pk)
         with redis.Redis.from_url(settings.REDIS_URL, decode_responses=True) as client:
             now = client.time()[0]
-            client.hset(breaker_key(name), mapping={"openings": 2, "until": now + 15.5})
+            client.hset(breaker_key(name), mapping={"openings": 2, "until": now + 155.5})
             yield name
             client.delete(breaker_key(name))
 
