@@ -40,7 +40,7 @@ class SigningAdmin(VerbAdmin[S]):
     list_select_related = ("workspace", "created_by")
     sortable_by = ()
     actions = ()
-    actions_detail = ("rotate",)
+    actions_detail: tuple[str, ...] = ("rotate",)
 
     both_until = Column[Any](
         "previous secret valid until", lambda row: format_datetime(row.previous_secret_expires_at)
