@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
-from django_celery_beat import admin as beat  # registers what is registered anew below
+from django_celery_beat import admin as beat  # registers the classes that are replaced below
 from django_celery_beat import models
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
