@@ -10,7 +10,7 @@ from agents.inbound.channels import check_channel, refuse_a_second
 from agents.models import Channel
 from heartbit_site.base import secrets
 from heartbit_site.base.audit import Actor, changes, record_on
-from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.errors import ConfigurationError, about
 from heartbit_site.base.models import Workspace
 
 _MAILBOX = ("imap_host", "imap_port", "imap_security", "imap_user", "imap_folder")
@@ -87,10 +87,11 @@ def _change(channel: Channel, before: Channel, password: str | None, by: Actor) 
     found = changes(before, channel, _CHANGED)
     if before.imap_password and password is None and found.keys() & _WHERETO:
         # Else a person could have the stored password, which is secret, sent to any server.
-        raise ConfigurationError(
-            "The mailbox is on another server now: enter its password as well, as the stored one "
-            "belongs to the former server."
-        )
+        with about("password"):
+            raise ConfigurationError(
+                "The mailbox is on another server now: enter its password as well, as the stored "
+                "one belongs to the former server."
+            )
     if password:
         found["imap_password"] = ["...", "..."]
     if not found:

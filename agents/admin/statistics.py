@@ -47,9 +47,6 @@ class Percentile(Aggregate):
     template = "percentile_cont(%(quantile)s) WITHIN GROUP (ORDER BY %(expressions)s)"
     output_field = DurationField()
 
-    def __init__(self, expression: Any, quantile: float) -> None:
-        super().__init__(expression, quantile=quantile)
-
 
 @dataclass(slots=True)
 class Day:
@@ -96,21 +93,6 @@ class Day:
 
 
 @dataclass(frozen=True, slots=True)
-class TopAgent:
-    """An agent among those with the most runs, or with the highest cost.
-
-    Attributes:
-        unpriced: Model calls without a known price, which its cost leaves out.
-    """
-
-    name: str
-    runs: int = 0
-    failed: int = 0
-    cost: Decimal = Decimal(0)
-    unpriced: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class Figures:
     """Statistics of all days, and of the present moment.
 
@@ -118,7 +100,10 @@ class Figures:
         days: The last ``DAYS``, today last.
         live: Live runs by status, sub-agents included.
         waiting: Tool calls that wait for a person.
+        quarantined: Runs that crashed their workers, for a person to resolve.
         last: The newest runs that people started, the newest first.
+        most_runs: Agents with their numbers of runs and of failed runs, the first ones.
+        most_cost: Agents with their known cost and their number of calls without a price.
     """
 
     days: list[Day]
@@ -126,24 +111,32 @@ class Figures:
     waiting: int
     quarantined: int
     last: list[Run]
-    most_runs: list[TopAgent]
-    most_cost: list[TopAgent]
+    most_runs: list[tuple[str, int, int]]
+    most_cost: list[tuple[str, Decimal, int]]
 
 
 def read(user: Any) -> Figures:
     """Read them: nine queries, and for a member one more."""
     today = timezone.localdate()
-    days = {day: Day(day) for day in (today - timedelta(days=n) for n in range(DAYS - 1, -1, -1))}
-    since = next(iter(days.values())).begins
+    days = [Day(today - timedelta(days=before)) for before in range(DAYS - 1, -1, -1)]
+    since, until = days[0].begins, days[-1].ends
     runs = visible_to(Run.objects.order_by(), user)
-    usage = visible_to(UsageEntry.objects.filter(at__gte=since), user)
-    recent = runs.filter(created_at__gte=since)
+    recent = runs.filter(created_at__gte=since, created_at__lt=until)
     started = recent.filter(parent__isnull=True)
-    _count_runs(started, days)
-    _measure(started, days)
-    _add_up(usage, days)
+    usage = visible_to(UsageEntry.objects.filter(at__gte=since, at__lt=until), user)
+    by_date = {day.day: day for day in days}
+    counted = started.values_list(TruncDate("created_at"), "status").annotate(Count("pk"))
+    for day, status, count in counted:
+        by_date[day].runs[status] = count
+    for day, median, slow in _durations(started):
+        by_date[day].median, by_date[day].slow = median, slow
+    for day, calls, unpriced, cost in _spending(usage):
+        found = by_date[day]
+        found.calls, found.unpriced, found.cost = calls, unpriced, cost
+    failed = Count("pk", filter=Q(status__in=FAILED))
+    most_runs: Any = recent.values_list("agent").annotate(runs=Count("pk"), failed=failed)
     return Figures(
-        days=list(days.values()),
+        days=days,
         # By finished_at, for which there is an index of the few that are live.
         live=dict(
             runs.filter(finished_at__isnull=True, status__in=LIVE)
@@ -153,43 +146,28 @@ def read(user: Any) -> Figures:
         waiting=visible_to(queries.waiting_calls(), user, path="run__workspace").count(),
         quarantined=runs.filter(status=RunStatus.QUARANTINED).count(),
         last=_last(runs, user),
-        most_runs=_most_runs(recent),
+        most_runs=list(most_runs.order_by("-runs", "agent")[:TOP]),
         most_cost=_most_cost(user, since),
     )
 
 
-def _count_runs(started: QuerySet[Run], days: dict[date, Day]) -> None:
-    counted = started.values_list(TruncDate("created_at"), "status").annotate(Count("pk"))
-    for day, status, count in counted:
-        if day in days:
-            days[day].runs[status] = count
-
-
-def _measure(started: QuerySet[Run], days: dict[date, Day]) -> None:
+def _durations(started: QuerySet[Run]) -> Any:
+    """Return by day the median and the 95th percentile of the durations of ended runs."""
     took = ExpressionWrapper(F("finished_at") - F("started_at"), output_field=DurationField())
     ended = started.filter(finished_at__isnull=False, started_at__isnull=False)
-    measured = ended.values_list(TruncDate("created_at")).annotate(
-        median=Percentile(took, 0.5), slow=Percentile(took, 0.95)
+    return ended.values_list(TruncDate("created_at")).annotate(
+        median=Percentile(took, quantile=0.5), slow=Percentile(took, quantile=0.95)
     )
-    for day, median, slow in measured:
-        if day in days:
-            days[day].median, days[day].slow = median, slow
 
 
-def _add_up(usage: QuerySet[UsageEntry], days: dict[date, Day]) -> None:
-    sums: Any = (
+def _spending(usage: QuerySet[UsageEntry]) -> Any:
+    """Return by day the calls, those of them without a price, and the known cost."""
+    unpriced = Count("pk", filter=Q(cost_usd__isnull=True))
+    return (
         usage.order_by()
-        .values(day=TruncDate("at"))
-        .annotate(
-            calls=Count("pk"),
-            unpriced=Count("pk", filter=Q(cost_usd__isnull=True)),
-            cost=Sum("cost_usd", default=Decimal(0)),
-        )
+        .values_list(TruncDate("at"))
+        .annotate(calls=Count("pk"), unpriced=unpriced, cost=Sum("cost_usd", default=Decimal(0)))
     )
-    for row in sums:
-        found = days.get(row["day"])
-        if found is not None:
-            found.calls, found.unpriced, found.cost = row["calls"], row["unpriced"], row["cost"]
 
 
 def _last(runs: QuerySet[Run], user: Any) -> list[Run]:
@@ -199,15 +177,7 @@ def _last(runs: QuerySet[Run], user: Any) -> list[Run]:
     return list(started.order_by("-id" if user.is_superuser else "-created_at")[:LAST_RUNS])
 
 
-def _most_runs(recent: QuerySet[Run]) -> list[TopAgent]:
-    failed = Count("pk", filter=Q(status__in=FAILED))
-    counted = recent.values("agent").annotate(runs=Count("pk"), failed=failed)
-    rows: Any = counted.order_by("-runs", "agent")[:TOP]
-    return [TopAgent(row["agent"], runs=row["runs"], failed=row["failed"]) for row in rows]
-
-
-def _most_cost(user: Any, since: datetime) -> list[TopAgent]:
+def _most_cost(user: Any, since: datetime) -> list[tuple[str, Decimal, int]]:
     everywhere = user.is_active and user.is_superuser
     mine = None if everywhere else list(workspaces_of(user).values_list("pk", flat=True))
-    rows = fetch_all(_COST, {"since": since, "mine": mine, "most": TOP})
-    return [TopAgent(name, cost=cost, unpriced=unpriced) for name, cost, unpriced in rows]
+    return [*fetch_all(_COST, {"since": since, "mine": mine, "most": TOP})]

@@ -11,7 +11,7 @@ from heartbit_site.base.access import Access
 from heartbit_site.base.actions.create_api_key import create_api_key
 from heartbit_site.base.actions.revoke_api_key import revoke_api_keys
 from heartbit_site.base.audit import actor_of
-from heartbit_site.base.errors import ConfigurationError, ForbiddenError, NotFoundError, Remedy
+from heartbit_site.base.errors import ForbiddenError, NotFoundError, Remedy
 from heartbit_site.base.models import ApiKey
 from heartbit_site.contract.keys import KeyIn, KeyOut, KeysOut, NewKeyOut
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
@@ -33,11 +33,9 @@ def create_key(access: Access, body: KeyIn) -> NewKeyOut:
     more = sorted(set(body.scopes) - access.scopes)
     if more:
         raise ForbiddenError(f"You cannot give what you do not have: {', '.join(more)}.")
-    now, end = timezone.now(), body.expires_at
-    if end is not None and end <= now:
-        raise ConfigurationError("The key would end in the past, and open nothing.")
+    end = body.expires_at
     if end is None and body.days is not None:
-        end = now + timedelta(days=body.days)
+        end = timezone.now() + timedelta(days=body.days)
     row, key = create_api_key(
         access.workspace,
         body.name,

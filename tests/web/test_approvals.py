@@ -393,9 +393,9 @@ def test_given_a_call_of_unknown_outcome_when_settled_in_the_inbox_then_it_is_le
     signed_in.go("approvals/")
     page = signed_in.page
     expect(page.get_by_role("article")).to_contain_text("outcome unknown")
-    page.get_by_role("button", name="It took effect").click()
+    page.get_by_role("button", name="Confirm").click()
     page.get_by_label("What did it answer?").fill("Sent.")
-    page.get_by_role("button", name="It took effect").last.click()
+    page.get_by_role("button", name="Confirm").last.click()
     expect(page.get_by_text("Nothing waits for you")).to_be_visible()
     decision = Decision.objects.get(run=call.run)
     assert (decision.verdict, decision.reason, decision.via) == ("confirmed", "Sent.", "web")
