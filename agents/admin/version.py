@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from django.db.models import QuerySet
     from django.urls import URLPattern
 
-    from agents.definitions.snapshot_diff import FieldChange, SnapshotDiff
+    from agents.definitions.snapshot_diff import FieldChangeOut, SnapshotDiff
 
 
 SHORT = 60  # characters of JSON that stand on one line
@@ -128,7 +128,7 @@ def _shown(diff: SnapshotDiff) -> dict[str, Any]:
     return {"prompt": lines, "rows": rows}
 
 
-def _row(prefix: str, change: FieldChange) -> tuple[str, str, str]:
+def _row(prefix: str, change: FieldChangeOut) -> tuple[str, str, str]:
     return f"{prefix}{change.name}", _value(change.before), _value(change.after)
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
     from django.db.backends.utils import CursorWrapper
 
@@ -88,12 +88,12 @@ def next_multi(cursor: CursorWrapper) -> int:
 
 
 def written(
-    cursor: CursorWrapper, table: Table, ids: Ids, *, most: int, concealed: Collection[str]
+    cursor: CursorWrapper, table: Table, ids: Ids, *, most: int
 ) -> tuple[list[tuple[Key, Values]], int]:
     """Return the row versions that the transaction wrote, by key, and their total number."""
     key = ", ".join(column.sql for column in table.key)
     cursor.execute(
-        f"SELECT count(*) OVER (), {_key(table)}, {_values(table, concealed)} "  # noqa: S608
+        f"SELECT count(*) OVER (), {_key(table)}, {_values(table)} "  # noqa: S608
         f"FROM ONLY {table.sql} AS t WHERE {_MINE} ORDER BY {key} LIMIT {most}",
         {"first": ids.first, "span": ids.span},
     )
@@ -132,14 +132,12 @@ def missing(cursor: CursorWrapper, table: Table, keys: Sequence[Key]) -> list[Ke
     return [tuple(key) for (key,) in cursor.fetchall()]
 
 
-def rows_of(
-    cursor: CursorWrapper, table: Table, keys: Sequence[Key], *, concealed: Collection[str]
-) -> dict[Key, Values]:
+def rows_of(cursor: CursorWrapper, table: Table, keys: Sequence[Key]) -> dict[Key, Values]:
     """Return the rows with these keys, as a session sees them."""
     if not keys:
         return {}
     cursor.execute(
-        f"SELECT {_key(table)}, {_values(table, concealed)} "  # noqa: S608
+        f"SELECT {_key(table)}, {_values(table)} "  # noqa: S608
         f"FROM ONLY {table.sql} AS t JOIN {_wanted(table)} ON {_same(table)}",
         _columns_of(keys),
     )
@@ -150,14 +148,14 @@ def _key(table: Table) -> str:
     return "ARRAY[" + ", ".join(f"t.{column.sql}::text" for column in table.key) + "]"
 
 
-def _values(table: Table, concealed: Collection[str]) -> str:
+def _values(table: Table) -> str:
     """Select a row's values; a secret only as a hash, which shows whether it changes."""
-    return "ARRAY[" + ", ".join(_value(column, concealed) for column in table.columns) + "]"
+    return "ARRAY[" + ", ".join(map(_value, table.columns)) + "]"
 
 
-def _value(column: Column, concealed: Collection[str]) -> str:
+def _value(column: Column) -> str:
     text = f"t.{column.sql}::text"
-    if column.name in concealed:
+    if column.is_secret:
         return f"ARRAY[NULL::text, NULL, md5({text})]"
     return f"ARRAY[left({text}, {SHOWN_CHARACTERS}), length({text})::text, md5({text})]"
 

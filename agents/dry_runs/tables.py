@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from psycopg import sql
 
+from agents.dry_runs.redaction import is_secret
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
@@ -44,11 +46,18 @@ _COLUMNS = """
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its name, its type as SQL, and True if it is in the primary key."""
+    """A column.
+
+    Attributes:
+        type: Its type as SQL.
+        in_key: True if it is in the primary key.
+        is_secret: True if its name is that of a secret, so that its values are not shown.
+    """
 
     name: str
     type: str
     in_key: bool
+    is_secret: bool
 
     @property
     def sql(self) -> str:
@@ -132,7 +141,10 @@ def _described(
             name=name,
             label=name if usual else f"{schema}.{name}",
             sql=quoted(schema, name),
-            columns=tuple(Column(column, kind, in_key) for *_, column, kind, in_key in rows),
+            columns=tuple(
+                Column(column, kind, in_key, is_secret(name, column))
+                for *_, column, kind, in_key in rows
+            ),
             counts=counts.get(oid, (0, 0, 0)),
             is_seized=oid in seized,
         )

@@ -9,20 +9,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from heartbit_site.base.schema_references import (
+    BY_NAME,
+    DEFINITIONS,
+    EVERY_BELOW,
+    ONE_BELOW,
+    SAME_VALUE,
+    parts_of,
+)
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-_DEFINITIONS = ("$defs", "definitions")
-_TOP = ("$schema", *_DEFINITIONS)
-_SCHEMAS = (
-    *("additionalItems", "additionalProperties", "contains", "contentSchema", "else", "if"),
-    *("items", "not", "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties"),
-)
-_LISTS = ("allOf", "anyOf", "items", "oneOf", "prefixItems")
-_BY_NAME = (
-    *("dependencies", "dependentSchemas", "patternProperties", "properties"),
-    *_DEFINITIONS,
-)
+_TOP = ("$schema", *DEFINITIONS)
+_SCHEMAS = {*SAME_VALUE, *EVERY_BELOW, *ONE_BELOW, *BY_NAME, "contentSchema"}
 
 
 def moved(schema: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -35,36 +35,29 @@ def moved(schema: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     while name in top.get("$defs", {}):
         name += "_"
     place = f"#/$defs/{name}"
-    top = {key: _renamed_by_name(key, value, place) for key, value in top.items()}
+    top = _renamed(top, place)
     top["$defs"] = {name: _renamed(inner, place), **top.get("$defs", {})}
     return {"$ref": place}, top
 
 
 def subschemas(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """Yield the schema and every schema in it; values such as ``const`` or ``enum`` have none."""
-    pending: list[object] = [schema]
+    pending: list[Any] = [schema]
     while pending:
         part = pending.pop()
-        if not isinstance(part, dict):
-            continue
-        yield part
-        pending += [part[name] for name in _SCHEMAS if name in part]
-        for name in _LISTS:
-            if isinstance(part.get(name), list):
-                pending += part[name]
-        for name in _BY_NAME:
-            if isinstance(part.get(name), dict):
-                pending += part[name].values()
+        if isinstance(part, dict):
+            yield part
+            pending += [inner for name in _SCHEMAS for inner in parts_of(part, name)]
 
 
 def _is_own(reference: object) -> bool:
     """Return True if a reference means a part of the document other than a definition."""
     if not isinstance(reference, str) or not (reference == "#" or reference.startswith("#/")):
         return False
-    return not reference.startswith(tuple(f"#/{name}/" for name in _DEFINITIONS))
+    return not reference.startswith(tuple(f"#/{name}/" for name in DEFINITIONS))
 
 
-def _renamed(part: object, place: str) -> Any:
+def _renamed(part: Any, place: str) -> Any:
     """Return a schema with its own references rewritten to the new place."""
     if not isinstance(part, dict):
         return part
@@ -72,16 +65,10 @@ def _renamed(part: object, place: str) -> Any:
     for name, value in part.items():
         if name == "$ref" and _is_own(value):
             result[name] = place + value[1:]
-        elif name in _BY_NAME:
-            result[name] = _renamed_by_name(name, value, place)
-        elif name in _LISTS and isinstance(value, list):
-            result[name] = [_renamed(item, place) for item in value]
+        elif name in BY_NAME and isinstance(value, dict):
+            result[name] = {key: _renamed(inner, place) for key, inner in value.items()}
+        elif name in _SCHEMAS and isinstance(value, list):
+            result[name] = [_renamed(inner, place) for inner in value]
         else:
             result[name] = _renamed(value, place) if name in _SCHEMAS else value
     return result
-
-
-def _renamed_by_name(name: str, value: Any, place: str) -> Any:
-    if name not in _BY_NAME or not isinstance(value, dict):
-        return value
-    return {key: _renamed(item, place) for key, item in value.items()}

@@ -27,7 +27,13 @@ from typing import TYPE_CHECKING, Any
 import jsonschema_rs
 
 from heartbit_site.base.errors import ConfigurationError
-from heartbit_site.base.schema_references import referenced
+from heartbit_site.base.schema_references import (
+    EVERY_BELOW,
+    ONE_BELOW,
+    SAME_VALUE,
+    parts_of,
+    referenced,
+)
 from heartbit_site.base.untrusted import MAX_JSON_DEPTH
 
 if TYPE_CHECKING:
@@ -168,13 +174,6 @@ class Branches:
     once a level, and only one property lies on a path. JSON Schema 2020-12, core, section 10.
     """
 
-    _SAME = ("not", "if", "then", "else", "allOf", "anyOf", "oneOf", "dependentSchemas")
-    _BELOW = (
-        *("items", "additionalItems", "unevaluatedItems", "contains", "patternProperties"),
-        *("additionalProperties", "unevaluatedProperties", "propertyNames"),
-    )
-    _BELOW_ONE = ("properties", "prefixItems")
-    _BY_NAME = ("dependentSchemas", "patternProperties", "properties")
     _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 
     def __init__(self, schema: object) -> None:
@@ -196,7 +195,7 @@ class Branches:
         key = (id(node), depth)
         if key not in known:
             known[key] = 1  # a reference to itself on the same value ends at once
-            same = [part for name in self._SAME for part in self._parts(node, name)]
+            same = [part for name in SAME_VALUE for part in parts_of(node, name)]
             # Anchors and identifiers mean the whole schema.
             same += [
                 referenced(str(node[name]), self._root) for name in self._REFERENCES if name in node
@@ -208,21 +207,12 @@ class Branches:
         return known[key]
 
     def _below(self, node: dict[str, Any], depth: int, known: dict[tuple[int, int], int]) -> int:
-        parts = [part for name in self._BELOW for part in self._parts(node, name)]
+        parts = [part for name in EVERY_BELOW for part in parts_of(node, name)]
         total = sum(self._count(part, depth, known) for part in parts)
-        for name in self._BELOW_ONE:
-            counts = (self._count(part, depth, known) for part in self._parts(node, name))
+        for name in ONE_BELOW:
+            counts = (self._count(part, depth, known) for part in parts_of(node, name))
             total += max(counts, default=0)
         return total
-
-    def _parts(self, node: dict[str, Any], name: str) -> list[object]:
-        """Return the schemas under a keyword: one, a list of them, or several by name."""
-        value = node.get(name)
-        if isinstance(value, list):
-            return list(value)
-        if isinstance(value, dict):
-            return list(value.values()) if name in self._BY_NAME else [value]
-        return []
 
 
 def _sentence(error: jsonschema_rs.ValidationError, schema: Mapping[str, Any]) -> str:

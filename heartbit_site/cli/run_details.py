@@ -16,9 +16,10 @@ from heartbit_site.cli.table import Lines
 from heartbit_site.contract.calls import LIST_CALLS, SHOW_CALL
 
 if TYPE_CHECKING:
+    from agents.output.results import MetricsOut
     from heartbit_site.cli.backend import Backend
     from heartbit_site.contract.calls import CallDecisionOut, CallOut, CallSummaryOut
-    from heartbit_site.contract.runs import MetricsOut, RunViewOut
+    from heartbit_site.contract.runs import RunViewOut
 
 COLUMNS = ("AGENT", "CALL", "STATUS", "DECISION", "TOOL")
 DETAIL_WIDTH = 200

@@ -12,7 +12,8 @@ from heartbit_site.cli.question import margined
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from heartbit_site.contract.versions import DiffOut, FieldChangeOut, PartChangeOut
+    from agents.definitions.snapshot_diff import FieldChangeOut, PartChangeOut
+    from heartbit_site.contract.versions import DiffOut
 
 WIDEST: Final = 110
 

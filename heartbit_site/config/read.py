@@ -18,21 +18,12 @@ from heartbit_site.config.build import build
 from heartbit_site.config.errors import ConfigFileError, Problem
 from heartbit_site.config.locate import MAX_DOTS, NAME, TooManyDotsError, parse_toml, read_text
 from heartbit_site.config.positions import positions
-from heartbit_site.config.replaced import REPLACED
-from heartbit_site.config.schedule_section import ScheduleSection
-from heartbit_site.config.sections import (
-    SECTIONS,
-    AgentSection,
-    OrchestratorSection,
-    ProviderSection,
-    ServerSection,
-)
+from heartbit_site.config.sections import ARRAYS, REPLACED, SECTIONS, TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path as File
 
-    from agents.definitions.spec import Spec
     from agents.definitions.validation_messages import Complaint
     from heartbit_site.config.definition import Configuration
     from heartbit_site.config.positions import Path, Position
@@ -42,12 +33,6 @@ EMPTY: Final = (
     "The file says nothing: write [[agents]], [provider] or another section, or remove the file; "
     "`heartbit config export` shows an example."
 )
-_TABLES: Final[dict[str, type[Spec]]] = {
-    "provider": ProviderSection,
-    "orchestrator": OrchestratorSection,
-    "server": ServerSection,
-}
-_ARRAYS: Final[dict[str, type[Spec]]] = {"agents": AgentSection, "schedules": ScheduleSection}
 
 
 def load(path: File) -> Configuration:
@@ -104,11 +89,11 @@ def parse(text: str, *, name: str = NAME, folder: File | None = None) -> Configu
 
 def _table_complaints(content: dict[str, Any]) -> Iterator[Complaint]:
     for key, table in content.items():
-        if key in _TABLES:
-            yield from validation_messages.check(_TABLES[key], table, (key,))
+        if key in TABLES:
+            yield from validation_messages.check(TABLES[key], table, (key,))
         elif key in REPLACED:
             continue
-        elif key not in _ARRAYS:
+        elif key not in ARRAYS:
             yield (key,), validation_messages.unknown(key, SECTIONS, kind="section")
         elif not isinstance(table, list):
             each = key.removesuffix("s")
@@ -118,7 +103,7 @@ def _table_complaints(content: dict[str, Any]) -> Iterator[Complaint]:
             )
         else:
             for index, element in enumerate(table):
-                yield from validation_messages.check(_ARRAYS[key], element, (key, index))
+                yield from validation_messages.check(ARRAYS[key], element, (key, index))
 
 
 def _nearest(path: Path, places: dict[Path, Position]) -> Position:
@@ -135,7 +120,7 @@ def _label(path: Path, content: dict[str, Any]) -> str:
         if isinstance(part, str):
             label += f".{part}" if label else part
             continue
-        name = _name(content, str(path[0]), part) if path[0] in _ARRAYS and depth == 1 else ""
+        name = _name(content, str(path[0]), part) if path[0] in ARRAYS and depth == 1 else ""
         label += f".{toml_text.key(name)}" if name and path[2:] != ("name",) else f"[{part + 1}]"
     return label
 

@@ -10,11 +10,32 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, Field
 
 from agents.definitions import validators
-from agents.definitions.spec import AgentSpec, Count, Description, FullText, Name, Retries, Spec
+from agents.definitions.spec import (
+    AgentSpec,
+    Arguments,
+    Count,
+    Description,
+    FullText,
+    Name,
+    Retries,
+    Spec,
+)
+from agents.delivery.targets import MOST_TARGETS, Target
+from scheduling.spec import CheckedSpec
 
 Url = Annotated[str, AfterValidator(validators.storable), AfterValidator(validators.url)]
 
-SECTIONS: Final = ("provider", "orchestrator", "agents", "schedules", "server")
+#: A table, or JSON in a string: TOML cannot say null.
+Table = Arguments
+
+#: Sections of the Rust original of Heartbit: accepted, so that a file of the original can be used
+#: as it is, without effect; each with the sentence that says so.
+REPLACED: Final = {
+    "restate": (
+        "[restate] changes nothing here: a journal in PostgreSQL and Celery workers "
+        "(`heartbit serve`) make runs durable, without a Restate server; the section can go."
+    )
+}
 
 
 class RetrySection(Spec):
@@ -52,3 +73,21 @@ class OrchestratorSection(AgentSection):
 
     name: Name = "orchestrator"
     description: Description = "Answers a question with the help of its team."
+
+
+class ScheduleSection(CheckedSpec):
+    """One of `[[schedules]]`."""
+
+    arguments: Table = Field(default_factory=dict)
+    deliver: list[Target] = Field(default_factory=list, max_length=MOST_TARGETS)
+
+
+#: Sections that are a table, and those that are an array of tables.
+TABLES: Final[dict[str, type[Spec]]] = {
+    "provider": ProviderSection,
+    "orchestrator": OrchestratorSection,
+    "server": ServerSection,
+}
+ARRAYS: Final[dict[str, type[Spec]]] = {"agents": AgentSection, "schedules": ScheduleSection}
+#: Names of the sections, as a message lists them.
+SECTIONS: Final = ("provider", "orchestrator", "agents", "schedules", "server")

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field, JsonValue
 
 from heartbit_site.base.view import Id, Time, View
-from heartbit_site.contract.model import Next
+from heartbit_site.contract.model import Page
 from heartbit_site.contract.operation import READ_RUNS, WRITE_RUNS, Operation
 
 Status = Literal["pending", "delivered", "failed"]
@@ -40,11 +40,10 @@ class ResultDeliveryOut(View):
     delivered_at: Time | None
 
 
-class ResultDeliveriesOut(View):
+class ResultDeliveriesOut(Page):
     """The workspace's deliveries, the newest first."""
 
     deliveries: list[ResultDeliveryOut]
-    next_cursor: Next
 
 
 LIST_DELIVERIES = Operation(

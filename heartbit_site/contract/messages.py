@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from agents.messaging.limits import MOST_CHARACTERS, MOST_OF_A_THREAD, MOST_OF_AN_ENTRY
 from heartbit_site.base.view import Id, Time, View
-from heartbit_site.contract.model import Body, Next, Text, Word
+from heartbit_site.contract.model import Body, Page, Text, Word
 from heartbit_site.contract.operation import READ_RUNS, WRITE_RUNS, Operation
 
 Kind = Literal["notification", "reply", "request", "task"]
@@ -53,11 +53,10 @@ class AgentMessageOut(AgentMessageSummaryOut):
     text: str = Field(validation_alias="body")
 
 
-class AgentMessagesOut(View):
+class AgentMessagesOut(Page):
     """Messages, the newest first."""
 
     messages: list[AgentMessageSummaryOut]
-    next_cursor: Next
 
 
 def _said(text: str) -> str:

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, AliasPath, ConfigDict, Field, JsonValue, mo
 
 from heartbit_site.base.view import Id, Time, View
 from heartbit_site.contract.deliveries import Status as DeliveryStatus
-from heartbit_site.contract.model import Body, Moment, Next, Targets, without_defaults
+from heartbit_site.contract.model import Body, Moment, Page, Targets, without_defaults
 from heartbit_site.contract.operation import (
     READ_AGENTS,
     WRITE_AGENTS,
@@ -77,11 +77,10 @@ class FiringOut(View):
     created_at: Time
 
 
-class FiringsOut(View):
+class FiringsOut(Page):
     """Firings of a schedule, the latest first."""
 
     firings: list[FiringOut]
-    next_cursor: Next
 
 
 class ScheduleSummaryOut(RecurrenceOut):
@@ -133,11 +132,10 @@ class ScheduleOut(ScheduleSummaryOut):
     deliver: list[dict[str, JsonValue]] = Field(description="Recipients of each result.")
 
 
-class SchedulesOut(View):
+class SchedulesOut(Page):
     """The workspace's schedules by name."""
 
     schedules: list[ScheduleSummaryOut]
-    next_cursor: Next
 
 
 class ScheduledRunOut(View):

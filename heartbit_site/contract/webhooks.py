@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, JsonValue
 
 from heartbit_site.base.view import Id, Time, View
 from heartbit_site.contract.endpoint import SECRET, EndpointOut
-from heartbit_site.contract.model import Body, Next, Word
+from heartbit_site.contract.model import Body, Page, Word
 from heartbit_site.contract.operation import MANAGE, Operation
 
 #: As ``agents.delivery.webhooks.EVENTS`` has them.
@@ -52,11 +52,10 @@ class NewWebhookOut(WebhookOut):
     secret: str = SECRET
 
 
-class WebhooksOut(View):
+class WebhooksOut(Page):
     """The workspace's webhooks, the newest first."""
 
     webhooks: list[WebhookOut]
-    next_cursor: Next
 
 
 class DeliverySummaryOut(View):
@@ -87,11 +86,10 @@ class DeliveryOut(DeliverySummaryOut):
     payload: dict[str, JsonValue] = Field(description="Body of the message.")
 
 
-class DeliveriesOut(View):
+class DeliveriesOut(Page):
     """Deliveries of a webhook in the last 30 days, the newest first."""
 
     deliveries: list[DeliverySummaryOut]
-    next_cursor: Next
 
 
 class WebhookIn(Body):

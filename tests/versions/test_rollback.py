@@ -62,8 +62,8 @@ def test_a_difference_names_everything_that_changed_and_nothing_else(keeper: Age
     ]
     assert "limits.max_turns 10 -> 3" in found.sentence()
     assert not difference(third, third)
-    nothing: dict[str, object] = {"prompt": "", "fields": (), "tools": (), "team": ()}
-    assert difference(third, third).as_dict() == nothing
+    nothing: dict[str, object] = {"prompt": "", "fields": [], "tools": [], "team": []}
+    assert difference(third, third).model_dump() == nothing
 
 
 def test_an_older_format_differs_by_what_was_changed_alone(keeper: Agent) -> None:

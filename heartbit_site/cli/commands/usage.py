@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from agents.reads.usage_view import AgentUseOut
 from heartbit_site.cli.errors import OK
 from heartbit_site.cli.groups import command
 from heartbit_site.cli.invocation import as_json, backend
 from heartbit_site.cli.output import one_line, write, write_view
 from heartbit_site.cli.shared_options import RemoteCommand
 from heartbit_site.cli.table import Lines, Table
-from heartbit_site.contract.usage import SHOW_USAGE, AgentUseOut
+from heartbit_site.contract.usage import SHOW_USAGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from heartbit_site.contract.usage import BudgetUseOut, CountGaugeOut, MoneyGaugeOut
+    from agents.reads.usage_view import BudgetUseOut, CountGaugeOut, MoneyGaugeOut
 
 GAUGES: Final = ("WHAT", "USED", "LIMIT", "STATE")
 STYLES: Final = {"warning": "yellow", "exceeded": "red"}
