@@ -12,7 +12,6 @@ Simpler methods were measured and miss rows: docs/decisions/0022.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -28,6 +27,10 @@ Key = tuple[str, ...]
 Value = tuple[str | None, str | None, str | None]
 #: A row's values by column.
 Values = dict[str, Value]
+#: Ids that rows of the transaction may carry: ``first``, its own; ``span``, how many were issued
+#: after it, to any transaction; ``multi``, the first multixact that it could have created;
+#: ``multis``, how many were created since, by any transaction.
+Ids = dict[str, int]
 
 SHOWN_CHARACTERS = 200
 MOST_CANDIDATES = 10_000
@@ -42,23 +45,6 @@ _MINE = f"""
          THEN pg_xact_status((%(first)s + {_WRITTEN})::text::xid8) = 'in progress'
          ELSE false END
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Ids:
-    """Ids that rows of the transaction may carry.
-
-    Attributes:
-        first: The transaction's own id.
-        span: Number of ids issued after it, to any transaction.
-        multi: The first multixact that it could have created.
-        multis: Number of multixacts created since, by any transaction.
-    """
-
-    first: int
-    span: int
-    multi: int
-    multis: int
 
 
 def own_id(cursor: CursorWrapper) -> int:
@@ -95,7 +81,7 @@ def written(
     cursor.execute(
         f"SELECT count(*) OVER (), {_key(table)}, {_values(table)} "  # noqa: S608
         f"FROM ONLY {table.sql} AS t WHERE {_MINE} ORDER BY {key} LIMIT {most}",
-        {"first": ids.first, "span": ids.span},
+        ids,
     )
     rows = cursor.fetchall()
     total = rows[0][0] if rows else 0
@@ -113,7 +99,7 @@ def candidates(outside: CursorWrapper, table: Table, ids: Ids) -> list[Key]:
     outside.execute(
         f"SELECT {_key(table)} FROM ONLY {table.sql} AS t "  # noqa: S608
         f"WHERE {_ENDED} <= %(span)s OR {_ENDED_BY_SEVERAL} < %(multis)s LIMIT {MOST_CANDIDATES}",
-        {"first": ids.first, "span": ids.span, "multi": ids.multi, "multis": ids.multis},
+        ids,
     )
     return [tuple(key) for (key,) in outside.fetchall()]
 

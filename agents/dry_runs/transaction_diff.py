@@ -139,10 +139,12 @@ def _one_look(cursor: CursorWrapper) -> Iterator[None]:
 
 def _ids(start: Start, outside: CursorWrapper) -> Ids:
     """Return the ids that the transaction may have used, up to the second session's own."""
-    multis = (row_versions.next_multi(outside) - start.multi) % 2**32
-    return row_versions.Ids(
-        start.first, row_versions.own_id(outside) - start.first, start.multi, multis
-    )
+    return {
+        "first": start.first,
+        "span": row_versions.own_id(outside) - start.first,
+        "multi": start.multi,
+        "multis": (row_versions.next_multi(outside) - start.multi) % 2**32,
+    }
 
 
 def _table(

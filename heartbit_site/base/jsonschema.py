@@ -134,7 +134,7 @@ def fits(schema: Mapping[str, Any], value: Any) -> bool | None:
 
 def _branches(compiled: _Compiled, value: Any) -> int:
     most = compiled.most_branches
-    return compiled.branches.count(_depth(value)) if most > _EXPLAINED_BRANCHES else most
+    return compiled.branches.count(depth_of(value)) if most > _EXPLAINED_BRANCHES else most
 
 
 def _canonical(schema: Mapping[str, Any]) -> str:
@@ -162,9 +162,10 @@ def _compiled(text: str) -> _Compiled:
     return _Compiled(validator, branches, branches.count(MAX_JSON_DEPTH))
 
 
-def _depth(value: object) -> int:
+def depth_of(value: object) -> int:
+    """Return the number of nested levels of a JSON value; 1 for a text or an empty object."""
     items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return 1 + max(map(_depth, items), default=0) if items else 1
+    return 1 + max(map(depth_of, items), default=0) if items else 1
 
 
 class Branches:

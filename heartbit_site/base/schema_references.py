@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 #: Keywords of definitions, which apply to nothing where they stand.
 DEFINITIONS = ("$defs", "definitions")
@@ -23,6 +23,10 @@ ONE_BELOW = ("properties", "prefixItems")
 BY_NAME = ("dependencies", "dependentSchemas", "patternProperties", "properties", *DEFINITIONS)
 
 
+#: All keywords with schemas.
+SCHEMAS = frozenset({*SAME_VALUE, *EVERY_BELOW, *ONE_BELOW, *BY_NAME, "contentSchema"})
+
+
 def parts_of(schema: Mapping[str, Any], keyword: str) -> list[Any]:
     """Return the schemas under a keyword: one, a list of them, or several by name."""
     value = schema.get(keyword)
@@ -31,6 +35,16 @@ def parts_of(schema: Mapping[str, Any], keyword: str) -> list[Any]:
     if isinstance(value, dict):
         return list(value.values()) if keyword in BY_NAME else [value]
     return []
+
+
+def subschemas(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the schema and every schema in it; values such as ``const`` or ``enum`` have none."""
+    pending: list[Any] = [schema]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, dict):
+            yield part
+            pending += [inner for name in SCHEMAS for inner in parts_of(part, name)]
 
 
 def referenced(reference: str, root: Any) -> Any:

@@ -13,12 +13,12 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
 from agents.definitions import validation_messages
-from heartbit_site.config import consistency, malformed, prompts, schedule_complaints, toml_text
+from heartbit_site.config import consistency, malformed, prompts, toml_text
 from heartbit_site.config.build import build
 from heartbit_site.config.errors import ConfigFileError, Problem
 from heartbit_site.config.locate import MAX_DOTS, NAME, TooManyDotsError, parse_toml, read_text
 from heartbit_site.config.positions import positions
-from heartbit_site.config.sections import ARRAYS, REPLACED, SECTIONS, TABLES
+from heartbit_site.config.sections import ARRAYS, REPLACED, SECTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,12 +70,12 @@ def parse(text: str, *, name: str = NAME, folder: File | None = None) -> Configu
         raise ConfigFileError(name, [malformed.describe(str(error), text)]) from None
     except RecursionError:
         raise ConfigFileError(name, [Problem(0, 0, "Values are nested too deeply.")]) from None
-    files = prompts.Files(folder)
+    texts: dict[str, str] = {}
     every = chain(
         _table_complaints(content),
         consistency.check(content),
-        schedule_complaints.check(content),
-        files.check(content),
+        consistency.check_schedules(content),
+        prompts.check(content, folder, texts),
     )
     found = list(islice(every, MOST_PROBLEMS + 1))
     if found:
@@ -84,17 +84,17 @@ def parse(text: str, *, name: str = NAME, folder: File | None = None) -> Configu
             for path, message in found[:MOST_PROBLEMS]
         ]
         raise ConfigFileError(name, problems, cut=len(found) > MOST_PROBLEMS)
-    return build(content, files.texts)
+    return build(content, texts)
 
 
 def _table_complaints(content: dict[str, Any]) -> Iterator[Complaint]:
     for key, table in content.items():
-        if key in TABLES:
-            yield from validation_messages.check(TABLES[key], table, (key,))
-        elif key in REPLACED:
+        if key in REPLACED:
             continue
-        elif key not in ARRAYS:
+        if key not in SECTIONS:
             yield (key,), validation_messages.unknown(key, SECTIONS, kind="section")
+        elif key not in ARRAYS:
+            yield from validation_messages.check(SECTIONS[key], table, (key,))
         elif not isinstance(table, list):
             each = key.removesuffix("s")
             yield (
@@ -103,7 +103,7 @@ def _table_complaints(content: dict[str, Any]) -> Iterator[Complaint]:
             )
         else:
             for index, element in enumerate(table):
-                yield from validation_messages.check(ARRAYS[key], element, (key, index))
+                yield from validation_messages.check(SECTIONS[key], element, (key, index))
 
 
 def _nearest(path: Path, places: dict[Path, Position]) -> Position:

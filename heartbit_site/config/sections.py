@@ -82,12 +82,12 @@ class ScheduleSection(CheckedSpec):
     deliver: list[Target] = Field(default_factory=list, max_length=MOST_TARGETS)
 
 
-#: Sections that are a table, and those that are an array of tables.
-TABLES: Final[dict[str, type[Spec]]] = {
+SECTIONS: Final[dict[str, type[Spec]]] = {
     "provider": ProviderSection,
     "orchestrator": OrchestratorSection,
+    "agents": AgentSection,
+    "schedules": ScheduleSection,
     "server": ServerSection,
 }
-ARRAYS: Final[dict[str, type[Spec]]] = {"agents": AgentSection, "schedules": ScheduleSection}
-#: Names of the sections, as a message lists them.
-SECTIONS: Final = ("provider", "orchestrator", "agents", "schedules", "server")
+#: Sections that may be written several times, with two brackets each.
+ARRAYS: Final = ("agents", "schedules")

@@ -236,8 +236,7 @@ class OutcomeIn(Body):
 
 LIST_APPROVALS = Operation(
     "approvals.list_approvals", "GET /approvals", ApprovalsOut, "List pending approvals",
-    READ_WAITING,
-    command="`heartbit approve`",
+    READ_WAITING, command="`heartbit approve`",
 )  # fmt: skip
 LIST_UNCERTAIN_CALLS = Operation(
     "approvals.list_uncertain_calls", "GET /uncertain-calls", UncertainCallsOut,
@@ -257,8 +256,7 @@ DECIDE = Operation(
 )  # fmt: skip
 RESOLVE_CALL = Operation(
     "approvals.resolve_call", "POST /runs/{run_id}/calls/{call_id}/outcome", ResolvedOut,
-    "Resolve an uncertain call",
-    MAY_DECIDE, body=OutcomeIn, errors=(409,),
+    "Resolve an uncertain call", MAY_DECIDE, body=OutcomeIn, errors=(409,),
 )  # fmt: skip
 DRY_RUN = Operation(
     "approvals.dry_run", "POST /runs/{run_id}/calls/{call_id}/dry-run", DryRunOut,

@@ -69,9 +69,8 @@ class KeyIn(Body):
 
 
 LIST_KEYS = Operation(
-    "keys.list_keys", "GET /keys", KeysOut, "List keys", MANAGE,
-    command="`heartbit keys list`",
-)  # fmt: skip
+    "keys.list_keys", "GET /keys", KeysOut, "List keys", MANAGE, command="`heartbit keys list`"
+)
 CREATE_KEY = Operation(
     "keys.create_key", "POST /keys", NewKeyOut, "Create a key", MANAGE, body=KeyIn, status=201
 )

@@ -96,12 +96,9 @@ LIST_MESSAGES = Operation(
     command="`heartbit inbox AGENT --json`",
 )  # fmt: skip
 SHOW_MESSAGE = Operation(
-    "messages.show_message",
-    "GET /messages/{message_id}",
-    AgentMessageOut,
-    "Get a message",
+    "messages.show_message", "GET /messages/{message_id}", AgentMessageOut, "Get a message",
     READ_RUNS,
-)
+)  # fmt: skip
 SEND_MESSAGE = Operation(
     "messages.send_message", "POST /messages", AgentMessageOut, "Send a message to agents",
     WRITE_RUNS, body=SendIn, status=201, errors=(409,),

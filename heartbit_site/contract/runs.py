@@ -164,9 +164,8 @@ START_RUN = Operation(
     status=201, other_status=200, errors=(409,),
 )  # fmt: skip
 LIST_RUNS = Operation(
-    "runs.list_runs", "GET /runs", RunPageOut, "List runs", READ_RUNS,
-    command="`heartbit status`",
-)  # fmt: skip
+    "runs.list_runs", "GET /runs", RunPageOut, "List runs", READ_RUNS, command="`heartbit status`"
+)
 SHOW_RUN = Operation("runs.show_run", "GET /runs/{run_id}", RunViewOut, "Get a run", READ_RUNS)
 WAIT_FOR_RESULT = Operation(
     "runs.wait_for_result", "GET /runs/{run_id}/result", RunResultOut, "Wait for a result",

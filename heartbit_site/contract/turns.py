@@ -9,14 +9,12 @@ from pydantic import Field, JsonValue
 from heartbit_site.base.view import Time, View
 from heartbit_site.contract.model import Body, Page, Text
 from heartbit_site.contract.operation import READ_RUNS, WRITE_RUNS, Operation
-from heartbit_site.contract.runs import RunDetailOut
+from heartbit_site.contract.runs import RunDetailOut, UsageOut
 
 
-class TurnUsageOut(View):
+class TurnUsageOut(UsageOut):
     """Tokens of one model call."""
 
-    input_tokens: int
-    output_tokens: int
     cached_input_tokens: int
 
 

@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, JsonValue
 
-from heartbit_site.base.view import Id, Time, View
+from heartbit_site.base.view import Id
+from heartbit_site.contract.deliveries import AttemptedOut
 from heartbit_site.contract.endpoint import SECRET, EndpointOut
 from heartbit_site.contract.model import Body, Page, Word
 from heartbit_site.contract.operation import MANAGE, Operation
@@ -58,26 +59,14 @@ class WebhooksOut(Page):
     webhooks: list[WebhookOut]
 
 
-class DeliverySummaryOut(View):
+class DeliverySummaryOut(AttemptedOut):
     """A message in a list; what is posted is in `.../deliveries/{delivery_id}`."""
 
-    id: int = Field(validation_alias="pk")
-    message_id: str = Field(
-        description="The header webhook-id, the same at each attempt.",
-    )
     event: str
     run_id: Id | None = Field(description="Null: it is about no run: a ping, or a quota.")
-    status: Literal["pending", "delivered", "failed"]
-    attempts: int
     response_code: int | None = Field(
         description="Status of the last attempt's response; null: no response."
     )
-    error: str = Field(description="Error of the last attempt.")
-    next_at: Time | None = Field(
-        validation_alias="due_at", description="Time of the next attempt; null: never."
-    )
-    created_at: Time
-    delivered_at: Time | None
 
 
 class DeliveryOut(DeliverySummaryOut):
