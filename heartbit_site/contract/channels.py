@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue
 
 from heartbit_site.base.view import Id, Time, View
-from heartbit_site.contract.endpoint import SECRET, EndpointOut
 from heartbit_site.contract.model import Body, Name, Page, Targets, Word
 from heartbit_site.contract.operation import MANAGE, Operation
+from heartbit_site.contract.webhooks import SECRET, EndpointOut
 
 MOST_AN_HOUR = 10_000
 

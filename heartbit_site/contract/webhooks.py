@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, JsonValue
+from pydantic import AfterValidator, AliasPath, Field, JsonValue
 
-from heartbit_site.base.view import Id
+from heartbit_site.base.view import Id, Time, View
 from heartbit_site.contract.deliveries import AttemptedOut
-from heartbit_site.contract.endpoint import SECRET, EndpointOut
 from heartbit_site.contract.model import Body, Page, Word
 from heartbit_site.contract.operation import MANAGE, Operation
 
+SECRET = Field(description="whsec_...; shown only this once.")
 #: As ``agents.delivery.webhooks.EVENTS`` has them.
 EventName = Literal[
     "run.succeeded",
@@ -36,6 +36,24 @@ Address = Annotated[
     Field(max_length=500, description="http or https; private hosts only if the operator lets."),
 ]
 Events = Annotated[list[EventName], Field(min_length=1, max_length=20)]
+
+
+class EndpointOut(View):
+    """An endpoint for signed messages, without its secret."""
+
+    id: int = Field(validation_alias="pk")
+    name: str
+    url: str
+    enabled: bool
+    created_by: str | None = Field(
+        None,
+        validation_alias=AliasPath("created_by", "username"),
+        description="Null: a key that a command made.",
+    )
+    created_at: Time
+    previous_secret_expires_at: Time | None = Field(
+        description="Until then both secrets are valid."
+    )
 
 
 class WebhookOut(EndpointOut):

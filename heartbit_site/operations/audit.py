@@ -9,12 +9,7 @@ from pydantic import Field
 from heartbit_site.base import audit
 from heartbit_site.base.access import Access
 from heartbit_site.base.models import AuditEntry, Workspace
-from heartbit_site.contract.audit import (
-    ChainOut,
-    ChainsOut,
-    EntriesOut,
-    VerifiedOut,
-)
+from heartbit_site.contract.audit import ChainOut, ChainsOut, EntriesOut, VerifiedOut
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Moment, Word
 from heartbit_site.operations.paging import list_page
 

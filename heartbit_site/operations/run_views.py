@@ -15,13 +15,7 @@ from agents.reads.outcome import metrics_of
 from agents.reads.outcome import result_of as find_result
 from heartbit_site.base.models import UsageEntry
 from heartbit_site.base.preview import preview
-from heartbit_site.contract.runs import (
-    ForkOut,
-    RunDetailOut,
-    RunSummaryOut,
-    RunTreeOut,
-    RunViewOut,
-)
+from heartbit_site.contract.runs import ForkOut, RunDetailOut, RunSummaryOut, RunTreeOut, RunViewOut
 from heartbit_site.operations.paging import with_beginning
 
 if TYPE_CHECKING:

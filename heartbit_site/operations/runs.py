@@ -47,14 +47,7 @@ from heartbit_site.contract.runs import (
 from heartbit_site.operations.idempotency import run_with
 from heartbit_site.operations.messages_of_conversations import find_conversation
 from heartbit_site.operations.paging import page
-from heartbit_site.operations.run_views import (
-    costs_of,
-    detail,
-    result_of,
-    seen,
-    summaries,
-    summary,
-)
+from heartbit_site.operations.run_views import costs_of, detail, result_of, seen, summaries, summary
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
