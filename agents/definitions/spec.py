@@ -60,6 +60,9 @@ class Pinned:
     beside: str = ""
 
 
+ApprovalTimeout = Annotated[Positive | None, Pinned(name="approval_seconds", late=True)]
+
+
 class Spec(BaseModel):
     """Base of settings: rejects unknown keys and values of another type."""
 
@@ -83,9 +86,7 @@ class ToolGrant(Spec):
         None,
         description="For 'when': JSON Schema of the arguments whose calls need approval.",
     )
-    approval_timeout_seconds: Annotated[
-        Positive | None, Pinned(name="approval_seconds", late=True)
-    ] = Field(
+    approval_timeout_seconds: ApprovalTimeout = Field(
         None,
         description="Seconds after which an undecided call is refused. Empty: the agent's setting.",
     )
@@ -203,9 +204,7 @@ class AgentSettings(Spec):
         "never",
         description="Tool calls that need approval; a tool's own setting wins.",
     )
-    approval_timeout_seconds: Annotated[
-        Positive | None, Pinned(name="approval_seconds", late=True)
-    ] = Field(
+    approval_timeout_seconds: ApprovalTimeout = Field(
         None,
         description=(
             "Seconds after which an undecided call is refused; a tool's own setting wins. Empty: "

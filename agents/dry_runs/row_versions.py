@@ -12,7 +12,7 @@ Simpler methods were measured and miss rows: docs/decisions/0022.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,9 +49,7 @@ _MINE = f"""
 
 def own_id(cursor: CursorWrapper) -> int:
     """Return the id of a session's transaction, assigning one if it has none yet."""
-    cursor.execute("SELECT pg_current_xact_id()::text")
-    (text,) = cursor.fetchone()
-    return int(text)
+    return int(_value_of(cursor, "SELECT pg_current_xact_id()::text"))
 
 
 def is_undone(cursor: CursorWrapper, first: int) -> bool:
@@ -61,16 +59,18 @@ def is_undone(cursor: CursorWrapper, first: int) -> bool:
         cursor: Cursor of another session.
         first: The transaction's id.
     """
-    cursor.execute("SELECT pg_xact_status(%s::text::xid8)", [str(first)])
-    (status,) = cursor.fetchone()
+    status = _value_of(cursor, "SELECT pg_xact_status(%s::text::xid8)", str(first))
     return status in {"aborted", "in progress"}
 
 
 def next_multi(cursor: CursorWrapper) -> int:
     """Return the next multixact id."""
-    cursor.execute("SELECT mxid_age('1'::xid)")
-    (age,) = cursor.fetchone()
-    return (int(age) + 1) % 2**32
+    return (int(_value_of(cursor, "SELECT mxid_age('1'::xid)")) + 1) % 2**32
+
+
+def _value_of(cursor: CursorWrapper, query: str, *values: str) -> Any:
+    cursor.execute(query, values)
+    return cursor.fetchone()[0]
 
 
 def written(

@@ -18,7 +18,6 @@ from agents.dry_runs.changes_view import (
     RowChangeOut,
     TableChangeOut,
 )
-from agents.dry_runs.redaction import is_own
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -165,7 +164,7 @@ def _table(
 
 def _why_not(table: Table, until: float) -> str:
     """Return why the rows of a table are not read; empty: they are read."""
-    if is_own(table.name):
+    if tables.is_own(table.name):
         return "it is Heartbit's own"
     if table.is_seized:
         return "the tool empties, alters, makes or drops the table as a whole"

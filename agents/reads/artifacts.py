@@ -25,37 +25,24 @@ if TYPE_CHECKING:
 
     from agents.output.results import ArtifactOut
 
+#: Languages that are called like the extension of their files.
+_EXTENSIONS: Final = (
+    *("c", "cpp", "css", "csv", "diff", "go", "html", "java", "js", "json", "md", "py"),
+    *("sh", "sql", "toml", "ts", "xml", "yaml"),
+)
 #: File extensions by language. A model writes the language, so no other text becomes a file name.
 _ENDINGS: Final = {
     "bash": "sh",
-    "c": "c",
     "c++": "cpp",
-    "cpp": "cpp",
-    "css": "css",
-    "csv": "csv",
-    "diff": "diff",
-    "go": "go",
-    "html": "html",
-    "java": "java",
     "javascript": "js",
-    "js": "js",
-    "json": "json",
     "markdown": "md",
-    "md": "md",
-    "py": "py",
     "python": "py",
     "ruby": "rb",
     "rust": "rs",
-    "sh": "sh",
     "shell": "sh",
-    "sql": "sql",
-    "toml": "toml",
-    "ts": "ts",
     "typescript": "ts",
-    "xml": "xml",
-    "yaml": "yaml",
     "yml": "yaml",
-}
+} | {extension: extension for extension in _EXTENSIONS}
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,7 +80,10 @@ def parse(text: str, *, name: str = NAME, folder: File | None = None) -> Configu
     found = list(islice(every, MOST_PROBLEMS + 1))
     if found:
         problems = [
-            Problem(*_nearest(path, places), f"{_label(path, content)} {_sentence(message)}")
+            Problem(
+                *_nearest(path, places),
+                validation_messages.sentence_of((_label(path, content),), message),
+            )
             for path, message in found[:MOST_PROBLEMS]
         ]
         raise ConfigFileError(name, problems, cut=len(found) > MOST_PROBLEMS)
@@ -129,7 +132,3 @@ def _name(content: dict[str, Any], array: str, index: int) -> str:
     table = content[array][index]
     name = table.get("name") if isinstance(table, dict) else None
     return name if isinstance(name, str) else ""
-
-
-def _sentence(message: str) -> str:
-    return message if message.endswith("?") else f"{message}."

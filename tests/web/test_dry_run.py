@@ -16,7 +16,7 @@ from agents.actions.pause_work import pause_work
 from agents.actions.publish_agent import publish_agent
 from agents.actions.resume_work import resume_work
 from agents.dry_runs import threads
-from agents.dry_runs.redaction import is_secret
+from agents.dry_runs.tables import is_secret
 from agents.errors import (
     CallClosedError,
     DryRunStoppedError,
