@@ -8,13 +8,13 @@ from agents.actions.create_default_team import BLACKBOARD, PROMPT
 from agents.definitions.spec import AgentSpec, ToolGrant
 from agents.llm.providers import PROVIDERS
 from heartbit_site.config.definition import Configuration
+from heartbit_site.config.schedule_section import ScheduleSection
 from heartbit_site.config.sections import (
     REPLACED,
     AgentSection,
     OrchestratorSection,
     ProviderSection,
     RetrySection,
-    ScheduleSection,
     ServerSection,
 )
 

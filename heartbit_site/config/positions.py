@@ -55,8 +55,9 @@ def last_repeat(text: str, line: int, column: int) -> Repeat | None:
         line: Line of the place; like the column from 1.
         column: Column in characters.
     """
-    walk = _Walk(text, stop=offset_of(text, line, column))
-    with contextlib.suppress(IndexError, RecursionError, ValueError):  # behind the place: not TOML
+    # Behind the place there may be no TOML. A line break ends the last key.
+    walk = _Walk(text[: offset_of(text, line, column)] + "\n")
+    with contextlib.suppress(IndexError, RecursionError, ValueError):
         walk.document()
     return walk.repeat
 
@@ -86,10 +87,9 @@ class Repeat:
 class _Walk:
     """One pass over the text; ``_at`` is always the next character to read."""
 
-    def __init__(self, text: str, stop: int | None = None) -> None:
+    def __init__(self, text: str) -> None:
         self.repeat: Repeat | None = None
         self._text = text
-        self._stop = len(text) if stop is None else stop
         self._at = 0
         self._newlines = [match.start() for match in re.finditer("\n", text)]
         self._found: dict[Path, Position] = {}
@@ -97,7 +97,7 @@ class _Walk:
 
     def document(self) -> dict[Path, Position]:
         table: Path = ()
-        while self._skip(_BLANK) and self._at < self._stop:
+        while self._skip(_BLANK) and self._at < len(self._text):
             if self._text[self._at] == "[":
                 table = self._header()
             else:
@@ -181,7 +181,7 @@ class _Walk:
         return True
 
     def _look_back(self, path: Path, offset: int, *, is_table: bool) -> None:
-        if path in self._found and offset <= self._stop:
+        if path in self._found:
             self.repeat = Repeat(path, is_table, self._place(offset), self._found[path])
 
     def _note(self, path: Path, offset: int) -> None:

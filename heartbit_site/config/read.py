@@ -18,12 +18,21 @@ from heartbit_site.config.build import build
 from heartbit_site.config.errors import ConfigFileError, Problem
 from heartbit_site.config.locate import MAX_DOTS, NAME, TooManyDotsError, parse_toml, read_text
 from heartbit_site.config.positions import positions
-from heartbit_site.config.sections import ARRAYS, REPLACED, SECTIONS
+from heartbit_site.config.schedule_section import ScheduleSection
+from heartbit_site.config.sections import (
+    ARRAYS,
+    REPLACED,
+    AgentSection,
+    OrchestratorSection,
+    ProviderSection,
+    ServerSection,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path as File
 
+    from agents.definitions.spec import Spec
     from agents.definitions.validation_messages import Complaint
     from heartbit_site.config.definition import Configuration
     from heartbit_site.config.positions import Path, Position
@@ -33,6 +42,14 @@ EMPTY: Final = (
     "The file says nothing: write [[agents]], [provider] or another section, or remove the file; "
     "`heartbit config export` shows an example."
 )
+
+SECTIONS: Final[dict[str, type[Spec]]] = {
+    "provider": ProviderSection,
+    "orchestrator": OrchestratorSection,
+    "agents": AgentSection,
+    "schedules": ScheduleSection,
+    "server": ServerSection,
+}
 
 
 def load(path: File) -> Configuration:

@@ -10,23 +10,9 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, Field
 
 from agents.definitions import validators
-from agents.definitions.spec import (
-    AgentSpec,
-    Arguments,
-    Count,
-    Description,
-    FullText,
-    Name,
-    Retries,
-    Spec,
-)
-from agents.delivery.targets import MOST_TARGETS, Target
-from scheduling.spec import CheckedSpec
+from agents.definitions.spec import AgentSpec, Count, Description, FullText, Name, Retries, Spec
 
 Url = Annotated[str, AfterValidator(validators.storable), AfterValidator(validators.url)]
-
-#: A table, or JSON in a string: TOML cannot say null.
-Table = Arguments
 
 #: Sections of the Rust original of Heartbit: accepted, so that a file of the original can be used
 #: as it is, without effect; each with the sentence that says so.
@@ -75,19 +61,5 @@ class OrchestratorSection(AgentSection):
     description: Description = "Answers a question with the help of its team."
 
 
-class ScheduleSection(CheckedSpec):
-    """One of `[[schedules]]`."""
-
-    arguments: Table = Field(default_factory=dict)
-    deliver: list[Target] = Field(default_factory=list, max_length=MOST_TARGETS)
-
-
-SECTIONS: Final[dict[str, type[Spec]]] = {
-    "provider": ProviderSection,
-    "orchestrator": OrchestratorSection,
-    "agents": AgentSection,
-    "schedules": ScheduleSection,
-    "server": ServerSection,
-}
 #: Sections that may be written several times, with two brackets each.
 ARRAYS: Final = ("agents", "schedules")

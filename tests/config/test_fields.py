@@ -15,7 +15,8 @@ from agents.models import Agent, ToolBinding
 from heartbit_site.config import sections
 from heartbit_site.config.errors import ConfigFileError
 from heartbit_site.config.read import parse
-from heartbit_site.config.sections import AgentSection, ScheduleSection
+from heartbit_site.config.schedule_section import ScheduleSection
+from heartbit_site.config.sections import AgentSection
 from heartbit_site.config.toml_text import value
 
 ROOT = Path(__file__).parents[2]

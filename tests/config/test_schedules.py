@@ -23,7 +23,7 @@ from heartbit_site.config.apply import ScheduleChanges, ephemeral_agent, import_
 from heartbit_site.config.errors import ConfigFileError
 from heartbit_site.config.export import export
 from heartbit_site.config.read import parse
-from heartbit_site.config.sections import ScheduleSection
+from heartbit_site.config.schedule_section import ScheduleSection
 from heartbit_site.config.toml_text import value
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.errors import ScheduleError
