@@ -102,15 +102,17 @@ def usage_of(workspace: Workspace) -> WorkspaceUsageOut:
     counted = now["counted"]
     if None in (now["runs_per_day"], counted):
         counted = runs.get(today, 0)
+    tokens, usd = (kept.tokens, kept.usd) if kept is not None else (None, None)
+    called = sum(row["tokens"] for row in this_month)
     spent = sum((row["cost_usd"] for row in this_month), Decimal(0))
-    warn_at, none = now["warn_at"], {"tokens": 0, "cost_usd": Decimal(0)}
+    warn_at = now["warn_at"]
+    none: dict[str, Any] = {"tokens": 0, "cost_usd": Decimal(0)}
     return WorkspaceUsageOut(
         tier=now["tier"],
         # The tier's gauges have the counts that its limits are enforced by.
         runs_today=_gauge(CountGaugeOut, counted, now["runs_per_day"], warn_at),
-        tokens_this_month=(kept and kept.tokens)
-        or _gauge(CountGaugeOut, sum(row["tokens"] for row in this_month), None, warn_at),
-        usd_this_month=(kept and kept.usd) or _gauge(MoneyGaugeOut, spent, None, warn_at),
+        tokens_this_month=tokens or _gauge(CountGaugeOut, called, None, warn_at),
+        usd_this_month=usd or _gauge(MoneyGaugeOut, spent, None, warn_at),
         runs_at_once=_gauge(CountGaugeOut, now["running"], now["runs_at_once"], warn_at),
         queued=now["queued"],
         unpriced_calls=sum(row["unpriced"] for row in this_month),
@@ -127,15 +129,11 @@ def usage_of(workspace: Workspace) -> WorkspaceUsageOut:
 
 def _budget(row: dict[str, Any]) -> BudgetUseOut:
     """Return a budget; if it has refused a call, its fullest gauge is exceeded."""
-    limits = (
-        ("tokens", CountGaugeOut, row["max_tokens"]),
-        ("usd", MoneyGaugeOut, row["max_usd"]),
-    )
-    gauges = {
-        name: _gauge(kind, row[name], limit, row["warn_at"])
-        for name, kind, limit in limits
-        if limit is not None
-    }
+    gauges: dict[str, CountGaugeOut | MoneyGaugeOut] = {}
+    if (most := row["max_tokens"]) is not None:
+        gauges["tokens"] = _gauge(CountGaugeOut, row["tokens"], most, row["warn_at"])
+    if (most := row["max_usd"]) is not None:
+        gauges["usd"] = _gauge(MoneyGaugeOut, row["usd"], most, row["warn_at"])
     if row["stopped"]:
         fullest = max(gauges, key=lambda name: gauges[name].percent or 0)
         gauges[fullest] = gauges[fullest].model_copy(update={"state": "exceeded"})

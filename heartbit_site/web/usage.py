@@ -170,7 +170,7 @@ def _row(name: str, use: AgentUseOut | DayUseOut, more: str = "") -> dict[str, A
 
 
 def _chart(
-    title: str, days: Sequence[DayUseOut], values: Sequence[int] | Sequence[Decimal]
+    title: str, days: Sequence[DayUseOut], values: Sequence[int | Decimal]
 ) -> dict[str, Any]:
     most, slot = Decimal(max(values)), Decimal(WIDTH) / len(days)
     columns = []
