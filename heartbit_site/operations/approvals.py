@@ -76,7 +76,7 @@ def list_approvals(
     votes: defaultdict[tuple[UUID, str], list[str]] = defaultdict(list)
     for vote in Vote.objects.filter(run__in=runs):
         votes[vote.run_id, vote.wait_key].append(vote.by)
-    offered = _offered(access.workspace, calls)
+    offered = _offered(access.workspace, calls) if calls else {}
     keys = [(call.run_id, approval_of(call)) for call in calls]
     shown = [
         _approval(call, open_waits.get(key), offered[_version(call)], votes.get(key, []))
