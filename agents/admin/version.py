@@ -13,8 +13,9 @@ from django.shortcuts import redirect, render
 from django.urls import path, reverse
 
 from agents.actions.rollback_agent import rollback_agent
+from agents.definitions.snapshot_diff import compare
 from agents.models import Agent, AgentVersion
-from agents.reads.versions import VersionNotFoundError, difference, pair, versions_of
+from agents.reads.versions import VersionNotFoundError, pair, versions_of
 from heartbit_site.base.admin.audit_mixin import actor_of
 from heartbit_site.base.admin.columns import Column
 from heartbit_site.base.admin.themed import ReadOnlyAdmin, json_block
@@ -94,7 +95,7 @@ class AgentVersionAdmin(ReadOnlyAdmin[AgentVersion]):
             "version": version,
             "other": with_version,
             "versions": [each for each, _ in versions_of(agent)],
-            "diff": _shown(difference(with_version, version)),
+            "diff": _shown(compare(with_version.snapshot, version.snapshot)),
             "is_current": is_current,
             "may_roll_back": self.may(request, "rollback", version) and not is_current,
             "problem": problem,

@@ -8,12 +8,9 @@ from agents.definitions.spec import Arguments
 from agents.delivery.targets import MOST_TARGETS, Target
 from scheduling.spec import CheckedSpec
 
-#: A table, or JSON in a string: TOML cannot say null.
-Table = Arguments
-
 
 class ScheduleSection(CheckedSpec):
     """One of `[[schedules]]`."""
 
-    arguments: Table = Field(default_factory=dict)
+    arguments: Arguments = Field(default_factory=dict)
     deliver: list[Target] = Field(default_factory=list, max_length=MOST_TARGETS)
