@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
@@ -12,12 +12,8 @@ from heartbit_site.base.view import Money, Time, View
 State = Literal["unlimited", "ok", "warning", "exceeded"]
 
 
-def _or_null(text: Any) -> Any:
-    return text or None
-
-
 #: A name that rows leave empty if there is none.
-NameOrNull = Annotated[str | None, BeforeValidator(_or_null)]
+NameOrNull = Annotated[str | None, BeforeValidator(lambda name: name or None)]
 
 
 class CountGaugeOut(View):

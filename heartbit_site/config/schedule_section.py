@@ -9,8 +9,12 @@ from agents.delivery.targets import MOST_TARGETS, Target
 from scheduling.spec import CheckedSpec
 
 
+#: A table, or JSON in a string: TOML cannot say null.
+Table = Arguments
+
+
 class ScheduleSection(CheckedSpec):
     """One of `[[schedules]]`."""
 
-    arguments: Arguments = Field(default_factory=dict)
+    arguments: Table = Field(default_factory=dict)
     deliver: list[Target] = Field(default_factory=list, max_length=MOST_TARGETS)

@@ -58,9 +58,7 @@ def _holdable(name: str, path: str, what: str, needs: Needs) -> Holdable:
 
 QUEUE = _holdable("queue", "/fleet/queues/{queue}", "a queue", OPERATE)
 EVERYTHING = _holdable("everything", "/fleet", "everything", OPERATE)
-ANY_WORKSPACE = _holdable(
-    "any_workspace", "/fleet/workspaces/{slug}", "any workspace", OPERATE
-)  # fmt: skip
+ANY_WORKSPACE = _holdable("any_workspace", "/fleet/workspaces/{slug}", "any workspace", OPERATE)
 TOOL = _holdable("tool", "/fleet/tools/{tool}", "a tool", OPERATE)
 TOOL_IN_ANY_WORKSPACE = _holdable(
     "tool_in_any_workspace", "/fleet/workspaces/{slug}/tools/{tool}", "a tool in any workspace",
