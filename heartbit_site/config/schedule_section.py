@@ -8,7 +8,6 @@ from agents.definitions.spec import Arguments
 from agents.delivery.targets import MOST_TARGETS, Target
 from scheduling.spec import CheckedSpec
 
-
 #: A table, or JSON in a string: TOML cannot say null.
 Table = Arguments
 
