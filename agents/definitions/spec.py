@@ -25,7 +25,12 @@ Reference = Annotated[
     AfterValidator(validators.storable),
     AfterValidator(validators.reference),
 ]
-FullReference = Annotated[Reference, Field(min_length=1)]
+FullReference = Annotated[
+    str,
+    Field(min_length=1, max_length=200),
+    AfterValidator(validators.storable),
+    AfterValidator(validators.reference),
+]
 Group = Annotated[str, Field(max_length=150), AfterValidator(validators.storable)]
 Queue = Annotated[str, Field(max_length=64), AfterValidator(validators.queue)]
 _JSON_TABLE = BeforeValidator(validators.json_table, json_schema_input_type=dict[str, Any] | str)

@@ -438,3 +438,9 @@ def test_the_server_is_known_without_looking_at_the_rest(tmp_path: Path) -> None
     (tmp_path / "f").write_text("server")
     with pytest.raises(ConfigurationError, match=r"is no TOML .*config check"):
         server_url(tmp_path / "f")
+
+
+def test_given_an_empty_fallback_model_then_it_must_not_be_empty() -> None:
+    assert problems(f'{A}fallback_models = [""]\n') == [
+        "heartbit.toml:5:20: agents.a.fallback_models[1] must not be empty."
+    ]
