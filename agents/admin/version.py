@@ -14,8 +14,9 @@ from django.shortcuts import redirect, render
 from django.urls import path, reverse
 
 from agents.actions.rollback_agent import rollback_agent
+from agents.definitions.snapshot_diff import compare
 from agents.models import Agent, AgentVersion
-from agents.reads.versions import VersionNotFoundError, difference, pair, versions_of
+from agents.reads.versions import VersionNotFoundError, pair, versions_of
 from heartbit_site.base.admin.audit_mixin import actor_of
 from heartbit_site.base.admin.columns import Column, link, pill
 from heartbit_site.base.admin.themed import ReadOnlyAdmin, ReadOnlyInline, json_block
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from django.urls import URLPattern
     from django.utils.safestring import SafeString
 
-    from agents.definitions.snapshot_diff import FieldChange, SnapshotDiff
+    from agents.definitions.snapshot_diff import FieldChangeOut, SnapshotDiff
 
 
 SHORT = 60  # characters of JSON that stand on one line
@@ -130,7 +131,7 @@ class AgentVersionAdmin(ReadOnlyAdmin[AgentVersion]):
             "version": version,
             "other": with_version,
             "versions": [each for each, _ in versions_of(agent)],
-            "diff": _shown(difference(with_version, version)),
+            "diff": _shown(compare(with_version.snapshot, version.snapshot)),
             "may_roll_back": self.may(request, "rollback", version)
             and version.pk != agent.current_version_id,
             "problem": problem,
@@ -164,7 +165,7 @@ def _shown(diff: SnapshotDiff) -> dict[str, Any]:
     return {"prompt": lines, "rows": rows}
 
 
-def _row(prefix: str, change: FieldChange) -> tuple[str, str, str]:
+def _row(prefix: str, change: FieldChangeOut) -> tuple[str, str, str]:
     return f"{prefix}{change.name}", _value(change.before), _value(change.after)
 
 

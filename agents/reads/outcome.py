@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 from django.db.models import Q
 from django.utils import timezone
 
-from agents.models import Run, ToolCall
-from agents.output.results import Metrics, TaskResult, build
-from agents.reads.artifact_names import kept_names
+from agents.journal.events import RunSucceeded
+from agents.models import Run, RunEvent, ToolCall
+from agents.output.results import MetricsOut, ResultOut, build
+from agents.reads.artifacts import kept_names
 from agents.reads.metrics import SUMS, cost_of
 from heartbit_site.base.models import UsageEntry
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
 
-def result_of(run: Run) -> TaskResult:
+def result_of(run: Run) -> ResultOut:
     """Return the result of a run that has ended.
 
     The metrics of a root cover its whole tree.
@@ -32,6 +33,7 @@ def result_of(run: Run) -> TaskResult:
         ValueError: The run has not ended.
     """
     error = run.error if isinstance(run.error, dict) else {}
+    ending = RunEvent.objects.filter(run=run, type=RunSucceeded.type).first()
     return build(
         run.status,
         text=run.output or "",
@@ -39,10 +41,11 @@ def result_of(run: Run) -> TaskResult:
         error=error.get("message"),
         metrics=metrics_of(run),
         kept=kept_names([run.pk]).get(run.pk, ()),
+        finish_reason=ending.payload.get("finish_reason") if ending is not None else None,
     )
 
 
-def metrics_of(run: Run) -> Metrics:
+def metrics_of(run: Run) -> MetricsOut:
     """Return the metrics of a run until now; those of a root include its sub-agents.
 
     The cost is None if the price of any model call is unknown.
@@ -52,7 +55,7 @@ def metrics_of(run: Run) -> Metrics:
     spent = UsageEntry.objects.filter(run_id__in=runs).aggregate(**SUMS)
     end = run.finished_at or timezone.now()
     cost = cost_of(spent)
-    return Metrics(
+    return MetricsOut(
         duration_ms=_milliseconds(end - run.created_at),
         queued_ms=_milliseconds((run.started_at or end) - run.created_at),
         model_calls=spent["calls"],

@@ -17,9 +17,10 @@ from heartbit_site.cli.table import Table
 from heartbit_site.contract.calls import LIST_CALLS, SHOW_CALL, CallSummaryOut
 
 if TYPE_CHECKING:
+    from agents.output.results import MetricsOut
     from heartbit_site.cli.backend import Backend
     from heartbit_site.contract.calls import CallDecisionOut, CallOut
-    from heartbit_site.contract.runs import MetricsOut, RunViewOut
+    from heartbit_site.contract.runs import RunViewOut
 
 DETAIL_WIDTH = 200
 

@@ -15,7 +15,7 @@ from heartbit_site.base.errors import ForbiddenError, NotFoundError, Remedy
 from heartbit_site.base.models import ApiKey
 from heartbit_site.contract.keys import KeyIn, KeyOut, KeysOut, NewKeyOut
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
-from heartbit_site.operations.paging import list_page
+from heartbit_site.operations.paging import find_row, list_page
 
 
 class KeyNotFoundError(NotFoundError):
@@ -52,9 +52,8 @@ def revoke_key(access: Access, prefix: Word) -> KeyOut:
     # Of a whole key only the public part is looked at, and nothing of it is repeated.
     public = prefix.strip().removeprefix("hb_").partition("_")[0]
     rows = ApiKey.objects.select_related("user")
-    row = rows.filter(workspace=access.workspace, prefix=public).first()
-    if row is None:
-        raise KeyNotFoundError("No API key begins like this.", remedy=Remedy("keys.list_keys"))
+    missing = KeyNotFoundError("No API key begins like this.", remedy=Remedy("keys.list_keys"))
+    row = find_row(rows.filter(workspace=access.workspace, prefix=public), missing)
     revoke_api_keys([row.pk], by=actor_of(access))
     row.refresh_from_db(fields=["revoked_at"])
     return KeyOut.of(row)

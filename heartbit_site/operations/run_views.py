@@ -6,26 +6,17 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from agents.choices import TERMINAL
-from agents.journal.events import RunSucceeded
+from agents.journal.events import RunForked
 from agents.limits.pauses import blocked_reason
 from agents.models import RunEvent, WorkerHeartbeat
 from agents.querysets import tree
-from agents.reads.forks import forks_of
 from agents.reads.metrics import SUMS, cost_of
 from agents.reads.outcome import metrics_of
 from agents.reads.outcome import result_of as find_result
 from heartbit_site.base.models import UsageEntry
 from heartbit_site.base.preview import preview
-from heartbit_site.contract.runs import (
-    ForkOut,
-    MetricsOut,
-    ResultOut,
-    RunDetailOut,
-    RunSummaryOut,
-    RunTreeOut,
-    RunViewOut,
-)
-from heartbit_site.operations.beginnings import with_beginning
+from heartbit_site.contract.runs import ForkOut, RunDetailOut, RunSummaryOut, RunTreeOut, RunViewOut
+from heartbit_site.operations.paging import with_beginning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -34,9 +25,12 @@ if TYPE_CHECKING:
     from django.db.models import QuerySet
 
     from agents.models import Run
+    from agents.output.results import ResultOut
 
 #: What the model calls of each run cost; None where a price is unknown.
 Costs = dict["UUID", Decimal | None]
+
+_MOST_FORKS = 20
 
 
 def costs_of(runs: Iterable[Run]) -> Costs:
@@ -69,21 +63,25 @@ def seen(run: Run) -> RunViewOut:
     """Return a run in the form that the caller asks for."""
     row, values = _whole(run)
     result: ResultOut | None = values["result"]
-    metrics = MetricsOut.of(metrics_of(row)) if result is None else result.metrics
-    forks = [ForkOut(id=str(fork), turn=turn) for fork, turn in forks_of(row.pk)]
+    metrics = metrics_of(row) if result is None else result.metrics
     version, blocked = row.version.number, blocked_reason(row)
     return RunViewOut.of(
-        row, **values, version=version, blocked_reason=blocked, metrics=metrics, forks=forks
+        row, **values, version=version, blocked_reason=blocked, metrics=metrics, forks=_forks(row)
     )
 
 
 def result_of(run: Run) -> ResultOut | None:
     """Return the result of a run; None as long as it has not ended."""
-    if run.status not in TERMINAL:
-        return None
-    ending = RunEvent.objects.filter(run=run, type=RunSucceeded.type).first()
-    reason = ending.payload.get("finish_reason") if ending is not None else None
-    return ResultOut.of(find_result(run), finish_reason=reason)
+    return find_result(run) if run.status in TERMINAL else None
+
+
+def _forks(run: Run) -> list[ForkOut]:
+    """Return the newest forks of a run, each with the last turn that was copied."""
+    found = RunEvent.objects.filter(
+        run__forked_from=run.pk, type=RunForked.type, payload__source=str(run.pk)
+    )
+    rows = found.order_by("-run_id").values_list("run_id", "payload__turn")[:_MOST_FORKS]
+    return [ForkOut(id=str(fork), turn=turn) for fork, turn in rows]
 
 
 def _whole(run: Run) -> tuple[Run, dict[str, Any]]:

@@ -31,7 +31,7 @@ from agents.querysets import find_run, id_range
 from heartbit_site.base import orm
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of, starter_of
-from heartbit_site.contract.model import Limit, Name, Word
+from heartbit_site.contract.model import Cursor, Limit, Name, Word
 from heartbit_site.contract.operation import Answered
 from heartbit_site.contract.runs import (
     MAX_WAIT_SECONDS,
@@ -46,14 +46,8 @@ from heartbit_site.contract.runs import (
 )
 from heartbit_site.operations.idempotency import run_with
 from heartbit_site.operations.messages_of_conversations import find_conversation
-from heartbit_site.operations.run_views import (
-    costs_of,
-    detail,
-    result_of,
-    seen,
-    summaries,
-    summary,
-)
+from heartbit_site.operations.paging import page
+from heartbit_site.operations.run_views import costs_of, detail, result_of, seen, summaries, summary
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -124,7 +118,7 @@ def list_runs(
     access: Access,
     *,
     limit: Limit = 20,
-    cursor: Annotated[Word | None, Field(description="`next_cursor` of the page before.")] = None,
+    cursor: Cursor = None,
     agent: Name | None = None,
     status: Status | None = None,
     text: Annotated[
@@ -148,14 +142,9 @@ def list_runs(
         rows = rows.filter(agent=agent)
     if status is not None:
         rows = rows.filter(status=status)
-    if cursor is not None:
-        rows = rows.filter(pk__lt=find_run(access.workspace, cursor).pk)
-    found = list(summaries(rows).order_by("-pk")[: limit + 1])  # the ids are time-ordered
-    more, found = len(found) > limit, found[:limit]
+    found, following = page(summaries(rows), "-pk", cursor, limit)  # the ids are time-ordered
     costs = costs_of(found)
-    return RunPageOut(
-        runs=[summary(run, costs) for run in found], next_cursor=str(found[-1].pk) if more else None
-    )
+    return RunPageOut(runs=[summary(run, costs) for run in found], next_cursor=following)
 
 
 def show_run(access: Access, run_id: Word) -> RunViewOut:

@@ -29,9 +29,8 @@ from heartbit_site.contract.schedules import (
     SchedulesOut,
     ScheduleSummaryOut,
 )
-from heartbit_site.operations.beginnings import with_beginning
 from heartbit_site.operations.idempotency import run_with
-from heartbit_site.operations.paging import list_page, page
+from heartbit_site.operations.paging import list_page, page, with_beginning
 from scheduling.actions.backfill_schedule import backfill_schedule as backfill
 from scheduling.actions.remove_schedule import remove_schedule as remove
 from scheduling.actions.run_schedule_now import run_schedule_now

@@ -5,15 +5,16 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
+from agents.reads.usage_view import AgentUseOut
 from heartbit_site.cli.invocation import backend
 from heartbit_site.cli.output import NAME_WIDTH, one_line, write
 from heartbit_site.cli.table import Table, print_view
-from heartbit_site.contract.usage import SHOW_USAGE, AgentUseOut
+from heartbit_site.contract.usage import SHOW_USAGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from heartbit_site.contract.usage import (
+    from agents.reads.usage_view import (
         BudgetUseOut,
         CountGaugeOut,
         MoneyGaugeOut,

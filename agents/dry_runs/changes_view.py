@@ -1,4 +1,4 @@
-"""Result of a dry run; the fields are those of ``agents.dry_runs.changes``."""
+"""Views of a dry run: the database changes of a call, as shown to a person. Needs no Django."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Literal
 from pydantic import Field, JsonValue
 
 from heartbit_site.base.view import View
+
+RowChangeKind = Literal["inserted", "updated", "deleted"]
 
 
 class CellOut(View):
@@ -35,7 +37,7 @@ class ColumnChangeOut(View):
 class RowChangeOut(View):
     """Change of a row."""
 
-    kind: Literal["inserted", "updated", "deleted"]
+    kind: RowChangeKind
     key: list[KeyPartOut]
     columns: list[ColumnChangeOut] = Field(description="All, or those that an update changes.")
 
