@@ -12,6 +12,7 @@ synchronous code is only reached when it next calls `aio.run`
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import dataclasses
 import functools
@@ -33,7 +34,6 @@ from kombu.asynchronous import get_event_loop
 from heartbit_site.base import aio
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
 
@@ -55,22 +55,16 @@ class _Limits:
     @contextlib.contextmanager
     def enforced(self, job: aio.Job) -> Iterator[None]:
         """Let the loop enforce the limits on the calling thread while it performs the job."""
-        if not (self.soft or self.hard):
-            yield
-            return
-        timers: list[asyncio.TimerHandle] = []
-        aio.loop().call_soon_threadsafe(self._arm, job, timers)
+        passing = [
+            aio.submit(_after(limit, action, job))
+            for limit, action in ((self.soft, self._on_soft), (self.hard, self._on_hard))
+            if limit
+        ]
         try:
             yield
         finally:
-            aio.loop().call_soon_threadsafe(_disarm, timers)
-
-    def _arm(self, job: aio.Job, timers: list[asyncio.TimerHandle]) -> None:
-        loop = aio.loop()
-        if self.soft:
-            timers.append(loop.call_later(self.soft, self._on_soft, job))
-        if self.hard:
-            timers.append(loop.call_later(self.hard, self._on_hard, job))
+            for one in passing:
+                one.cancel()
 
     def _on_soft(self, job: aio.Job) -> None:
         if self.callback is not None:
@@ -125,16 +119,12 @@ class _Call:
             self.on_escaped(ExceptionInfo((type(error), error, error.__traceback__)))
 
 
-class _Handle:
+class _Handle(thread.ApplyResult):
     """Celery's weak reference to a job of the pool."""
 
     def __init__(self, future: futures.Future[None], terminate: Callable[[], None]) -> None:
-        self.get = future.result
-        self._future = future
+        super().__init__(future)
         self._terminate = terminate
-
-    def wait(self, timeout: float | None = None) -> None:
-        futures.wait([self._future], timeout)
 
     def terminate(self, signal: int | None = None) -> None:
         self._terminate()
@@ -264,9 +254,9 @@ def _terminating() -> bool:
     return state.should_terminate not in (None, False)
 
 
-def _disarm(timers: list[asyncio.TimerHandle]) -> None:
-    for timer in timers:
-        timer.cancel()
+async def _after(seconds: float, action: Callable[[aio.Job], None], job: aio.Job) -> None:
+    await asyncio.sleep(seconds)
+    action(job)
 
 
 def _wake() -> None:

@@ -52,7 +52,7 @@ def read(
     """Return a call's tool and valid arguments, or a ``ToolResult`` (invalid).
 
     Arguments edited by a person are parsed here too; for a question they include the answer
-    (``answered``), which a model must not give. See ``invoke``.
+    (``answered``), which a model must not give. See ``pipeline.prepare``.
     """
     spec = resolve(specs, name)
     if spec is None:

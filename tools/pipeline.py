@@ -2,12 +2,11 @@
 
 Usage::
 
-    outcome = await invoke(registry, name=call.name, arguments=call.arguments, context=context,
-                           executor=executor, max_output_bytes=65_536, timeout_seconds=None,
-                           intent=journal_intent, policy=None)
+    prepared = prepare(registry, name=call.name, arguments=call.arguments, context=context)
+    if isinstance(prepared, PreparedCall):  # else its result, or a person decides first
+        outcome = await execute(prepared, executor=executor, intent=journal_intent)
 
     # A transactional tool, in the executor's thread, with its result in one transaction:
-    prepared = prepare(registry, name=..., arguments=..., context=..., ...)
     with transaction.atomic():
         outcome = execute_here(prepared, around=transaction.atomic)  # a savepoint for errors
         append_result(outcome)
@@ -100,48 +99,6 @@ class PendingApprovalCall:
     reason: str
 
 
-async def invoke(
-    specs: Mapping[str, ToolSpec],
-    *,
-    name: str,
-    arguments: str,
-    context: ToolContext,
-    executor: Executor,
-    intent: Intent,
-    policy: Policy | None = None,
-    max_output_bytes: int = MAX_OUTPUT_BYTES,
-    timeout_seconds: float | None = None,
-) -> ToolResult | SuspendedCall | PendingApprovalCall:
-    """Process one call from the model's text to its result.
-
-    Args:
-        specs: Tools of the agent: a ``Registry`` or any selection.
-        name: Name as the model wrote it.
-        arguments: JSON text as the model wrote it; empty means ``{}``.
-        context: Context passed to the tool.
-        executor: Runs functions that are not async.
-        intent: Awaited just before a tool with an external effect acts: idempotent or at-most-once.
-        policy: Returns a refusal, that a person has to decide, or ``None``.
-        max_output_bytes: Limit of the result in UTF-8 bytes.
-        timeout_seconds: Limit of the caller; the lesser of it and the tool's own holds.
-
-    Raises:
-        asyncio.CancelledError: The caller was cancelled, and so was the tool.
-    """
-    prepared = prepare(
-        specs,
-        name=name,
-        arguments=arguments,
-        context=context,
-        policy=policy,
-        max_output_bytes=max_output_bytes,
-        timeout_seconds=timeout_seconds,
-    )
-    if not isinstance(prepared, PreparedCall):
-        return prepared
-    return await execute(prepared, executor=executor, intent=intent)
-
-
 def prepare(
     specs: Mapping[str, ToolSpec],
     *,
@@ -153,10 +110,18 @@ def prepare(
     timeout_seconds: float | None = None,
     answered: bool = False,
 ) -> PreparedCall | PendingApprovalCall | ToolResult:
-    """Prepare a call for execution, or return its result if it cannot run. See ``invoke``.
+    """Prepare a call for execution, or return its result if it cannot run.
 
-    ``answered``: a person wrote the arguments, as in ``read``. Otherwise a question is pending,
-    whatever the policy.
+    Args:
+        specs: Tools of the agent: a ``Registry`` or any selection.
+        name: Name as the model wrote it.
+        arguments: JSON text as the model wrote it; empty means ``{}``.
+        context: Context passed to the tool.
+        policy: Returns a refusal, that a person has to decide, or ``None``.
+        max_output_bytes: Limit of the result in UTF-8 bytes.
+        timeout_seconds: Limit of the caller; the lesser of it and the tool's own holds.
+        answered: A person wrote the arguments, as in ``read``. Otherwise a question is pending,
+            whatever the policy.
     """
     found = read(
         specs, name=name, arguments=arguments, max_output_bytes=max_output_bytes, answered=answered
@@ -193,7 +158,7 @@ async def execute(
     Args:
         prepared: Prepared call.
         executor: Runs functions that are not async.
-        intent: See ``invoke``.
+        intent: Awaited just before a tool with an external effect acts: idempotent or at-most-once.
         stop: Resolves to the reason once the tool is disabled: no call begins then, and an async
             function is cancelled.
 

@@ -172,11 +172,6 @@ def loop() -> asyncio.AbstractEventLoop:
     return served.loop
 
 
-def current_job() -> Job | None:
-    """Return the pool's job of this thread or coroutine; None outside a pool."""
-    return _current.get()
-
-
 def cancel_reason() -> BaseException | None:
     """Return why the current job is being cancelled; None if it is not, or if there is no job."""
     job = _current.get()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs, urlsplit
 
 from heartbit_site.base.keyring import parse_keys
+from heartbit_site.base.web_url import split_web_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,7 +97,7 @@ def words(accepts: Callable[[str], object], mend: str) -> Callable[[str], tuple[
 def web_address(value: str) -> str:
     """Return an http or https URL without a slash at its end."""
     address = value.strip()
-    if _host_of(address, ("http", "https")) is None or not address.isprintable():
+    if split_web_url(address) is None:
         raise ValueError("write an http or https address, https://heartbit.example")
     return address.rstrip("/")
 
@@ -105,9 +106,9 @@ def server_address(value: str) -> str:
     """Return the address of a Heartbit server with its scheme, by default https."""
     address = value.strip()
     full = address if "://" in address else f"https://{address}"
-    if _host_of(full, ("http", "https")) is None or not full.isprintable():
+    parts = split_web_url(full)
+    if parts is None:
         raise ValueError("it is no address of a server; write https://heartbit.example")
-    parts = urlsplit(full)
     if parts.username is not None or parts.query or parts.fragment:
         raise ValueError("it holds more than an address; put the key into HEARTBIT_API_KEY")
     return full.rstrip("/")
@@ -205,8 +206,8 @@ def sender(value: str) -> str:
 
 
 def _is_origin(word: str) -> bool:
-    host = _host_of(word.replace("://*.", "://", 1), ("http", "https"))
-    return host is not None and urlsplit(word).path in ("", "/") and word.isprintable()
+    parts = split_web_url(word.replace("://*.", "://", 1))
+    return parts is not None and parts.path in ("", "/")
 
 
 def origins(value: str) -> tuple[str, ...]:
@@ -244,13 +245,3 @@ def _connection(url: str, schemes: tuple[str, ...]) -> SplitResult:
     if parts.scheme not in schemes or "://" not in url:
         raise ValueError(f"it begins with {parts.scheme or 'no scheme'!r}; Heartbit needs {names}")
     return parts
-
-
-def _host_of(url: str, schemes: tuple[str, ...]) -> str | None:
-    """Return the host of a URL; None if it has none, or another scheme."""
-    try:
-        parts = urlsplit(url)
-        _ = parts.port  # raises for one that is no number
-    except ValueError:
-        return None
-    return parts.hostname if parts.scheme in schemes else None

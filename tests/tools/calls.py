@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from heartbit_site.base.toolspec import Effect, ToolContext, ToolSpec, spec_of
-from tools.pipeline import PendingApprovalCall, SuspendedCall, invoke
+from tools.pipeline import PendingApprovalCall, PreparedCall, SuspendedCall, execute, prepare
 from tools.registry import Registry
 
 if TYPE_CHECKING:
@@ -42,17 +42,15 @@ async def call(
 ) -> ToolResult | SuspendedCall | PendingApprovalCall:
     specs = Registry([tools]) if isinstance(tools, ToolSpec) else tools
 
-    async def intent() -> None:
+    async def no_intent() -> None:
         return None
 
-    return await invoke(
-        specs,
-        name=name or next(iter(specs)),
-        arguments=arguments,
-        context=context(http),
-        executor=executor,
-        **({"intent": intent} | options),
-    )
+    intent = options.pop("intent", no_intent)
+    name = name or next(iter(specs))
+    found = prepare(specs, name=name, arguments=arguments, context=context(http), **options)
+    if not isinstance(found, PreparedCall):
+        return found
+    return await execute(found, executor=executor, intent=intent)
 
 
 def add(a: float, b: float) -> float:
