@@ -44,53 +44,15 @@ logger = logging.getLogger(__name__)
 EXIT_AFTER = 10.0
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Limits:
-    """The time limits of one task, and Celery's callback for a passed limit."""
-
-    soft: float | None
-    hard: float | None
-    callback: Callable[..., None] | None
-
-    @contextlib.contextmanager
-    def enforced(self, job: aio.Job) -> Iterator[None]:
-        """Let the loop enforce the limits on the calling thread while it performs the job."""
-        passing = [
-            aio.submit(_after(limit, action, job))
-            for limit, action in ((self.soft, self._on_soft), (self.hard, self._on_hard))
-            if limit
-        ]
-        try:
-            yield
-        finally:
-            for one in passing:
-                one.cancel()
-
-    def _on_soft(self, job: aio.Job) -> None:
-        if self.callback is not None:
-            self.callback(soft=True, timeout=self.soft)
-        job.cancel(SoftTimeLimitExceeded(self.soft))
-
-    def _on_hard(self, job: aio.Job) -> None:
-        job.cancel(aio.Terminated(f"hard time limit ({self.hard}s)"), final=True)
-        if self.callback is not None:
-            # The callback stores the failure in the result backend: not on the loop, and not in the
-            # job's own thread, which may be the very thing that does not return.
-            threading.Thread(
-                target=self.callback,
-                kwargs={"soft": False, "timeout": self.hard},
-                name="hard-time-limit",
-                daemon=True,
-            ).start()
-
-
 @dataclasses.dataclass(slots=True)
 class _Call:
-    """One task on its way through the pool, with its callbacks."""
+    """One task on its way through the pool, with its limits and Celery's callbacks."""
 
     number: int
     target: Callable[[], Any]
-    limits: _Limits
+    soft_limit: float | None
+    hard_limit: float | None
+    on_limit: Callable[..., None] | None
     on_accepted: Callable[[int, float], None] | None
     on_returned: Callable[[Any], None] | None
     on_escaped: Callable[[ExceptionInfo], None] | None
@@ -100,7 +62,7 @@ class _Call:
     def perform(self) -> None:
         if self.on_accepted is not None:
             self.on_accepted(self.number, time.monotonic())
-        with self.limits.enforced(self.job), self.job.bind():
+        with self._limits(), self.job.bind():
             result = self.target()
         self.returned = True
         if self.on_returned is not None:
@@ -117,6 +79,34 @@ class _Call:
             # SystemExit, or an undecodable body. Stock threads drop it, and the message stays
             # unacknowledged for ever.
             self.on_escaped(ExceptionInfo((type(error), error, error.__traceback__)))
+
+    @contextlib.contextmanager
+    def _limits(self) -> Iterator[None]:
+        """Let the loop enforce the time limits on the calling thread."""
+        limits = ((self.soft_limit, self._on_soft), (self.hard_limit, self._on_hard))
+        passing = [aio.submit(_after(limit, action)) for limit, action in limits if limit]
+        try:
+            yield
+        finally:
+            for one in passing:
+                one.cancel()
+
+    def _on_soft(self) -> None:
+        if self.on_limit is not None:
+            self.on_limit(soft=True, timeout=self.soft_limit)
+        self.job.cancel(SoftTimeLimitExceeded(self.soft_limit))
+
+    def _on_hard(self) -> None:
+        self.job.cancel(aio.Terminated(f"hard time limit ({self.hard_limit}s)"), final=True)
+        if self.on_limit is not None:
+            # The callback stores the failure in the result backend: not on the loop, and not in the
+            # job's own thread, which may be the very thing that does not return.
+            threading.Thread(
+                target=self.on_limit,
+                kwargs={"soft": False, "timeout": self.hard_limit},
+                name="hard-time-limit",
+                daemon=True,
+            ).start()
 
 
 class _Handle(thread.ApplyResult):
@@ -167,7 +157,9 @@ class LoopThreadPool(thread.TaskPool):
         call = _Call(
             number=next(self._numbers),
             target=functools.partial(target, *args or (), **kwargs or {}),
-            limits=_Limits(soft_timeout, timeout, timeout_callback),
+            soft_limit=soft_timeout,
+            hard_limit=timeout,
+            on_limit=timeout_callback,
             on_accepted=accept_callback,
             on_returned=callback,
             on_escaped=error_callback,
@@ -254,9 +246,9 @@ def _terminating() -> bool:
     return state.should_terminate not in (None, False)
 
 
-async def _after(seconds: float, action: Callable[[aio.Job], None], job: aio.Job) -> None:
+async def _after(seconds: float, action: Callable[[], None]) -> None:
     await asyncio.sleep(seconds)
-    action(job)
+    action()
 
 
 def _wake() -> None:
