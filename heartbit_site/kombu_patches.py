@@ -157,15 +157,15 @@ class LeanChannel(_Channel):  # type: ignore[misc]  # as above
         **options: Any,
     ) -> Any:
         """Consume; tag messages with the consumer, so ``Message.ack`` can skip ``no_ack``."""
+
+        def tagged(message: Any) -> Any:
+            message.delivery_info["consumer_tag"] = consumer_tag
+            return callback(message)
+
         if no_ack:
             self.no_ack_consumers.add(consumer_tag)
-
-            def tagged(message: Any) -> Any:
-                message.delivery_info["consumer_tag"] = consumer_tag
-                return callback(message)
-
-            return super().basic_consume(queue, no_ack, tagged, consumer_tag, **options)
-        return super().basic_consume(queue, no_ack, callback, consumer_tag, **options)
+        wanted = tagged if no_ack else callback
+        return super().basic_consume(queue, no_ack, wanted, consumer_tag, **options)
 
 
 def install() -> bool:

@@ -32,7 +32,7 @@ class ParsedCall:
     """A parsed and valid call.
 
     Attributes:
-        arguments: Parsed arguments, defaults included.
+        arguments: Parsed arguments, defaults included, as they are shown, digested and approved.
         keywords: Keyword arguments of the function, without the context.
     """
 
