@@ -9,9 +9,9 @@ from django.db.models.functions import Now
 
 from agents.choices import DeliveryStatus
 from agents.models.attempted import Attempted
-from agents.models.constraints import one_of
 from agents.models.signed_endpoint import SignedEndpoint
 from heartbit_site.base.models import Workspace
+from heartbit_site.base.models.constraints import index, one_of, unique
 from heartbit_site.base.web_url import split_web_url
 
 
@@ -88,18 +88,12 @@ class WebhookDelivery(Attempted):
         verbose_name = "webhook delivery"
         verbose_name_plural = "webhook deliveries"
         constraints = [
-            models.UniqueConstraint(
-                fields=["endpoint", "run_id", "event", "event_key"], name="webhook_told_once"
-            ),
+            unique("webhook_told_once", "endpoint", "run_id", "event", "event_key"),
             one_of("status", DeliveryStatus.values, name="webhook_status_known"),
         ]
         indexes = [
-            models.Index(
-                fields=["endpoint", "next_at"],
-                condition=Q(status=DeliveryStatus.PENDING),
-                name="webhook_due",
-            ),
-            models.Index(fields=["created_at"], name="webhook_age"),
+            index("webhook_due", "endpoint", "next_at", where=Q(status=DeliveryStatus.PENDING)),
+            index("webhook_age", "created_at"),
         ]
 
     def __str__(self) -> str:
