@@ -48,18 +48,14 @@ class HealthServer:
         self._checking = asyncio.Lock()
 
     def __enter__(self) -> HealthServer:
-        aio.run(self._start())
+        serving = asyncio.start_server(self._serve, self._host, self._port, limit=HEAD_BYTES)
+        self._server = aio.run(serving)
+        host, port = self._server.sockets[0].getsockname()[:2]
+        self.url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
         return self
 
     def __exit__(self, *_: object) -> None:
         aio.run(self._stop())
-
-    async def _start(self) -> None:
-        self._server = await asyncio.start_server(
-            self._serve, self._host, self._port, limit=HEAD_BYTES
-        )
-        host, port = self._server.sockets[0].getsockname()[:2]
-        self.url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
     async def _stop(self) -> None:
         self._server.close()
