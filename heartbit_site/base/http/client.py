@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     import ssl
     from collections.abc import Iterable
 
-    from httpx._client import UseClientDefault
-    from httpx._types import AuthTypes
-
     from heartbit_site.base.http.allow import AllowRule
 
 MAX_REDIRECTS = 5
@@ -42,6 +39,8 @@ _PORTABLE_HEADERS = frozenset(
     "accept accept-encoding accept-language connection content-length content-type host "  # noqa: SIM905
     "idempotency-key transfer-encoding user-agent".split()
 )
+
+_LAST_ORIGIN = "heartbit.last_origin"  # request extension, which a redirect inherits
 
 
 class GuardedClient(httpx.AsyncClient):
@@ -63,6 +62,7 @@ class GuardedClient(httpx.AsyncClient):
             timeout=httpx.Timeout(silence_seconds, connect=5.0),
             # One client serves many runs: a cookie set for one must not be sent by another.
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+            event_hooks={"request": [_prepare]},
         )
         self._deadline_seconds = deadline_seconds
 
@@ -77,14 +77,7 @@ class GuardedClient(httpx.AsyncClient):
         except httpx.InvalidURL as error:
             raise InvalidURLError(f"The URL cannot be read: {error}.") from None
 
-    async def send(
-        self,
-        request: httpx.Request,
-        *,
-        stream: bool = False,
-        auth: AuthTypes | UseClientDefault | None = httpx.USE_CLIENT_DEFAULT,
-        follow_redirects: bool | UseClientDefault = httpx.USE_CLIENT_DEFAULT,
-    ) -> httpx.Response:
+    async def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
         """Send a request, follow its redirects and, unless streaming, read the response.
 
         Raises:
@@ -92,44 +85,17 @@ class GuardedClient(httpx.AsyncClient):
             OutboundLimitError: Too slow in total, too many redirects, or too large.
             httpx.HTTPError: As in httpx.
         """
-        follow = (
-            self.follow_redirects if not isinstance(follow_redirects, bool) else follow_redirects
-        )
         deadline = asyncio.get_running_loop().time() + self._deadline_seconds
         request.extensions = {**request.extensions, DEADLINE: deadline}
         try:
             async with asyncio.timeout_at(deadline):
-                response = await self._follow(request, auth, limit=MAX_REDIRECTS if follow else 0)
-                if not stream:
-                    await _read(response)
+                return await super().send(request, **options)
         except TimeoutError:
             raise too_late() from None
-        if follow and response.next_request is not None:
-            await response.aclose()
+        except httpx.TooManyRedirects:
             raise OutboundLimitError(
                 f"More than {MAX_REDIRECTS} redirects; the last was not followed."
-            )
-        return response
-
-    async def _follow(
-        self, request: httpx.Request, auth: AuthTypes | UseClientDefault | None, *, limit: int
-    ) -> httpx.Response:
-        """Return the last response after at most ``limit`` redirects, its body unread."""
-        history: list[httpx.Response] = []
-        while True:
-            # Only gzip, which ``bodies`` bounds: brotli and zstd bombs could not be bounded.
-            request.headers["accept-encoding"] = "gzip"
-            response = await super().send(request, stream=True, auth=auth, follow_redirects=False)
-            response.history = list(history)
-            onward = response.next_request
-            if onward is None or len(history) >= limit:
-                return response
-            await response.aclose()
-            history.append(response)
-            if _origin(onward.url) != _origin(request.url):
-                _drop_secrets(onward)
-            # Without auth=None the client would apply its own credentials to the new origin.
-            request, auth = onward, None
+            ) from None
 
 
 def guarded_client(
@@ -200,19 +166,17 @@ def _public_authorities() -> ssl.SSLContext:
     return httpx.create_ssl_context(trust_env=False)
 
 
-async def _read(response: httpx.Response) -> None:
-    """Read the body, and return the connection to the pool in any case."""
-    try:
-        await response.aread()
-    finally:
-        await response.aclose()
+async def _prepare(request: httpx.Request) -> None:
+    """Restrict a request before each hop: its compression, and what leaves the first origin."""
+    # Only gzip, which ``bodies`` bounds: brotli and zstd bombs could not be bounded.
+    request.headers["accept-encoding"] = "gzip"
+    origin = _origin(request.url)
+    if request.extensions.get(_LAST_ORIGIN, origin) != origin:
+        for name in set(request.headers) - _PORTABLE_HEADERS:
+            del request.headers[name]
+    request.extensions = {**request.extensions, _LAST_ORIGIN: origin}
 
 
 def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
     default = {"http": 80, "https": 443}.get(url.scheme)
     return url.scheme, url.host, url.port or default
-
-
-def _drop_secrets(request: httpx.Request) -> None:
-    for name in set(request.headers) - _PORTABLE_HEADERS:
-        del request.headers[name]
