@@ -32,7 +32,7 @@ _MAX_DIGITS = 100
 # A letter right after a number is refused, because Python's tokenizer warns of some ("1if"), and a
 # warning may be an error or reach standard error.
 _TOKENS = re.compile(
-    r"(?:\s+|[-+*/%^(),]|[A-Za-z_]\w*|(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?(?![\w.]))*+",
+    r"(?:\s+|[-+*/%^(),]|[A-Za-z_]\w*|(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?(?![\w.]))*",
     re.ASCII,
 )
 
