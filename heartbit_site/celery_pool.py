@@ -109,7 +109,7 @@ class _Call:
             ).start()
 
 
-class _Handle(thread.ApplyResult):
+class _Handle(thread.ApplyResult):  # type: ignore[name-defined, misc]  # the stubs lack it
     """Celery's weak reference to a job of the pool."""
 
     def __init__(self, future: futures.Future[None], terminate: Callable[[], None]) -> None:

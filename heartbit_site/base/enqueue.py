@@ -31,6 +31,7 @@ logger = logging.getLogger(__name__)
 # (heartbit_site.celery). After a timeout the next callers do not try.
 PATIENCE_SECONDS = 0.5
 LEAVE_ALONE_SECONDS = 1.0
+_silent_until = 0.0  # of the monotonic clock; any thread may set it
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class TaskMessage:
 
 def send(message: TaskMessage) -> None:
     """Publish a wake-up. An unavailable broker is logged, never raised."""
-    if _Silence.holds():
+    if time.monotonic() < _silent_until:
         return
     with _broker() as producer:
         _publish(producer, message)
@@ -63,7 +64,7 @@ def send_chord(header: Sequence[TaskMessage], body: TaskMessage) -> None:
 
     An unavailable broker is logged, never raised.
     """
-    if _Silence.holds():
+    if time.monotonic() < _silent_until:
         return
     group = str(uuid.uuid4())
     options = {"queue": body.queue, "ignore_result": True}
@@ -76,29 +77,9 @@ def send_chord(header: Sequence[TaskMessage], body: TaskMessage) -> None:
                 _publish(producer, message, group=group, index=index, body=callback)
 
 
-class _Silence:
-    """Backoff after a timeout of the broker: until it ends no caller waits for the broker.
-
-    Any thread may set ``until``, a time of the monotonic clock.
-    """
-
-    until = 0.0
-
-    @classmethod
-    def holds(cls) -> bool:
-        """Return True during the backoff."""
-        return time.monotonic() < cls.until
-
-    @classmethod
-    def heard(cls, began: float) -> None:
-        """Start a backoff if an attempt that began then timed out: a refusal takes no time."""
-        now = time.monotonic()
-        if now - began > PATIENCE_SECONDS:
-            cls.until = now + LEAVE_ALONE_SECONDS
-
-
 @contextlib.contextmanager
 def _broker() -> Iterator[Producer]:
+    global _silent_until
     began = time.monotonic()
     try:
         with current_app.producer_pool.acquire(block=True) as producer:
@@ -112,7 +93,9 @@ def _broker() -> Iterator[Producer]:
             except away as error:
                 raise OperationalError(str(error)) from error
     except OperationalError as error:
-        _Silence.heard(began)
+        now = time.monotonic()
+        if now - began > PATIENCE_SECONDS:  # a refusal takes no time
+            _silent_until = now + LEAVE_ALONE_SECONDS
         logger.warning("the broker is unavailable (%s); the sweeper sends wake-ups instead", error)
 
 
