@@ -135,10 +135,6 @@ class LoopThreadPool(thread.TaskPool):
         self._futures: set[futures.Future[None]] = set()
         self._leaving = False
 
-    def on_start(self) -> None:
-        """Start the loop before the first task needs it."""
-        aio.loop()
-
     def on_apply(  # type: ignore[override]  # the stubs of the base class return None
         self,
         target: Callable[..., Any],
@@ -230,11 +226,6 @@ class LoopThreadPool(thread.TaskPool):
     def info(self) -> dict[str, Any]:
         """The pool's part of `celery inspect stats`."""
         return {**super().info, "processes": [os.getpid()], "jobs": len(self._jobs)}
-
-    @property
-    def num_processes(self) -> int:
-        """The number of threads, from which Celery computes the prefetch count."""
-        return int(self.limit)
 
 
 def _in_signal_handler() -> bool:

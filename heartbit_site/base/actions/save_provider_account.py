@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db import transaction
 
@@ -11,15 +11,15 @@ from heartbit_site.base.audit import SYSTEM, Actor
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import ProviderAccount
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 HINT_LENGTH = 4
 HINTED_FROM = 16  # four characters would reveal too much of a shorter key
 _SAID = (
     *("provider", "label", "base_url", "enabled"),
     *("requests_per_minute", "tokens_per_minute"),
 )
+
+#: Columns that decide where the key is sent, in words.
+_ADDRESS = {"workspace_id": "workspace", "provider": "provider", "base_url": "base URL"}
 
 
 def save_provider_account(
@@ -83,9 +83,5 @@ def _changes(before: ProviderAccount | None, account: ProviderAccount) -> dict[s
 
 def _moved(before: ProviderAccount, account: ProviderAccount) -> list[str]:
     """Return the changed columns that decide where the key is sent."""
-    names: Iterable[tuple[str, str]] = (
-        ("workspace_id", "workspace"),
-        ("provider", "provider"),
-        ("base_url", "base URL"),
-    )
-    return [f"its {name}" for f, name in names if getattr(before, f) != getattr(account, f)]
+    changed = (f for f in _ADDRESS if getattr(before, f) != getattr(account, f))
+    return [f"its {_ADDRESS[f]}" for f in changed]
