@@ -16,7 +16,7 @@ from agents.llm.providers import PROVIDERS
 from heartbit_site.base import installation, secrets, variables
 from heartbit_site.base.errors import ConfigurationError, HeartbitError
 from heartbit_site.base.http.allow import parse_allow
-from heartbit_site.base.http.client import guarded_client
+from heartbit_site.base.http.client import GuardedClient
 from heartbit_site.base.models import ProviderAccount
 from heartbit_site.cli.doctor import Check
 from heartbit_site.cli.output import one_line
@@ -135,7 +135,7 @@ def _client(*, guard: bool) -> httpx.AsyncClient:
     if not guard:
         return create_client()
     allow = parse_allow(settings.HEARTBIT_HTTP_ALLOWLIST)
-    return guarded_client(allow=allow, max_response_bytes=MAX_BYTES)
+    return GuardedClient(allow=allow, max_response_bytes=MAX_BYTES)
 
 
 LOOKS: Final[tuple[Callable[[], list[Check]], ...]] = (_models, _providers, _accounts)

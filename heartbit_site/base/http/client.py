@@ -44,18 +44,46 @@ _LAST_ORIGIN = "heartbit.last_origin"  # request extension, which a redirect inh
 
 
 class GuardedClient(httpx.AsyncClient):
-    """An ``AsyncClient`` whose redirects and total time are limited."""
+    """A client for requests that a model or a remote party can steer.
+
+    It ignores proxy variables and ``.netrc``, keeps no cookies, follows at most five redirects and
+    drops everything that may be a secret when a redirect leaves the origin.
+
+    Args:
+        allow: Exceptions beside the public internet, of ``allow.parse_allow``.
+        ports: Ports that are open on public addresses.
+        max_response_bytes: Limit of one response body after decompression.
+        deadline_seconds: Limit of one request in total: every redirect, and the body.
+        silence_seconds: Limit of each wait for data.
+        follow_redirects: False to return redirects as responses.
+        max_connections: Limit of concurrent connections; None for none.
+        resolver: Replaced in tests.
+        ssl_context: Replaces the default one (certifi's authorities).
+    """
 
     def __init__(
         self,
-        transport: httpx.AsyncBaseTransport,
         *,
-        deadline_seconds: float,
+        allow: Iterable[AllowRule] = (),
+        ports: Iterable[int] = DEFAULT_PORTS,
+        max_response_bytes: int = MAX_RESPONSE_BYTES,
+        deadline_seconds: float = DEADLINE_SECONDS,
         silence_seconds: float = SILENCE_SECONDS,
         follow_redirects: bool = True,
+        max_connections: int | None = MAX_CONNECTIONS,
+        resolver: Resolver = system_resolver,
+        ssl_context: ssl.SSLContext | None = None,
     ) -> None:
+        policy = AddressPolicy(allow=tuple(allow), ports=frozenset(ports))
+        pool = httpcore.AsyncConnectionPool(
+            ssl_context=ssl_context or _public_authorities(),
+            max_connections=max_connections,
+            max_keepalive_connections=20,
+            keepalive_expiry=5.0,
+            network_backend=GuardedBackend(policy, resolver=resolver),
+        )
         super().__init__(
-            transport=transport,
+            transport=GuardedTransport(pool, max_response_bytes=max_response_bytes),
             trust_env=False,
             follow_redirects=follow_redirects,
             max_redirects=MAX_REDIRECTS,
@@ -98,34 +126,6 @@ class GuardedClient(httpx.AsyncClient):
             ) from None
 
 
-def guarded_client(
-    *,
-    allow: Iterable[AllowRule] = (),
-    ports: Iterable[int] = DEFAULT_PORTS,
-    max_response_bytes: int = MAX_RESPONSE_BYTES,
-    deadline_seconds: float = DEADLINE_SECONDS,
-    resolver: Resolver = system_resolver,
-    ssl_context: ssl.SSLContext | None = None,
-) -> httpx.AsyncClient:
-    """Return a client for requests that a model or a remote party can steer.
-
-    The client ignores proxy variables and ``.netrc``, keeps no cookies, follows at most five
-    redirects and drops everything that may be a secret when a redirect leaves the origin.
-
-    Args:
-        allow: Exceptions beside the public internet, of ``allow.parse_allow``.
-        ports: Ports that are open on public addresses.
-        max_response_bytes: Limit of one response body after decompression.
-        deadline_seconds: Limit of one request in total: every redirect, and the body.
-        resolver: Replaced in tests.
-        ssl_context: Replaces the default one (certifi's authorities).
-    """
-    policy = AddressPolicy(allow=tuple(allow), ports=frozenset(ports))
-    pool = _pool(policy, resolver, ssl_context, max_connections=MAX_CONNECTIONS)
-    transport = GuardedTransport(pool, max_response_bytes=max_response_bytes)
-    return GuardedClient(transport, deadline_seconds=deadline_seconds)
-
-
 def guarded_model_client(*, allow: Iterable[AllowRule] = ()) -> httpx.AsyncClient:
     """Return a guarded client for model servers at an address that a user entered.
 
@@ -133,30 +133,15 @@ def guarded_model_client(*, allow: Iterable[AllowRule] = ()) -> httpx.AsyncClien
     limits: ``agents.llm`` limits each silence, the whole call and its size.
 
     Args:
-        allow: As for ``guarded_client``.
+        allow: As for ``GuardedClient``.
     """
-    pool = _pool(AddressPolicy(allow=tuple(allow)), max_connections=None)
     return GuardedClient(
-        GuardedTransport(pool, max_response_bytes=MAX_MODEL_BYTES),
+        allow=allow,
+        max_response_bytes=MAX_MODEL_BYTES,
         deadline_seconds=MODEL_DEADLINE_SECONDS,
         silence_seconds=MODEL_DEADLINE_SECONDS,
         follow_redirects=False,
-    )
-
-
-def _pool(
-    policy: AddressPolicy,
-    resolver: Resolver = system_resolver,
-    ssl_context: ssl.SSLContext | None = None,
-    *,
-    max_connections: int | None,
-) -> httpcore.AsyncConnectionPool:
-    return httpcore.AsyncConnectionPool(
-        ssl_context=ssl_context or _public_authorities(),
-        max_connections=max_connections,
-        max_keepalive_connections=20,
-        keepalive_expiry=5.0,
-        network_backend=GuardedBackend(policy, resolver=resolver),
+        max_connections=None,
     )
 
 
