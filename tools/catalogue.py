@@ -65,7 +65,7 @@ def record_installed() -> None:
     if not specs:
         return
     rows = CatalogueTool.objects.filter(workspace=None)
-    before = {name: facts for name, *facts in rows.values_list("name", *_FACTS)}
+    before = {facts.pop("name"): facts for facts in rows.values("name", *_FACTS)}
     now = {spec.name: _facts(spec) for spec in specs}
     changed = [spec for spec in specs if before.get(spec.name) != now[spec.name]]
     if not changed and before.keys() == now.keys():
@@ -74,7 +74,7 @@ def record_installed() -> None:
         execute(_LOCK)  # processes of two releases may start at once
         definitions.store(changed)
         CatalogueTool.objects.bulk_create(
-            [_row(spec.name, now[spec.name]) for spec in changed],
+            [CatalogueTool(name=spec.name, **now[spec.name]) for spec in changed],
             update_conflicts=True,
             unique_fields=["workspace", "name"],
             update_fields=["definition", "origin", "source", "credentials"],
@@ -82,10 +82,7 @@ def record_installed() -> None:
         rows.exclude(name__in=now).delete()
 
 
-def _facts(spec: ToolSpec) -> list[Any]:
+def _facts(spec: ToolSpec) -> dict[str, Any]:
     source = clean_text(spec.source)
-    return [definition_hash(spec), spec.origin.value, source, list(spec.credentials)]
-
-
-def _row(name: str, facts: list[Any]) -> CatalogueTool:
-    return CatalogueTool(name=name, **dict(zip(_FACTS, facts, strict=True)))
+    facts = (definition_hash(spec), spec.origin.value, source, list(spec.credentials))
+    return dict(zip(_FACTS, facts, strict=True))
