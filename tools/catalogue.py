@@ -65,7 +65,7 @@ def record_installed() -> None:
     if not specs:
         return
     rows = CatalogueTool.objects.filter(workspace=None)
-    before = {facts.pop("name"): facts for facts in rows.values("name", *_FACTS)}
+    before = {name: facts for name, *facts in rows.values_list("name", *_FACTS)}
     now = {spec.name: _facts(spec) for spec in specs}
     changed = [spec for spec in specs if before.get(spec.name) != now[spec.name]]
     if not changed and before.keys() == now.keys():
@@ -74,15 +74,17 @@ def record_installed() -> None:
         execute(_LOCK)  # processes of two releases may start at once
         definitions.store(changed)
         CatalogueTool.objects.bulk_create(
-            [CatalogueTool(name=spec.name, **now[spec.name]) for spec in changed],
+            [
+                CatalogueTool(name=spec.name, **dict(zip(_FACTS, now[spec.name], strict=True)))
+                for spec in changed
+            ],
             update_conflicts=True,
             unique_fields=["workspace", "name"],
-            update_fields=["definition", "origin", "source", "credentials"],
+            update_fields=_FACTS,
         )
         rows.exclude(name__in=now).delete()
 
 
-def _facts(spec: ToolSpec) -> dict[str, Any]:
+def _facts(spec: ToolSpec) -> list[Any]:
     source = clean_text(spec.source)
-    facts = (definition_hash(spec), spec.origin.value, source, list(spec.credentials))
-    return dict(zip(_FACTS, facts, strict=True))
+    return [definition_hash(spec), spec.origin.value, source, list(spec.credentials)]
