@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 from agents.models.agent import Agent
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import Workspace
-from heartbit_site.base.models.constraints import index, one_of, unique
+from heartbit_site.base.models.constraints import index, one_of, present, unique
 
 
 class MessageKind(models.TextChoices):
@@ -67,7 +67,7 @@ class Message(models.Model):
                 "message_idempotency_key",
                 "workspace",
                 "idempotency_key",
-                where=Q(idempotency_key__isnull=False),
+                where=present("idempotency_key"),
             ),
             one_of("kind", MessageKind.values, name="message_kind_known"),
         ]
@@ -75,7 +75,7 @@ class Message(models.Model):
             index("message_recent", "workspace", "-id"),
             index("message_sent", "workspace", "sender", "created_at"),
             index("message_received", "workspace", "recipient", "-id"),
-            index("message_run", "run_id", where=Q(run_id__isnull=False)),
+            index("message_run", "run_id", where=present("run_id")),
             index("message_age", "created_at"),
         ]
 
@@ -111,7 +111,7 @@ class InboxEntry(models.Model):
         indexes = [
             index("inbox_unread", "agent", "id", where=Q(read_at__isnull=True)),
             index("inbox_of", "agent", "-id"),  # also when an agent goes
-            index("inbox_read_by", "run_id", where=Q(run_id__isnull=False)),
+            index("inbox_read_by", "run_id", where=present("run_id")),
         ]
 
     def __str__(self) -> str:

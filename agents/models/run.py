@@ -16,7 +16,7 @@ from agents.models.version import AgentVersion
 from agents.models.worker import WorkerHeartbeat
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import Workspace
-from heartbit_site.base.models.constraints import index, one_of, unique
+from heartbit_site.base.models.constraints import index, one_of, present, unique
 
 #: ``available_at`` of a run that waits for the one before it: the database's `heartbit_held()`.
 HELD_UNTIL: Final = datetime(9999, 1, 1, tzinfo=UTC)
@@ -146,7 +146,7 @@ class Run(models.Model):
                 "run_idempotency_key",
                 "workspace",
                 "idempotency_key",
-                where=Q(idempotency_key__isnull=False),
+                where=present("idempotency_key"),
             ),
             unique(
                 "run_one_at_work_per_conversation",
@@ -178,13 +178,10 @@ class Run(models.Model):
             index(
                 "run_at_work", "workspace", where=Q(status=RunStatus.RUNNING, home=Placement.FLEET)
             ),
-            index("run_held_by", "worker", where=Q(worker__isnull=False)),
+            index("run_held_by", "worker", where=present("worker")),
             index("run_recent", "workspace", "-created_at"),
             index(
-                "run_of_conversation",
-                "conversation",
-                "created_at",
-                where=Q(conversation__isnull=False),
+                "run_of_conversation", "conversation", "created_at", where=present("conversation")
             ),
             index("run_live", "version", where=Q(finished_at__isnull=True)),
             index("run_quarantined", "created_at", where=Q(status=RunStatus.QUARANTINED)),
@@ -195,14 +192,10 @@ class Run(models.Model):
                 "finished_at",
                 where=Q(finished_at__isnull=False, parent__isnull=True),
             ),
-            index("run_forks", "forked_from", where=Q(forked_from__isnull=False)),
+            index("run_forks", "forked_from", where=present("forked_from")),
             # a person's own, the newest first; and those of a deleted account
             index(
-                "run_started_by",
-                "started_user",
-                "workspace",
-                "-id",
-                where=Q(started_user__isnull=False),
+                "run_started_by", "started_user", "workspace", "-id", where=present("started_user")
             ),
         ]
 

@@ -28,3 +28,8 @@ def unique(
 def index(name: str, *columns: str, where: Q | None = None) -> models.Index:
     """Index columns of all rows, or of some."""
     return models.Index(fields=columns, name=name, condition=where)
+
+
+def present(column: str) -> Q:
+    """Select the rows that have a value in a column."""
+    return Q((f"{column}__isnull", False))
