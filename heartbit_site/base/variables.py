@@ -35,10 +35,11 @@ class Variable(Generic[T]):
     Attributes:
         name: Its name in the environment.
         default: Its value while it is unset.
-        parse: Parses the text, or raises ValueError with the remedy.
+        parse: Parses the text, without white space around it, or raises ValueError with the remedy.
         help: Its meaning, in Markdown, with links from the root of the repository.
         unset: Value while it is unset, in Markdown, if the default does not say it.
         secret: True if no message may repeat the value: a key, or an address with a password.
+        exact: True if white space around the value belongs to it.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Variable(Generic[T]):
     help: str
     unset: str = ""
     secret: bool = False
+    exact: bool = False
 
     def read(self, environ: Mapping[str, str] | None = None) -> T:
         """Return the value.
@@ -61,7 +63,7 @@ class Variable(Generic[T]):
         if not text.strip():
             return self.default
         try:
-            return self.parse(text)
+            return self.parse(text if self.exact else text.strip())
         except ValueError as error:
             found = "cannot be used" if self.secret else f"is {_shown(text)}"
             raise ConfigurationError(f"{self.name} {found}: {error}.") from None
@@ -73,13 +75,14 @@ def _switch(name: str, *, help: str) -> Variable[bool]:
 
 def _text(
     name: str,
-    parse: Callable[[str], str] = str.strip,
+    parse: Callable[[str], str] = str,
     *,
     help: str,
     unset: str = "",
     secret: bool = False,
+    exact: bool = False,
 ) -> Variable[str]:
-    return Variable(name, "", parse, help, unset, secret)
+    return Variable(name, "", parse, help, unset, secret, exact)
 
 
 def _shown(text: str) -> str:
@@ -125,10 +128,10 @@ LINGER: Final = Variable(
 )
 SECRET_KEY: Final = _text(
     "HEARTBIT_SECRET_KEY",
-    str,  # unchanged: a secret may begin with a space
     help="signs sessions; the same on all web processes",
     unset="made once, in the state directory",
     secret=True,
+    exact=True,
 )
 ENCRYPTION_KEYS: Final = Variable(
     "HEARTBIT_ENCRYPTION_KEYS",
@@ -326,9 +329,9 @@ EMAIL_HOST: Final = Variable(
 EMAIL_PORT: Final = Variable(
     "EMAIL_PORT", 25, formats.whole(1, 65_535), help="port of the mail server"
 )
-EMAIL_HOST_USER: Final = _text("EMAIL_HOST_USER", str, help="user name at the mail server")
+EMAIL_HOST_USER: Final = _text("EMAIL_HOST_USER", help="user name at the mail server", exact=True)
 EMAIL_HOST_PASSWORD: Final = _text(
-    "EMAIL_HOST_PASSWORD", str, help="password of that user", secret=True
+    "EMAIL_HOST_PASSWORD", help="password of that user", secret=True, exact=True
 )
 EMAIL_USE_TLS: Final = _switch("EMAIL_USE_TLS", help="`1`: STARTTLS")
 EMAIL_USE_SSL: Final = _switch(
