@@ -181,8 +181,8 @@ class LoopThreadPool(thread.TaskPool):
         hub = get_event_loop()
         if hub is not None:
             # With worker_disable_prefetch the consumer stops polling while all slots are taken;
-            # nothing else notifies it that one has become free.
-            hub.call_soon(_wake)
+            # nothing else notifies it that one has become free. Any callback makes the hub iterate.
+            hub.call_soon(lambda: None)
 
     def terminate_job(self, pid: int, signal: int | None = None) -> None:
         """Cancel a running job: revoke(terminate=True), or a cold shutdown."""
@@ -240,7 +240,3 @@ def _terminating() -> bool:
 async def _after(seconds: float, action: Callable[[], None]) -> None:
     await asyncio.sleep(seconds)
     action()
-
-
-def _wake() -> None:
-    """Do nothing: scheduling this callback makes the hub iterate."""
