@@ -102,14 +102,11 @@ def _is_storable(text: str) -> bool:
 def _decoded(source: str | bytes, max_bytes: int) -> str:
     """Return the text within the byte limit, without a byte order mark."""
     size = len(source)
-    if isinstance(source, str):
-        if size <= max_bytes < size * 4 and not source.isascii():
-            size = len(source.encode("utf-8", "surrogatepass"))
-        text = source
-    else:
-        text = source.decode("utf-8", "replace") if size <= max_bytes else ""
+    if isinstance(source, str) and size <= max_bytes:
+        size = len(source.encode("utf-8", "surrogatepass"))
     if size > max_bytes:
         raise UntrustedJSONError(f"The JSON is too large: {size} bytes, at most {max_bytes}.")
+    text = source if isinstance(source, str) else source.decode("utf-8", "replace")
     return text.removeprefix("\ufeff")
 
 
