@@ -164,8 +164,7 @@ class LeanChannel(_Channel):  # type: ignore[misc]  # as above
 
         if no_ack:
             self.no_ack_consumers.add(consumer_tag)
-        wanted = tagged if no_ack else callback
-        return super().basic_consume(queue, no_ack, wanted, consumer_tag, **options)
+        return super().basic_consume(queue, no_ack, tagged, consumer_tag, **options)
 
 
 def install() -> bool:
