@@ -20,4 +20,5 @@ def is_session_valid(session_key: str | None, user_id: int | None) -> bool:
         return False
     request = HttpRequest()
     request.session = import_module(settings.SESSION_ENGINE).SessionStore(session_key)
-    return get_user(request).pk == user_id
+    found: int | None = get_user(request).pk
+    return found == user_id
