@@ -3,7 +3,7 @@
 Usage::
 
     prepared = prepare(registry, name=call.name, arguments=call.arguments, context=context)
-    if isinstance(prepared, PreparedCall):
+    if isinstance(prepared, PreparedCall):  # else its result, or a person decides first
         outcome = await execute(prepared, executor=executor, journal=record)
 
     # A transactional tool, in the executor's thread, with its result in one transaction:
@@ -33,9 +33,9 @@ from pydantic_core import to_jsonable_python
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.toolspec import Effect, Suspension, ToolContext, ToolSpec, WaitOutcome
 from tools import questions
-from tools.call_parsing import read
+from tools.call_parsing import ParsedCall, read
 from tools.isolation import Isolation
-from tools.result import MAX_OUTPUT_BYTES, ToolResult, answer
+from tools.result import MAX_OUTPUT_BYTES, Status, ToolResult, answer
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -69,18 +69,14 @@ class SuspendedCall:
 
 
 @dataclass(frozen=True, slots=True)
-class PreparedCall:
+class PreparedCall(ParsedCall):
     """A call that may be executed: resolved, parsed, valid and not refused.
 
     Attributes:
-        arguments: Parsed arguments, as they are shown, digested and approved.
         max_output_bytes: Limit of the rendered result in UTF-8 bytes.
         timeout_seconds: Limit of the execution: the lesser of the tool's own and the caller's.
     """
 
-    spec: ToolSpec
-    arguments: Mapping[str, Any]
-    keywords: Mapping[str, Any]
     max_output_bytes: int
     timeout_seconds: float
 
@@ -294,7 +290,7 @@ async def _limited(
         raise
     if not running.done() and stop is not None and stop.done():
         await _stop(running)
-        return _ended(prepared, stop.result())
+        return _cut_short(prepared, f"{stop.result()} The call was ended half-way.", "error")
     if not running.done():
         never_ran = thread is not None and thread.future.cancel()
         if thread is None or thread.settle():
@@ -344,19 +340,15 @@ def _failed(spec: ToolSpec, max_bytes: int, isolation: Isolation) -> ToolResult:
     return answer(isolation.message, "error", max_bytes)
 
 
-def _ended(prepared: PreparedCall, why: str) -> ToolResult:
-    text = f"{why} The call was ended half-way."
+def _late(prepared: PreparedCall, *, never_ran: bool) -> ToolResult:
+    late = f"within {prepared.timeout_seconds:g} s"
+    if never_ran:
+        text = f"{prepared.spec.name} did not start {late}: every worker thread was busy."
+        return answer(text, "timeout", prepared.max_output_bytes)
+    return _cut_short(prepared, f"{prepared.spec.name} did not finish {late}.", "timeout")
+
+
+def _cut_short(prepared: PreparedCall, text: str, status: Status) -> ToolResult:
     if prepared.spec.effect is not Effect.PURE:
         text += " It may still have had its effect."
-    return answer(text, "error", prepared.max_output_bytes)
-
-
-def _late(prepared: PreparedCall, *, never_ran: bool) -> ToolResult:
-    spec, seconds = prepared.spec, prepared.timeout_seconds
-    if never_ran:
-        text = f"{spec.name} did not start within {seconds:g} s: every worker thread was busy."
-    elif spec.effect is Effect.PURE:
-        text = f"{spec.name} did not finish within {seconds:g} s."
-    else:
-        text = f"{spec.name} did not finish within {seconds:g} s. It may still have had its effect."
-    return answer(text, "timeout", prepared.max_output_bytes)
+    return answer(text, status, prepared.max_output_bytes)

@@ -18,7 +18,7 @@ from agents.models import Agent
 from heartbit_site.base import aio, secrets
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.http.allow import parse_allow
-from heartbit_site.base.http.client import guarded_client
+from heartbit_site.base.http.client import GuardedClient
 from heartbit_site.base.models import ProviderAccount
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ async def _ask_all(subjects: Sequence[HealthTarget | Health]) -> list[Health]:
     async with AsyncExitStack() as stack:
         own = await stack.enter_async_context(create_client())
         guarded = await stack.enter_async_context(
-            guarded_client(
+            GuardedClient(
                 allow=parse_allow(settings.HEARTBIT_HTTP_ALLOWLIST), max_response_bytes=MAX_BYTES
             )
         )

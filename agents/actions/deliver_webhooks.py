@@ -19,7 +19,7 @@ from heartbit_site.base import aio
 from heartbit_site.base.audit import SYSTEM, record_on
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.http.allow import parse_allow
-from heartbit_site.base.http.client import guarded_client
+from heartbit_site.base.http.client import GuardedClient
 from heartbit_site.base.query import fetch_all
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _claim() -> list[WebhookDelivery]:
 
 async def _send_all(deliveries: Sequence[WebhookDelivery]) -> list[_Reply]:
     allow = parse_allow(settings.HEARTBIT_HTTP_ALLOWLIST)
-    async with guarded_client(allow=allow, deadline_seconds=TIMEOUT_SECONDS) as client:
+    async with GuardedClient(allow=allow, deadline_seconds=TIMEOUT_SECONDS) as client:
         return list(await asyncio.gather(*(_send(client, delivery) for delivery in deliveries)))
 
 

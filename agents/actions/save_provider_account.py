@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db import transaction
 
@@ -12,9 +12,6 @@ from heartbit_site.base.audit import SYSTEM, Actor
 from heartbit_site.base.errors import ConfigurationError, ConflictError, about
 from heartbit_site.base.models import ProviderAccount
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 #: Providers that an account can be with, by name.
 HOSTED = {name: provider for name, provider in PROVIDERS.items() if name != "local"}
 HINT_LENGTH = 4
@@ -23,6 +20,9 @@ _SAID = (
     *("provider", "label", "base_url", "enabled"),
     *("requests_per_minute", "tokens_per_minute"),
 )
+
+#: Columns that decide where the key is sent, in words.
+_ADDRESS = {"workspace_id": "workspace", "provider": "provider", "base_url": "base URL"}
 
 
 def save_provider_account(
@@ -105,9 +105,5 @@ def _changes(before: ProviderAccount | None, account: ProviderAccount) -> dict[s
 
 def _moved(before: ProviderAccount, account: ProviderAccount) -> list[str]:
     """Return the changed columns that decide where the key is sent."""
-    names: Iterable[tuple[str, str]] = (
-        ("workspace_id", "workspace"),
-        ("provider", "provider"),
-        ("base_url", "base URL"),
-    )
-    return [f"its {name}" for f, name in names if getattr(before, f) != getattr(account, f)]
+    changed = (f for f in _ADDRESS if getattr(before, f) != getattr(account, f))
+    return [f"its {_ADDRESS[f]}" for f in changed]

@@ -11,7 +11,8 @@ from django.utils.html import format_html
 
 from agents.actions.save_budget import NO_LIMIT, save_budget
 from agents.models import Budget
-from agents.reads.usage import Gauge
+from agents.reads.usage import gauge
+from agents.reads.usage_view import CountGaugeOut, MoneyGaugeOut
 from heartbit_site.base.admin.columns import Column, pill
 from heartbit_site.base.admin.saved_by_verb import VerbAdmin, VerbForm
 
@@ -88,14 +89,12 @@ class BudgetAdmin(VerbAdmin[Budget]):
     whose = Column[Budget](
         "scope", lambda row: row.agent.name if row.agent else "the whole workspace"
     )
-    tokens = Column[Budget]("tokens", lambda row: _meter(_gauges(row)[0], "{:,}", "{:,}"))
-    money = Column[Budget](
-        "US dollars", lambda row: _meter(_gauges(row)[1], "${:,.4f}", "${:,.2f}")
-    )
+    tokens = Column[Any]("tokens", lambda row: _tokens_meter(row))
+    money = Column[Any]("US dollars", lambda row: _usd_meter(row))
 
     def state(self, budget: Budget) -> SafeString:
         """Return the state: whether the budget still allows model calls."""
-        states = {gauge.state for gauge in _gauges(budget)}
+        states = {_tokens(budget).state, _usd(budget).state}
         if "exceeded" in states:
             return pill("Spent", tone="danger")
         if "warning" in states:
@@ -103,22 +102,33 @@ class BudgetAdmin(VerbAdmin[Budget]):
         return pill("Open", tone="success")
 
 
-def _gauges(budget: Any) -> tuple[Gauge, Gauge]:
-    """Return what was spent in the current period, with the limits."""
-    return (
-        Gauge("tokens", budget.tokens_now, budget.max_tokens, budget.warn_at),
-        Gauge("usd", budget.usd_now, budget.max_usd, budget.warn_at),
-    )
+def _tokens(budget: Any) -> CountGaugeOut:
+    """Return the tokens of the current period."""
+    return gauge(CountGaugeOut, budget.tokens_now, budget.max_tokens, budget.warn_at)
 
 
-def _meter(gauge: Gauge, form: str, limit_form: str) -> SafeString:
+def _usd(budget: Any) -> MoneyGaugeOut:
+    """Return the US dollars of the current period."""
+    return gauge(MoneyGaugeOut, budget.usd_now, budget.max_usd, budget.warn_at)
+
+
+def _tokens_meter(budget: Any) -> SafeString:
+    limit = f"{budget.max_tokens or 0:,}"
+    return _meter(_tokens(budget), f"{budget.tokens_now:,}", limit)
+
+
+def _usd_meter(budget: Any) -> SafeString:
+    limit = f"${budget.max_usd or 0:,.2f}"
+    return _meter(_usd(budget), f"${budget.usd_now:,.4f}", limit)
+
+
+def _meter(shown: CountGaugeOut | MoneyGaugeOut, used: str, limit: str) -> SafeString:
     """Return the amount spent, the limit, and a bar of both."""
-    spent, percent = form.format(gauge.used), gauge.percent
-    if gauge.limit is None or percent is None:
-        return format_html('<span class="hb-number">{} (no limit)</span>', spent)
-    tone = {"exceeded": "hb-full", "warning": "hb-nearly"}.get(gauge.state, "")
+    if shown.percent is None:
+        return format_html('<span class="hb-number">{} (no limit)</span>', used)
+    tone = {"exceeded": "hb-full", "warning": "hb-nearly"}.get(shown.state, "")
     return format_html(
         '<span class="hb-number">{} of {}</span>'
         '<span class="hb-meter {}"><i style="width: {}%"></i></span>',
-        *(spent, limit_form.format(gauge.limit), tone, min(100, percent)),
+        *(used, limit, tone, min(100, shown.percent)),
     )

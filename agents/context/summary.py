@@ -115,7 +115,7 @@ def replace(
     gone = tuple(message for message in replaced if message is not task)
     room = _limit(gone) - MESSAGE_OVERHEAD - of_text(HEADING) - 1
     room = max(_MIN_TEXT_TOKENS, room) * BYTES_PER_TOKEN
-    shown, _ = truncate(clean_text(text).strip(), room)
+    shown = truncate(clean_text(text).strip(), room)
     summary = UserMessage(f"{HEADING}\n\n{shown}")
     return (first, summary, *kept, *without_thinking(messages[upto:]))
 

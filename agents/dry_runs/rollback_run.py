@@ -65,7 +65,7 @@ def _tried(prepared: PreparedCall) -> DryRunOut:
         tool=prepared.spec.name,
         arguments=dict(prepared.arguments),
         status=done.status,
-        result=truncate(done.content, RESULT_BYTES)[0],
+        result=truncate(done.content, RESULT_BYTES),
         refused=refused,
         tables=tables,
         more_tables=more,

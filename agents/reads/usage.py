@@ -110,10 +110,10 @@ def usage_of(workspace: Workspace) -> WorkspaceUsageOut:
     return WorkspaceUsageOut(
         tier=now["tier"],
         # The tier's gauges have the counts that its limits are enforced by.
-        runs_today=_gauge(CountGaugeOut, counted, now["runs_per_day"], warn_at),
-        tokens_this_month=tokens or _gauge(CountGaugeOut, called, None, warn_at),
-        usd_this_month=usd or _gauge(MoneyGaugeOut, spent, None, warn_at),
-        runs_at_once=_gauge(CountGaugeOut, now["running"], now["runs_at_once"], warn_at),
+        runs_today=gauge(CountGaugeOut, counted, now["runs_per_day"], warn_at),
+        tokens_this_month=tokens or gauge(CountGaugeOut, called, None, warn_at),
+        usd_this_month=usd or gauge(MoneyGaugeOut, spent, None, warn_at),
+        runs_at_once=gauge(CountGaugeOut, now["running"], now["runs_at_once"], warn_at),
         queued=now["queued"],
         unpriced_calls=sum(row["unpriced"] for row in this_month),
         day_ends=now["day_ends"],
@@ -131,16 +131,16 @@ def _budget(row: dict[str, Any]) -> BudgetUseOut:
     """Return a budget; if it has refused a call, its fullest gauge is exceeded."""
     gauges: dict[str, CountGaugeOut | MoneyGaugeOut] = {}
     if (most := row["max_tokens"]) is not None:
-        gauges["tokens"] = _gauge(CountGaugeOut, row["tokens"], most, row["warn_at"])
+        gauges["tokens"] = gauge(CountGaugeOut, row["tokens"], most, row["warn_at"])
     if (most := row["max_usd"]) is not None:
-        gauges["usd"] = _gauge(MoneyGaugeOut, row["usd"], most, row["warn_at"])
+        gauges["usd"] = gauge(MoneyGaugeOut, row["usd"], most, row["warn_at"])
     if row["stopped"]:
         fullest = max(gauges, key=lambda name: gauges[name].percent or 0)
         gauges[fullest] = gauges[fullest].model_copy(update={"state": "exceeded"})
     return BudgetUseOut(**{**row, "tokens": None, "usd": None, **gauges})
 
 
-def _gauge(
+def gauge(
     kind: type[GaugeOut], used: int | Decimal, limit: int | Decimal | None, warn_at: int
 ) -> GaugeOut:
     """Return a gauge; from ``warn_at`` percent on its state is ``warning``."""

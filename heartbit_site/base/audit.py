@@ -11,6 +11,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from django.contrib.auth.models import User
+
 from heartbit_site.base.models import AuditEntry
 from heartbit_site.base.query import execute, fetch_all
 
@@ -98,20 +100,21 @@ class Owned(Protocol):
 
 
 def record_on(
-    by: Actor, action: str, row: Owned, *, details: Mapping[str, Any] | None = None
+    by: Actor, action: str, row: Owned | User, *, details: Mapping[str, Any] | None = None
 ) -> None:
     """Write an entry about a row under the action's noun, as ``record`` does.
 
     Args:
         by: The author.
         action: A verb in dotted form: ``webhook.change`` concerns ``webhook:17``.
-        row: The row, which keeps its primary key even if it was deleted.
+        row: The row, which keeps its primary key even if it was deleted; an account belongs to the
+            installation.
         details: JSON; never a secret.
     """
     record(
         by,
         action,
-        workspace=row.workspace,
+        workspace=None if isinstance(row, User) else row.workspace,
         target=f"{action.partition('.')[0]}:{row.pk}",
         label=str(row),
         details=details,

@@ -16,7 +16,7 @@ from agents.llm.providers import PROVIDERS
 from heartbit_site.base import installation, secrets, variables
 from heartbit_site.base.errors import ConfigurationError, HeartbitError
 from heartbit_site.base.http.allow import parse_allow
-from heartbit_site.base.http.client import guarded_client
+from heartbit_site.base.http.client import GuardedClient
 from heartbit_site.base.models import ProviderAccount
 from heartbit_site.cli.doctor import Check
 from heartbit_site.cli.output import one_line
@@ -120,7 +120,7 @@ def _said(title: str, health: Health, fix: str) -> Check:
 async def _ask(subjects: list[HealthTarget], *, guard: bool) -> list[Health]:
     """Check an account; its address was typed, so it may not lead into the private network."""
     allow = parse_allow(settings.HEARTBIT_HTTP_ALLOWLIST)
-    made = guarded_client(allow=allow, max_response_bytes=MAX_BYTES) if guard else create_client()
+    made = GuardedClient(allow=allow, max_response_bytes=MAX_BYTES) if guard else create_client()
     async with made as client:
         asked = [
             check(subject, client=client, timeout_seconds=PATIENCE_SECONDS) for subject in subjects

@@ -55,7 +55,9 @@ WITHOUT_DATA: Final = frozenset({("config", "check")})
 def with_groups(command: Callable[..., int]) -> Callable[..., int]:
     """Give a command the options that are fields of the dataclasses which it takes."""
     declared = _parameters(command)
-    groups = {each.name: each.annotation for each in declared if is_dataclass(each.annotation)}
+    groups: dict[str, Any] = {
+        each.name: each.annotation for each in declared if is_dataclass(each.annotation)
+    }
     fields = {
         name: [each.replace(kind=each.KEYWORD_ONLY) for each in _parameters(group)]
         for name, group in groups.items()

@@ -19,7 +19,8 @@ Group = TypeVar("Group")
 def options_of(group: type[Group], **given: Any) -> Group:
     """The options of a command as a command line gives them that names these alone."""
     declared: Any = group
-    defaults = {one.name: one.default.default for one in dataclasses.fields(declared)}
+    fields: Any = dataclasses.fields(declared)
+    defaults = {one.name: one.default.default for one in fields}
     return group(**{**defaults, **given})
 
 

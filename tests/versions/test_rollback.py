@@ -45,7 +45,8 @@ def test_a_difference_names_everything_that_changed_and_nothing_else(keeper: Age
     first, second, third = (version(keeper, number) for number in (1, 2, 3))
     found = compare(first.snapshot, second.snapshot)
     assert found.prompt == "@@ -1,2 +1,2 @@\n One.\n-Two.\n+Three."
-    assert (found.fields, found.tools) == ((), ())
+    assert not found.fields
+    assert not found.tools
     assert [(change.name, change.kind) for change in found.team] == [("writer", "added")]
     found = compare(second.snapshot, third.snapshot)
     assert not found.prompt

@@ -80,17 +80,14 @@ def create_api_key(
         )
         ends = expires_at.isoformat() if expires_at is not None else None
         details = {"scopes": wanted, "expires_at": ends}
-        record_on(by or _maker(user), "api_key.create", row, details=details)
+        maker = SYSTEM if user is None else Actor(user.get_username(), "admin", user.pk)
+        record_on(by or maker, "api_key.create", row, details=details)
     return row, f"hb_{prefix}_{secret}"
 
 
 def usual_expiry() -> datetime:
     """Return the default expiry of a key that is created now."""
     return timezone.now() + timedelta(days=USUAL_DAYS)
-
-
-def _maker(user: User | None) -> Actor:
-    return SYSTEM if user is None else Actor(user.get_username(), "admin", user.pk)
 
 
 def authenticate_api_key(text: str) -> ApiKey | None:

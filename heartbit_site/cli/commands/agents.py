@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
+    from agents.definitions.snapshot_diff import FieldChangeOut, PartChangeOut
     from agents.reads.agent_view import AgentMetricsOut
-    from heartbit_site.contract.versions import DiffOut, FieldChangeOut, PartChangeOut
+    from heartbit_site.contract.versions import DiffOut
 
 NAME = typer.Argument(metavar="NAME", help="The agent's name.")
 ANY = typer.Argument(None, metavar="[NAME]", help="The agent's name; none: all.")
