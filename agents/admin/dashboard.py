@@ -114,7 +114,7 @@ def context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
 
 
 def read(user: Any, *, sees_fleet: bool) -> Dashboard:
-    """Read the page: nine queries, and those of the fleet."""
+    """Read the page: the queries of ``statistics.read``, and those of the fleet."""
     found = statistics.read(user)
     fleet = _table(read_fleet()) if sees_fleet else None
     today = found.days[-1]
