@@ -163,7 +163,7 @@ class _Span:
 
 
 def read(user: Any) -> Figures:
-    """Read them: eight queries, and three more when past days are counted; one more for a member."""
+    """Read them: eight queries, three more to count past days, and one more for a member."""
     today = timezone.localdate()
     days = {day: Day(day) for day in (today - timedelta(days=n) for n in range(DAYS - 1, -1, -1))}
     everywhere = user.is_active and user.is_superuser

@@ -8,6 +8,7 @@ signature each time: that costs several times what sending it does.
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 import time
 import uuid
@@ -15,12 +16,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from celery import current_app
-from kombu.exceptions import OperationalError
+from django.conf import settings
+from django.utils.module_loading import import_string
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from celery import Celery
     from kombu import Producer
 
 logger = logging.getLogger(__name__)
@@ -67,6 +69,13 @@ class TaskMessage:
     seconds: float | None = None
 
 
+@functools.cache
+def application() -> Celery:
+    """Return the Celery application; the first message imports it, and most commands send none."""
+    app: Celery = import_string(settings.HEARTBIT_CELERY_APP)
+    return app
+
+
 def send(message: TaskMessage) -> None:
     """Publish a wake-up. An unavailable broker is logged, never raised."""
     if _Silence.holds():
@@ -84,10 +93,11 @@ def send_chord(header: Sequence[TaskMessage], body: TaskMessage) -> None:
         return
     group = str(uuid.uuid4())
     options = {"queue": body.queue, "ignore_result": True}
-    callback = current_app.signature(body.task, args=(body.about,), immutable=True, options=options)
+    app = application()
+    callback = app.signature(body.task, args=(body.about,), immutable=True, options=options)
     with _broker() as producer:
         # Before the parts: the last part to end compares the number of ended parts with this one.
-        current_app.backend.set_chord_size(group, len(header))
+        app.backend.set_chord_size(group, len(header))
         with producer.batch():  # type: ignore[attr-defined]  # the stubs are of an older kombu
             for index, message in enumerate(header):
                 _publish(producer, message, group=group, index=index, body=callback)
@@ -116,9 +126,11 @@ class _Silence:
 
 @contextlib.contextmanager
 def _broker() -> Iterator[Producer]:
+    from kombu.exceptions import OperationalError  # noqa: PLC0415  as slow as ``application``
+
     began = time.monotonic()
     try:
-        with current_app.producer_pool.acquire(block=True) as producer:
+        with application().producer_pool.acquire(block=True) as producer:
             connection: Any = producer.connection
             away = (
                 *connection.recoverable_connection_errors,

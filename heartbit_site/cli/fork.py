@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Sequence
     from multiprocessing.context import ForkProcess
 
 PR_SET_PDEATHSIG: Final = 1
@@ -63,9 +63,7 @@ def start(arguments: Sequence[str], output: int, inherited: Collection[int]) -> 
     return process
 
 
-def _become(
-    arguments: Sequence[str], output: int, inherited: Collection[int], parent: int
-) -> None:
+def _become(arguments: Sequence[str], output: int, inherited: Collection[int], parent: int) -> None:
     from heartbit_site.cli import main, startup  # noqa: PLC0415  which import this module
 
     _leave(output, inherited, parent)
@@ -102,7 +100,7 @@ def _leave(output: int, inherited: Collection[int], parent: int) -> None:
 
 
 def _written(number: int, former: TextIO) -> TextIO:
-    return open(number, "w", 1, former.encoding, former.errors, closefd=False)  # noqa: SIM115
+    return open(number, "w", 1, former.encoding, former.errors, closefd=False)
 
 
 def _rename(arguments: Sequence[str]) -> None:

@@ -84,7 +84,7 @@ def set_up_django(environment: Environment) -> None:
     """
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "heartbit_site.settings")
     with os_errors(environment.state.path):
-        importlib.import_module("heartbit_site.celery")  # the app that messages are sent through
+        importlib.import_module("heartbit_site.settings")
     importlib.import_module("heartbit_site.extra_apps").load_apps()
 
 

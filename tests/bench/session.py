@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.bench import costs, growth, inflight, killed, latency, long, rate, storm, tokens, waiting
+from tests.bench import (
+    costs,
+    growth,
+    inflight,
+    killed,
+    latency,
+    long,
+    rate,
+    storm,
+    tokens,
+    up,
+    waiting,
+)
 from tests.bench.workloads import WORKLOADS
 
 if TYPE_CHECKING:
@@ -22,6 +34,7 @@ _LOADS: dict[str, Callable[[Plan], list[Row]]] = {
     "LONG": lambda plan: [long.measure(plan)],
     "GROWTH": lambda plan: [growth.measure(plan)],
     "TOKENS": tokens.measure,
+    "UP": lambda plan: [up.measure(plan)],
 }
 
 

@@ -38,7 +38,7 @@ GIVE_UP_SECONDS = 180
 WALL_SECONDS = 10.0
 CPU_MS = 50.0
 MODEL_MS = 2.5  # what the model server spends a run when nothing slows the processor
-RSS_MB = 200.0
+RSS_MB = 180.0
 JOB = Job(LEAD, WORKLOADS["W4"].task)
 
 

@@ -1,4 +1,4 @@
-"""UP: the memory that `heartbit up` takes as a whole, with PostgreSQL and Valkey, before its first run.
+"""UP: the memory of `heartbit up` as a whole, PostgreSQL and Valkey included, before its first run.
 
 Proportional set size: a page that several processes share counts once, split among them. So the
 figure is what the machine would have back if all of them ended.

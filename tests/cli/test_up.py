@@ -92,7 +92,7 @@ def test_up_starts_everything_once_and_one_ctrl_c_ends_it(
 
 
 def test_links_in_mails_lead_to_the_page_that_up_serves(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Ready(Exception):  # noqa: N818  no error
+    class Ready(Exception):
         """The settings are read now, in the process whose forks write the mails."""
 
     def ensure_ready(*modules: str) -> None:
