@@ -10,7 +10,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import ctypes
-import gc
 import multiprocessing
 import os
 import signal
@@ -33,16 +32,10 @@ _HANDLED: Final[dict[signal.Signals, Any]] = {
 _COMMAND_LINE: Final = (45, 46)
 
 
-def share_memory() -> None:
-    """Prepare this process's memory for forks: give back what is free, keep the rest untouched."""
-    gc.collect()
-    with contextlib.suppress(AttributeError):  # of another C library than glibc
-        ctypes.CDLL(None).malloc_trim(0)
-    gc.freeze()
-
-
 def start(arguments: Sequence[str], output: int, inherited: Collection[int]) -> ForkProcess:
-    """Start `heartbit` with these arguments as a fork of this process, which has no second thread.
+    """Start `heartbit` with these arguments as a fork of this process.
+
+    No thread of this process may hold a lock: the fork would inherit it, and never see it released.
 
     Args:
         arguments: The command line after `heartbit`.
