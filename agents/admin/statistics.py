@@ -196,9 +196,10 @@ def _past(days: Mapping[date, Day], mine: list[int] | None) -> _Span:
     first, *_, last = days.values()
     whose = repr((timezone.get_current_timezone_name(), mine)).encode()
     key = f"heartbit-dashboard-{last.day}-{hashlib.sha256(whose).hexdigest()}"
-    found: _Span = cache.get_or_set(
-        key, lambda: _span(first.begins, last.begins, mine), PAST_SECONDS
-    )
+    found: _Span | None = cache.get(key)
+    if found is None:
+        found = _span(first.begins, last.begins, mine)
+        cache.set(key, found, PAST_SECONDS)
     return found
 
 

@@ -84,8 +84,8 @@ def _leave(output: int, inherited: Collection[int], parent: int) -> None:
         sys.exit(1)
     os.setsid()  # the terminal's Ctrl-C is for the parent alone, which ends all of them in order
     nothing = os.open(os.devnull, os.O_RDONLY)
-    for file, number in ((nothing, 0), (output, 1), (output, 2)):
-        os.dup2(file, number)
+    for file, standard in ((nothing, 0), (output, 1), (output, 2)):
+        os.dup2(file, standard)
     for file in {nothing, output, *inherited}:
         os.close(file)
     # The parent's may be of files that can be sought in, which a pipe cannot.

@@ -7,7 +7,6 @@ import typer
 from heartbit_site.cli import options
 from heartbit_site.cli.address import check_port, parse_address
 from heartbit_site.cli.groups import command
-from heartbit_site.cli.memory import limit_arenas
 from heartbit_site.cli.startup import ensure_ready
 
 CONCURRENCY = typer.Option(100, "--concurrency", "-c", min=1, help="Runs it holds at once.")
@@ -46,7 +45,6 @@ def serve(
     health = parse_address(bind) if bind else None
     if health is not None:
         check_port(*health, options="--bind")
-    limit_arenas()
     ensure_ready("heartbit_site.cli.worker")
     from heartbit_site.cli import worker
 

@@ -10,7 +10,6 @@ import typer
 from heartbit_site.base import variables
 from heartbit_site.cli.address import check_port, page_url
 from heartbit_site.cli.groups import command
-from heartbit_site.cli.memory import limit_arenas
 from heartbit_site.cli.startup import ensure_ready
 
 #: What the three processes import, here once for all of them: they are forks (`cli.fork`).
@@ -47,7 +46,6 @@ def up(*, port: int = PORT, bind: str = BIND, concurrency: int = CONCURRENCY) ->
     check_port(bind, port)
     if not os.environ.get(variables.PUBLIC_URL.name, "").strip():
         os.environ[variables.PUBLIC_URL.name] = page_url(bind, port)  # of all its children as well
-    limit_arenas()
     admin = ensure_ready(*IMPORTED)
     from heartbit_site.cli import all_in_one
 

@@ -9,7 +9,6 @@ from heartbit_site.cli import options
 from heartbit_site.cli.address import check_port
 from heartbit_site.cli.errors import OK
 from heartbit_site.cli.groups import command
-from heartbit_site.cli.memory import limit_arenas
 from heartbit_site.cli.services import kept
 from heartbit_site.cli.startup import ensure_ready
 
@@ -39,7 +38,6 @@ def web(
     for everything at once.
     """
     check_port(bind, port)
-    limit_arenas()
     ensure_ready()
     from django.conf import settings
     from django.db import connections
