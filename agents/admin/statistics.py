@@ -155,7 +155,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """What happened on some days, as the three queries say it."""
+    """Counts, durations and usage of some days, as the three queries return them."""
 
     counts: list[tuple[date, str, str, bool, int]]
     durations: list[tuple[date, list[float]]]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from celery import Celery
 
+from heartbit_site import kombu_patches
 from heartbit_site.base import enqueue
 from heartbit_site.base.enqueue import TaskMessage
 from heartbit_site.kombu_patches import LeanChannel
@@ -57,6 +58,7 @@ def test_a_message_without_acknowledgement_costs_the_broker_no_command_for_one(
 
 
 def test_a_channel_makes_one_client_for_all_its_commands(client: Celery) -> None:
+    kombu_patches.install()
     with client.connection_for_write() as connection:
         channel: Any = connection.default_channel
         assert isinstance(channel, LeanChannel)
