@@ -38,7 +38,7 @@ def context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
 
 
 def read(user: Any, *, sees_fleet: bool) -> dict[str, Any]:
-    """Return the content of ``index.html``: nine queries, and those of the fleet."""
+    """Return the content of ``index.html``: ``statistics.read``'s queries, and the fleet's."""
     found = statistics.read(user)
     today = found.days[-1]
     tracker = [_row(run) for run in reversed(found.last)]
@@ -58,16 +58,20 @@ def read(user: Any, *, sees_fleet: bool) -> dict[str, Any]:
         "unpriced": sum(day.unpriced for day in found.days),
         "latency": charts.latency(found.days),
         "most_runs": _ranked(
-            (name, runs, amounts.counted(runs, "run"), f"{failed} failed" if failed else "")
-            for name, runs, failed in found.most_runs
+            (
+                *(agent.name, agent.runs),
+                amounts.counted(agent.runs, "run"),
+                f"{agent.failed} failed" if agent.failed else "",
+            )
+            for agent in found.most_runs
         ),
         "most_cost": _ranked(
             (
-                *(name, cost),
-                amounts.money(cost) if cost or not unpriced else "unknown",
-                f"{amounts.counted(unpriced, 'call')} unpriced" if unpriced else "",
+                *(agent.name, agent.cost),
+                amounts.money(agent.cost) if agent.cost or not agent.unpriced else "unknown",
+                f"{amounts.counted(agent.unpriced, 'call')} unpriced" if agent.unpriced else "",
             )
-            for name, cost, unpriced in found.most_cost
+            for agent in found.most_cost
         ),
         "links": {
             "today": charts.runs_link(today),

@@ -16,12 +16,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from celery import current_app
-from kombu.exceptions import OperationalError
+from django.conf import settings
+from django.utils.module_loading import import_string
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from celery import Celery
     from kombu import Producer
 
 logger = logging.getLogger(__name__)
@@ -51,6 +52,13 @@ class TaskMessage:
     seconds: float | None = None
 
 
+@functools.cache
+def application() -> Celery:
+    """Return the Celery application; the first message imports it, and most commands send none."""
+    app: Celery = import_string(settings.HEARTBIT_CELERY_APP)
+    return app
+
+
 def send(message: TaskMessage) -> None:
     """Publish a wake-up. An unavailable broker is logged, never raised."""
     if time.monotonic() < _silent_until:
@@ -68,10 +76,11 @@ def send_chord(header: Sequence[TaskMessage], body: TaskMessage) -> None:
         return
     group = str(uuid.uuid4())
     options = {"queue": body.queue, "ignore_result": True}
-    callback = current_app.signature(body.task, args=(body.about,), immutable=True, options=options)
+    app = application()
+    callback = app.signature(body.task, args=(body.about,), immutable=True, options=options)
     with _broker() as producer:
         # Before the parts: the last part to end compares the number of ended parts with this one.
-        current_app.backend.set_chord_size(group, len(header))
+        app.backend.set_chord_size(group, len(header))
         with producer.batch():  # type: ignore[attr-defined]  # the stubs are of an older kombu
             for index, message in enumerate(header):
                 _publish(producer, message, group=group, index=index, body=callback)
@@ -80,9 +89,11 @@ def send_chord(header: Sequence[TaskMessage], body: TaskMessage) -> None:
 @contextlib.contextmanager
 def _broker() -> Iterator[Producer]:
     global _silent_until
+    from kombu.exceptions import OperationalError  # noqa: PLC0415  as slow as ``application``
+
     began = time.monotonic()
     try:
-        with current_app.producer_pool.acquire(block=True) as producer:
+        with application().producer_pool.acquire(block=True) as producer:
             connection: Any = producer.connection
             away = (
                 *connection.recoverable_connection_errors,
@@ -139,5 +150,5 @@ def _template() -> Any:
     """Return the message of a task without a name and arguments."""
     # Asking for a result would subscribe to it: a round trip, and an error that no publisher
     # expects when the broker is unavailable. A chord counts its parts all the same.
-    amqp: Any = current_app.amqp
+    amqp: Any = application().amqp
     return amqp.as_task_v2("", "", origin="heartbit", ignore_result=True)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 from django.db import connections
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from heartbit_site.api.errors import status_of
 from heartbit_site.base import orm
 from heartbit_site.base.access import Access
 from heartbit_site.base.errors import ConflictError, HeartbitError, NotFoundError
@@ -76,6 +75,8 @@ class LocalBackend(Backend):
         except (NotFoundError, ConflictError, CommandError):
             raise
         except HeartbitError as error:
+            from heartbit_site.api.errors import status_of  # noqa: PLC0415  it imports the API
+
             code = CANNOT_START if status_of(error) >= LATER else USAGE
             raise CommandError(str(error), code, remedy=error.remedy) from error
         view: Out = found.view if isinstance(found, Answered) else found

@@ -42,8 +42,6 @@ def serve(*, concurrency: int, queues: str, loglevel: str, health: tuple[str, in
         concurrency,
         model,
     )
-    # They would import every page, 20 MB of them; `manage.py check` is for who deploys.
-    os.environ["CELERY_SKIP_CHECKS"] = "1"
     # It warns of running as root, for the sake of pickled messages; ours are JSON.
     warnings.filterwarnings("ignore", category=SecurityWarning)
     # Not through Celery's own command line, which loses the worker's exit code.

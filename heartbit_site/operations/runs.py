@@ -23,8 +23,6 @@ from agents.actions.unquarantine_run import unquarantine_run as unquarantine
 from agents.choices import TERMINAL, Placement
 from agents.delivery.targets import check_targets
 from agents.errors import ConversationBusyError
-from agents.live.follow import wait_for_end
-from agents.live.valkey import ValkeySubscriber, connect
 from agents.models import Run
 from agents.output.payload import parse
 from agents.querysets import find_run, id_range
@@ -235,6 +233,10 @@ def _says(text: str) -> Q:
 
 async def _ended(run: Run, seconds: float) -> Run:
     """Wait for a run to end, at most for some seconds, and return it."""
+    # Slow to import, for the only operation that waits.
+    from agents.live.follow import wait_for_end  # noqa: PLC0415
+    from agents.live.valkey import ValkeySubscriber, connect  # noqa: PLC0415
+
     client = connect(settings.REDIS_URL)
     try:
         with contextlib.suppress(TimeoutError):

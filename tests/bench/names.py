@@ -16,4 +16,5 @@ NAMES = (
     "TOKENS",
     "WAITERS",
     "BROWSER",
+    "UP",
 )

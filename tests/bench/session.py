@@ -15,6 +15,7 @@ from tests.bench import (
     rate,
     storm,
     tokens,
+    up,
     waiters,
     waiting,
 )
@@ -37,6 +38,7 @@ _LOADS: dict[str, Callable[[Plan], list[Row]]] = {
     "TOKENS": tokens.measure,
     "WAITERS": waiters.measure,
     "BROWSER": lambda _: [browser.measure()],
+    "UP": lambda plan: [up.measure(plan)],
 }
 
 

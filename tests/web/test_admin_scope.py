@@ -359,7 +359,7 @@ def test_given_a_member_then_the_dashboard_counts_their_workspaces_alone(
     ours: Workspace, theirs: Workspace, django_assert_max_num_queries: Any
 ) -> None:
     client = browser_of(staff(ours, Role.VIEWER))
-    with django_assert_max_num_queries(15):
+    with django_assert_max_num_queries(16):
         page = client.get(reverse("admin:index"))
     shown = page.context["dashboard"]
     own = Run.objects.filter(workspace=ours, parent__isnull=True)
