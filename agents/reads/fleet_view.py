@@ -20,7 +20,7 @@ class PausedOut(View):
         description="The queue's, the tool's, or the workspace's slug; empty: everything."
     )
     workspace: str = Field(
-        description="Of a tool that is stopped in one workspace alone, its slug; else empty."
+        description="Slug of the only workspace in which a tool is stopped; else empty."
     )
 
     @classmethod

@@ -168,7 +168,7 @@ def test_doctor_remembers_what_waits_for_long(database: None, worker: Worker) ->
     checks = [check for look in doctor_work.LOOKS for check in look()]
     [check] = [check for check in checks if check.name == "approvals"]
     assert check.status == "warn"
-    assert "the oldest for 72 h" in check.detail
+    assert "the oldest for 3 days" in check.detail
     cancel_run(default_workspace(), run.pk, reason="test")
 
 

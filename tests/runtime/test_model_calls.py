@@ -349,7 +349,7 @@ async def test_a_run_says_which_address_was_refused(studio: Studio, agent: Creat
         account = ProviderAccount(
             workspace=studio.workspace, provider="deepseek", base_url="http://127.0.0.1:9"
         )
-        save_provider_account(account, key="sk-of-the-workspace")
+        account.save()  # as a Heartbit that knew the provider has left it
 
     await orm.run_in_thread(rows)
     run = await studio.run("[[text: Never.]]", model="")

@@ -251,7 +251,6 @@ class Borrowed:
 
 BORROWED = (
     Borrowed("POST", "/runs", "body", "conversation_id", "conversation_id"),
-    Borrowed("GET", "/runs", "query", "cursor", "run_id"),
     Borrowed("GET", "/conversations/{conversation_id}", "query", "before", "run_id"),
     Borrowed("POST", "/messages", "body", "reply_to", "message_id"),
 )
