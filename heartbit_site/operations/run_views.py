@@ -5,15 +5,16 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from django.db.models import Exists, OuterRef
+from django.db.models.functions import JSONArray
+
 from agents.choices import TERMINAL
-from agents.journal.events import RunSucceeded
 from agents.limits.pauses import blocked_reason
-from agents.models import RunEvent, WorkerHeartbeat
-from agents.querysets import tree
+from agents.models import WorkerHeartbeat
+from agents.querysets import tree_rows
 from agents.reads.forks import forks_of
 from agents.reads.metrics import SUMS, cost_of
-from agents.reads.outcome import metrics_of
-from agents.reads.outcome import result_of as find_result
+from agents.reads.outcome import Outcome, read_outcome
 from heartbit_site.base.models import UsageEntry
 from heartbit_site.base.preview import preview
 from heartbit_site.contract.runs import (
@@ -61,15 +62,21 @@ def summary(run: Any, costs: Mapping[UUID, Decimal | None]) -> RunSummaryOut:
 
 def detail(run: Run) -> RunDetailOut:
     """Return a run as it is answered alone: with its tree and its result."""
-    row, values = _whole(run)
+    row, values, _ = _whole(run.root_id, run.pk)
+    return RunDetailOut.of(row, **values)
+
+
+def detail_of_new(run_id: UUID) -> RunDetailOut:
+    """Return a run that was just created, as ``detail`` does; it is the top of its tree."""
+    row, values, _ = _whole(run_id, run_id, is_new=True)
     return RunDetailOut.of(row, **values)
 
 
 def seen(run: Run) -> RunViewOut:
     """Return a run in the form that the caller asks for."""
-    row, values = _whole(run)
-    result: ResultOut | None = values["result"]
-    metrics = MetricsOut.of(metrics_of(row)) if result is None else result.metrics
+    row, values, outcome = _whole(run.root_id, run.pk)
+    outcome = outcome or read_outcome(row.pk)
+    metrics = MetricsOut.of(outcome.metrics)
     forks = [ForkOut(id=str(fork), turn=turn) for fork, turn in forks_of(row.pk)]
     version, blocked = row.version.number, blocked_reason(row)
     return RunViewOut.of(
@@ -77,24 +84,27 @@ def seen(run: Run) -> RunViewOut:
     )
 
 
-def result_of(run: Run) -> ResultOut | None:
-    """Return the result of a run; None as long as it has not ended."""
-    if run.status not in TERMINAL:
+def result_in(outcome: Outcome | None) -> ResultOut | None:
+    """Return the result of a run with this outcome; None as long as it has not ended."""
+    if outcome is None or outcome.result is None:
         return None
-    ending = RunEvent.objects.filter(run=run, type=RunSucceeded.type).first()
-    reason = ending.payload.get("finish_reason") if ending is not None else None
-    return ResultOut.of(find_result(run), finish_reason=reason)
+    return ResultOut.of(outcome.result, finish_reason=outcome.finish_reason)
 
 
-def _whole(run: Run) -> tuple[Run, dict[str, Any]]:
-    """Return a run's row and the values of its view that the row does not have."""
-    rows = tree(run.root_id)
-    row = next(row for row in rows if row.pk == run.pk)  # of the same moment as the others
-    return row, {
-        **_computed(row, rows, costs_of(rows)),
-        "result": result_of(row),
-        "has_worker": WorkerHeartbeat.objects.serving(row.queue).exists(),
-    }
+def _whole(
+    root_id: UUID, run_id: UUID, *, is_new: bool = False
+) -> tuple[Run, dict[str, Any], Outcome | None]:
+    """Return a run's row, the values of its view that the row does not have, and its outcome."""
+    serving = WorkerHeartbeat.objects.serving().filter(
+        queues__contains=JSONArray(OuterRef("queue"))
+    )
+    rows: list[Any] = list(tree_rows(root_id).annotate(has_worker=Exists(serving)))
+    row = next(row for row in rows if row.pk == run_id)  # of the same moment as the others
+    # A new run that no worker has claimed yet has spent nothing.
+    spent_nothing = is_new and row.started_at is None
+    costs = {run_id: Decimal(0)} if spent_nothing else costs_of(rows)
+    outcome = read_outcome(run_id) if row.status in TERMINAL else None
+    return row, {**_computed(row, rows, costs), "result": result_in(outcome)}, outcome
 
 
 def _computed(run: Run, rows: list[Run], costs: Costs) -> dict[str, Any]:
