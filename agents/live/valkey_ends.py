@@ -100,7 +100,8 @@ class ValkeyEnds(Ends):
             redis.exceptions.RedisError: It was lost.
             OSError: Likewise, or it does not answer.
         """
-        connection = self._client.connection_pool.make_connection()
+        pool: Any = self._client.connection_pool
+        connection = pool.make_connection()
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
                 await connection.connect()

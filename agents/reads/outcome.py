@@ -57,12 +57,14 @@ class Outcome:
 
     Attributes:
         result: None as long as the run has not ended.
+        error: ``{kind, message, limit}`` of a run that failed.
         finish_reason: Why the model's last answer ended; None if it is not known.
     """
 
     status: str
     result: TaskResult | None
     metrics: Metrics
+    error: Any
     finish_reason: str | None
 
 
@@ -78,9 +80,9 @@ def read_outcome(run_id: UUID) -> Outcome:
     status, output, structured, error, created, started, finished, reason, kept, calls, *sums = row
     spent = dict(zip(_SPENT, sums, strict=True))
     metrics = _metrics(created, started, finished, spent, tool_calls=calls)
+    told = _loaded(error)
     result = None
     if status in TERMINAL:
-        told = _loaded(error)
         result = build(
             status,
             text=output or "",
@@ -89,7 +91,7 @@ def read_outcome(run_id: UUID) -> Outcome:
             metrics=metrics,
             kept=kept,
         )
-    return Outcome(status, result, metrics, reason)
+    return Outcome(status, result, metrics, told, reason)
 
 
 def result_of(run: Run) -> TaskResult:

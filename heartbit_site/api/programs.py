@@ -67,7 +67,8 @@ class _Handler(ASGIHandler):
         self._template_response_middleware: list[Any] = []
         self._exception_middleware: list[Any] = []
         layers = [import_string(name)(_nothing) for name in MIDDLEWARE]
-        respond = convert_exception_to_response(self._get_response_async)
+        inner: Any = self._get_response_async  # type: ignore[attr-defined]  # Django's own
+        respond: Any = convert_exception_to_response(inner)
 
         async def chain(request: HttpRequest) -> HttpResponseBase:
             for layer in layers:
@@ -96,7 +97,7 @@ class _Handler(ASGIHandler):
         with contextlib.closing(body):
             set_script_prefix(get_script_prefix(scope))
             request, refusal = self.create_request(scope, body)
-            if request is None:
+            if refusal is not None:
                 await self.send_response(refusal, send)
                 return
             answering = asyncio.create_task(self._answer(request, send))

@@ -102,7 +102,7 @@ def _whole(
     row = next(row for row in rows if row.pk == run_id)  # of the same moment as the others
     # A new run that no worker has claimed yet has spent nothing.
     spent_nothing = is_new and row.started_at is None
-    costs = {run_id: Decimal(0)} if spent_nothing else costs_of(rows)
+    costs: Costs = {run_id: Decimal(0)} if spent_nothing else costs_of(rows)
     outcome = read_outcome(run_id) if row.status in TERMINAL else None
     return row, {**_computed(row, rows, costs), "result": result_in(outcome)}, outcome
 
