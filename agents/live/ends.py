@@ -1,4 +1,4 @@
-"""Waiters for the ends of runs: told by push, and by one look a second for all of them.
+"""Waiters for the ends of runs: notified by push, and by one query a second for all of them.
 
 Postgres has every end; a push only comes sooner. So a lost one costs at most a second::
 
@@ -66,7 +66,7 @@ class Waiter:
         return end
 
     def forget(self) -> None:
-        """Stop waiting; nobody will ask for the end any more."""
+        """Stop waiting: the end is not asked for any more."""
         if not self.told.cancel() and not self.told.cancelled():
             self.told.exception()
 
@@ -77,7 +77,7 @@ class Ends:
     Here a push is a call of ``tell``; a subclass may have to listen for them.
 
     Attributes:
-        recalls: True if a waiter is also told of an end before it came.
+        recalls: True if a waiter is also notified of an end before it came.
     """
 
     recalls = False
@@ -139,7 +139,7 @@ class Ends:
         """Stop listening for pushes about a run, which has no waiter any more."""
 
     def _wind(self) -> None:
-        """Schedule the next look in Postgres, while somebody waits."""
+        """Schedule the next look in Postgres, while there are waiters."""
         if self._waiting and self._timer is None:
             loop = asyncio.get_running_loop()
             self._timer = loop.call_later(LOOK_SECONDS, self._begin_look)

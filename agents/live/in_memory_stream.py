@@ -20,7 +20,7 @@ KEEP_ENDED = 256  # streams of ended runs; the text of older ones is in Postgres
 
 
 class InMemoryEnds(Ends):
-    """The waiters of one process, told by its own stream.
+    """The waiters of one process, notified by its own stream.
 
     Args:
         entries: Of the stream.

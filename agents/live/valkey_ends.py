@@ -38,9 +38,9 @@ def end_channel(run_id: UUID) -> str:
 
 
 class ValkeyEnds(Ends):
-    """Waiters of one loop, told by Valkey.
+    """Waiters of one loop, notified by Valkey.
 
-    The connection is open while there are waiters, and a while longer. It is opened anew when it
+    The connection is open while there are waiters, and a while longer. It is opened again when it
     is lost: until then the looks in Postgres serve them.
 
     Args:
@@ -82,7 +82,7 @@ class ValkeyEnds(Ends):
             logger.error("ends of runs are looked up", exc_info=error)
 
     async def _serve(self) -> None:
-        """Listen until nobody has waited for a while."""
+        """Listen until there has been no waiter for a while."""
         while self._waiting:
             try:
                 await self._listen()
@@ -94,7 +94,7 @@ class ValkeyEnds(Ends):
                 await asyncio.sleep(RETRY_SECONDS)
 
     async def _listen(self) -> None:
-        """Read one connection until it is lost, or nobody has waited for some time.
+        """Read one connection until it is lost, or there has been no waiter for some time.
 
         Raises:
             redis.exceptions.RedisError: It was lost.

@@ -53,7 +53,7 @@ _SPENT: Final = ("calls", "unpriced", "input_tokens", "output_tokens", "cost_usd
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a run until now.
+    """Status, result and metrics of a run until now.
 
     Attributes:
         result: None as long as the run has not ended.

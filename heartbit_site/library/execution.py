@@ -132,7 +132,7 @@ class RunExecution:
 
 
 class _Patience:
-    """Waits for a database that is away, from its first error on."""
+    """Waits for an unavailable database, from its first error on."""
 
     def __init__(self) -> None:
         self._lost_at: float | None = None
