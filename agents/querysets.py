@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from string import hexdigits
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q
@@ -14,6 +14,7 @@ from agents.errors import RunNotFoundError
 from agents.journal.events import approval_key
 from agents.journal.waits import ANSWER, APPROVAL, OUTCOME, answered_by
 from agents.models import BlackboardEntry, Run, RunEvent, ToolCall, Wait
+from heartbit_site.base.query import fetch_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 Row = TypeVar("Row")
 
+_STATUS: Final = """
+    SELECT id, status FROM agents_run WHERE workspace_id = %s AND id BETWEEN %s AND %s LIMIT 2
+"""
 SHORTEST_PREFIX = 8  # characters of an id's prefix
 
 
@@ -33,7 +37,9 @@ def find_run(workspace: Workspace, run_id: str | UUID) -> Run:
     Raises:
         RunNotFoundError: No run has that id, or several have that prefix.
     """
-    return _only(_beginning_with(workspace, run_id)[:2], workspace, run_id)
+    span = id_range(str(run_id))
+    rows = Run.objects.filter(workspace=workspace, pk__range=span)[:2] if span is not None else ()
+    return _only(rows, workspace, run_id)
 
 
 def find_run_status(workspace: Workspace, run_id: str | UUID) -> tuple[UUID, str]:
@@ -42,15 +48,9 @@ def find_run_status(workspace: Workspace, run_id: str | UUID) -> tuple[UUID, str
     Raises:
         RunNotFoundError: As for ``find_run``.
     """
-    rows = _beginning_with(workspace, run_id).values_list("pk", "status")
-    return _only(rows[:2], workspace, run_id)
-
-
-def _beginning_with(workspace: Workspace, run_id: str | UUID) -> QuerySet[Run]:
     span = id_range(str(run_id))
-    if span is None:
-        return Run.objects.none()
-    return Run.objects.filter(workspace=workspace, pk__range=span)
+    rows = fetch_all(_STATUS, [workspace.pk, *span]) if span is not None else []
+    return _only(rows, workspace, run_id)
 
 
 def _only(rows: Iterable[Row], workspace: Workspace, run_id: str | UUID) -> Row:

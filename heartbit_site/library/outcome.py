@@ -12,7 +12,6 @@ from pydantic import BaseModel, ValidationError
 
 from agents.choices import TERMINAL, RunStatus
 from agents.live.readable import readable
-from agents.models import BlackboardEntry
 from agents.reads.outcome import read_outcome
 from heartbit_site.base.query import fetch_all
 from heartbit_site.library.result import AnswerError, Event, Result, Usage
@@ -24,6 +23,9 @@ if TYPE_CHECKING:
     from agents.reads.outcome import Outcome
     from heartbit_site.library.result import Status
 
+_BLACKBOARD: Final = """
+    SELECT key, value::text FROM agents_blackboardentry WHERE root_id = %s ORDER BY key
+"""
 _JOURNALS: Final = """
     SELECT r.id, r.agent, r.status, e.seq, e.type, e.payload::text, e.at
     FROM agents_run r JOIN agents_runevent e ON e.run_id = r.id
@@ -41,7 +43,6 @@ def read(run_id: UUID, *, with_events: bool = False) -> Result:
     result, metrics = outcome.result, outcome.metrics
     if result is None:
         raise ValueError(f"run {run_id} is {outcome.status}")
-    entries = BlackboardEntry.objects.filter(root_id=run_id).values_list("key", "value")
     return Result(
         text=result.text,
         structured=result.data,
@@ -50,7 +51,7 @@ def read(run_id: UUID, *, with_events: bool = False) -> Result:
         run_id=run_id,
         usage=Usage(metrics.input_tokens, metrics.output_tokens),
         cost=None if metrics.cost_usd is None else Decimal(metrics.cost_usd),
-        blackboard=dict(entries),
+        blackboard={key: json.loads(value) for key, value in fetch_all(_BLACKBOARD, [run_id])},
         events=_events(fetch_all(_JOURNALS, [run_id])) if with_events else (),
     )
 

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
 
 from django.db.models import Exists, OuterRef
 from django.db.models.functions import JSONArray
 
 from agents.choices import TERMINAL
 from agents.limits.pauses import blocked_reason
-from agents.models import WorkerHeartbeat
+from agents.models import Run, WorkerHeartbeat
 from agents.querysets import tree_rows
 from agents.reads.forks import forks_of
-from agents.reads.metrics import SUMS, cost_of
+from agents.reads.metrics import cost_of
 from agents.reads.outcome import Outcome, read_outcome
-from heartbit_site.base.models import UsageEntry
 from heartbit_site.base.preview import preview
+from heartbit_site.base.query import fetch_named
 from heartbit_site.contract.runs import (
     ForkOut,
     MetricsOut,
@@ -30,21 +32,25 @@ from heartbit_site.operations.beginnings import with_beginning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from uuid import UUID
 
     from django.db.models import QuerySet
 
-    from agents.models import Run
-
 #: What the model calls of each run cost; None where a price is unknown.
-Costs = dict["UUID", Decimal | None]
+Costs = dict[UUID, Decimal | None]
+
+_COSTS: Final = """
+    SELECT run_id, count(*) FILTER (WHERE cost_usd IS NULL) AS unpriced,
+           coalesce(sum(cost_usd), 0) AS cost_usd
+    FROM base_usageentry WHERE run_id = ANY(%s) GROUP BY run_id
+"""
+#: Stands for a tree's root in a query that is compiled once.
+_ROOT: Final = UUID(int=0)
 
 
 def costs_of(runs: Iterable[Run]) -> Costs:
     """Return what each of these runs cost by itself; 0 without a model call."""
     ids = [run.pk for run in runs]
-    entries = UsageEntry.objects.filter(run_id__in=ids).values("run_id").order_by()
-    spent: dict[UUID, Any] = {row["run_id"]: row for row in entries.annotate(**SUMS)}
+    spent: dict[UUID, Any] = {row["run_id"]: row for row in fetch_named(_COSTS, [ids])}
     return {run_id: cost_of(spent.get(run_id, {})) for run_id in ids}
 
 
@@ -91,14 +97,22 @@ def result_in(outcome: Outcome | None) -> ResultOut | None:
     return ResultOut.of(outcome.result, finish_reason=outcome.finish_reason)
 
 
+@functools.cache
+def _tree_query() -> tuple[str, tuple[Any, ...]]:
+    """Return the query of a tree's rows with ``has_worker``: to compile it takes longer."""
+    serving = WorkerHeartbeat.objects.serving().filter(
+        queues__contains=JSONArray(OuterRef("queue"))
+    )
+    return tree_rows(_ROOT).annotate(has_worker=Exists(serving)).query.sql_with_params()
+
+
 def _whole(
     root_id: UUID, run_id: UUID, *, is_new: bool = False
 ) -> tuple[Run, dict[str, Any], Outcome | None]:
     """Return a run's row, the values of its view that the row does not have, and its outcome."""
-    serving = WorkerHeartbeat.objects.serving().filter(
-        queues__contains=JSONArray(OuterRef("queue"))
-    )
-    rows: list[Any] = list(tree_rows(root_id).annotate(has_worker=Exists(serving)))
+    query, parameters = _tree_query()
+    given = [root_id if value == _ROOT else value for value in parameters]
+    rows: list[Any] = list(Run.objects.raw(query, given))
     row = next(row for row in rows if row.pk == run_id)  # of the same moment as the others
     # A new run that no worker has claimed yet has spent nothing.
     spent_nothing = is_new and row.started_at is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
@@ -78,7 +79,8 @@ async def start_run(
         return await orm.run_in_thread(lambda: _started(access, body, idempotency_key))
     is_new, run_id = await orm.run_in_thread(lambda: accept(access, body, idempotency_key or None))
     await _ended(run_id, wait)
-    run = await orm.run_in_thread(lambda: _detail(access, run_id))
+    read = detail_of_new if is_new else partial(_detail, access)
+    run = await orm.read_in_thread(lambda: read(run_id))
     return Answered((201 if is_new else 200) if run.result is not None else 202, run)
 
 
