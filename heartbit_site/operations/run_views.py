@@ -114,10 +114,15 @@ def _whole(
     given = [root_id if value == _ROOT else value for value in parameters]
     rows: list[Any] = list(Run.objects.raw(query, given))
     row = next(row for row in rows if row.pk == run_id)  # of the same moment as the others
-    # A new run that no worker has claimed yet has spent nothing.
-    spent_nothing = is_new and row.started_at is None
-    costs: Costs = {run_id: Decimal(0)} if spent_nothing else costs_of(rows)
     outcome = read_outcome(run_id) if row.status in TERMINAL else None
+    costs: Costs
+    if is_new and row.started_at is None:
+        costs = {run_id: Decimal(0)}  # no worker has claimed it yet
+    elif outcome is not None and len(rows) == 1:
+        cost = outcome.metrics.cost_usd
+        costs = {run_id: None if cost is None else Decimal(cost)}
+    else:
+        costs = costs_of(rows)
     return row, {**_computed(row, rows, costs), "result": result_in(outcome)}, outcome
 
 
