@@ -49,7 +49,9 @@ def find_run_status(workspace: Workspace, run_id: str | UUID) -> tuple[UUID, str
         RunNotFoundError: As for ``find_run``.
     """
     span = id_range(str(run_id))
-    rows = fetch_all(_STATUS, [workspace.pk, *span]) if span is not None else []
+    rows: list[tuple[UUID, str]] = []
+    if span is not None:
+        rows = fetch_all(_STATUS, [workspace.pk, *span])
     return _only(rows, workspace, run_id)
 
 

@@ -87,7 +87,7 @@ class ValkeyEnds(Ends):
             try:
                 await self._listen()
             except (RedisError, OSError) as error:
-                if not self._was_lost:
+                if self._waiting and not self._was_lost:
                     reason = str(error) or type(error).__name__
                     logger.warning("ends of runs are looked up: Valkey tells none (%s)", reason)
                 self._was_lost = True
