@@ -131,7 +131,11 @@ def uncertain_calls(workspace: Workspace | None = None) -> QuerySet[ToolCall]:
 def _calls_asked_about(kind: str, workspace: Workspace | None) -> QuerySet[ToolCall]:
     scope = {} if workspace is None else {"run__workspace": workspace}
     asked = Wait.objects.filter(
-        run=OuterRef("run"), call_id=OuterRef("call_id"), kind=kind, resolved_at__isnull=True
+        run=OuterRef("run"),
+        call_id=OuterRef("call_id"),
+        kind=kind,
+        asks_person=True,  # as of every wait of these kinds: so the index of such waits serves
+        resolved_at__isnull=True,
     )
     found = ToolCall.objects.filter(Exists(asked), **scope)
     return found.select_related("run", "run__version__agent").order_by("id")

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings
 
-from heartbit_site.celery import app as celery_app
 from heartbit_site.embedded import client
 from heartbit_site.extra_apps import load_apps
 
@@ -37,7 +36,6 @@ def attach() -> None:
     """
     start_services()
     load_apps()
-    celery_app.set_current()  # messages sent by name go through our broker settings
 
 
 def prepare() -> Admin | None:

@@ -20,6 +20,8 @@ from heartbit_site.base import queues
 from heartbit_site.environment import celery_broker
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "heartbit_site.settings")
+# Django's checks would import every page in workers and Beat; `manage.py check` is for deployers.
+os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 kombu_patches.install()
 
 # Timeout of a broker that does not answer. A worker waits for messages without a timeout.

@@ -12,6 +12,7 @@ synchronous code is only reached when it next calls `aio.run`
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import dataclasses
 import functools
@@ -33,7 +34,6 @@ from kombu.asynchronous import get_event_loop
 from heartbit_site.base import aio
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
 
@@ -44,59 +44,15 @@ logger = logging.getLogger(__name__)
 EXIT_AFTER = 10.0
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Limits:
-    """The time limits of one task, and Celery's callback for a passed limit."""
-
-    soft: float | None
-    hard: float | None
-    callback: Callable[..., None] | None
-
-    @contextlib.contextmanager
-    def enforced(self, job: aio.Job) -> Iterator[None]:
-        """Let the loop enforce the limits on the calling thread while it performs the job."""
-        if not (self.soft or self.hard):
-            yield
-            return
-        timers: list[asyncio.TimerHandle] = []
-        aio.loop().call_soon_threadsafe(self._arm, job, timers)
-        try:
-            yield
-        finally:
-            aio.loop().call_soon_threadsafe(_disarm, timers)
-
-    def _arm(self, job: aio.Job, timers: list[asyncio.TimerHandle]) -> None:
-        loop = aio.loop()
-        if self.soft:
-            timers.append(loop.call_later(self.soft, self._on_soft, job))
-        if self.hard:
-            timers.append(loop.call_later(self.hard, self._on_hard, job))
-
-    def _on_soft(self, job: aio.Job) -> None:
-        if self.callback is not None:
-            self.callback(soft=True, timeout=self.soft)
-        job.cancel(SoftTimeLimitExceeded(self.soft))
-
-    def _on_hard(self, job: aio.Job) -> None:
-        job.cancel(aio.Terminated(f"hard time limit ({self.hard}s)"), final=True)
-        if self.callback is not None:
-            # The callback stores the failure in the result backend: not on the loop, and not in the
-            # job's own thread, which may be the very thing that does not return.
-            threading.Thread(
-                target=self.callback,
-                kwargs={"soft": False, "timeout": self.hard},
-                name="hard-time-limit",
-                daemon=True,
-            ).start()
-
-
 @dataclasses.dataclass(slots=True)
 class _Call:
-    """One task on its way through the pool, with its callbacks."""
+    """One task on its way through the pool, with its limits and Celery's callbacks."""
 
     number: int
     target: Callable[[], Any]
-    limits: _Limits
+    soft_limit: float | None
+    hard_limit: float | None
+    on_limit: Callable[..., None] | None
     on_accepted: Callable[[int, float], None] | None
     on_returned: Callable[[Any], None] | None
     on_escaped: Callable[[ExceptionInfo], None] | None
@@ -106,7 +62,7 @@ class _Call:
     def perform(self) -> None:
         if self.on_accepted is not None:
             self.on_accepted(self.number, time.monotonic())
-        with self.limits.enforced(self.job), self.job.bind():
+        with self._limits(), self.job.bind():
             result = self.target()
         self.returned = True
         if self.on_returned is not None:
@@ -124,17 +80,41 @@ class _Call:
             # unacknowledged for ever.
             self.on_escaped(ExceptionInfo((type(error), error, error.__traceback__)))
 
+    @contextlib.contextmanager
+    def _limits(self) -> Iterator[None]:
+        """Let the loop enforce the time limits on the calling thread."""
+        limits = ((self.soft_limit, self._on_soft), (self.hard_limit, self._on_hard))
+        passing = [aio.submit(_after(limit, action)) for limit, action in limits if limit]
+        try:
+            yield
+        finally:
+            for one in passing:
+                one.cancel()
 
-class _Handle:
+    def _on_soft(self) -> None:
+        if self.on_limit is not None:
+            self.on_limit(soft=True, timeout=self.soft_limit)
+        self.job.cancel(SoftTimeLimitExceeded(self.soft_limit))
+
+    def _on_hard(self) -> None:
+        self.job.cancel(aio.Terminated(f"hard time limit ({self.hard_limit}s)"), final=True)
+        if self.on_limit is not None:
+            # The callback stores the failure in the result backend: not on the loop, and not in the
+            # job's own thread, which may be the very thing that does not return.
+            threading.Thread(
+                target=self.on_limit,
+                kwargs={"soft": False, "timeout": self.hard_limit},
+                name="hard-time-limit",
+                daemon=True,
+            ).start()
+
+
+class _Handle(thread.ApplyResult):  # type: ignore[name-defined, misc]  # the stubs lack it
     """Celery's weak reference to a job of the pool."""
 
     def __init__(self, future: futures.Future[None], terminate: Callable[[], None]) -> None:
-        self.get = future.result
-        self._future = future
+        super().__init__(future)
         self._terminate = terminate
-
-    def wait(self, timeout: float | None = None) -> None:
-        futures.wait([self._future], timeout)
 
     def terminate(self, signal: int | None = None) -> None:
         self._terminate()
@@ -155,10 +135,6 @@ class LoopThreadPool(thread.TaskPool):
         self._futures: set[futures.Future[None]] = set()
         self._leaving = False
 
-    def on_start(self) -> None:
-        """Start the loop before the first task needs it."""
-        aio.loop()
-
     def on_apply(  # type: ignore[override]  # the stubs of the base class return None
         self,
         target: Callable[..., Any],
@@ -177,7 +153,9 @@ class LoopThreadPool(thread.TaskPool):
         call = _Call(
             number=next(self._numbers),
             target=functools.partial(target, *args or (), **kwargs or {}),
-            limits=_Limits(soft_timeout, timeout, timeout_callback),
+            soft_limit=soft_timeout,
+            hard_limit=timeout,
+            on_limit=timeout_callback,
             on_accepted=accept_callback,
             on_returned=callback,
             on_escaped=error_callback,
@@ -203,8 +181,8 @@ class LoopThreadPool(thread.TaskPool):
         hub = get_event_loop()
         if hub is not None:
             # With worker_disable_prefetch the consumer stops polling while all slots are taken;
-            # nothing else notifies it that one has become free.
-            hub.call_soon(_wake)
+            # nothing else notifies it that one has become free. Any callback makes the hub iterate.
+            hub.call_soon(lambda: None)
 
     def terminate_job(self, pid: int, signal: int | None = None) -> None:
         """Cancel a running job: revoke(terminate=True), or a cold shutdown."""
@@ -249,11 +227,6 @@ class LoopThreadPool(thread.TaskPool):
         """The pool's part of `celery inspect stats`."""
         return {**super().info, "processes": [os.getpid()], "jobs": len(self._jobs)}
 
-    @property
-    def num_processes(self) -> int:
-        """The number of threads, from which Celery computes the prefetch count."""
-        return int(self.limit)
-
 
 def _in_signal_handler() -> bool:
     return bool(getattr(celery_log, "_in_sighandler", False))
@@ -264,10 +237,6 @@ def _terminating() -> bool:
     return state.should_terminate not in (None, False)
 
 
-def _disarm(timers: list[asyncio.TimerHandle]) -> None:
-    for timer in timers:
-        timer.cancel()
-
-
-def _wake() -> None:
-    """Do nothing: scheduling this callback makes the hub iterate."""
+async def _after(seconds: float, action: Callable[[], None]) -> None:
+    await asyncio.sleep(seconds)
+    action()

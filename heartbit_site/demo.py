@@ -82,10 +82,10 @@ def _worker() -> Iterator[None]:
 
 
 def _wait_until_registered(worker: subprocess.Popen[bytes]) -> None:
-    from heartbit_site.cli import workers  # noqa: PLC0415  needs Django set up
+    from agents.models import WorkerHeartbeat  # noqa: PLC0415  needs Django set up
 
     deadline = time.monotonic() + READY_SECONDS
-    while not any(row.name.endswith(f":{worker.pid}") for row in workers.alive()):
+    while not any(row.name.endswith(f":{worker.pid}") for row in WorkerHeartbeat.objects.serving()):
         if worker.poll() is not None or time.monotonic() > deadline:
             last = LOG.read_text().strip().splitlines()[-1:] or ["it said nothing"]
             raise CommandError(f"The worker did not start: {last[0]}")

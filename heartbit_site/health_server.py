@@ -41,36 +41,32 @@ class HealthServer:
     def __init__(self, host: str, port: int) -> None:
         self._host = host
         self._port = port
-        self._open: dict[asyncio.StreamWriter, None] = {}  # oldest first
-        self._silent: dict[asyncio.StreamWriter, None] = {}  # without a request so far
+        # Connections, oldest first; True for one that has sent its request.
+        self._open: dict[asyncio.StreamWriter, bool] = {}
         self._checked_at = float("-inf")
         self._checks: dict[str, str] = {}
         self._checking = asyncio.Lock()
 
     def __enter__(self) -> HealthServer:
-        aio.run(self._start())
+        serving = asyncio.start_server(self._serve, self._host, self._port, limit=HEAD_BYTES)
+        self._server = aio.run(serving)
+        host, port = self._server.sockets[0].getsockname()[:2]
+        self.url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
         return self
 
     def __exit__(self, *_: object) -> None:
         aio.run(self._stop())
-
-    async def _start(self) -> None:
-        self._server = await asyncio.start_server(
-            self._serve, self._host, self._port, limit=HEAD_BYTES
-        )
-        host, port = self._server.sockets[0].getsockname()[:2]
-        self.url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
     async def _stop(self) -> None:
         self._server.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._make_room()
-        self._open[writer] = self._silent[writer] = None
+        self._open[writer] = False
         try:
             async with asyncio.timeout(HEAD_SECONDS):
                 head = await reader.readuntil(b"\r\n\r\n")
-            self._silent.pop(writer, None)
+            self._open[writer] = True
             async with asyncio.timeout(ANSWER_SECONDS):
                 status, body = await self._answer(head)
                 writer.write(_response(status, body))
@@ -78,7 +74,6 @@ class HealthServer:
         except (TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             return  # a client that is slow, disconnected, or does not speak HTTP
         finally:
-            self._silent.pop(writer, None)
             self._open.pop(writer, None)
             writer.close()
 
@@ -88,8 +83,8 @@ class HealthServer:
         So a client that holds connections open cannot keep out a supervisor's check.
         """
         if len(self._open) >= CONNECTIONS:
-            oldest = next(iter(self._silent or self._open))
-            self._silent.pop(oldest, None)
+            silent = (one for one, has_asked in self._open.items() if not has_asked)
+            oldest = next(silent, next(iter(self._open)))
             self._open.pop(oldest)
             oldest.transport.abort()
 

@@ -9,21 +9,19 @@ restore the unacknowledged messages, which reads the broker's address from the t
 That is not a connection error, so the worker ends with "Unrecoverable error" instead of
 reconnecting. The acknowledgement of a task that was running at that moment takes the same path.
 
-The patch lets a channel remember its address. Closing then fails with an ordinary connection error,
-which Celery expects, and a late acknowledgement reaches the restarted broker, as with kombu 5.6:
-a patch that only raised a connection error would have every such task run a second time after the
-visibility timeout. tests/pool/test_broker.py kills a broker under load and counts both; when it
+The channel of this module remembers its address. Closing then fails with an ordinary connection
+error, which Celery expects, and a late acknowledgement reaches the restarted broker, as with kombu
+5.6: a patch that only raised a connection error would have every such task run a second time after
+the visibility timeout. tests/pool/test_broker.py kills a broker under load and counts both; when it
 passes without the patch, remove it (docs/decisions/0002-celery-version-and-pool.md).
 
-The module also gives kombu a channel that does less for a message (``LeanChannel``): a worker
-without it spends a fifth more processor time. The channel survives malformed messages and refusals
-of the broker, too.
+The channel (``LeanChannel``) also does less for a message: a worker without it spends a fifth more
+processor time. It survives malformed messages and refusals of the broker, too.
 """
 
 from __future__ import annotations
 
 import contextlib
-import functools
 import logging
 import time
 from importlib import metadata
@@ -96,6 +94,7 @@ class LeanChannel(_Channel):  # type: ignore[misc]  # as above
 
     def __init__(self, *args: Any, **options: Any) -> None:
         self._lean_client: Any = None
+        self._known_parameters: dict[bool, dict[str, Any]] = {}
         self.no_ack_consumers: set[str] = set()  # read by kombu's Message.ack
         super().__init__(*args, **options)
 
@@ -131,10 +130,15 @@ class LeanChannel(_Channel):  # type: ignore[misc]  # as above
             return True  # the queue was not empty
 
     def _connparams(self, asynchronous: bool = False) -> dict[str, Any]:  # noqa: FBT001, FBT002
-        parameters: dict[str, Any] = super()._connparams(asynchronous)
-        original = parameters["connection_class"]
-        parameters["connection_class"] = type(original.__name__, (_Pings, original), {})
-        return parameters
+        """Return the broker's address and options; the last known ones once the client is gone."""
+        if self.connection is not None and self.connection.client is not None:
+            parameters: dict[str, Any] = super()._connparams(asynchronous)
+            original = parameters["connection_class"]
+            parameters["connection_class"] = type(original.__name__, (_Pings, original), {})
+            self._known_parameters[asynchronous] = parameters
+        elif asynchronous not in self._known_parameters:
+            raise redis.exceptions.ConnectionError("the channel's broker connection is gone")
+        return dict(self._known_parameters[asynchronous])
 
     def _receive_one(self, client: Any) -> Any:
         """Deliver a broadcast; the answer to a refused ping is not one."""
@@ -153,40 +157,23 @@ class LeanChannel(_Channel):  # type: ignore[misc]  # as above
         **options: Any,
     ) -> Any:
         """Consume; tag messages with the consumer, so ``Message.ack`` can skip ``no_ack``."""
+
+        def tagged(message: Any) -> Any:
+            message.delivery_info["consumer_tag"] = consumer_tag
+            return callback(message)
+
         if no_ack:
             self.no_ack_consumers.add(consumer_tag)
-
-            def tagged(message: Any) -> Any:
-                message.delivery_info["consumer_tag"] = consumer_tag
-                return callback(message)
-
-            return super().basic_consume(queue, no_ack, tagged, consumer_tag, **options)
-        return super().basic_consume(queue, no_ack, callback, consumer_tag, **options)
+        return super().basic_consume(queue, no_ack, tagged, consumer_tag, **options)
 
 
 def install() -> bool:
-    """Install the patches, once, if this kombu is the version they were written for.
+    """Install the patches, if this kombu is the version they were written for.
 
     Returns:
         True if they are in place.
     """
     if not metadata.version("kombu").startswith(_AFFECTED):
         return False
-    channel: Any = transport.Channel
-    if not hasattr(channel._connparams, "__wrapped__"):
-        channel._connparams = _remembering(channel._connparams)
     transport.Transport.Channel = LeanChannel
     return True
-
-
-def _remembering(original: Any) -> Any:
-    @functools.wraps(original)
-    def _connparams(channel: Any, asynchronous: bool = False) -> dict[str, Any]:  # noqa: FBT001, FBT002
-        known: dict[bool, dict[str, Any]] = channel.__dict__.setdefault("_known_connparams", {})
-        if channel.connection is not None and channel.connection.client is not None:
-            known[asynchronous] = original(channel, asynchronous)
-        elif asynchronous not in known:
-            raise redis.exceptions.ConnectionError("the channel's broker connection is gone")
-        return dict(known[asynchronous])
-
-    return _connparams

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from heartbit_site.base.access import NoWorkspaceError
 from heartbit_site.base.models import Workspace
-from tools.registry import closest
+from tools.registry import hint
 
 MOST_LISTED = 10
 
@@ -19,12 +19,7 @@ def find_workspace(slug: str) -> Workspace:
     workspace = Workspace.objects.filter(slug=slug.replace("\x00", "")).first()
     if workspace is None:
         slugs = sorted(Workspace.objects.values_list("slug", flat=True))
-        near = closest(slug, slugs)
-        hint = f"did you mean {near[0]}?" if near else _listed(slugs)
-        raise NoWorkspaceError(f"There is no workspace {slug[:50]!r}: {hint}")
+        end = hint(slug, slugs, most=MOST_LISTED)
+        stop = "" if end.endswith("?") else "."
+        raise NoWorkspaceError(f"There is no workspace {slug[:50]!r}: {end}{stop}")
     return workspace
-
-
-def _listed(slugs: list[str]) -> str:
-    more = len(slugs) - MOST_LISTED
-    return f"there are: {', '.join(slugs[:MOST_LISTED])}{f' and {more} more' if more > 0 else ''}."

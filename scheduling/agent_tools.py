@@ -22,7 +22,8 @@ from heartbit_site.base.toolspec import Effect, ToolContext, tool
 from scheduling import recurrence
 from scheduling.actions.remove_schedule import remove_schedule
 from scheduling.actions.save_schedule import CREATED, save_schedule
-from scheduling.choices import Kind, TaskType
+from scheduling.actions.set_schedule import put
+from scheduling.choices import TaskType
 from scheduling.errors import ScheduleError
 from scheduling.models import Schedule
 from scheduling.querysets import database_now
@@ -105,13 +106,11 @@ def schedule(
         # A run that requires approval passes this on to its plans.
         require_approval=run.approve,
     )
+    is_once = in_seconds is not None or at is not None
+    once = _moment(in_seconds, at, time_zone) if is_once else None
+    put(planned, {"cron": cron, "every_seconds": every_seconds, "at": once})
     if cron is not None:
-        planned.kind, planned.cron = Kind.CRON, cron
         _refuse_too_often(planned)
-    elif every_seconds is not None:
-        planned.kind, planned.every_seconds = Kind.INTERVAL, every_seconds
-    else:
-        planned.kind, planned.at = Kind.ONCE, _moment(in_seconds, at, time_zone)
     conversation = run.root.conversation
     if conversation is not None and conversation.agent == context.agent:
         planned.task_type, planned.conversation_id = TaskType.MESSAGE, conversation.pk

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SECONDS = 60.0
+SILENCE_SECONDS = 3600.0
+MOST = 1000  # sentences kept, however often they vary
 
 
 class FailureBackoff:
@@ -21,6 +23,7 @@ class FailureBackoff:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._until: dict[int, float] = {}
+        self._said: dict[tuple[int, str], float] = {}
 
     def put(self, schedule_id: int) -> None:
         """Exclude a schedule for ``SECONDS``."""
@@ -32,3 +35,15 @@ class FailureBackoff:
         # A copy, because a worker's scheduler and its tasks may be threads of one process.
         self._until = {one: until for one, until in dict(self._until).items() if until > now}
         return list(self._until)
+
+    def is_news(self, schedule_id: int, sentence: str) -> bool:
+        """Return True if the failure was not logged within an hour, and note it."""
+        now, key = self._clock(), (schedule_id, sentence)
+        said = self._said.get(key)
+        if said is not None and now - said < SILENCE_SECONDS:
+            return False
+        self._said.pop(key, None)  # keeps the oldest first
+        self._said[key] = now
+        if len(self._said) > MOST:
+            del self._said[next(iter(self._said))]
+        return True

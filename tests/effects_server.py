@@ -20,10 +20,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from agents.llm.testing.connection import Connection, Request
+from agents.llm.testing.connection import Request, send_json, serve_client
 from agents.llm.testing.ledger import Ledger
-
-_KEY = b"idempotency-key:"
 
 
 def main() -> None:
@@ -42,12 +40,13 @@ async def _serve(path: Path, latency: float) -> None:
         loop.add_signal_handler(number, stopped.set)
     ledger = Ledger(path)
 
-    def handle(connection: Connection, request: Request) -> None:
+    async def handle(request: Request, writer: asyncio.StreamWriter) -> None:
         entry = _entry(request)
-        answer = partial(connection.send_json, {"done": entry["op"]})
-        ledger.append(entry, then=partial(connection.later, latency, answer))
+        await ledger.append(entry)
+        await asyncio.sleep(latency)
+        send_json(writer, {"done": entry["op"]})
 
-    server = await loop.create_server(lambda: Connection(handle), "127.0.0.1", 0, backlog=1024)
+    server = await asyncio.start_server(partial(serve_client, handle), "127.0.0.1", 0, backlog=1024)
     port = server.sockets[0].getsockname()[1]
     sys.stdout.write(json.dumps({"url": f"http://127.0.0.1:{port}"}) + "\n")
     sys.stdout.flush()
@@ -61,17 +60,10 @@ def _entry(request: Request) -> dict[str, Any]:
     return {
         "at": time.time(),
         "tool": request.path.lstrip("/"),
-        "key": _header(request.headers, _KEY),
+        "key": request.headers.get("idempotency-key", ""),
         "op": str(body.get("op", "")),
         "digest": hashlib.sha256(request.body).hexdigest()[:32],
     }
-
-
-def _header(headers: bytes, name: bytes) -> str:
-    for line in headers.split(b"\r\n"):
-        if line.startswith(name):
-            return line.removeprefix(name).strip().decode("latin-1")
-    return ""
 
 
 if __name__ == "__main__":

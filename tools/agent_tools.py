@@ -6,5 +6,3 @@ from tools.builtin.arithmetic import calculate
 from tools.builtin.clock import current_time
 from tools.builtin.people import ask_human
 from tools.builtin.web import http_get, http_request
-
-__all__ = ["ask_human", "calculate", "current_time", "http_get", "http_request"]

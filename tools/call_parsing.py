@@ -32,7 +32,7 @@ class ParsedCall:
     """A parsed and valid call.
 
     Attributes:
-        arguments: Parsed arguments, defaults included.
+        arguments: Parsed arguments, defaults included, as they are shown, digested and approved.
         keywords: Keyword arguments of the function, without the context.
     """
 
@@ -52,7 +52,7 @@ def read(
     """Return a call's tool and valid arguments, or a ``ToolResult`` (invalid).
 
     Arguments edited by a person are parsed here too; for a question they include the answer
-    (``answered``), which a model must not give. See ``invoke``.
+    (``answered``), which a model must not give. See ``pipeline.prepare``.
     """
     spec = resolve(specs, name)
     if spec is None:
@@ -66,9 +66,9 @@ def read(
     given = {**spec.defaults, **values}
     problems = validate(spec.parameters, given)
     if spec.answer_parameter is not None and not problems:
-        problems = questions.form_problems(given)
-        if answered and not problems:
-            problems = _answer_problems(spec, given, word)
+        problems = questions.problems(given, word.values())
+        if answered and not word and not problems:
+            problems = [f"'{spec.answer_parameter}' is required and missing"]
     if problems:
         return answer(_invalid(spec, problems), "invalid", max_output_bytes)
     with Isolation() as isolation:
@@ -84,12 +84,6 @@ def _word(spec: ToolSpec, values: dict[str, Any]) -> dict[str, Any]:
     """Remove a person's answer from the arguments and return it; empty if there is none."""
     name = spec.answer_parameter
     return {name: values.pop(name)} if name is not None and name in values else {}
-
-
-def _answer_problems(spec: ToolSpec, given: Mapping[str, Any], word: dict[str, Any]) -> list[str]:
-    if not word:
-        return [f"'{spec.answer_parameter}' is required and missing"]
-    return questions.answer_problems(given, word[str(spec.answer_parameter)])
 
 
 def _own_defaults(spec: ToolSpec) -> dict[str, Any]:

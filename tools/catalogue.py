@@ -74,10 +74,13 @@ def record_installed() -> None:
         execute(_LOCK)  # processes of two releases may start at once
         definitions.store(changed)
         CatalogueTool.objects.bulk_create(
-            [_row(spec.name, now[spec.name]) for spec in changed],
+            [
+                CatalogueTool(name=spec.name, **dict(zip(_FACTS, now[spec.name], strict=True)))
+                for spec in changed
+            ],
             update_conflicts=True,
             unique_fields=["workspace", "name"],
-            update_fields=["definition", "origin", "source", "credentials"],
+            update_fields=_FACTS,
         )
         rows.exclude(name__in=now).delete()
 
@@ -85,7 +88,3 @@ def record_installed() -> None:
 def _facts(spec: ToolSpec) -> list[Any]:
     source = clean_text(spec.source)
     return [definition_hash(spec), spec.origin.value, source, list(spec.credentials)]
-
-
-def _row(name: str, facts: list[Any]) -> CatalogueTool:
-    return CatalogueTool(name=name, **dict(zip(_FACTS, facts, strict=True)))

@@ -59,11 +59,8 @@ def load(digests: Iterable[str]) -> dict[str, ToolSpec]:
     """Return stored definitions by hash, as tools that can be shown but not called."""
     wanted = dict.fromkeys(digests)
     missing = [digest for digest in wanted if digest not in _known]
-    read = (
-        {row.hash: _spec_of(row) for row in ToolDefinition.objects.filter(pk__in=missing)}
-        if missing
-        else {}
-    )
+    rows = ToolDefinition.objects.filter(pk__in=missing)  # no query if none is missing
+    read = {row.hash: _spec_of(row) for row in rows}
     found = {digest: spec for digest in wanted if (spec := read.get(digest) or _known.get(digest))}
     if len(_known) + len(read) > _KEEP:
         _known.clear()

@@ -38,17 +38,13 @@ def packaged_tools() -> Iterator[ToolSpec]:
         package = f"{entry.dist.name} {entry.dist.version}" if entry.dist else entry.module
         found: list[ToolSpec] = []
         with Isolation() as isolation:
-            found = [_packaged(spec, package) for spec in _specs(entry)]
+            found = [replace(spec, source=package, origin=Origin.PACKAGE) for spec in _specs(entry)]
         if isolation.error is None:
             yield from found
         else:
             logger.error(
                 "The tools of %s (%s) are left out: %s", package, entry.value, isolation.message
             )
-
-
-def _packaged(spec: ToolSpec, package: str) -> ToolSpec:
-    return replace(spec, source=package, origin=Origin.PACKAGE)
 
 
 def _specs(entry: EntryPoint) -> list[ToolSpec]:

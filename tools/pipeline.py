@@ -2,18 +2,17 @@
 
 Usage::
 
-    outcome = await invoke(registry, name=call.name, arguments=call.arguments, context=context,
-                           executor=executor, max_output_bytes=65_536, timeout_seconds=None,
-                           intent=journal_intent, policy=None)
+    prepared = prepare(registry, name=call.name, arguments=call.arguments, context=context)
+    if isinstance(prepared, PreparedCall):  # else its result, or a person decides first
+        outcome = await execute(prepared, executor=executor, journal=record)
 
     # A transactional tool, in the executor's thread, with its result in one transaction:
-    prepared = prepare(registry, name=..., arguments=..., context=..., ...)
     with transaction.atomic():
         outcome = execute_here(prepared, around=transaction.atomic)  # a savepoint for errors
         append_result(outcome)
 
 Errors of a tool or a model become a result for the model, never an exception of the run. Errors of
-``intent`` and ``policy`` are the runtime's own and pass through.
+the journal and of ``policy`` are the runtime's own and pass through.
 """
 
 from __future__ import annotations
@@ -22,10 +21,11 @@ import asyncio
 import contextvars
 import json
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+import threading
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import httpx
 from pydantic_core import to_jsonable_python
@@ -33,9 +33,9 @@ from pydantic_core import to_jsonable_python
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.toolspec import Effect, Suspension, ToolContext, ToolSpec, WaitOutcome
 from tools import questions
-from tools.call_parsing import read
+from tools.call_parsing import ParsedCall, read
 from tools.isolation import Isolation
-from tools.result import MAX_OUTPUT_BYTES, ToolResult, answer
+from tools.result import MAX_OUTPUT_BYTES, Status, ToolResult, answer
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -45,8 +45,6 @@ logger = logging.getLogger(__name__)
 
 #: Errors of a tool that are not defects: its refusals, and failures of its environment.
 _EXPECTED = (HeartbitError, ValueError, ArithmeticError, OSError, httpx.HTTPError)
-
-Intent = Callable[[], Awaitable[None]]
 
 CANCEL_GRACE_SECONDS = 1.0
 
@@ -71,18 +69,14 @@ class SuspendedCall:
 
 
 @dataclass(frozen=True, slots=True)
-class PreparedCall:
+class PreparedCall(ParsedCall):
     """A call that may be executed: resolved, parsed, valid and not refused.
 
     Attributes:
-        arguments: Parsed arguments, as they are shown, digested and approved.
         max_output_bytes: Limit of the rendered result in UTF-8 bytes.
         timeout_seconds: Limit of the execution: the lesser of the tool's own and the caller's.
     """
 
-    spec: ToolSpec
-    arguments: Mapping[str, Any]
-    keywords: Mapping[str, Any]
     max_output_bytes: int
     timeout_seconds: float
 
@@ -100,48 +94,6 @@ class PendingApprovalCall:
     reason: str
 
 
-async def invoke(
-    specs: Mapping[str, ToolSpec],
-    *,
-    name: str,
-    arguments: str,
-    context: ToolContext,
-    executor: Executor,
-    intent: Intent,
-    policy: Policy | None = None,
-    max_output_bytes: int = MAX_OUTPUT_BYTES,
-    timeout_seconds: float | None = None,
-) -> ToolResult | SuspendedCall | PendingApprovalCall:
-    """Process one call from the model's text to its result.
-
-    Args:
-        specs: Tools of the agent: a ``Registry`` or any selection.
-        name: Name as the model wrote it.
-        arguments: JSON text as the model wrote it; empty means ``{}``.
-        context: Context passed to the tool.
-        executor: Runs functions that are not async.
-        intent: Awaited just before a tool with an external effect acts: idempotent or at-most-once.
-        policy: Returns a refusal, that a person has to decide, or ``None``.
-        max_output_bytes: Limit of the result in UTF-8 bytes.
-        timeout_seconds: Limit of the caller; the lesser of it and the tool's own holds.
-
-    Raises:
-        asyncio.CancelledError: The caller was cancelled, and so was the tool.
-    """
-    prepared = prepare(
-        specs,
-        name=name,
-        arguments=arguments,
-        context=context,
-        policy=policy,
-        max_output_bytes=max_output_bytes,
-        timeout_seconds=timeout_seconds,
-    )
-    if not isinstance(prepared, PreparedCall):
-        return prepared
-    return await execute(prepared, executor=executor, intent=intent)
-
-
 def prepare(
     specs: Mapping[str, ToolSpec],
     *,
@@ -153,10 +105,18 @@ def prepare(
     timeout_seconds: float | None = None,
     answered: bool = False,
 ) -> PreparedCall | PendingApprovalCall | ToolResult:
-    """Prepare a call for execution, or return its result if it cannot run. See ``invoke``.
+    """Prepare a call for execution, or return its result if it cannot run.
 
-    ``answered``: a person wrote the arguments, as in ``read``. Otherwise a question is pending,
-    whatever the policy.
+    Args:
+        specs: Tools of the agent: a ``Registry`` or any selection.
+        name: Name as the model wrote it.
+        arguments: JSON text as the model wrote it; empty means ``{}``.
+        context: Context passed to the tool.
+        policy: Returns a refusal, that a person has to decide, or ``None``.
+        max_output_bytes: Limit of the result in UTF-8 bytes.
+        timeout_seconds: Limit of the caller; the lesser of it and the tool's own holds.
+        answered: A person wrote the arguments, as in ``read``. Otherwise a question is pending,
+            whatever the policy.
     """
     found = read(
         specs, name=name, arguments=arguments, max_output_bytes=max_output_bytes, answered=answered
@@ -178,11 +138,37 @@ def prepare(
     return PreparedCall(spec, values, keywords, max_output_bytes, seconds)
 
 
+def acts_outside(prepared: PreparedCall) -> bool:
+    """Return True if the call is announced, because its effect cannot be rolled back."""
+    return prepared.spec.effect in (Effect.AT_MOST_ONCE, Effect.IDEMPOTENT)
+
+
+class CallJournal(Protocol):
+    """Journal of one call with an effect outside: its intent before it acts, its result after.
+
+    A plain function's own thread writes both, so that nothing waits between the intent and the act,
+    or between the act and its result: while many calls queue, a worker that dies leaves in doubt
+    only those that had really begun.
+    """
+
+    async def intend(self) -> None:
+        """Write the intent of an async function; its result is the caller's to write."""
+        ...
+
+    def intend_here(self) -> None:
+        """Write the intent from the thread that is about to act."""
+        ...
+
+    def settle_here(self, done: ToolResult | SuspendedCall) -> None:
+        """Write the result from the thread that has acted."""
+        ...
+
+
 async def execute(
     prepared: PreparedCall,
     *,
     executor: Executor,
-    intent: Intent,
+    journal: CallJournal,
     stop: asyncio.Future[str] | None = None,
 ) -> ToolResult | SuspendedCall:
     """Run a prepared call: async functions on this loop, others in a thread of the executor.
@@ -193,31 +179,57 @@ async def execute(
     Args:
         prepared: Prepared call.
         executor: Runs functions that are not async.
-        intent: See ``invoke``.
+        journal: Journal of the call, used if its effect is outside: idempotent or at most once.
         stop: Resolves to the reason once the tool is disabled: no call begins then, and an async
             function is cancelled.
 
     Raises:
         asyncio.CancelledError: The caller was cancelled, and so was the tool.
     """
-    if prepared.spec.effect in (Effect.AT_MOST_ONCE, Effect.IDEMPOTENT):
-        await intent()
-    if stop is not None and stop.done():
-        return answer(stop.result(), "refused", prepared.max_output_bytes)
     if prepared.spec.is_async:
+        if acts_outside(prepared):
+            await journal.intend()
+        if stop is not None and stop.done():
+            return answer(stop.result(), "refused", prepared.max_output_bytes)
         return await _limited(prepared, asyncio.ensure_future(_on_loop(prepared)), stop=stop)
-    call = contextvars.copy_context().run
-    future = executor.submit(call, _in_thread, prepared, stop)
-    return await _limited(prepared, asyncio.wrap_future(future), thread=future)
+    call = _ThreadCall(prepared, journal if acts_outside(prepared) else None, stop)
+    call.future = executor.submit(contextvars.copy_context().run, call.run)
+    return await _limited(prepared, asyncio.wrap_future(call.future), thread=call)
 
 
-def _in_thread(
-    prepared: PreparedCall, stop: asyncio.Future[str] | None
-) -> ToolResult | SuspendedCall:
-    """Run the call, unless the tool was disabled while every thread was busy."""
-    if stop is not None and stop.done():
-        return answer(stop.result(), "refused", prepared.max_output_bytes)
-    return execute_here(prepared)
+class _ThreadCall:
+    """A call in a thread. Either its thread settles it, or the loop once its time is over."""
+
+    future: ThreadFuture[ToolResult | SuspendedCall]
+
+    def __init__(
+        self,
+        prepared: PreparedCall,
+        journal: CallJournal | None,
+        stop: asyncio.Future[str] | None,
+    ) -> None:
+        self._prepared = prepared
+        self._journal = journal
+        self._stop = stop
+        self._lock = threading.Lock()
+        self._is_settled = False
+
+    def run(self) -> ToolResult | SuspendedCall:
+        """Run the call, unless the tool was disabled while every thread was busy."""
+        if self._stop is not None and self._stop.done():
+            return answer(self._stop.result(), "refused", self._prepared.max_output_bytes)
+        if self._journal is not None:
+            self._journal.intend_here()
+        done = execute_here(self._prepared)
+        if self._journal is not None and self.settle():
+            self._journal.settle_here(done)
+        return done
+
+    def settle(self) -> bool:
+        """Return True to the first caller only, who decides the call's result."""
+        with self._lock:
+            is_first, self._is_settled = not self._is_settled, True
+        return is_first
 
 
 def execute_here(
@@ -264,7 +276,7 @@ async def _limited(
     prepared: PreparedCall,
     running: asyncio.Future[ToolResult | SuspendedCall],
     *,
-    thread: ThreadFuture[ToolResult | SuspendedCall] | None = None,
+    thread: _ThreadCall | None = None,
     stop: asyncio.Future[str] | None = None,
 ) -> ToolResult | SuspendedCall:
     """Await a running call within its time limit, or until its tool is disabled."""
@@ -278,11 +290,13 @@ async def _limited(
         raise
     if not running.done() and stop is not None and stop.done():
         await _stop(running)
-        return _ended(prepared, stop.result())
+        return _cut_short(prepared, f"{stop.result()} The call was ended half-way.", "error")
     if not running.done():
-        never_ran = thread is not None and thread.cancel()
-        await _stop(running)
-        return _late(prepared, never_ran=never_ran)
+        never_ran = thread is not None and thread.future.cancel()
+        if thread is None or thread.settle():
+            await _stop(running)
+            return _late(prepared, never_ran=never_ran)
+        await asyncio.wait({running})  # it has acted in time, and writes its result
     if running.cancelled() or isinstance(running.exception(), asyncio.CancelledError):
         # The tool cancelled itself, which must not cancel the run.
         text = "CancelledError: the tool cancelled itself."
@@ -326,19 +340,15 @@ def _failed(spec: ToolSpec, max_bytes: int, isolation: Isolation) -> ToolResult:
     return answer(isolation.message, "error", max_bytes)
 
 
-def _ended(prepared: PreparedCall, why: str) -> ToolResult:
-    text = f"{why} The call was ended half-way."
+def _late(prepared: PreparedCall, *, never_ran: bool) -> ToolResult:
+    late = f"within {prepared.timeout_seconds:g} s"
+    if never_ran:
+        text = f"{prepared.spec.name} did not start {late}: every worker thread was busy."
+        return answer(text, "timeout", prepared.max_output_bytes)
+    return _cut_short(prepared, f"{prepared.spec.name} did not finish {late}.", "timeout")
+
+
+def _cut_short(prepared: PreparedCall, text: str, status: Status) -> ToolResult:
     if prepared.spec.effect is not Effect.PURE:
         text += " It may still have had its effect."
-    return answer(text, "error", prepared.max_output_bytes)
-
-
-def _late(prepared: PreparedCall, *, never_ran: bool) -> ToolResult:
-    spec, seconds = prepared.spec, prepared.timeout_seconds
-    if never_ran:
-        text = f"{spec.name} did not start within {seconds:g} s: every worker thread was busy."
-    elif spec.effect is Effect.PURE:
-        text = f"{spec.name} did not finish within {seconds:g} s."
-    else:
-        text = f"{spec.name} did not finish within {seconds:g} s. It may still have had its effect."
-    return answer(text, "timeout", prepared.max_output_bytes)
+    return answer(text, status, prepared.max_output_bytes)

@@ -13,7 +13,7 @@ from heartbit_site.base.jsonschema import check_schema, fits, validate
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 FORM: Final = "form"
 TEXT: Final[dict[str, Any]] = {"type": "string", "minLength": 1, "maxLength": 20_000}
@@ -27,18 +27,14 @@ def form_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return dict(form) if isinstance(form, dict) and form else TEXT
 
 
-def form_problems(arguments: Mapping[str, Any]) -> list[str]:
-    """Return the problems of a question's form, in sentences; empty if it can be answered."""
+def problems(arguments: Mapping[str, Any], answers: Iterable[object] = ()) -> list[str]:
+    """Return the problems of a question's form, or of answers to it, in sentences."""
+    form = form_of(arguments)
     try:
-        check_schema(form_of(arguments))
+        check_schema(form)
     except ConfigurationError as error:
         return [f"{FORM}: {error}"]
-    return []
-
-
-def answer_problems(arguments: Mapping[str, Any], answer: object) -> list[str]:
-    """Return the problems of an answer, in sentences; empty if it fits its form."""
-    return [f"the answer: {problem}" for problem in validate(form_of(arguments), answer)]
+    return [f"the answer: {problem}" for one in answers for problem in validate(form, one)]
 
 
 def read_answer(arguments: Mapping[str, Any], text: str) -> Any:

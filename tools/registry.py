@@ -130,6 +130,22 @@ def closest(name: str, names: Iterable[str]) -> tuple[str, ...]:
     return tuple(known for known in found if likeness[known] > _LIKE)[:_SHOWN_NAMES]
 
 
+def hint(name: str, names: Iterable[str], *, most: int | None = None) -> str:
+    """Return the end of a sentence about a wrong name: the closest one, or the names there are.
+
+    Args:
+        name: The wrong name.
+        names: The right ones.
+        most: The number of names to list; None: all.
+    """
+    known = list(names)
+    near = closest(name, known)
+    if near:
+        return f"did you mean {near[0]}?"
+    more = f" and {len(known) - most} more" if most is not None and len(known) > most else ""
+    return f"there are: {', '.join(known[:most]) or 'none yet'}{more}"
+
+
 def _likeness(name: str, known: str) -> float:
     """Return the similarity of two names: letters in order, plus shared words in any order."""
     letters = difflib.SequenceMatcher(a=_squash(name), b=_squash(known)).ratio()

@@ -24,27 +24,22 @@ class ToolResult:
 
     content: str
     status: Status
-    truncated: bool = False
 
 
 def answer(text: str, status: Status, max_bytes: int) -> ToolResult:
     """Return a result within a limit of UTF-8 bytes."""
-    content, truncated = truncate(clean_text(text), max_bytes)
-    return ToolResult(content, status, truncated)
+    return ToolResult(truncate(clean_text(text), max_bytes), status)
 
 
-def truncate(text: str, max_bytes: int) -> tuple[str, bool]:
-    """Return the text within a byte limit, and True if it was truncated.
+def truncate(text: str, max_bytes: int) -> str:
+    """Return the text within a byte limit.
 
     The text is cut between characters, and a line at its end gives the number of missing bytes;
     only that line may exceed a limit smaller than itself.
     """
-    if len(text) * 4 <= max_bytes:
-        return text, False
-    data = text.encode()
-    if len(data) <= max_bytes:
-        return text, False
+    if len(text) * 4 <= max_bytes or len(data := text.encode()) <= max_bytes:
+        return text
     marker = "\n[cut: {kept} of {size} bytes shown]"
     room = max(0, max_bytes - len(marker.format(kept=max_bytes, size=len(data))))
     kept = data[:room].decode("utf-8", "ignore")
-    return kept + marker.format(kept=len(kept.encode()), size=len(data)), True
+    return kept + marker.format(kept=len(kept.encode()), size=len(data))

@@ -5,24 +5,24 @@ from __future__ import annotations
 import asyncio
 import os
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.utils import timezone
 
 from agents.llm.client import create_client
+from agents.llm.credentials import environ_url
 from agents.llm.health import MAX_BYTES, Health, HealthTarget, check
 from agents.models import Agent
 from heartbit_site.base import aio, secrets
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.http.allow import parse_allow
-from heartbit_site.base.http.client import guarded_client
+from heartbit_site.base.http.client import GuardedClient
 from heartbit_site.base.models import ProviderAccount
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import httpx
 
 AT_ONCE = 16
 MODELS = 20  # named by one workspace's agents; more do not fit into a sentence
@@ -71,7 +71,7 @@ async def _ask_all(subjects: Sequence[HealthTarget | Health]) -> list[Health]:
     async with AsyncExitStack() as stack:
         own = await stack.enter_async_context(create_client())
         guarded = await stack.enter_async_context(
-            guarded_client(
+            GuardedClient(
                 allow=parse_allow(settings.HEARTBIT_HTTP_ALLOWLIST), max_response_bytes=MAX_BYTES
             )
         )
@@ -79,25 +79,13 @@ async def _ask_all(subjects: Sequence[HealthTarget | Health]) -> list[Health]:
         async def ask(subject: HealthTarget | Health) -> Health:
             if isinstance(subject, Health):
                 return subject
+            # A person typed the base URL of an account, so it may not be a private host.
+            client = guarded if subject.base_url else own
+            place = subject.base_url or environ_url(subject.provider, os.environ)
             async with slots:
-                return await check(_placed(subject), client=_client(subject, own, guarded))
+                return await check(replace(subject, base_url=place), client=client)
 
         return list(await asyncio.gather(*(ask(subject) for subject in subjects)))
-
-
-def _client(
-    subject: HealthTarget, own: httpx.AsyncClient, guarded: httpx.AsyncClient
-) -> httpx.AsyncClient:
-    """Return the guarded client if a person typed the base URL: it may not be a private host."""
-    return guarded if subject.base_url else own
-
-
-def _placed(subject: HealthTarget) -> HealthTarget:
-    """Fill in the installation's base URL, as runs do, if the account has none of its own."""
-    if subject.base_url:
-        return subject
-    place = os.environ.get(f"{subject.provider.upper()}_BASE_URL", "").strip()
-    return HealthTarget(subject.provider, subject.key, place, subject.models)
 
 
 def _store(account: ProviderAccount, health: Health) -> None:

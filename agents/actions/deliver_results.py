@@ -12,11 +12,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from agents.choices import TERMINAL, DeliveryStatus
+from agents.choices import TERMINAL
 from agents.delivery.attempts import store_attempt
 from agents.delivery.due import MAIL, WITHIN, claim, due, sync_webhook_deliveries
 from agents.delivery.mail import build_email, mail_server, send_copy
@@ -38,7 +37,6 @@ MOST_AT_ONCE = 64
 LOOK_SECONDS = 30.0
 #: Renewed with every copy of a mail: a slow mail server may take minutes for one.
 LEASE_SECONDS = 300.0
-KEPT = timedelta(days=30)
 _MOST_ATTEMPTS = len(RETRY_AFTER) + 1
 
 
@@ -77,16 +75,6 @@ def deliver_results() -> int:
             if outcome.unavailable:
                 break
     return arrived
-
-
-def prune_result_deliveries() -> int:
-    """Delete finished deliveries older than 30 days whose run is gone; return the number of rows.
-
-    A run that still exists keeps its deliveries, to show what became of its result.
-    """
-    old = Delivery.objects.filter(created_at__lt=timezone.now() - KEPT)
-    over = old.exclude(status=DeliveryStatus.PENDING)
-    return over.exclude(Exists(Run.objects.filter(pk=OuterRef("run_id")))).delete()[0]
 
 
 def _attempt(delivery: Delivery) -> _Outcome | None:

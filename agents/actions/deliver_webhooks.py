@@ -5,15 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import httpx
 from django.conf import settings
 from django.db import transaction
-from django.utils import timezone
 
-from agents.choices import DeliveryStatus
 from agents.delivery.attempts import store_attempt
 from agents.delivery.webhooks import body_of, headers_of
 from agents.models import WebhookDelivery, WebhookEndpoint
@@ -22,7 +19,7 @@ from heartbit_site.base import aio
 from heartbit_site.base.audit import SYSTEM, record_on
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.http.allow import parse_allow
-from heartbit_site.base.http.client import guarded_client
+from heartbit_site.base.http.client import GuardedClient
 from heartbit_site.base.query import fetch_all
 
 if TYPE_CHECKING:
@@ -34,7 +31,6 @@ MOST_AT_ONCE = 64
 MOST_OF_ONE = 8  # so that a hanging receiver delays only its own messages
 TIMEOUT_SECONDS = 10.0
 LEASE_SECONDS = 60.0  # then another process sends what a crashed one had claimed
-KEPT = timedelta(days=30)
 _GONE = 410
 
 # The attempt is counted at the claim: a message whose answer crashes processes is given up.
@@ -52,15 +48,6 @@ FROM (
 ) mine
 WHERE d.id = mine.id RETURNING d.id
 """
-
-
-@dataclass(frozen=True, slots=True)
-class _Letter:
-    """One request to make."""
-
-    url: str
-    headers: dict[str, str]
-    body: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,16 +73,10 @@ def deliver_webhooks() -> int:
     claimed = _claim()
     if not claimed:
         return 0
-    replies = aio.run(_send_all([_letter(delivery) for delivery in claimed]))
+    replies = aio.run(_send_all(claimed))
     for delivery, reply in zip(claimed, replies, strict=True):
         _store(delivery, reply)
     return sum(not reply.error for reply in replies)
-
-
-def prune_webhook_deliveries() -> int:
-    """Delete finished deliveries older than 30 days; return the number of rows."""
-    old = WebhookDelivery.objects.filter(created_at__lt=timezone.now() - KEPT)
-    return old.exclude(status=DeliveryStatus.PENDING).delete()[0]
 
 
 def _claim() -> list[WebhookDelivery]:
@@ -105,35 +86,20 @@ def _claim() -> list[WebhookDelivery]:
     return list(rows.order_by("pk"))
 
 
-def _letter(delivery: WebhookDelivery) -> _Letter | _Reply:
-    """Build the request; return its outcome at once if the secret cannot be read."""
-    body = body_of(delivery)
-    try:
-        headers = headers_of(delivery.endpoint, delivery.message_id, body)
-    except HeartbitError as error:
-        return _Reply(error=str(error))
-    return _Letter(delivery.endpoint.url, headers, body)
-
-
-async def _send_all(letters: Sequence[_Letter | _Reply]) -> list[_Reply]:
+async def _send_all(deliveries: Sequence[WebhookDelivery]) -> list[_Reply]:
     allow = parse_allow(settings.HEARTBIT_HTTP_ALLOWLIST)
-    async with guarded_client(allow=allow, deadline_seconds=TIMEOUT_SECONDS) as client:
-        return list(await asyncio.gather(*(_send(client, letter) for letter in letters)))
+    async with GuardedClient(allow=allow, deadline_seconds=TIMEOUT_SECONDS) as client:
+        return list(await asyncio.gather(*(_send(client, delivery) for delivery in deliveries)))
 
 
-async def _send(client: httpx.AsyncClient, letter: _Letter | _Reply) -> _Reply:
+async def _send(client: httpx.AsyncClient, delivery: WebhookDelivery) -> _Reply:
     """Post a message. Only the response's status counts; its body is not read."""
-    if isinstance(letter, _Reply):
-        return letter
-    post = client.stream(
-        "POST",
-        letter.url,
-        content=letter.body,
-        headers=letter.headers,
-        follow_redirects=False,
-    )
+    body, endpoint = body_of(delivery), delivery.endpoint
     try:
-        async with post as response:
+        headers = headers_of(endpoint, delivery.message_id, body)
+        async with client.stream(
+            "POST", endpoint.url, content=body, headers=headers, follow_redirects=False
+        ) as response:
             code = response.status_code
     except (HeartbitError, httpx.HTTPError, ValueError) as error:
         return _Reply(error=str(error) or type(error).__name__)

@@ -26,13 +26,15 @@ from tools.registry import registry
 from tools.result import ToolResult
 
 if TYPE_CHECKING:
-    from agents.dry_runs.changes import DryRun
+    from agents.dry_runs.changes_view import DryRunOut
     from agents.models import Run, ToolCall
     from heartbit_site.base.audit import Actor
     from heartbit_site.base.toolspec import ToolContext
 
 
-def dry_run_call(call: ToolCall, *, digest: str, by: Actor, arguments: str | None = None) -> DryRun:
+def dry_run_call(
+    call: ToolCall, *, digest: str, by: Actor, arguments: str | None = None
+) -> DryRunOut:
     """Run the call as its run would, roll it back, and write an audit entry.
 
     Args:

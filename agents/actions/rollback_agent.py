@@ -17,7 +17,7 @@ from django.db import transaction
 
 from agents.actions.publish_agent import make_current
 from agents.definitions import snapshot
-from agents.definitions.snapshot_diff import PartChange, compare
+from agents.definitions.snapshot_diff import PartChangeOut, compare
 from agents.definitions.spec import GRANT_SETTINGS, AgentSettings, ToolGrant
 from agents.models import Agent, ToolBinding
 from agents.reads.versions import find_version
@@ -132,7 +132,7 @@ def _restore_team(agent: Agent, team: list[dict[str, Any]]) -> list[str]:
     return [f"the agent {name} no longer exists" for name in names if name not in there]
 
 
-def _now(change: PartChange) -> str:
+def _now(change: PartChangeOut) -> str:
     return f"{change.name} is {'described' if change.definition else 'set up'} differently now"
 
 

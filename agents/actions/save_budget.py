@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 from django.db import transaction
 from django.db.models import F, Sum
 
-from agents.models import Run
+from agents.models import Budget, Run
+from heartbit_site.base.errors import ConfigurationError, ConflictError, about
 from heartbit_site.base.models import UsageEntry
 from heartbit_site.base.query import fetch_one
 
-if TYPE_CHECKING:
-    from agents.models import Budget
+NO_LIMIT = "Set a limit of tokens, of US dollars, or both."
 
 
 @transaction.atomic
@@ -21,7 +20,12 @@ def save_budget(budget: Budget) -> None:
     """Write the limits of a budget; only a new budget's initial usage is written here.
 
     The initial usage is read from the ledger; model calls that end at this moment may be missing.
+
+    Raises:
+        ConfigurationError: It limits nothing, or its agent belongs to another workspace.
+        ConflictError: There is a budget of the same scope and period.
     """
+    _check(budget)
     if budget.pk:
         # With changed limits the notices of this period are due again.
         budget.warned_period = budget.exceeded_period = budget.exceeded_notified_period = None
@@ -40,3 +44,16 @@ def save_budget(budget: Budget) -> None:
     budget.spent_tokens = spent["tokens"] or 0
     budget.spent_usd = spent["usd"] or Decimal(0)
     budget.save()
+
+
+def _check(budget: Budget) -> None:
+    if budget.max_tokens is None and budget.max_usd is None:
+        raise ConfigurationError(NO_LIMIT)
+    agent = budget.agent
+    with about("agent"):
+        if agent is not None and agent.workspace_id != budget.workspace_id:
+            raise ConfigurationError(f"{agent.name} belongs to another workspace.")
+    others = Budget.objects.filter(workspace=budget.workspace_id, agent=agent, period=budget.period)
+    if others.filter(from_tier=False).exclude(pk=budget.pk).exists():
+        whose = agent.name if agent is not None else "the whole workspace"
+        raise ConflictError(f"There is a budget of {whose} for each {budget.period} already.")

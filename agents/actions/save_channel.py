@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.db import transaction
 
 from agents.delivery.webhooks import new_secret
@@ -11,8 +9,8 @@ from agents.errors import ChannelNotFoundError
 from agents.inbound.channels import check_channel, refuse_a_second
 from agents.models import Channel
 from heartbit_site.base import secrets
-from heartbit_site.base.audit import Actor, changed, record_on
-from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.audit import Actor, changes, record_on
+from heartbit_site.base.errors import ConfigurationError, about
 from heartbit_site.base.models import Workspace
 
 _MAILBOX = ("imap_host", "imap_port", "imap_security", "imap_user", "imap_folder")
@@ -52,8 +50,8 @@ def save_channel(channel: Channel, *, password: str | None = None, by: Actor) ->
         before = Channel.objects.select_for_update(no_key=True).filter(pk=channel.pk).first()
         if before is None and not channel._state.adding:
             raise ChannelNotFoundError("The channel was removed meanwhile.")
-        changes = {} if before is None else _changes(before, channel)
-        if before is None or changes != OFF:  # an invalid channel can still be disabled
+        # An invalid channel can still be disabled.
+        if before is None or changes(before, channel, _CHANGED) != OFF:
             check_channel(channel, workspace, has_password=_has_password(before, password))
             refuse_a_second(channel, workspace)
         secret = None
@@ -85,30 +83,23 @@ def _make(channel: Channel, by: Actor) -> str:
     return secret
 
 
-def _changes(before: Channel, channel: Channel) -> dict[str, Any]:
-    return {
-        name: changed(getattr(before, name), getattr(channel, name))
-        for name in _CHANGED
-        if getattr(before, name) != getattr(channel, name)
-    }
-
-
 def _change(channel: Channel, before: Channel, password: str | None, by: Actor) -> None:
-    changes = _changes(before, channel)
-    if before.imap_password and password is None and changes.keys() & _WHERETO:
+    found = changes(before, channel, _CHANGED)
+    if before.imap_password and password is None and found.keys() & _WHERETO:
         # Else a person could have the stored password, which is secret, sent to any server.
-        raise ConfigurationError(
-            "The mailbox is on another server now: enter its password as well, as the stored one "
-            "belongs to the former server."
-        )
+        with about("password"):
+            raise ConfigurationError(
+                "The mailbox is on another server now: enter its password as well, as the stored "
+                "one belongs to the former server."
+            )
     if password:
-        changes["imap_password"] = ["...", "..."]
-    if not changes:
+        found["imap_password"] = ["...", "..."]
+    if not found:
         return
     channel.last_error, channel.failures = "", 0
     columns = [*_CHANGED, "last_error", "failures"]
-    if changes.keys() & _ANEW:  # a new or re-enabled mailbox is read from now on
+    if found.keys() & _ANEW:  # a new or re-enabled mailbox is read from now on
         channel.uid_validity, channel.last_uid, channel.stuck_polls = None, 0, 0
         columns += ["uid_validity", "last_uid", "stuck_polls"]
     channel.save(update_fields=columns)
-    record_on(by, "channel.change", channel, details=changes)
+    record_on(by, "channel.change", channel, details=found)

@@ -11,13 +11,11 @@ from agents.admin import (  # noqa: F401  importing a module registers its class
     decision,
     delivery,
     grant,
-    inbound,
     message,
     provider_account,
     run,
     usage,
     version,
     webhook,
-    webhook_delivery,
     worker,
 )

@@ -4,28 +4,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.admin.utils import flatten
 from django.db import transaction
 from django.shortcuts import redirect
 
+from agents.actions.save_agent import change_agent, create_agent
 from agents.actions.start_run import start_run
 from agents.admin import strategy_form
 from agents.admin.agent_list import AgentList
-from agents.admin.agent_saving import SavedByVerb
-from agents.admin.agent_versions import VersionInline
+from agents.admin.bindings import ToolBindingFormSet
 from agents.admin.forms import AgentForm, StartRunForm
 from agents.admin.links import run_url
 from agents.admin.templates import FromTemplates, TemplateBindingInline
-from agents.definitions.spec import SETTINGS
+from agents.admin.version import VersionInline
+from agents.definitions.spec import SETTINGS, AgentSpec
 from agents.models import Agent
 from heartbit_site.base.admin.actions import dialog, page_action
 from heartbit_site.base.admin.audit_mixin import actor_of
+from heartbit_site.base.admin.saved_by_verb import VerbAdmin
 from heartbit_site.base.admin.themed import tabs
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
     from django.http import HttpRequest, HttpResponse
+
+    from agents.actions.write_agents import Written
 
 TABS: dict[str, tuple[Any, ...]] = {
     "Prompt": ("system_prompt",),
@@ -53,7 +57,7 @@ TABS["Limits"] += tuple(name for name in SETTINGS if name not in _PLACED)
 
 
 @admin.register(Agent)
-class AgentAdmin(SavedByVerb, FromTemplates, AgentList):
+class AgentAdmin(VerbAdmin[Agent], FromTemplates, AgentList):
     """Agents that people edit. Saving publishes a version; runs are pinned to versions."""
 
     workspace_path = "workspace"
@@ -89,6 +93,27 @@ class AgentAdmin(SavedByVerb, FromTemplates, AgentList):
         if field is not None and _edited(request) is None:  # a new agent may belong anywhere
             field.label_from_instance = _with_workspace
         return field
+
+    # ---------------------------------------------------------------------------------------- save
+
+    def save_row(self, request: HttpRequest, row: Agent, form: Any) -> None:
+        """Write nothing yet: ``save_related`` has the tools too."""
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: Any) -> None:
+        """Save the agent with its tools and team, publish it, and report the versions."""
+        for formset in formsets:
+            formset.save(commit=False)  # writes nothing; Django's history reads what changed
+        [tools] = [formset for formset in formsets if isinstance(formset, ToolBindingFormSet)]
+        spec = AgentSpec.model_validate({**form.settings(), "tools": tools.grants()})
+        agent, by = form.instance, actor_of(request)
+        if change:
+            given = AgentSpec.model_fields.keys() - {"enabled"}
+            seen = form.cleaned_data["seen"] or None
+            written = change_agent(agent.workspace, agent.name, spec, given, by=by, saved_at=seen)
+        else:
+            written = create_agent(agent.workspace, spec, by=by)
+            agent.pk = written.row.pk
+        _report(request, written)
 
     # ------------------------------------------------------------------------------------- actions
 
@@ -142,3 +167,21 @@ def _colleagues(request: HttpRequest) -> QuerySet[Agent]:
         return agents.select_related("workspace")
     workspace = Agent.objects.filter(pk=own).values("workspace")
     return agents.filter(workspace__in=workspace).exclude(pk=own)
+
+
+def _report(request: HttpRequest, written: Written) -> None:
+    """Say which versions were published."""
+    made = written.made
+    if made is not None:
+        number = made.version.number
+        if made:
+            messages.success(request, f"Published: runs from now on use v{number}.")
+        else:
+            messages.info(request, f"Nothing that its runs see has changed: v{number}.")
+    for led in written.led:
+        name = led.agent.name
+        if led.made is None:
+            messages.warning(request, f"{name} was not published again: {led.problem}")
+        elif led.made:
+            number = led.made.version.number
+            messages.success(request, f"Published as well: {name} v{number}.")

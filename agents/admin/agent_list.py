@@ -1,73 +1,92 @@
-"""The list of agents: what each one is, whether it works, how its newest run is doing."""
+"""Agents in the admin: what each one is and does, how its newest run is doing, start and stop."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin, messages
-from django.utils.html import format_html
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Subquery
+from django.db.models.functions import JSONObject
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
 
-from agents.admin import formatting, queries
+from agents.actions.set_agent_state import Switch, set_agent_state
+from agents.admin import formatting
 from agents.admin.links import run_url
-from agents.admin.start_stop import AgentSwitches
-from agents.choices import RunStatus
-from agents.models import Agent
+from agents.admin.statistics import FAILED
+from agents.choices import LIVE
+from agents.models import Agent, Run
+from agents.reads.agent_status import statuses
 from heartbit_site.base import amounts
-from heartbit_site.base.admin.columns import Column, clock, pill, two_lines
+from heartbit_site.base.admin.actions import DialogForm, dialog
+from heartbit_site.base.admin.columns import Column, clock, format_datetime, pill, two_lines
+from heartbit_site.base.admin.themed import ModelAdmin
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from django.db.models import QuerySet
     from django.http import HttpRequest
     from django.utils.safestring import SafeString
 
+    from agents.reads.agent_view import AgentStatusOut
 
-class AgentList(AgentSwitches):
-    """Columns of the list of agents, and actions on chosen agents."""
+DONE: dict[Switch, str] = {
+    "start": "{} is started: its runs resume.",
+    "stop": (
+        "{} is stopped: it takes no runs; running runs are requeued at the end of their turn, and "
+        "resume when it is started."
+    ),
+    "restart": "{} is restarted: running runs are requeued and resume.",
+}
 
-    list_display = ("who", "state", "uses", "members", "published", "last_status", "last_time")
+
+class AgentList(ModelAdmin[Agent]):
+    """Columns of the list of agents, actions on chosen agents, and the buttons of one's page."""
+
+    list_display = (
+        *("who", "workspace", "state", "uses", "members", "published", "last_status", "last_time"),
+    )
     list_select_related = ("current_version", "workspace")
     list_filter = ("workspace", "enabled")
     search_fields = ("name", "description")
     actions = ("start_again", "stop")
+    switches = ("start_agent", "restart_agent", "stop_agent")
     live = "runs"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Agent]:
         """Return the agents that people edit; the list adds team and runs."""
         agents = super().get_queryset(request).filter(origin="")
         if request.resolver_match and request.resolver_match.url_name == "agents_agent_changelist":
-            return queries.with_runs(agents).prefetch_related("team")
+            return _with_runs(agents).prefetch_related("team")
         return agents
 
     who = Column[Agent]("agent", lambda row: two_lines(row.name, row.description), ordering="name")
     state = Column[Agent]("state", lambda row: formatting.agent_pill(_state(row)))
     uses = Column[Agent]("model", lambda row: row.model or "default", ordering="model")
-
-    @admin.display(description="team")
-    def members(self, agent: Agent) -> str:
-        """Return the sub-agents that the agent may delegate to."""
-        return ", ".join(member.name for member in agent.team.all()) or "-"
-
-    @admin.display(description="version")
-    def published(self, agent: Agent) -> str:
-        """Return the version that the next run is pinned to."""
-        version = agent.current_version
-        return f"v{version.number}" if version else "not published"
+    members = Column[Agent](
+        "team", lambda row: ", ".join(member.name for member in row.team.all()) or "-"
+    )
+    published = Column[Agent](
+        "version",
+        lambda row: f"v{row.current_version.number}" if row.current_version else "not published",
+    )
 
     @admin.display(description="last run")
-    def last_status(self, agent: Agent) -> SafeString:
+    def last_status(self, agent: Any) -> SafeString:
         """Return the newest run's status as a link to the run."""
-        run = _last_run(agent)
-        if run is None:
+        if agent.last_run is None:
             return pill("never")
-        url = run_url(agent.workspace, run["id"])
-        return format_html('<a href="{}">{}</a>', url, formatting.run_pill(run["status"]))
+        url = run_url(agent.workspace, agent.last_run["id"])
+        status = formatting.run_pill(agent.last_run["status"])
+        return format_html('<a href="{}">{}</a>', url, status)
 
     @admin.display(description="when")
-    def last_time(self, agent: Agent) -> str:
+    def last_time(self, agent: Any) -> str:
         """Return the time at which the newest run was accepted."""
-        run = _last_run(agent)
-        return clock(datetime.fromisoformat(run["at"])) if run else "-"
+        return clock(datetime.fromisoformat(agent.last_run["at"])) if agent.last_run else "-"
 
     @admin.action(description="Start", permissions=["change"])
     def start_again(self, request: HttpRequest, agents: QuerySet[Agent]) -> None:
@@ -85,18 +104,101 @@ class AgentList(AgentSwitches):
             "Live runs are kept, and resume at its start.",
         )
 
+    @dialog(
+        "Start agent",
+        "It takes runs again, and its queued runs resume.",
+        icon="power_settings_new",
+        permission="switch",
+        offered=lambda agent: not agent.enabled,
+    )
+    def start_agent(self, request: HttpRequest, agent: Agent, form: DialogForm) -> str:
+        """Start it, and show its page again."""
+        return self._switch(request, agent, "start")
 
-def _last_run(agent: Agent) -> dict[str, str] | None:
-    found: dict[str, str] | None = getattr(agent, "last_run", None)
-    return found
+    @dialog(
+        "Restart agent",
+        "Its running runs are requeued, and resume where they were.",
+        icon="restart_alt",
+        permission="switch",
+        variant="DEFAULT",
+        offered=lambda agent: agent.enabled,
+    )
+    def restart_agent(self, request: HttpRequest, agent: Agent, form: DialogForm) -> str:
+        """Restart it, and show its page again."""
+        return self._switch(request, agent, "restart")
+
+    @dialog(
+        "Stop agent",
+        "It takes no runs. Running runs are requeued at the end of their turn; queued and waiting "
+        "runs stay. Nothing is lost: all of them resume when the agent is started.",
+        icon="pause_circle",
+        permission="switch",
+        variant="DANGER",
+        offered=lambda agent: agent.enabled,
+    )
+    def stop_agent(self, request: HttpRequest, agent: Agent, form: DialogForm) -> str:
+        """Stop it, and show its page again."""
+        return self._switch(request, agent, "stop")
+
+    def _switch_all(self, request: HttpRequest, agents: Iterable[Agent], to: Switch) -> int:
+        """Return how many agents changed, in the caller's transaction."""
+        done = [agent for agent in agents if set_agent_state(agent, to)]
+        for agent in done:  # last: the audit's chain is locked from here on
+            self.note(request, to, agent)
+        return len(done)
+
+    def _switch(self, request: HttpRequest, agent: Agent, to: Switch) -> str:
+        with transaction.atomic():
+            self._switch_all(request, [agent], to)
+        messages.success(request, DONE[to].format(agent.name))
+        return reverse("admin:agents_agent_change", args=[agent.pk])
+
+    def now(self, agent: Agent) -> SafeString | str:
+        """Return the agent's activity: state, queue, last failure, and changed tools."""
+        if agent._state.adding:
+            return "It starts with its first run."
+        found = next(iter(statuses(agent.workspace, names=[agent.name])), None)
+        if found is None:
+            return "-"
+        lines = format_html_join("", "<span>{}</span>", ((line,) for line in _lines(found)))
+        state = formatting.agent_pill(found.state)
+        return format_html('<p>{}</p><span class="hb-two">{}</span>', state, lines)
 
 
-def _state(agent: Agent) -> str:
+def _state(agent: Any) -> str:
     """Return the state as ``agents.reads.metrics`` does, from what the list has read already."""
     if not agent.enabled:
         return "stopped"
-    if getattr(agent, "has_live_run", False):
+    if agent.has_live_run:
         return "busy"
-    run = _last_run(agent)
-    failed = run is not None and run["status"] in (RunStatus.FAILED, RunStatus.QUARANTINED)
-    return "error" if failed else "idle"
+    return "error" if agent.last_run and agent.last_run["status"] in FAILED else "idle"
+
+
+def _with_runs(agents: QuerySet[Agent]) -> QuerySet[Agent]:
+    """Agents with ``has_live_run`` and ``last_run``: the newest one's id, status, time, or null."""
+    # The workspace is redundant, but lets the planner walk runs from the newest (run_recent).
+    runs = Run.objects.filter(workspace=OuterRef("workspace"), version__agent=OuterRef("pk"))
+    newest = runs.order_by("-created_at").values(
+        found=JSONObject(id="id", status="status", at="created_at")
+    )
+    return agents.annotate(
+        last_run=Subquery(newest[:1]), has_live_run=Exists(runs.filter(status__in=LIVE))
+    )
+
+
+def _lines(found: AgentStatusOut) -> list[str]:
+    queue, tools = found.queue, found.tools
+    waits = "" if queue.oldest_seconds is None else f", the oldest for {queue.oldest_seconds:.0f} s"
+    active = format_datetime(found.last_activity) if found.last_activity else "never"
+    wrong = [
+        *(f"{name}: its definition has changed" for name in tools.changed),
+        *(f"{name}: unknown here" for name in tools.unknown),
+        *(f"{name}: stopped" for name in tools.stopped),
+    ]
+    return [
+        f"{queue.running} running, {queue.queued} queued{waits}, {queue.waiting} waiting",
+        f"Last active: {active}",
+        f"Tools loaded: {', '.join(tools.loaded) or 'none'}",
+        *(["Tools refused: " + "; ".join(wrong)] if wrong else []),
+        *([f"Last failure: {found.problem}"] if found.problem else []),
+    ]

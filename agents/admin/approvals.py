@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from agents.admin import formatting, prompts, queries
+from agents.admin import prompts, queries
 from agents.admin.links import LeadsToRuns
 from agents.admin.prompts import asked_about, is_uncertain
 from agents.models import ToolCall
@@ -70,10 +70,9 @@ class ApprovalAdmin(LeadsToRuns[ToolCall]):
         """Show the calls since ``after`` to those who may decide them, and the badge."""
         if not self.has_view_permission(request):
             raise PermissionDenied
-        after = request.GET.get("after", "")
         found = prompts.read(
             request,
-            after=_number(after) if after.isdecimal() else None,
+            after=_number(request.GET.get("after", "")),
             shown=_numbers(request.GET.get("shown", "")),
             dismissed=_numbers(request.GET.get("dismissed", "")),
         )
@@ -99,10 +98,9 @@ class ApprovalAdmin(LeadsToRuns[ToolCall]):
 
     asks = Column[ToolCall]("agent", lambda row: row.run.agent, ordering="run__agent")
 
-    @admin.display(description="effect", ordering="effect")
-    def effect_class(self, call: ToolCall) -> str:
-        """Return the effect class of the call."""
-        return call.effect.replace("_", " ")
+    effect_class = Column[ToolCall](
+        "effect", lambda row: row.effect.replace("_", " "), ordering="effect"
+    )
 
     @admin.display(description="waiting")
     def waits(self, call: ToolCall) -> str:
@@ -117,13 +115,14 @@ def _numbers(text: str) -> list[int]:
     return [number for one in text.split(",")[:200] if (number := _number(one))]
 
 
-def _number(text: str) -> int:
-    return int(text) if text.isdecimal() and len(text) < 19 else 0
+def _number(text: str) -> int | None:
+    return int(text) if text.isdecimal() and len(text) < 19 else None
 
 
 def badge(request: HttpRequest) -> str:
     """Return the number of waiting calls for the sidebar, or an element that hides the badge."""
     seen = visible_to(queries.waiting_calls(), request.user, path="run__workspace")
     count = seen.count()
-    shown = formatting.figure(count) or SafeString('<i class="hb-none"></i>')
+    none = SafeString('<i class="hb-none"></i>')
+    shown = "99+" if count > 99 else count or none
     return format_html('<span data-live-badge="waiting">{}</span>', shown)

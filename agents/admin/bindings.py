@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 from django.contrib.admin.utils import flatten
 from django.utils.text import Truncator
-from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
+from unfold.widgets import UnfoldAdminSelectWidget
 
-from agents.admin.forms import add_complaint, add_complaints
+from agents.admin.forms import LABELS, add_complaint, add_complaints
 from agents.admin.json_fields import JSONObjectText, OptionalJSONObjectText, json_widget
 from agents.choices import BindingApproval
 from agents.definitions.spec import GRANT_SETTINGS, ToolGrant
 from agents.definitions.validation_messages import InvalidSettingError
 from agents.models import Agent, ToolBinding
 from agents.reads.agent_settings import grant_table_of
-from heartbit_site.base.admin.themed import StackedInline, line_widget
+from heartbit_site.base.admin.themed import StackedInline
 from heartbit_site.base.effect_text import describe_effect
 from heartbit_site.base.toolspec import Effect
 from tools.catalogue import catalogue
@@ -44,6 +44,16 @@ ROWS: tuple[Any, ...] = (
 ROWS += tuple(name for name in GRANT_SETTINGS if name not in flatten(ROWS))  # new settings
 
 
+#: What an empty field means. As placeholders: admin.css hides what is not set where no call waits.
+UNSET = {
+    "approval_timeout_seconds": "As the agent says",
+    "required_approvals": "1",
+    "approver_group": "All who may decide",
+    "escalate_after_minutes": "Never",
+    "escalation_group": "All who may decide",
+}
+
+
 class ToolBindingForm(forms.ModelForm[ToolBinding]):
     """One tool, chosen from the installed ones, and how it is given."""
 
@@ -56,22 +66,8 @@ class ToolBindingForm(forms.ModelForm[ToolBinding]):
                 rows=4, placeholder='{"properties": {"path": {"pattern": "^/etc/"}}}'
             ),
             "defaults": json_widget(rows=2, placeholder='{"timeout_seconds": 10}'),
-            # Each has a placeholder: admin.css hides what is not set where no call waits.
-            "approval_timeout_seconds": UnfoldAdminIntegerFieldWidget(
-                {"placeholder": "As the agent says"}
-            ),
-            "required_approvals": UnfoldAdminIntegerFieldWidget({"placeholder": "1"}),
-            "approver_group": line_widget(placeholder="All who may decide"),
-            "escalate_after_minutes": UnfoldAdminIntegerFieldWidget({"placeholder": "Never"}),
-            "escalation_group": line_widget(placeholder="All who may decide"),
         }
-        labels = {
-            "approval": "Calls that wait for a person",
-            "approval_when": "Rule",
-            "approval_timeout_seconds": "Time to decide (seconds)",
-            "escalate_after_minutes": "Escalate after (minutes)",
-            "defaults": "Default arguments",
-        }
+        labels = LABELS
 
     #: What can be chosen; a page reads it once for all of its forms.
     known: Mapping[str, ToolSpec] | None = None
@@ -79,12 +75,12 @@ class ToolBindingForm(forms.ModelForm[ToolBinding]):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._known = catalogue(None) if self.known is None else self.known
-        widget = self.fields["tool"].widget
-        if isinstance(widget, forms.Select):
-            widget.choices = tool_choices(self._known, self.instance.tool)
-        approval = self.fields["approval"]
-        if isinstance(approval, forms.TypedChoiceField):
-            approval.choices = [("", "As the agent says"), *BindingApproval.choices]
+        tool: Any = self.fields["tool"].widget
+        tool.choices = tool_choices(self._known, self.instance.tool)
+        for name, meaning in UNSET.items():
+            self.fields[name].widget.attrs["placeholder"] = meaning
+        approval: Any = self.fields["approval"]
+        approval.choices = [("", "As the agent says"), *BindingApproval.choices]
         self.fields["required_approvals"].required = False
         self.fields["required_approvals"].initial = None
         if self.initial.get("required_approvals") == 1:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from django import forms
 from django.contrib import admin
-from django.db.models import Func
+from django.core.exceptions import NON_FIELD_ERRORS
+from django.db.models import BigIntegerField, DecimalField, Func
 from django.utils.html import format_html
 
-from agents.actions.save_budget import save_budget
-from agents.admin.agent_choice import AgentChoice
-from agents.models import Agent, Budget
+from agents.actions.save_budget import NO_LIMIT, save_budget
+from agents.models import Budget
+from agents.reads.usage import gauge
+from agents.reads.usage_view import CountGaugeOut, MoneyGaugeOut
 from heartbit_site.base.admin.columns import Column, pill
-from heartbit_site.base.admin.saved_by_verb import VerbForm
+from heartbit_site.base.admin.saved_by_verb import VerbAdmin, VerbForm
 
 if TYPE_CHECKING:
-    from decimal import Decimal
-
     from django.db.models import QuerySet
     from django.http import HttpRequest
     from django.utils.safestring import SafeString
@@ -35,31 +34,12 @@ class BudgetForm(VerbForm[Budget]):
             "period": "It begins at midnight UTC, of each day or of the first of the month.",
             "max_usd": "Empty: no limit. Calls of unknown price count as nothing.",
         }
-
-    def clean(self) -> dict[str, Any] | None:
-        """Require a limit and an agent of the workspace; reject a second budget of a scope."""
-        cleaned = super().clean()
-        workspace = self.cleaned_data.get("workspace") or getattr(self.instance, "workspace", None)
-        agent = self.cleaned_data.get("agent")
-        if agent is not None and workspace is not None and agent.workspace_id != workspace.pk:
-            self.add_error("agent", f"{agent.name} belongs to another workspace.")
-        self._check_once(getattr(workspace, "pk", None), agent)
-        limits = [self.cleaned_data.get(name) for name in ("max_tokens", "max_usd")]
-        if limits == [None, None] and not {"max_tokens", "max_usd"} & set(self.errors):
-            raise forms.ValidationError("Set a limit of tokens, of US dollars, or both.")
-        return cleaned
-
-    def _check_once(self, workspace_id: int | None, agent: Agent | None) -> None:
-        """Django leaves this to us: a part of the constraint, whose it is, is not in the form."""
-        period = self.cleaned_data.get("period")
-        others = Budget.objects.filter(workspace=workspace_id, agent=agent, period=period)
-        if others.filter(from_tier=False).exclude(pk=self.instance.pk).exists():
-            whose = agent.name if agent is not None else "the whole workspace"
-            raise forms.ValidationError(f"There is a budget of {whose} for each {period} already.")
+        # Django checks the table's constraint before the verb does; it has no sentence of its own.
+        error_messages = {NON_FIELD_ERRORS: {None: NO_LIMIT}}
 
 
 @admin.register(Budget)
-class BudgetAdmin(AgentChoice[Budget]):
+class BudgetAdmin(VerbAdmin[Budget]):
     """Limits that calls are checked against before they are made; tiers have theirs elsewhere."""
 
     workspace_path = "workspace"
@@ -67,8 +47,9 @@ class BudgetAdmin(AgentChoice[Budget]):
         "view": "runs:read",
         **dict.fromkeys(("add", "change", "delete"), "agents:write"),
     }
+    verbs_record = frozenset()
     form = BudgetForm
-    list_display = ("whose", "workspace", "every", "tokens", "money", "state")
+    list_display = ("whose", "workspace", "period", "tokens", "money", "state")
     list_filter = ("workspace", "period")
     search_fields = ("agent__name", "workspace__slug")
     sortable_by = ()
@@ -78,11 +59,14 @@ class BudgetAdmin(AgentChoice[Budget]):
     fixed = ("workspace", "agent", "period")  # what was counted so far was counted for them
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Budget]:
-        """Return budgets with the spending of the current period, which a row may lag."""
+        """Return people's budgets with the spending of the current period, which a row may lag."""
         budgets = super().get_queryset(request).filter(from_tier=False)
-        budgets = budgets.select_related("workspace", "agent")
-        start = Func("period", template="date_trunc(%(expressions)s, clock_timestamp(), 'UTC')")
-        annotated: QuerySet[Budget] = budgets.annotate(current=start)
+        annotated: QuerySet[Budget] = budgets.select_related("workspace", "agent").annotate(
+            tokens_now=Func(
+                template="heartbit_spent_tokens(agents_budget)", output_field=BigIntegerField()
+            ),
+            usd_now=Func(template="heartbit_spent_usd(agents_budget)", output_field=DecimalField()),
+        )
         return annotated
 
     def get_fieldsets(self, request: HttpRequest, obj: Budget | None = None) -> Any:
@@ -102,55 +86,49 @@ class BudgetAdmin(AgentChoice[Budget]):
 
     # ------------------------------------------------------------------------------------- columns
 
-    @admin.display(description="scope")
-    def whose(self, budget: Budget) -> str:
-        """Return the agent, or the whole workspace."""
-        return budget.agent.name if budget.agent is not None else "the whole workspace"
-
-    every = Column[Budget]("period", lambda row: row.period)
-
-    def tokens(self, budget: Budget) -> SafeString:
-        """Spent and limit, drawn."""
-        return _meter(budget, budget.spent_tokens, budget.max_tokens, "{:,}", "{:,}")
-
-    @admin.display(description="US dollars")
-    def money(self, budget: Budget) -> SafeString:
-        """Spent and limit, drawn."""
-        return _meter(budget, budget.spent_usd, budget.max_usd, "${:,.4f}", "${:,.2f}")
+    whose = Column[Budget](
+        "scope", lambda row: row.agent.name if row.agent else "the whole workspace"
+    )
+    tokens = Column[Any]("tokens", lambda row: _tokens_meter(row))
+    money = Column[Any]("US dollars", lambda row: _usd_meter(row))
 
     def state(self, budget: Budget) -> SafeString:
         """Return the state: whether the budget still allows model calls."""
-        most = max(
-            _percent(budget.spent_tokens, budget.max_tokens) or 0,
-            _percent(budget.spent_usd, budget.max_usd) or 0,
-        )
-        if not _is_current(budget) or most < budget.warn_at:
-            return pill("Open", tone="success")
-        return pill("Spent", tone="danger") if most >= 100 else pill("Nearly spent", tone="warning")
+        states = {_tokens(budget).state, _usd(budget).state}
+        if "exceeded" in states:
+            return pill("Spent", tone="danger")
+        if "warning" in states:
+            return pill("Nearly spent", tone="warning")
+        return pill("Open", tone="success")
 
 
-def _is_current(budget: Budget) -> bool:
-    current = getattr(budget, "current", budget.period_start)
-    return bool(budget.period_start >= current)
+def _tokens(budget: Any) -> CountGaugeOut:
+    """Return the tokens of the current period."""
+    return gauge(CountGaugeOut, budget.tokens_now, budget.max_tokens, budget.warn_at)
 
 
-def _percent(spent: Decimal | int, limit: Decimal | int | None) -> int | None:
-    if limit is None:
-        return None
-    return min(100, int(100 * spent / limit)) if limit else 100
+def _usd(budget: Any) -> MoneyGaugeOut:
+    """Return the US dollars of the current period."""
+    return gauge(MoneyGaugeOut, budget.usd_now, budget.max_usd, budget.warn_at)
 
 
-def _meter(
-    budget: Budget, counted: Decimal | int, limit: Decimal | int | None, form: str, limit_form: str
-) -> SafeString:
-    """Return the amount spent in the current period, the limit, and a bar of both."""
-    spent = counted if _is_current(budget) else 0
-    percent = _percent(spent, limit)
-    if percent is None:
-        return format_html('<span class="hb-number">{} (no limit)</span>', form.format(spent))
-    tone = "hb-full" if percent >= 100 else "hb-nearly" if percent >= budget.warn_at else ""
+def _tokens_meter(budget: Any) -> SafeString:
+    limit = f"{budget.max_tokens or 0:,}"
+    return _meter(_tokens(budget), f"{budget.tokens_now:,}", limit)
+
+
+def _usd_meter(budget: Any) -> SafeString:
+    limit = f"${budget.max_usd or 0:,.2f}"
+    return _meter(_usd(budget), f"${budget.usd_now:,.4f}", limit)
+
+
+def _meter(shown: CountGaugeOut | MoneyGaugeOut, used: str, limit: str) -> SafeString:
+    """Return the amount spent, the limit, and a bar of both."""
+    if shown.percent is None:
+        return format_html('<span class="hb-number">{} (no limit)</span>', used)
+    tone = {"exceeded": "hb-full", "warning": "hb-nearly"}.get(shown.state, "")
     return format_html(
         '<span class="hb-number">{} of {}</span>'
         '<span class="hb-meter {}"><i style="width: {}%"></i></span>',
-        *(form.format(spent), limit_form.format(limit), tone, percent),
+        *(used, limit, tone, min(100, shown.percent)),
     )

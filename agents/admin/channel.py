@@ -1,27 +1,29 @@
-"""Channels in the admin: where messages come in, and who answers them."""
+"""Channels in the admin: where messages come in, who answers them, and what came in."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.conf import settings
 from django.contrib import admin
 from django.utils.html import format_html
 
 from agents.actions.remove_channel import remove_channel
-from agents.actions.rotate_channel_secret import rotate_channel_secret
 from agents.actions.save_channel import save_channel
 from agents.admin.channel_form import MAIL, ChannelForm, conditions
+from agents.admin.links import kept_run_link
 from agents.admin.signing import SigningAdmin
-from agents.models import Channel
-from heartbit_site.base.admin.actions import DialogForm, dialog
+from agents.choices import InboundStatus
+from agents.models import Channel, InboundMessage
 from heartbit_site.base.admin.audit_mixin import actor_of
-from heartbit_site.base.admin.columns import Column, format_datetime, pill, two_lines
+from heartbit_site.base.admin.columns import Column, Tone, clock, format_datetime, pill, two_lines
+from heartbit_site.base.admin.themed import ReadOnlyAdmin
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
     from django.utils.safestring import SafeString
 
+TONES: dict[str, Tone] = {InboundStatus.ACCEPTED: "success", InboundStatus.REFUSED: "warning"}
 KNOWN = ("state", "url", "both_until", "looked", "created_by", "created_at")
 
 
@@ -30,12 +32,12 @@ class ChannelAdmin(SigningAdmin[Channel]):
     """Ways in. Their secrets are shown when they are made, only then."""
 
     audit_name = "channel"
+    remove = staticmethod(remove_channel)
     form = ChannelForm
     warn_unsaved_form = True
     list_display = ("what", "workspace", "answers", "state", "created_by")
     list_filter = ("workspace", "kind")
     search_fields = ("name", "agent")
-    actions_detail = ("rotate",)
     conditional_fields = conditions()
     readonly_fields = KNOWN
 
@@ -54,12 +56,17 @@ class ChannelAdmin(SigningAdmin[Channel]):
             found.append(("State", {"fields": known}))
         return found
 
-    @admin.display(description="channel")
-    def what(self, channel: Channel) -> SafeString:
-        """Return the channel's name and its source."""
-        source = channel.imap_user if channel.imap_host else channel.get_kind_display()
-        return two_lines(channel.name, source)
-
+    what = Column[Channel](
+        "channel",
+        lambda row: two_lines(row.name, row.imap_user if row.imap_host else row.get_kind_display()),
+    )
+    url = Column[Channel](
+        "URL",
+        lambda row: format_html("<code>{}{}</code>", settings.HEARTBIT_PUBLIC_URL, row.path),
+    )
+    looked = Column[Channel](
+        "mailbox polled", lambda row: format_datetime(row.last_polled_at, missing="Not yet")
+    )
     answers = Column[Channel]("answered by", lambda row: row.agent)
 
     def state(self, channel: Channel) -> SafeString:
@@ -70,31 +77,34 @@ class ChannelAdmin(SigningAdmin[Channel]):
             return format_html("{} {}", pill("Trouble", tone="danger"), channel.last_error)
         return pill("Enabled", tone="success")
 
-    @admin.display(description="URL")
-    def url(self, channel: Channel) -> SafeString:
-        """Return the URL that messages are posted to."""
-        return format_html("<code>{}{}</code>", settings.HEARTBIT_PUBLIC_URL, channel.path)
-
-    @admin.display(description="mailbox polled")
-    def looked(self, channel: Channel) -> str:
-        """Return the time at which the mailbox was last polled."""
-        return format_datetime(channel.last_polled_at, missing="Not yet")
-
     def save_secret(self, request: HttpRequest, row: Channel, form: Any) -> str | None:
         """Save with ``save_channel``."""
         password = form.cleaned_data.get("password") or None
         return save_channel(row, password=password, by=actor_of(request))
 
-    def remove_row(self, request: HttpRequest, row: Channel) -> None:
-        """Delete with ``remove_channel``."""
-        remove_channel(row, by=actor_of(request))
 
-    @dialog(
-        "Rotate secret",
-        "For 24 hours messages may be signed with either secret, then with the new one.",
-        icon="key",
-        permission="rotate",
+@admin.register(InboundMessage)
+class InboundMessageAdmin(ReadOnlyAdmin[InboundMessage]):
+    """Messages of the last 90 days: what answers them, or why nothing does."""
+
+    workspace_path = "channel__workspace"
+    audit_name = "channel"
+    needs: ClassVar[dict[str, str]] = {"view": "workspace:manage"}
+    list_display = ("what", "channel", "state", "reason", "received")
+    list_select_related = ("channel",)
+    list_filter = ("status", "channel")
+    search_fields = ("=external_id", "sender", "title", "=run_id")
+    search_help_text = "A Message-ID, sender, title, or the id of a run."
+    sortable_by = ()
+    show_full_result_count = False
+    fields = ("channel", "title", "sender", "external_id", "state", "reason", "run", "received_at")
+
+    what = Column[InboundMessage]("message", lambda row: two_lines(row.title or "-", row.sender))
+
+    state = Column[InboundMessage](
+        "state", lambda row: pill(row.get_status_display(), tone=TONES[row.status])
     )
-    def rotate(self, request: HttpRequest, row: Channel, form: DialogForm) -> None:
-        """Make a new secret, and show it."""
-        self.show_secret(request, rotate_channel_secret(row, by=actor_of(request)))
+    received = Column[InboundMessage]("received", lambda row: clock(row.received_at))
+    run = Column[InboundMessage](
+        "run", lambda row: kept_run_link(row.channel.workspace, row.run_id)
+    )

@@ -83,14 +83,9 @@ class ChannelForm(VerbForm[Channel]):
             self.fields["password"].help_text = "Empty: the present one is kept."
 
     def _post_clean(self) -> None:
-        """Give the row its senders; reject another server with the password of the former one."""
-        channel, typed = self.instance, self.cleaned_data
-        channel.senders = typed.get("from_whom", "").split()
+        """Give the row its senders."""
+        self.instance.senders = self.cleaned_data.get("from_whom", "").split()
         super()._post_clean()
-        where = {"imap_host", "imap_port", "imap_security"}
-        moved = channel.imap_host and where & set(self.changed_data)
-        if moved and channel.imap_password and not typed.get("password"):
-            self.add_error("password", "Enter it again: it is only sent where it was meant to.")
 
 
 def conditions() -> dict[str, str]:

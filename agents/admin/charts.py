@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from django.urls import reverse
 
+from agents.admin import formatting
 from agents.choices import RunStatus
 from heartbit_site.base import amounts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from datetime import timedelta
+    from collections.abc import Callable, Iterable
 
     from agents.admin.statistics import Day
 
@@ -24,40 +25,6 @@ OUTCOMES = (
     ("Cancelled", "warning", (RunStatus.CANCELLED,)),
     ("Failed", "danger", (RunStatus.FAILED, RunStatus.QUARANTINED)),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """A part of a column; its share of the column is ``weight`` of all weights."""
-
-    tone: str
-    weight: int
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One day.
-
-    Attributes:
-        height: Percent of the chart; ``inner`` likewise, of a second value drawn inside.
-        said: The whole day in words, for a pointer and for screen readers.
-        link: Where the figure comes from.
-    """
-
-    label: str
-    said: str
-    link: str
-    height: str
-    inner: str = "0"
-    segments: tuple[Segment, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Chart:
-    """Columns and the value of the highest one."""
-
-    columns: list[Column]
-    top: str
 
 
 def runs_link(day: Day | None = None, **filters: str) -> str:
@@ -71,64 +38,85 @@ def usage_link(day: Day | None = None, **filters: str) -> str:
 
 
 def _link(page: str, moment: str, day: Day | None, filters: dict[str, str]) -> str:
-    asked = dict(filters)
     if day is not None:
-        asked |= {
+        filters |= {
             f"{moment}__gte": day.begins.isoformat(),
             f"{moment}__lt": day.ends.isoformat(),
         }
-    url = reverse(page)
-    return f"{url}?{urlencode(asked)}" if asked else url
+    return f"{reverse(page)}?{urlencode(filters)}" if filters else reverse(page)
 
 
-def activity(days: list[Day]) -> Chart:
+def _chart(
+    days: list[Day],
+    *,
+    value: Callable[[Day], float],
+    top: Callable[[float], str],
+    words: Callable[[Day], str],
+    link: Callable[[Day], str],
+    parts: Callable[[Day], dict[str, Any]] = lambda _: {},
+) -> dict[str, Any]:
+    """Return a chart for ``chart.html``: the label of the highest column, and a column a day.
+
+    Args:
+        days: From left to right.
+        value: What the height of a day's column shows.
+        top: Return the label of the highest value.
+        words: Return the day's figures in words, for a pointer and for screen readers.
+        link: Return the address of the rows that are counted.
+        parts: Return what is drawn inside the column: ``segments``, or the height ``inner``.
+    """
+    most = max(value(day) for day in days)
+    columns = [
+        {
+            "label": day.day.day,
+            "said": f"{day.day:%a %d %b}: {words(day)}",
+            "link": link(day),
+            "height": _percent(value(day), most),
+            **parts(day),
+        }
+        for day in days
+    ]
+    return {"columns": columns, "top": top(most)}
+
+
+def activity(days: list[Day]) -> dict[str, Any]:
     """Runs by day, stacked by outcome."""
-    most = max(day.total for day in days)
-    columns = [
-        Column(
-            *_words(day, f"{amounts.counted(day.total, 'run')}{_outcomes(day)}"),
-            link=runs_link(day),
-            height=_percent(day.total, most),
-            segments=tuple(
-                Segment(tone, day.count(statuses)) for _, tone, statuses in reversed(OUTCOMES)
-            ),
-        )
-        for day in days
-    ]
-    return Chart(columns, amounts.counted(most, "run"))
+    return _chart(
+        days,
+        value=lambda day: day.total,
+        top=lambda most: amounts.counted(int(most), "run"),
+        words=lambda day: f"{amounts.counted(day.total, 'run')}{_outcomes(day)}",
+        link=runs_link,
+        parts=lambda day: {
+            "segments": [(tone, day.count(statuses)) for _, tone, statuses in reversed(OUTCOMES)]
+        },
+    )
 
 
-def spend(days: list[Day]) -> Chart:
+def spend(days: list[Day]) -> dict[str, Any]:
     """Known cost by day."""
-    most = max(day.cost for day in days)
-    columns = [
-        Column(
-            *_words(day, f"{_cost(day)}, {amounts.counted(day.calls, 'model call')}"),
-            link=usage_link(day),
-            height=_percent(float(day.cost), float(most)),
-        )
-        for day in days
-    ]
-    return Chart(columns, amounts.money(most))
+    return _chart(
+        days,
+        value=lambda day: float(day.cost),
+        top=lambda most: amounts.money(Decimal(most)),
+        words=lambda day: (
+            f"{formatting.cost(day.cost, day.calls, day.unpriced)}, "
+            f"{amounts.counted(day.calls, 'model call')}"
+        ),
+        link=usage_link,
+    )
 
 
-def latency(days: list[Day]) -> Chart:
+def latency(days: list[Day]) -> dict[str, Any]:
     """Return the chart of run durations: the 95th percentile, and the median inside."""
-    slowest = max((day.slow for day in days if day.slow is not None), default=None)
-    columns = []
-    for day in days:
-        took = "no run ended"
-        if day.median is not None and day.slow is not None:
-            took = f"median {amounts.duration(day.median)}, p95 {amounts.duration(day.slow)}"
-        columns.append(
-            Column(
-                *_words(day, took),
-                link=runs_link(day),
-                height=_percent(_seconds(day.slow), _seconds(slowest)),
-                inner=_percent(_seconds(day.median), _seconds(day.slow)),
-            )
-        )
-    return Chart(columns, amounts.duration(slowest) if slowest is not None else "")
+    return _chart(
+        days,
+        value=lambda day: _seconds(day.slow),
+        top=lambda most: amounts.duration(timedelta(seconds=most)) if most else "",
+        words=_durations,
+        link=runs_link,
+        parts=lambda day: {"inner": _percent(_seconds(day.median), _seconds(day.slow))},
+    )
 
 
 def legend(days: Iterable[Day]) -> list[tuple[str, str, int, str]]:
@@ -155,9 +143,10 @@ def _percent(part: float, whole: float) -> str:
     return f"{max(2.0, 100 * part / whole):.1f}"
 
 
-def _words(day: Day, said: str) -> tuple[str, str]:
-    """Return a column's label, and the whole day in words."""
-    return f"{day.day.day}", f"{day.day:%a %d %b}: {said}"
+def _durations(day: Day) -> str:
+    if day.median is None or day.slow is None:
+        return "no run ended"
+    return f"median {amounts.duration(day.median)}, p95 {amounts.duration(day.slow)}"
 
 
 def _outcomes(day: Day) -> str:
@@ -167,12 +156,3 @@ def _outcomes(day: Day) -> str:
         if (count := day.count(statuses))
     ]
     return f" ({', '.join(said)})" if said else ""
-
-
-def _cost(day: Day) -> str:
-    if day.calls and day.calls == day.unpriced:
-        return "cost unknown"
-    known = amounts.money(day.cost)
-    if not day.unpriced:
-        return known
-    return f"{known} and {amounts.counted(day.unpriced, 'call')} without a price"

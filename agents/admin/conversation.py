@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from django.contrib import admin
 from django.db.models import Count
-from django.utils.html import format_html
+from django.utils.text import Truncator
 
 from agents.admin import formatting
 from agents.admin.links import run_url
 from agents.models import Conversation, Run
-from heartbit_site.base.admin.columns import Column, clock, two_lines
+from heartbit_site.base.admin.columns import Column, clock, link, text_block, two_lines
 from heartbit_site.base.admin.themed import ReadOnlyAdmin, ReadOnlyInline
 
 if TYPE_CHECKING:
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from django.utils.safestring import SafeString
 
 _PREVIEW = 200  # characters
+
+
+def _preview(text: str) -> SafeString:
+    return text_block(Truncator(text).chars(_PREVIEW))
 
 
 class MessageInline(ReadOnlyInline[Run, Conversation]):
@@ -32,27 +36,13 @@ class MessageInline(ReadOnlyInline[Run, Conversation]):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Run]:
         """Without what the list does not show."""
-        return (
-            super()
-            .get_queryset(request)
-            .select_related("workspace")
-            .defer("error", "payload", "structured")
-        )
+        rows = super().get_queryset(request).select_related("workspace")
+        return rows.defer("error", "payload", "structured")
 
-    def message(self, run: Run) -> SafeString:
-        """Return the message as a link to the run that answers it."""
-        url = run_url(run.workspace, run.pk)
-        return format_html(
-            '<a class="hb-link" href="{}"><span class="hb-text" dir="auto">{}</span></a>',
-            url,
-            formatting.truncate(run.task, _PREVIEW),
-        )
-
-    def answer(self, run: Run) -> SafeString:
-        """Return the answer."""
-        text = formatting.truncate(run.output or "-", _PREVIEW)
-        return format_html('<span class="hb-text" dir="auto">{}</span>', text)
-
+    message = Column[Run](
+        "message", lambda row: link(run_url(row.workspace, row.pk), _preview(row.task))
+    )
+    answer = Column[Run]("answer", lambda row: _preview(row.output or "-"))
     state = Column[Run]("status", lambda row: formatting.run_pill(row.status))
     accepted = Column[Run]("sent", lambda row: clock(row.created_at))
 
@@ -78,8 +68,6 @@ class ConversationAdmin(ReadOnlyAdmin[Conversation]):
 
     what = Column[Conversation]("conversation", lambda row: two_lines(row.agent, row))
     messages = Column[Conversation]("messages", lambda row: int(getattr(row, "said", 0)))
-
-    @admin.display(description="started", ordering="created_at")
-    def begun(self, conversation: Conversation) -> str:
-        """Return the time at which the conversation was started."""
-        return clock(conversation.created_at)
+    begun = Column[Conversation](
+        "started", lambda row: clock(row.created_at), ordering="created_at"
+    )

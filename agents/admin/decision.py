@@ -13,13 +13,11 @@ from agents.admin import formatting
 from agents.admin.links import run_link
 from agents.choices import CallResolution, Verdict
 from agents.models import Decision, ToolCall
-from heartbit_site.base.admin.columns import Column, Tone, clock, pill
+from heartbit_site.base.admin.columns import Column, Tone, clock, link, pill, two_lines
 from heartbit_site.base.admin.themed import ReadOnlyAdmin
 from heartbit_site.base.visible_text import visible
 
 if TYPE_CHECKING:
-    from django.db.models import QuerySet
-    from django.http import HttpRequest
     from django.utils.safestring import SafeString
 
 TONES: dict[str, Tone] = {
@@ -43,6 +41,7 @@ class DecisionAdmin(ReadOnlyAdmin[Decision]):
     list_display = ("what", "said", "decided_by", "via", "right", "when")
     list_filter = (("verdict", ChoicesCheckboxFilter), "via")
     list_filter_submit = True
+    list_select_related = ("run__workspace", "grant")
     search_fields = ("decided_by", "run__agent", "^run__id")
     search_help_text = "A person, an agent, or the beginning of a run's id."
     ordering = ("-id",)
@@ -51,24 +50,17 @@ class DecisionAdmin(ReadOnlyAdmin[Decision]):
         *("at", "digest", "executed_digest"),
     )
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Decision]:
-        """Return the decisions with the run's agent."""
-        return super().get_queryset(request).select_related("run__workspace", "grant")
-
-    @admin.display(description="call")
-    def what(self, decision: Decision) -> SafeString:
-        """Whose call."""
-        return format_html(
-            '<span class="hb-two"><b>{}</b><span class="hb-clip">call {} of run …{}</span></span>',
-            decision.run.agent,
-            decision.call_id,
-            formatting.short_id(decision.run_id),
-        )
-
-    @admin.display(description="verdict", ordering="verdict")
-    def said(self, decision: Decision) -> SafeString:
-        """Return the verdict."""
-        return pill(decision.get_verdict_display(), tone=TONES[decision.verdict])
+    what = Column[Decision](
+        "call",
+        lambda row: two_lines(
+            row.run.agent, f"call {row.call_id} of run …{formatting.short_id(row.run_id)}"
+        ),
+    )
+    said = Column[Decision](
+        "verdict",
+        lambda row: pill(row.get_verdict_display(), tone=TONES[row.verdict]),
+        ordering="verdict",
+    )
 
     @admin.display(description="grant")
     def right(self, decision: Decision) -> SafeString | str:
@@ -77,14 +69,13 @@ class DecisionAdmin(ReadOnlyAdmin[Decision]):
             return "-"
         url = reverse("admin:agents_grant_change", args=[decision.grant.pk])
         word = "by" if decision.via == "grant" else "gave"
-        return format_html('{} <a class="hb-link" href="{}">{}</a>', word, url, decision.grant.pk)
+        return format_html("{} {}", word, link(url, decision.grant.pk))
 
     when = Column[Decision]("when", lambda row: clock(row.at), ordering="at")
 
-    @admin.display(description="run")
-    def place(self, decision: Decision) -> SafeString:
-        """Return a link to the run."""
-        return run_link(decision.run.workspace, decision.run_id, str(decision.run))
+    place = Column[Decision](
+        "run", lambda row: run_link(row.run.workspace, row.run_id, str(row.run))
+    )
 
     @admin.display(description="call")
     def called(self, decision: Decision) -> str:

@@ -1,27 +1,63 @@
-"""Deliveries of results: read them, send one again."""
+"""Deliveries of results and of webhook messages: read them, send one again."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from django.contrib import admin, messages
 from django.urls import reverse
 from django.utils.html import format_html_join
 
 from agents.actions.redeliver_result import redeliver_result
-from agents.admin.delivery_log import DeliveryLog, is_over
+from agents.actions.redeliver_webhook import redeliver_webhook
+from agents.admin.formatting import DELIVERY_TONES
 from agents.admin.links import kept_run_link
-from agents.choices import DeliveryKind
+from agents.choices import DeliveryKind, DeliveryStatus
 from agents.delivery.targets import describe_target
 from agents.models import Delivery, WebhookDelivery
 from heartbit_site.base.admin.actions import DialogForm, dialog
 from heartbit_site.base.admin.audit_mixin import actor_of
-from heartbit_site.base.admin.columns import Column, link, two_lines
-from heartbit_site.base.admin.themed import json_block
+from heartbit_site.base.admin.columns import Column, clock, format_datetime, link, pill, two_lines
+from heartbit_site.base.admin.themed import ReadOnlyAdmin, json_block
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from django.http import HttpRequest
     from django.utils.safestring import SafeString
+
+D = TypeVar("D", Delivery, WebhookDelivery)
+
+
+class DeliveryLog(ReadOnlyAdmin[D]):
+    """Deliveries with their state; one that is not pending can be sent again.
+
+    Attributes:
+        redeliver: The verb that sends one again.
+    """
+
+    sortable_by = ()
+    actions_detail = ("again",)
+    redeliver: ClassVar[Callable[..., object]]
+
+    state = Column[Any](
+        "state", lambda row: pill(row.get_status_display(), tone=DELIVERY_TONES[row.status])
+    )
+    created = Column[Any]("created", lambda row: clock(row.created_at))
+    next_attempt = Column[Any]("next attempt", lambda row: format_datetime(row.due_at))
+
+    @dialog(
+        "Send again",
+        "It goes out within seconds, under the same id. A mail that some addresses got already "
+        "goes to the others; one that arrived goes to all.",
+        icon="replay",
+        permission="again",
+        offered=lambda row: row.status != DeliveryStatus.PENDING,
+    )
+    def again(self, request: HttpRequest, delivery: D, form: DialogForm) -> None:
+        """Send the delivery again."""
+        type(self).redeliver(delivery, by=actor_of(request))
+        messages.success(request, "It goes out within seconds.")
 
 
 @admin.register(Delivery)
@@ -31,6 +67,7 @@ class DeliveryAdmin(DeliveryLog[Delivery]):
     workspace_path = "workspace"
     audit_name = "delivery"
     needs: ClassVar[dict[str, str]] = {"view": "runs:read", "again": "runs:write"}
+    redeliver = staticmethod(redeliver_result)
     list_display = ("what", "workspace", "state", "attempts", "error", "created")
     list_select_related = ("workspace",)
     list_filter = ("status", "kind", "workspace")
@@ -42,12 +79,11 @@ class DeliveryAdmin(DeliveryLog[Delivery]):
         *("created_at", "next_attempt", "delivered_at", "asked"),
     )
 
-    @admin.display(description="recipient")
-    def what(self, delivery: Delivery) -> SafeString:
-        """Return the recipient and the kind of delivery."""
-        return two_lines(delivery.get_kind_display(), describe_target(delivery.target))
-
+    what = Column[Delivery](
+        "recipient", lambda row: two_lines(row.get_kind_display(), describe_target(row.target))
+    )
     run = Column[Delivery]("run", lambda row: kept_run_link(row.workspace, row.run_id))
+    asked = Column[Delivery]("target", lambda row: json_block(row.target))
 
     def addresses(self, delivery: Delivery) -> SafeString | str:
         """Return the mail server's answer for each address."""
@@ -64,17 +100,22 @@ class DeliveryAdmin(DeliveryLog[Delivery]):
             reverse("admin:agents_webhookdelivery_change", args=[row.pk]), delivery.message_id
         )
 
-    asked = Column[Delivery]("target", lambda row: json_block(row.target))
 
-    @dialog(
-        "Send again",
-        "It goes out within seconds, under the same id. A mail that some addresses got already "
-        "goes to the others; one that arrived goes to all.",
-        icon="replay",
-        permission="again",
-        offered=is_over,
+@admin.register(WebhookDelivery)
+class WebhookDeliveryAdmin(DeliveryLog[WebhookDelivery]):
+    """Messages of the last 30 days, and how far they have got."""
+
+    workspace_path = "endpoint__workspace"
+    audit_name = "webhook"
+    needs: ClassVar[dict[str, str]] = dict.fromkeys(("view", "again"), "workspace:manage")
+    redeliver = staticmethod(redeliver_webhook)
+    list_display = ("event", "endpoint", "state", "attempts", "response_code", "error", "created")
+    list_select_related = ("endpoint",)
+    list_filter = ("status", "event")
+    search_fields = ("message_id", "=run_id", "endpoint__name")
+    fields = (
+        *("endpoint", "event", "run_id", "message_id", "state", "attempts", "response_code"),
+        *("error", "created_at", "next_attempt", "delivered_at", "posted"),
     )
-    def again(self, request: HttpRequest, delivery: Delivery, form: DialogForm) -> None:
-        """Send the delivery again."""
-        redeliver_result(delivery, by=actor_of(request))
-        messages.success(request, "It goes out within seconds.")
+
+    posted = Column[WebhookDelivery]("payload", lambda row: json_block(row.payload))

@@ -11,11 +11,11 @@ from heartbit_site.base.admin.columns import Tone, pill
 from heartbit_site.base.amounts import counted, duration, money
 
 if TYPE_CHECKING:
+    from decimal import Decimal
     from uuid import UUID
 
     from django.utils.safestring import SafeString
 
-    from agents.admin.queries import Spent
     from agents.models import Run
 
 RUN_TONES: dict[str, Tone] = {
@@ -45,24 +45,17 @@ def run_pill(status: str) -> SafeString:
     return pill(str(RunStatus(status).label), tone=RUN_TONES[status])
 
 
-def delivery_pill(status: str) -> SafeString:
-    """Return the status of a message or a result as a label."""
-    return pill(str(DeliveryStatus(status).label), tone=DELIVERY_TONES[status])
-
-
 def agent_pill(state: str) -> SafeString:
     """Return an agent's state as a label."""
     return pill(state.capitalize(), tone=AGENT_TONES[state])
 
 
-def figure(count: int) -> str:
-    """Return a number for a small place; an empty string for 0."""
-    return "" if count == 0 else str(count) if count < 100 else "99+"
-
-
-def truncate(text: str, most: int) -> str:
-    """Return the text, cut after ``most`` characters."""
-    return text if len(text) <= most else f"{text[:most]} …"
+def cost(usd: Decimal, calls: int, unpriced: int) -> str:
+    """Return the known cost of model calls, and how many of them have no known price."""
+    if calls and unpriced == calls:
+        return "cost unknown"
+    rest = f" + {counted(unpriced, 'call')} without a price" if unpriced else ""
+    return f"{money(usd)}{rest}"
 
 
 def short_id(run_id: UUID) -> str:
@@ -78,13 +71,3 @@ def run_duration(run: Run) -> str:
 def tokens(read: int, written: int) -> str:
     """Tokens read and written."""
     return f"{read:,} in · {written:,} out"
-
-
-def cost(spent: Spent) -> str:
-    """Money, and how much of it is not known."""
-    if spent.calls and spent.unpriced == spent.calls:
-        return "unknown"
-    known = money(spent.cost_usd)
-    if not spent.unpriced:
-        return known
-    return f"{known} + {counted(spent.unpriced, 'call')} without a price"

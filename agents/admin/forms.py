@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from django import forms
-from unfold.widgets import UnfoldAdminSelectWidget, UnfoldBooleanSwitchWidget
+from unfold.widgets import UnfoldBooleanSwitchWidget
 
 from agents.actions.save_agent import VersionConflictError
 from agents.admin import strategy_form
 from agents.admin.json_fields import JSONListText, JSONText, json_widget
 from agents.definitions import validation_messages
-from agents.definitions.spec import SETTINGS, AgentSpec
+from agents.definitions.spec import GRANT_SETTINGS, SETTINGS, AgentSpec
 from agents.definitions.validation_messages import InvalidSettingError, sentence_of
 from agents.llm.references import check_reference
 from agents.models import Agent
@@ -27,6 +28,14 @@ if TYPE_CHECKING:
     from heartbit_site.base.errors import HeartbitError
 
 FIELDS = ("workspace", "name", "team", *(name for name in SETTINGS if name != "context_strategy"))
+
+
+#: Labels of the settings whose names end with a unit; the others are labelled by their names.
+LABELS = {
+    name: re.sub(r" (\w+)$", r" (\1)", name.replace("_", " ")).capitalize()
+    for name in {*SETTINGS, *GRANT_SETTINGS}
+    if name.endswith(("_seconds", "_minutes", "_ms", "_bytes"))
+} | {"max_run_cost_usd": "Max run cost (US dollars)", "defaults": "Default arguments"}
 
 
 def add_complaints(form: forms.BaseForm, model: type[Spec], table: dict[str, Any]) -> None:
@@ -68,24 +77,10 @@ def _saved_at(agent: Agent) -> str:
     return agent.updated_at.isoformat()
 
 
-class AgentForm(VerbForm[Agent]):
+class AgentForm(VerbForm[Agent], strategy_form.StrategyForm):
     """Fields of an agent, derived from the columns and so from ``AgentSpec``."""
 
     seen = Seen(required=False)
-    context_type = forms.ChoiceField(
-        label="Context strategy",
-        help_text=(
-            "The journal keeps everything; this is what each call to the model contains. Less "
-            "costs less and forgets more."
-        ),
-        choices=[(kind.type, title) for kind, title in strategy_form.TITLES.items()],
-        widget=UnfoldAdminSelectWidget(),
-    )
-    context_max_tokens = strategy_form.NUMBERS["max_tokens"]
-    context_count = strategy_form.NUMBERS["count"]
-    context_threshold = strategy_form.NUMBERS["threshold"]
-    context_recent = strategy_form.NUMBERS["recent"]
-    context_keep_recent = strategy_form.NUMBERS["keep_recent"]
 
     class Meta:
         model = Agent
@@ -104,26 +99,7 @@ class AgentForm(VerbForm[Agent]):
                 rows=12, placeholder='{"type": "object", "properties": {"answer": {...}}}'
             ),
         }
-        labels = {
-            "max_retries": "Retries",
-            "retry_base_delay_ms": "First pause (ms)",
-            "retry_max_delay_ms": "Longest pause (ms)",
-            "max_tokens": "Longest answer (tokens)",
-            "approval": "Calls that wait for a person",
-            "approval_timeout_seconds": "Time to decide (seconds)",
-            "response_schema": "Schema of the answer",
-            "max_turns": "Model calls",
-            "timeout_seconds": "Time (seconds)",
-            "max_runs_per_minute": "Runs a minute",
-            "max_run_tokens": "Tokens",
-            "max_run_cost_usd": "Cost (US dollars)",
-            "uncertain_calls": "Unknown outcomes",
-            "tool_timeout_seconds": "Time of one tool call (seconds)",
-            "max_tool_output_bytes": "Result of one tool call (bytes)",
-            "delegation_timeout_seconds": "Longest wait (seconds)",
-            "max_parallel": "Concurrent members",
-            "stop": "Stop texts",
-        }
+        labels = LABELS | {"stop": "Stop texts"}
         help_texts = {
             "reasoning_effort": (
                 "How long a reasoning model thinks before it answers: more costs more tokens and "

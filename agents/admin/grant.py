@@ -17,7 +17,7 @@ from agents.choices import TERMINAL
 from agents.models import Grant
 from heartbit_site.base import amounts
 from heartbit_site.base.admin.actions import DialogForm, dialog
-from heartbit_site.base.admin.columns import Column, clock, format_datetime, pill
+from heartbit_site.base.admin.columns import Column, clock, format_datetime, pill, two_lines
 from heartbit_site.base.admin.themed import ReadOnlyAdmin
 from heartbit_site.base.visible_text import visible
 
@@ -38,6 +38,7 @@ class GrantAdmin(ReadOnlyAdmin[Grant]):
 
     list_display = ("what", "state", "scope", "granted_by", "until", "since")
     list_filter = (("agent", RelatedOnlyFieldListFilter), "tool")
+    list_select_related = ("agent", "root", "workspace")
     search_fields = ("tool", "agent__name", "granted_by")
     ordering = (F("revoked_at").desc(nulls_first=True), "-id")
     actions = ("revoke_chosen",)
@@ -47,18 +48,7 @@ class GrantAdmin(ReadOnlyAdmin[Grant]):
         *("workspace", "definition_hash"),
     )
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Grant]:
-        """Return grants with agent and tree."""
-        return super().get_queryset(request).select_related("agent", "root", "workspace")
-
-    @admin.display(description="grant")
-    def what(self, grant: Grant) -> SafeString:
-        """Return the tool and the agent that may use it."""
-        return format_html(
-            '<span class="hb-two"><b>{}</b><span class="hb-clip">for {}</span></span>',
-            visible(grant.tool),
-            grant.agent.name,
-        )
+    what = Column[Grant]("grant", lambda row: two_lines(visible(row.tool), f"for {row.agent.name}"))
 
     def state(self, grant: Grant) -> SafeString:
         """Return the state: valid, expired or revoked."""

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from django.contrib import admin
 from django.utils.html import format_html
+from django.utils.text import Truncator
 
-from agents.admin import formatting
 from agents.admin.links import kept_run_link
 from agents.models import InboxEntry, Message, MessageKind
-from heartbit_site.base.admin.columns import Column, Tone, clock, pill
+from heartbit_site.base.admin.columns import Column, Tone, clock, pill, text_block
 from heartbit_site.base.admin.themed import ReadOnlyAdmin, ReadOnlyInline
 
 if TYPE_CHECKING:
@@ -38,15 +38,10 @@ class InboxInline(ReadOnlyInline[InboxEntry, Message]):
         """Return the entries with the agents' names."""
         return super().get_queryset(request).select_related("agent", "message__workspace")
 
-    @admin.display(description="read")
-    def state(self, entry: InboxEntry) -> str:
-        """Return the time at which the message was read."""
-        return clock(entry.read_at) if entry.read_at is not None else "not yet"
-
-    @admin.display(description="by the run")
-    def reader(self, entry: InboxEntry) -> SafeString | str:
-        """Return the run of the agent that was given the message."""
-        return kept_run_link(entry.message.workspace, entry.run_id)
+    state = Column[InboxEntry]("read", lambda row: clock(row.read_at) if row.read_at else "not yet")
+    reader = Column[InboxEntry](
+        "by the run", lambda row: kept_run_link(row.message.workspace, row.run_id)
+    )
 
 
 @admin.register(Message)
@@ -74,28 +69,16 @@ class MessageAdmin(ReadOnlyAdmin[Message]):
     @admin.display(description="message")
     def what(self, message: Message) -> SafeString:
         """Return the beginning of the message."""
-        text = formatting.truncate(message.body, _PREVIEW)
+        text = Truncator(message.body).chars(_PREVIEW)
         return format_html('<span class="hb-clip" dir="auto">{}</span>', text)
 
-    @admin.display(description="kind")
-    def wants(self, message: Message) -> SafeString:
-        """Return the kind of message."""
-        return pill(str(MessageKind(message.kind).label), tone=TONES[message.kind])
-
+    wants = Column[Message]("kind", lambda row: pill(row.get_kind_display(), tone=TONES[row.kind]))
     number = Column[Message]("number", lambda row: row.seq)
     sent = Column[Message]("sent", lambda row: clock(row.created_at))
-
-    @admin.display(description="text")
-    def said(self, message: Message) -> SafeString:
-        """Return the whole text."""
-        return format_html('<span class="hb-text" dir="auto">{}</span>', message.body)
-
-    @admin.display(description="written by the run")
-    def writer(self, message: Message) -> SafeString | str:
-        """Return the run that wrote the message."""
-        return kept_run_link(message.workspace, message.source_run_id)
-
-    @admin.display(description="started the run")
-    def started(self, message: Message) -> SafeString | str:
-        """Return the run whose result is the answer."""
-        return kept_run_link(message.workspace, message.run_id)
+    said = Column[Message]("text", lambda row: text_block(row.body))
+    writer = Column[Message](
+        "written by the run", lambda row: kept_run_link(row.workspace, row.source_run_id)
+    )
+    started = Column[Message](
+        "started the run", lambda row: kept_run_link(row.workspace, row.run_id)
+    )

@@ -12,7 +12,7 @@ from agents.admin.links import run_url
 from agents.approvals.call_display import display_call
 from agents.approvals.questions import answer_schema
 from agents.approvals.uncertain_calls import executed_arguments
-from agents.choices import CallResolution, CallStatus
+from agents.choices import CallStatus
 from agents.models import Decision, ToolCall, Vote, Wait
 from agents.querysets import approval_of
 from agents.reads.pinned_tools import in_tool_order
@@ -30,11 +30,6 @@ if TYPE_CHECKING:
 
     from agents.approvals.call_view import CallDisplayOut
 
-_RESOLVED: dict[str, str] = {
-    CallResolution.RETRIED: "Sent again",
-    CallResolution.CONFIRMED: "Confirmed",
-    CallResolution.SKIPPED: "Left as it is",
-}
 MOST = 1  # prompts at once: whoever works on the page keeps seeing it, also on a phone
 _LOOKED_AT = 50
 
@@ -191,7 +186,7 @@ def _what_became_of(call: ToolCall) -> str:
 
 def _describe_decision(decision: Decision) -> str:
     """Return the decision, who made it, where and when, and by which grant."""
-    what = _RESOLVED.get(decision.verdict, decision.get_verdict_display())
+    what = decision.get_verdict_display()
     where = "" if decision.via == "grant" else f" ({decision.via})"
     sentence = f"{what} by {visible(decision.decided_by)}{where}, {clock(decision.at)}"
     if decision.grant_id is None:

@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlencode
 
 from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
+from django.db.models import Count, Q, Sum
 from django.urls import reverse
 from django.utils import timezone
 from redis.exceptions import RedisError
 from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminSelectWidget
 
 from agents.actions.check_account import check_account
-from agents.admin import formatting, queries
-from agents.llm.providers import PROVIDERS
+from agents.actions.save_provider_account import HOSTED, save_provider_account
+from agents.admin import formatting
 from agents.runtime.accounts import account_name
 from agents.runtime.open_circuits import close_circuit, open_circuits
 from heartbit_site.base import amounts
-from heartbit_site.base.actions.save_provider_account import save_provider_account
 from heartbit_site.base.admin.actions import DialogForm, dialog
 from heartbit_site.base.admin.audit_mixin import actor_of
 from heartbit_site.base.admin.columns import Column, link, pill, two_lines
 from heartbit_site.base.admin.saved_by_verb import VerbAdmin, VerbForm
-from heartbit_site.base.models import ProviderAccount
+from heartbit_site.base.models import ProviderAccount, UsageEntry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,10 +37,8 @@ if TYPE_CHECKING:
 
     from agents.runtime.open_circuits import OpenCircuit
 
-USAGE = timedelta(days=30)
-TODAY = timedelta(hours=24)
-USAGE_FIELDS = ("usage_today", "cost_today", "usage", "cost")
-HOSTED = {name: provider for name, provider in PROVIDERS.items() if name != "local"}
+HEALTH = ("health", "finding", "checked", "calls")
+USAGE = ("today", "month")
 
 
 class ProviderAccountForm(VerbForm[ProviderAccount]):
@@ -51,7 +50,7 @@ class ProviderAccountForm(VerbForm[ProviderAccount]):
         widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"}),
         help_text="Encrypted when saved, and never shown again.",
     )
-    renamed: ClassVar = {"": "key"}  # the verb refuses nothing else of a valid form
+    renamed: ClassVar = {"": "key"}  # what names no column is about the key
 
     class Meta:
         model = ProviderAccount
@@ -69,44 +68,6 @@ class ProviderAccountForm(VerbForm[ProviderAccount]):
             hint = self.instance.key_hint
             ends = f" that ends in {hint}" if hint else ""
             self.fields["key"].help_text = f"Empty: the present key{ends} is kept."
-
-    def clean(self) -> dict[str, Any] | None:
-        """Check rules on several fields; the last one is the database's as well."""
-        cleaned = super().clean()
-        name = self.cleaned_data.get("provider") or self.instance.provider
-        provider = HOSTED.get(name)
-        if provider is None:
-            field = "provider" if "provider" in self.fields else None
-            self._missing(field, f'Nobody knows the provider "{name}"; use {", ".join(HOSTED)}.')
-            return cleaned
-        key, kept = self.cleaned_data.get("key"), bool(self.instance.secret)
-        if "key" not in self.errors and not key:
-            if provider.key_required and not kept:
-                self.add_error("key", f"The provider {name} needs a key.")
-            elif kept and "base_url" in self.changed_data:
-                self.add_error("key", "Enter the key again: it is only sent where it was meant to.")
-        if not provider.base_url and not self.cleaned_data.get("base_url"):
-            self._missing("base_url", "Enter where the server is.")
-        if self.cleaned_data.get("enabled") and self._rivals():
-            self._missing(
-                "enabled",
-                f"The workspace already has an enabled account with {name}; disable it first.",
-            )
-        return cleaned
-
-    def _missing(self, name: str | None, sentence: str) -> None:
-        """Add an error where there is none yet."""
-        if name not in self.errors:
-            self.add_error(name, sentence)
-
-    def _rivals(self) -> bool:
-        """Return True if another enabled account stands for the same; Django ignores it on edit."""
-        workspace = self.cleaned_data.get("workspace") or self.instance.workspace
-        provider = self.cleaned_data.get("provider") or self.instance.provider
-        enabled = ProviderAccount.objects.filter(
-            workspace=workspace, provider=provider, enabled=True
-        )
-        return self.instance.pk is not None and enabled.exclude(pk=self.instance.pk).exists()
 
 
 @admin.register(ProviderAccount)
@@ -132,7 +93,7 @@ class ProviderAccountAdmin(VerbAdmin[ProviderAccount]):
     actions_detail = ("check_now", "close_circuit")
     warn_unsaved_form = True
     fixed = ("workspace", "provider")  # the key is bound to them
-    readonly_fields = ("health", "finding", "checked", "calls", *USAGE_FIELDS)
+    readonly_fields = (*HEALTH, *USAGE)
 
     def get_fieldsets(self, request: HttpRequest, obj: ProviderAccount | None = None) -> Any:
         """Return the fields; a new account has no health and no usage to show."""
@@ -142,9 +103,8 @@ class ProviderAccountAdmin(VerbAdmin[ProviderAccount]):
         ]
         if obj is not None:
             fieldsets += [
-                ("Health", {"fields": ("health", "finding", "checked", "calls")}),
-                ("The workspace's last 24 hours", {"fields": ("usage_today", "cost_today")}),
-                (f"The workspace's last {USAGE.days} days", {"fields": ("usage", "cost")}),
+                ("Health", {"fields": HEALTH}),
+                ("Usage of the workspace", {"fields": USAGE}),
             ]
         return fieldsets
 
@@ -178,6 +138,7 @@ class ProviderAccountAdmin(VerbAdmin[ProviderAccount]):
             return pill("Healthy", tone="success")
         return pill("Unhealthy", tone="danger")
 
+    @admin.display(description="circuit breaker")
     def calls(self, account: ProviderAccount) -> SafeString:
         """Return the circuit's state: whether workers call the provider or back off."""
         known: dict[str, OpenCircuit] | None = getattr(account, "circuits", None)
@@ -185,15 +146,15 @@ class ProviderAccountAdmin(VerbAdmin[ProviderAccount]):
             return pill("Unknown")
         circuit = known.get(account_name(account.pk))
         if circuit is None:
-            return pill("Go", tone="success")
+            return pill("Closed", tone="success")
         if circuit.seconds_left > 0:
-            return pill(f"Held for {circuit.seconds_left:.0f} s", tone="danger")
-        return pill("One tries", tone="warning")
+            return pill(f"Open for {circuit.seconds_left:.0f} s", tone="danger")
+        return pill("Half open", tone="warning")
 
-    @admin.display(description="result")
-    def finding(self, account: ProviderAccount) -> str:
-        """Return the last check's sentence."""
-        return account.health_message or "It is checked every ten minutes while it is enabled."
+    finding = Column[ProviderAccount](
+        "result",
+        lambda row: row.health_message or "It is checked every ten minutes while it is enabled.",
+    )
 
     def checked(self, account: ProviderAccount) -> str:
         """Return the time since the last check."""
@@ -201,21 +162,8 @@ class ProviderAccountAdmin(VerbAdmin[ProviderAccount]):
             return "never"
         return f"{amounts.duration(timezone.now() - account.checked_at)} ago"
 
-    usage = Column[ProviderAccount]("tokens", lambda row: _said(_spent(row, USAGE)))
-    cost = Column[ProviderAccount]("cost", lambda row: formatting.cost(_spent(row, USAGE)))
-
-    @admin.display(description="tokens")
-    def usage_today(self, account: ProviderAccount) -> SafeString:
-        """Return the tokens of the last day as a link to the calls."""
-        asked = {
-            "workspace__id__exact": account.workspace_id,
-            "model__startswith": f"{account.provider}:",
-        }
-        url = f"{reverse('admin:base_usageentry_changelist')}?{urlencode(asked)}"
-        said = _said(_spent(account, TODAY))
-        return link(url, said)
-
-    cost_today = Column[ProviderAccount]("cost", lambda row: formatting.cost(_spent(row, TODAY)))
+    today = Column[ProviderAccount]("last 24 hours", lambda row: _usage(row, timedelta(hours=24)))
+    month = Column[ProviderAccount]("last 30 days", lambda row: _usage(row, timedelta(days=30)))
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
         """Return the list with the circuits of each account's provider."""
@@ -272,11 +220,21 @@ def _look_at(accounts: Iterable[ProviderAccount]) -> None:
         row.circuits = circuits  # type: ignore[attr-defined]
 
 
-def _said(spent: queries.Spent) -> str:
-    calls = amounts.counted(spent.calls, "call")
-    return f"{formatting.tokens(spent.input_tokens, spent.output_tokens)} · {calls}"
-
-
-def _spent(account: ProviderAccount, span: timedelta) -> queries.Spent:
-    since = timezone.now() - span
-    return queries.spent_with(account.workspace_id, account.provider, since=since)
+def _usage(account: ProviderAccount, span: timedelta) -> SafeString:
+    """Return the workspace's usage of the provider in a span until now, as a link to the calls."""
+    asked = {
+        "workspace": account.workspace_id,
+        "model__startswith": f"{account.provider}:",
+        "at__gte": (timezone.now() - span).isoformat(),
+    }
+    spent = UsageEntry.objects.filter(**asked).aggregate(
+        calls=Count("pk"),
+        unpriced=Count("pk", filter=Q(cost_usd__isnull=True)),
+        read=Sum("input_tokens", default=0),
+        written=Sum("output_tokens", default=0),
+        usd=Sum("cost_usd", default=Decimal(0)),
+    )
+    price = formatting.cost(spent["usd"], spent["calls"], spent["unpriced"])
+    tokens = formatting.tokens(spent["read"], spent["written"])
+    url = f"{reverse('admin:base_usageentry_changelist')}?{urlencode(asked)}"
+    return link(url, f"{tokens} · {amounts.counted(spent['calls'], 'call')} · {price}")

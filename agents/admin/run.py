@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import admin
+from django.db.models import Q
+from django.urls import reverse
+from django.utils import timezone
 from unfold.contrib.filters.admin import ChoicesCheckboxFilter, RadioFilter
 
-from agents.admin import formatting, run_views
+from agents.admin import formatting
 from agents.admin.links import LeadsToRuns
+from agents.choices import RunStatus
 from agents.models import Agent, Run
 from heartbit_site.base.access import visible_to
 from heartbit_site.base.admin.columns import Column, clock, two_lines
@@ -17,6 +22,41 @@ from heartbit_site.base.admin.themed import LongList
 if TYPE_CHECKING:
     from django.db.models import QuerySet
     from django.http import HttpRequest, HttpResponse
+
+
+LONG = timedelta(minutes=10)
+VIEWS = {
+    "failed": "Failed today",
+    "waiting": "Waiting",
+    "long": "Long-running",
+    "quarantined": "Quarantined",
+}
+
+
+class ViewFilter(RadioFilter):  # type: ignore[misc]  # unfold has no types
+    """The searches of runs that people make every day; the list has links to them above it."""
+
+    title = "view"
+    parameter_name = "view"
+    all_option = ("", "All")
+
+    def lookups(self, request: HttpRequest, model_admin: object) -> list[tuple[str, str]]:
+        """Return the names of the views."""
+        return list(VIEWS.items())
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Run]) -> QuerySet[Run]:
+        """Return the runs of the chosen view."""
+        now = timezone.localtime()
+        midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+        failed = Q(status__in=[RunStatus.FAILED, RunStatus.QUARANTINED])
+        active = Q(status__in=[RunStatus.RUNNING, RunStatus.WAITING], finished_at__isnull=True)
+        conditions = {
+            "failed": failed & Q(created_at__gte=midnight),
+            "waiting": Q(status=RunStatus.WAITING, finished_at__isnull=True),
+            "long": active & Q(started_at__lt=now - LONG),
+            "quarantined": Q(status=RunStatus.QUARANTINED),
+        }
+        return queryset.filter(conditions.get(self.value() or "", Q()))
 
 
 class TreeFilter(RadioFilter):  # type: ignore[misc]  # unfold has no types
@@ -67,7 +107,7 @@ class RunAdmin(LeadsToRuns[Run], LongList[Run]):
         ("status", ChoicesCheckboxFilter),
         AgentFilter,
         TreeFilter,
-        run_views.ViewFilter,
+        ViewFilter,
         ("home", ChoicesCheckboxFilter),
     )
     list_filter_submit = True
@@ -80,7 +120,9 @@ class RunAdmin(LeadsToRuns[Run], LongList[Run]):
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         """Show the list below the usual searches."""
-        context = {"quick_links": run_views.links(request)} | (extra_context or {})
+        page, chosen = reverse("admin:agents_run_changelist"), request.GET.get("view", "")
+        links = [(title, f"{page}?view={key}", key == chosen) for key, title in VIEWS.items()]
+        context = {"quick_links": [("All", page, not chosen), *links]} | (extra_context or {})
         return super().changelist_view(request, context)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Run]:
@@ -91,10 +133,8 @@ class RunAdmin(LeadsToRuns[Run], LongList[Run]):
     what = Column[Run]("run", lambda row: two_lines(row.agent, row.task[:200]))
     state = Column[Run]("status", lambda row: formatting.run_pill(row.status), ordering="status")
 
-    @admin.display(description="tokens")
-    def amount(self, run: Run) -> str:
-        """Tokens of this run alone."""
-        return formatting.tokens(run.input_tokens, run.output_tokens)
-
-    lasted = Column[Run]("duration", lambda row: formatting.run_duration(row))
+    amount = Column[Run](
+        "tokens", lambda row: formatting.tokens(row.input_tokens, row.output_tokens)
+    )
+    lasted = Column[Run]("duration", formatting.run_duration)
     accepted = Column[Run]("accepted", lambda row: clock(row.created_at), ordering="id")

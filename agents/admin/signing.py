@@ -4,24 +4,34 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from django.contrib import admin, messages
+from django.contrib import messages
 from django.utils.html import format_html
 
+from agents.actions.rotate_secret import rotate_secret
 from agents.models import Channel, WebhookEndpoint
-from heartbit_site.base.admin.columns import format_datetime
+from heartbit_site.base.admin.actions import DialogForm, dialog
+from heartbit_site.base.admin.audit_mixin import actor_of
+from heartbit_site.base.admin.columns import Column, format_datetime
 from heartbit_site.base.admin.saved_by_verb import VerbAdmin
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from django.http import HttpRequest
 
 S = TypeVar("S", Channel, WebhookEndpoint)
 
 
 class SigningAdmin(VerbAdmin[S]):
-    """Rows with a secret that is shown once and can be rotated."""
+    """Rows with a secret that is shown once and can be rotated.
+
+    Attributes:
+        remove: The verb that deletes a row.
+    """
+
+    remove: ClassVar[Callable[..., None]]
 
     workspace_path = "workspace"
-    verbs_record = frozenset({"add", "change", "delete"})
     needs: ClassVar = dict.fromkeys(
         ("view", "add", "change", "delete", "rotate"), "workspace:manage"
     )
@@ -29,11 +39,11 @@ class SigningAdmin(VerbAdmin[S]):
     list_select_related = ("workspace", "created_by")
     sortable_by = ()
     actions = ()
+    actions_detail: tuple[str, ...] = ("rotate",)
 
-    @admin.display(description="previous secret valid until")
-    def both_until(self, row: S) -> str:
-        """Return the end of the time in which both secrets are valid."""
-        return format_datetime(row.previous_secret_expires_at)
+    both_until = Column[Any](
+        "previous secret valid until", lambda row: format_datetime(row.previous_secret_expires_at)
+    )
 
     def save_secret(self, request: HttpRequest, row: S, form: Any) -> str | None:
         """Save the row with its verb, and return a new row's secret."""
@@ -46,6 +56,20 @@ class SigningAdmin(VerbAdmin[S]):
         secret = self.save_secret(request, row, form)
         if secret is not None:
             self.show_secret(request, secret)
+
+    def remove_row(self, request: HttpRequest, row: S) -> None:
+        """Delete the row with its verb."""
+        type(self).remove(row, by=actor_of(request))
+
+    @dialog(
+        "Rotate secret",
+        "For 24 hours the previous secret is valid as well, then the new one alone.",
+        icon="key",
+        permission="rotate",
+    )
+    def rotate(self, request: HttpRequest, row: S, form: DialogForm) -> None:
+        """Make a new secret, and show it."""
+        self.show_secret(request, rotate_secret(row, by=actor_of(request)))
 
     def show_secret(self, request: HttpRequest, secret: str) -> None:
         """Show a new secret, this once."""

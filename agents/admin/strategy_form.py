@@ -7,7 +7,7 @@ from dataclasses import fields as fields_of
 from typing import TYPE_CHECKING, Any
 
 from django import forms
-from unfold.widgets import UnfoldAdminIntegerFieldWidget
+from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
 from agents.context import strategy
 from agents.context.strategy import (
@@ -46,17 +46,38 @@ def _number(label: str, help_text: str, default: int) -> forms.IntegerField:
     )
 
 
-NUMBERS = {
-    "max_tokens": _number("Budget", "Tokens of the conversation that are sent at most.", 100_000),
-    "count": _number("Messages", "How many are sent; each result of a tool counts.", 40),
-    "threshold": _number("Summarize from", "Tokens from which a summary is written.", 60_000),
-    "recent": _number(
+class StrategyForm(forms.Form):
+    """The fields of the strategy."""
+
+    context_type = forms.ChoiceField(
+        label="Context strategy",
+        help_text=(
+            "The journal keeps everything; this is what each call to the model contains. Less "
+            "costs less and forgets more."
+        ),
+        choices=[(kind.type, title) for kind, title in TITLES.items()],
+        widget=UnfoldAdminSelectWidget(),
+    )
+    context_max_tokens = _number(
+        "Budget", "Tokens of the conversation that are sent at most.", 100_000
+    )
+    context_count = _number("Messages", "How many are sent; each result of a tool counts.", 40)
+    context_threshold = _number("Summarize from", "Tokens from which a summary is written.", 60_000)
+    context_recent = _number(
         "Newest first", "How many of the newest exchanges come before older ones.", 8
-    ),
-    "keep_recent": _number("Newest kept", "How many of the newest exchanges stay as they are.", 6),
-}
+    )
+    context_keep_recent = _number(
+        "Newest kept", "How many of the newest exchanges stay as they are.", 6
+    )
+
+
 _PREFIX = "context_"
-FIELDS = ("context_type", *(f"{_PREFIX}{name}" for name in NUMBERS))
+FIELDS = tuple(StrategyForm.base_fields)
+NUMBERS = {
+    name.removeprefix(_PREFIX): field
+    for name, field in StrategyForm.base_fields.items()
+    if name != "context_type"
+}
 
 
 def conditions() -> dict[str, str]:

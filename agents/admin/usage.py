@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from django.contrib import admin
 from django.db.models import Q
@@ -14,9 +14,6 @@ from heartbit_site.base.admin.columns import Column, clock, pill
 from heartbit_site.base.admin.filters import ConditionFilter
 from heartbit_site.base.admin.themed import LongList
 from heartbit_site.base.models import UsageEntry
-
-if TYPE_CHECKING:
-    from django.utils.safestring import SafeString
 
 
 class PriceFilter(ConditionFilter):
@@ -45,20 +42,18 @@ class UsageAdmin(LongList[UsageEntry]):
     sortable_by = ()
     fields = ("model", "workspace", "run", "turn", "used", "cached", "price", "at")
 
-    @admin.display(description="tokens")
-    def used(self, entry: UsageEntry) -> str:
-        """Read and written."""
-        return formatting.tokens(entry.input_tokens, entry.output_tokens)
-
+    used = Column[UsageEntry](
+        "tokens", lambda row: formatting.tokens(row.input_tokens, row.output_tokens)
+    )
     cached = Column[UsageEntry]("read from a cache", lambda row: f"{row.cached_input_tokens:,}")
 
-    @admin.display(description="cost")
-    def price(self, entry: UsageEntry) -> SafeString | str:
-        """Return the cost, if it is known."""
-        return pill("unknown") if entry.cost_usd is None else amounts.money(entry.cost_usd)
-
+    price = Column[UsageEntry](
+        "cost",
+        lambda row: pill("unknown") if row.cost_usd is None else amounts.money(row.cost_usd),
+    )
     when = Column[UsageEntry]("when", lambda row: clock(row.at))
 
-    def run(self, entry: UsageEntry) -> SafeString:
-        """Whose call it was; the ledger outlives runs."""
-        return run_link(entry.workspace, entry.run_id, f"…{formatting.short_id(entry.run_id)}")
+    run = Column[UsageEntry](
+        "run",  # the ledger outlives runs
+        lambda row: run_link(row.workspace, row.run_id, f"…{formatting.short_id(row.run_id)}"),
+    )

@@ -8,27 +8,65 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from django.contrib import admin, messages
 from django.contrib.admin import RelatedOnlyFieldListFilter
 from django.core.exceptions import PermissionDenied
+from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path, reverse
 
 from agents.actions.rollback_agent import rollback_agent
+from agents.definitions.snapshot_diff import compare
 from agents.models import Agent, AgentVersion
-from agents.reads.versions import VersionNotFoundError, difference, pair, versions_of
+from agents.reads.versions import VersionNotFoundError, pair, versions_of
 from heartbit_site.base.admin.audit_mixin import actor_of
-from heartbit_site.base.admin.columns import Column
-from heartbit_site.base.admin.themed import ReadOnlyAdmin, json_block
+from heartbit_site.base.admin.columns import Column, link, pill
+from heartbit_site.base.admin.themed import ReadOnlyAdmin, ReadOnlyInline, json_block
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.visible_text import readable_json, visible
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
     from django.urls import URLPattern
+    from django.utils.safestring import SafeString
 
-    from agents.definitions.snapshot_diff import FieldChange, SnapshotDiff
+    from agents.definitions.snapshot_diff import FieldChangeOut, SnapshotDiff
 
 
 SHORT = 60  # characters of JSON that stand on one line
+
+
+def _is_current(version: AgentVersion) -> bool:
+    """Return True for the version that the next runs get."""
+    return version.pk == version.agent.current_version_id
+
+
+def _link(version: AgentVersion, page: str, text: str) -> SafeString:
+    return link(reverse(f"admin:agents_agentversion_{page}", args=[version.pk]), text)
+
+
+class VersionInline(ReadOnlyInline[AgentVersion, Agent]):
+    """Published versions on an agent's page, newest first; the comparison offers the rollback."""
+
+    model = AgentVersion
+    fk_name = "agent"
+    fields = ("page", "standing", "pinned", "created_at", "short_hash", "compared")
+    verbose_name_plural = "versions"
+    tab = True
+
+    page = Column[AgentVersion]("version", lambda row: _link(row, "change", f"v{row.number}"))
+    short_hash = Column[AgentVersion]("hash", lambda row: row.hash[:12])
+    standing = Column[AgentVersion](
+        "state", lambda row: pill("Current", tone="success") if _is_current(row) else ""
+    )
+    pinned = Column[AgentVersion]("runs", lambda row: getattr(row, "run_count", 0))
+    compared = Column[AgentVersion](
+        "compare",
+        lambda row: "" if _is_current(row) else _link(row, "compare", "Compare, roll back"),
+    )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[AgentVersion]:
+        """Return the versions, each with the number of its runs."""
+        versions = super().get_queryset(request).select_related("agent")
+        return versions.annotate(run_count=Count("runs")).order_by("-number")
 
 
 @admin.register(AgentVersion)
@@ -86,7 +124,6 @@ class AgentVersionAdmin(ReadOnlyAdmin[AgentVersion]):
             _, with_version = pair(agent, version.number, other)
         except VersionNotFoundError as error:
             raise Http404(str(error)) from error
-        is_current = version.pk == agent.current_version_id
         context = {
             **self.admin_site.each_context(request),
             "title": f"{agent.name}: v{version.number} beside v{with_version.number}",
@@ -94,9 +131,9 @@ class AgentVersionAdmin(ReadOnlyAdmin[AgentVersion]):
             "version": version,
             "other": with_version,
             "versions": [each for each, _ in versions_of(agent)],
-            "diff": _shown(difference(with_version, version)),
-            "is_current": is_current,
-            "may_roll_back": self.may(request, "rollback", version) and not is_current,
+            "diff": _shown(compare(with_version.snapshot, version.snapshot)),
+            "may_roll_back": self.may(request, "rollback", version)
+            and version.pk != agent.current_version_id,
             "problem": problem,
         }
         return render(request, "admin/agents/agentversion/compare.html", context)
@@ -109,7 +146,7 @@ def _rolled_back(request: HttpRequest, version: AgentVersion) -> HttpResponse:
     messages.success(request, f"Rolled back: runs from now on use v{done.version.number}.")
     if done.differs:
         messages.warning(request, f"Not as in v{done.wanted}: {done.differs}.")
-    return redirect(reverse("admin:agents_agent_change", args=[version.agent_id]))
+    return redirect("admin:agents_agent_change", version.agent_id)
 
 
 def _shown(diff: SnapshotDiff) -> dict[str, Any]:
@@ -128,7 +165,7 @@ def _shown(diff: SnapshotDiff) -> dict[str, Any]:
     return {"prompt": lines, "rows": rows}
 
 
-def _row(prefix: str, change: FieldChange) -> tuple[str, str, str]:
+def _row(prefix: str, change: FieldChangeOut) -> tuple[str, str, str]:
     return f"{prefix}{change.name}", _value(change.before), _value(change.after)
 
 

@@ -11,7 +11,6 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from agents.actions.redeliver_webhook import ping_webhook
 from agents.actions.remove_webhook import remove_webhook
-from agents.actions.rotate_webhook_secret import rotate_webhook_secret
 from agents.actions.save_webhook import save_webhook
 from agents.admin.signing import SigningAdmin
 from agents.delivery.webhooks import EVENTS
@@ -46,6 +45,7 @@ class WebhookAdmin(SigningAdmin[WebhookEndpoint]):
     """Addresses that events of runs are posted to. A secret is shown once, when it is created."""
 
     audit_name = "webhook"
+    remove = staticmethod(remove_webhook)
     form = WebhookForm
     list_display = ("what", "workspace", "subscribed_events", "state", "created_by")
     list_filter = ("workspace",)
@@ -71,20 +71,6 @@ class WebhookAdmin(SigningAdmin[WebhookEndpoint]):
     def save_secret(self, request: HttpRequest, row: WebhookEndpoint, form: Any) -> str | None:
         """Save with ``save_webhook``."""
         return save_webhook(row, by=actor_of(request))
-
-    def remove_row(self, request: HttpRequest, row: WebhookEndpoint) -> None:
-        """Delete with ``remove_webhook``."""
-        remove_webhook(row, by=actor_of(request))
-
-    @dialog(
-        "Rotate secret",
-        "For 24 hours messages are signed with both secrets, then with the new one alone.",
-        icon="key",
-        permission="rotate",
-    )
-    def rotate(self, request: HttpRequest, row: WebhookEndpoint, form: DialogForm) -> None:
-        """Make a new secret, and show it."""
-        self.show_secret(request, rotate_webhook_secret(row, by=actor_of(request)))
 
     @dialog(
         "Send test event",

@@ -9,11 +9,7 @@ from django.contrib import admin, messages
 from django.db.models import Count, F, Q, QuerySet
 from django.urls import reverse
 
-from agents.actions.request_worker_action import (
-    WorkerNotFoundError,
-    WorkerRequest,
-    request_worker_action,
-)
+from agents.actions.request_worker_action import WorkerRequest, request_worker_action
 from agents.choices import Placement, RunStatus
 from agents.models import WorkerHeartbeat
 from heartbit_site.base import amounts
@@ -35,12 +31,8 @@ def _can_be_asked(worker: WorkerHeartbeat) -> bool:
 
 def _ask(request: HttpRequest, worker: WorkerHeartbeat, wanted: WorkerRequest) -> str:
     """Ask the worker, and return the address of the list."""
-    try:
-        request_worker_action(worker.pk, wanted, by=actor_of(request))
-    except WorkerNotFoundError as gone:
-        messages.warning(request, str(gone))
-    else:
-        messages.success(request, f"The worker was asked to {wanted}.")
+    request_worker_action(worker.pk, wanted, by=actor_of(request))
+    messages.success(request, f"The worker was asked to {wanted}.")
     return reverse("admin:agents_workerheartbeat_changelist")
 
 

@@ -41,12 +41,6 @@ class UncertainCall:
     arguments: dict[str, Any]
 
 
-def list_uncertain_calls(workspace: Workspace, run: Run | None = None) -> list[UncertainCall]:
-    """Return the uncertain calls, of a run and its sub-agents if given, oldest first."""
-    rows = asked_about(workspace).filter(Q() if run is None else Q(run=run) | Q(run__root=run))
-    return [to_uncertain_call(row) for row in rows]
-
-
 def unasked(workspace: Workspace, run: Run | None = None) -> list[UncertainCall]:
     """Return calls of local runs whose process crashed during the call, oldest first.
 

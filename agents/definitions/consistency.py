@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from agents.definitions.validators import hint, unknown_tool
+from agents.definitions.validators import unknown_tool
+from tools.registry import hint
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -87,6 +88,6 @@ def _team(path: Path, table: Table, names: Mapping[str, Any], place: str) -> Ite
         if member == table.get("name"):
             yield here, f'names "{member}": an agent cannot be in its own team'
         elif member not in names:
-            yield here, f'names "{member}", no agent of {place}; {hint(member, names)}'
+            yield here, f'names "{member}", no agent of {place}; {hint(member, sorted(names))}'
         elif member in members[:index]:
             yield here, f'names "{member}" twice'

@@ -3,7 +3,7 @@
 Usage::
 
     found = compare(older.snapshot, newer.snapshot)
-    found.as_dict()      # for machines
+    found.model_dump()   # for machines
     found.sentence()     # "model openai:a -> openai:b; tool http_get removed"
 """
 
@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import difflib
 import json
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
 
 from agents.definitions.snapshot import AGENT_PINS, GRANT_PINS
 from agents.definitions.spec import AgentSettings, ToolGrant
+from heartbit_site.base.view import View
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -27,55 +29,34 @@ _EMPTY: tuple[Any, ...] = ("", None, [], {})
 _SHOWN = 60
 
 
-@dataclass(frozen=True, slots=True)
-class FieldChange:
-    """A changed setting; ``None`` where a snapshot does not have it."""
+class FieldChangeOut(View):
+    """A setting that changed."""
 
     name: str
     before: Any
     after: Any
 
 
-@dataclass(frozen=True, slots=True)
-class PartChange:
-    """A tool or team member that was added, removed or changed.
-
-    Attributes:
-        name: Name of the tool or the member.
-        kind: Kind of the change.
-        definition: True if its definition changed, which the model reads.
-        fields: Its settings that changed.
-    """
+class PartChangeOut(View):
+    """A tool or team member that came, went or changed."""
 
     name: str
     kind: Literal["added", "removed", "changed"]
-    definition: bool = False
-    fields: tuple[FieldChange, ...] = ()
+    definition: bool = Field(description="True if the definition that the model reads changed.")
+    fields: list[FieldChangeOut]
 
 
-@dataclass(frozen=True, slots=True)
-class SnapshotDiff:
-    """All differences between two snapshots.
+class SnapshotDiff(View):
+    """All differences between two snapshots."""
 
-    Attributes:
-        prompt: Unified diff of the system prompt; empty if unchanged.
-        fields: Settings, by their dotted name.
-        tools: Tools bound to the agent.
-        team: Agents it may delegate to.
-    """
-
-    prompt: str
-    fields: tuple[FieldChange, ...]
-    tools: tuple[PartChange, ...]
-    team: tuple[PartChange, ...]
+    prompt: str = Field(description="A unified diff; empty: the same.")
+    fields: list[FieldChangeOut]
+    tools: list[PartChangeOut]
+    team: list[PartChangeOut]
 
     def __bool__(self) -> bool:
         """Return True if anything changed."""
         return bool(self.prompt or self.fields or self.tools or self.team)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the differences as JSON values."""
-        return asdict(self)
 
     def sentence(self) -> str:
         """Return a one-line summary, without the prompt's text."""
@@ -121,33 +102,34 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, An
 
 def _fields(
     before: Mapping[str, Any], after: Mapping[str, Any], implied: Mapping[str, Any]
-) -> tuple[FieldChange, ...]:
+) -> list[FieldChangeOut]:
     found = []
     for name in [*before, *(name for name in after if name not in before)]:
         old, new = (side.get(name, implied.get(name)) for side in (before, after))
         if old != new and not (old in _EMPTY and new in _EMPTY):
-            found.append(FieldChange(name, old, new))
-    return tuple(found)
+            found.append(FieldChangeOut(name=name, before=old, after=new))
+    return found
 
 
 def _parts(
     before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]], *, definition: str
-) -> tuple[PartChange, ...]:
+) -> list[PartChangeOut]:
     old = {part["name"]: part for part in before}
     new = {part["name"]: part for part in after}
     found = []
     for name in sorted(old.keys() | new.keys()):
-        if name not in new:
-            found.append(PartChange(name, "removed"))
-        elif name not in old:
-            found.append(PartChange(name, "added"))
+        if name not in new or name not in old:
+            kind: Literal["added", "removed"] = "added" if name in new else "removed"
+            found.append(PartChangeOut(name=name, kind=kind, definition=False, fields=[]))
         elif old[name] != new[name]:
             defined = old[name].get(definition) != new[name].get(definition)
             implied = _implied(ToolGrant, GRANT_PINS) if definition == "hash" else {}
             settings = _fields(_rest(old[name], definition), _rest(new[name], definition), implied)
             if defined or settings:
-                found.append(PartChange(name, "changed", defined, settings))
-    return tuple(found)
+                found.append(
+                    PartChangeOut(name=name, kind="changed", definition=defined, fields=settings)
+                )
+    return found
 
 
 def _rest(part: Mapping[str, Any], definition: str) -> dict[str, Any]:
@@ -164,7 +146,7 @@ def _short(value: Any) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
-def _part(noun: str, change: PartChange) -> str:
+def _part(noun: str, change: PartChangeOut) -> str:
     if change.kind != "changed":
         return f"{noun} {change.name} {change.kind}"
     what = ["its definition"] if change.definition else []

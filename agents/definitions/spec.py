@@ -65,6 +65,9 @@ class Pinned:
     beside: str = ""
 
 
+ApprovalTimeout = Annotated[Positive | None, Pinned(name="approval_seconds", late=True)]
+
+
 class Spec(BaseModel):
     """Base of settings: rejects unknown keys and values of another type."""
 
@@ -88,9 +91,7 @@ class ToolGrant(Spec):
         None,
         description="For 'when': JSON Schema of the arguments whose calls need approval.",
     )
-    approval_timeout_seconds: Annotated[
-        Positive | None, Pinned(name="approval_seconds", late=True)
-    ] = Field(
+    approval_timeout_seconds: ApprovalTimeout = Field(
         None,
         description="Seconds after which an undecided call is refused. Empty: the agent's setting.",
     )
@@ -208,9 +209,7 @@ class AgentSettings(Spec):
         "never",
         description="Tool calls that need approval; a tool's own setting wins.",
     )
-    approval_timeout_seconds: Annotated[
-        Positive | None, Pinned(name="approval_seconds", late=True)
-    ] = Field(
+    approval_timeout_seconds: ApprovalTimeout = Field(
         None,
         description=(
             "Seconds after which an undecided call is refused; a tool's own setting wins. Empty: "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.errors import AgentNotFoundError
-from tools.registry import closest
+from tools.registry import hint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,6 +15,6 @@ if TYPE_CHECKING:
 
 def unknown_agent(name: str, names: Sequence[str], workspace: Workspace) -> AgentNotFoundError:
     """Return the error, which suggests the closest name or lists the known ones."""
-    near = closest(name, names)
-    hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(names) or 'none yet'}."
-    return AgentNotFoundError(f"There is no agent named {name!r} in {workspace.slug}: {hint}")
+    end = hint(name, names)
+    stop = "" if end.endswith("?") else "."
+    return AgentNotFoundError(f"There is no agent named {name!r} in {workspace.slug}: {end}{stop}")

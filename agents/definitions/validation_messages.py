@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from agents.definitions.validators import KEYS_BELONG
 from heartbit_site.base.errors import ConfigurationError
-from tools.registry import closest
+from tools.registry import hint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -95,9 +95,7 @@ def unknown(key: str | int, known: Iterable[str], *, kind: str = "setting") -> s
         return f"is not available yet: {what} comes with a later version of Heartbit"
     if is_secret(name):
         return f"is not a setting; {KEYS_BELONG}"
-    near = closest(name, known)
-    there = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known)}"
-    return f"is not a {kind}; {there}"
+    return f"is not a {kind}; {hint(name, known)}"
 
 
 def is_secret(name: str) -> bool:

@@ -24,10 +24,10 @@ from heartbit_site.base.untrusted import (
     clean_text,
     parse_untrusted_json,
 )
-from tools.registry import closest
+from tools.registry import closest, hint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection
 
 PROVIDER_NAMES: Final = (*PROVIDERS, *KNOWN)
 KEYS_BELONG: Final = (
@@ -172,13 +172,7 @@ def unknown_tool(name: object, tools: Collection[str]) -> str:
     """
     if not isinstance(name, str) or not name or name in tools:
         return ""
-    return f'names the unknown tool "{name}"; {hint(name, tools)}'
-
-
-def hint(name: str, names: Iterable[str]) -> str:
-    """Return the closest name as a suggestion, or the list of names."""
-    near = closest(name, names)
-    return f"did you mean {near[0]}?" if near else f"there are: {', '.join(sorted(names))}"
+    return f'names the unknown tool "{name}"; {hint(name, sorted(tools))}'
 
 
 def _provider_hint(name: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from django.db.models.functions import Now
 
 from agents.choices import DeliveryStatus
-from agents.delivery.webhooks import retry_after
+from agents.delivery.webhooks import RETRY_AFTER
 
 if TYPE_CHECKING:
     from agents.models.attempted import Attempted
@@ -28,11 +28,11 @@ def store_attempt(row: Attempted, error: str, *, is_final: bool, **noted: Any) -
         True if the message arrived.
     """
     columns = {"error": error[:_MOST_SAID], **noted}
-    wait = None if is_final else retry_after(row.attempts)
+    gives_up = is_final or row.attempts > len(RETRY_AFTER)
     if not error:
         columns |= {"status": DeliveryStatus.DELIVERED, "delivered_at": Now()}
-    elif wait is None:
+    elif gives_up:
         columns["status"] = DeliveryStatus.FAILED
     else:
-        columns["next_at"] = Now() + wait
+        columns["next_at"] = Now() + RETRY_AFTER[row.attempts - 1]
     return bool(row.claimed().update(**columns)) and not error

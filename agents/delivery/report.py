@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from agents.models import Run
-    from agents.output.results import TaskResult
+    from agents.output.results import ResultOut
 
 MOST_ATTACHED = 10 * 2**20  # bytes, all files together
 MOST_OF_TITLE = 80
@@ -129,13 +129,13 @@ def one_line(text: str, most: int) -> str:
     return line if len(line) <= most else f"{line[:most].rsplit(' ', 1)[0]} …"
 
 
-def _answer(result: TaskResult) -> str:
+def _answer(result: ResultOut) -> str:
     if result.data is None or isinstance(result.data, str):
         return result.text if result.data is None else result.data
     return in_fence(as_text(result.data), "json")
 
 
-def _files(result: TaskResult, answer: str) -> Iterator[File]:
+def _files(result: ResultOut, answer: str) -> Iterator[File]:
     if answer.strip():
         yield File(ANSWER_FILE, answer, "markdown")
     for artifact in result.artifacts:

@@ -90,8 +90,8 @@ class EmailTarget(_Target):
         to: Addresses, visible to all recipients.
         subject: Subject; empty: the agent's name and the first words of the task.
         attach: True to attach the answer, as ``report.md``, and the run's artifacts.
-        outside: True for recipients outside the workspace: they get only the answer, without a link
-            to the run or files, and no mail if there is no answer.
+        external: True for recipients outside the workspace: they get only the answer, without a
+            link to the run or files, and no mail if there is no answer.
         in_reply_to: Message-ID that is answered, with its angle brackets; empty: none.
         references: Message-IDs of the thread before it, oldest first.
     """

@@ -29,7 +29,7 @@ EVENTS = {
 }
 PING = "ping"
 
-#: Pause after each failed attempt; after the last one the message is given up.
+#: Pauses after failed attempts; after the last one the message is given up.
 RETRY_AFTER = (
     timedelta(minutes=1),
     timedelta(minutes=5),
@@ -83,8 +83,3 @@ def headers_of(endpoint: WebhookEndpoint, message_id: str, body: bytes) -> dict[
         "webhook-timestamp": str(int(now.timestamp())),
         "webhook-signature": " ".join(signatures),
     }
-
-
-def retry_after(attempts: int) -> timedelta | None:
-    """Return the pause after this number of attempts; None: the message is given up."""
-    return RETRY_AFTER[attempts - 1] if attempts <= len(RETRY_AFTER) else None

@@ -1,7 +1,8 @@
-"""Limits of a dry run: its time, and statements that would end its transaction."""
+"""Limits of a dry run: its time, and statements that would end its transaction, by their text."""
 
 from __future__ import annotations
 
+import re
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -9,14 +10,34 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 from django.db import transaction
 from django.db.transaction import TransactionManagementError
+from psycopg.sql import Composable
 
-from agents.dry_runs import statements
 from agents.errors import DryRunStoppedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from psycopg.abc import AdaptContext
+
 _LOCKED = "55P03"
+_SAVEPOINT = re.compile(r"(SAVEPOINT|RELEASE|ROLLBACK\s+TO)\b", re.IGNORECASE)
+_END = re.compile(
+    r"(COMMIT|END|ABORT|PREPARE\s+TRANSACTION|ROLLBACK(?!\s+((WORK|TRANSACTION)\s+)?TO\b))\b",
+    re.IGNORECASE,
+)
+# Parts that are not keywords: comments, literals, and quoted names.
+_ASIDE = re.compile(
+    r"""
+      --[^\r\n]*
+    | /\*
+    | \be'(?:[^'\\]|\\.|'')*+'
+    | '[^']*'
+    | "[^"]*"
+    | (?<![\w$])\$((?:[^\W\d]\w*)?)\$.*?\$\1\$
+    """,
+    re.VERBOSE | re.DOTALL | re.IGNORECASE,
+)
+_COMMENT_MARK = re.compile(r"/\*|\*/")
 
 
 class Limits:
@@ -45,12 +66,12 @@ class Limits:
             DryRunStoppedError: The time limit has passed.
             TransactionManagementError: The statement would end the transaction.
         """
-        text = statements.text_of(statement, context["connection"].connection)
-        parts = statements.parts_of(text)
+        text = _text_of(statement, context["connection"].connection)
+        parts = _parts_of(text)
         # Savepoint statements have to pass: they roll back the tool's work.
-        if self._is_over() and not statements.are_savepoints(parts):
+        if self._is_over() and not _are_savepoints(parts):
             raise self._late()
-        if statements.end_transaction(parts):
+        if _end_transaction(parts):
             raise TransactionManagementError(
                 "A transactional tool must not end the transaction that it runs in."
             )
@@ -89,3 +110,47 @@ def _waited_for_a_lock(error: BaseException | None) -> bool:
             return True
         error = error.__cause__ or error.__context__
     return False
+
+
+def _text_of(statement: Any, session: AdaptContext) -> str:
+    """Return a statement's text; empty for types that the driver refuses.
+
+    Args:
+        statement: Text, bytes, or an object composed with ``psycopg.sql``.
+        session: The driver's connection.
+    """
+    if isinstance(statement, Composable):
+        return statement.as_string(session)
+    if isinstance(statement, bytes):
+        return statement.decode(errors="replace")
+    return statement if isinstance(statement, str) else ""
+
+
+def _parts_of(text: str) -> list[str]:
+    """Split a text into statements, without comments and quoted parts."""
+    kept, at = [], 0
+    while (found := _ASIDE.search(text, at)) is not None:
+        kept.append(text[at : found.start()])
+        at = _past_comment(text, found.start()) if found[0] == "/*" else found.end()
+    kept.append(text[at:])
+    return [part.strip() for part in " ".join(kept).split(";") if part.strip()]
+
+
+def _are_savepoints(parts: list[str]) -> bool:
+    """Return True if all statements only set or leave savepoints."""
+    return all(_SAVEPOINT.match(part) for part in parts)
+
+
+def _end_transaction(parts: list[str]) -> bool:
+    """Return True if a statement would end the transaction."""
+    return any(_END.match(part) for part in parts)
+
+
+def _past_comment(text: str, start: int) -> int:
+    """Return the index after a comment; comments nest."""
+    depth = 0
+    for mark in _COMMENT_MARK.finditer(text, start):
+        depth += 1 if mark[0] == "/*" else -1
+        if depth == 0:
+            return mark.end()
+    return len(text)

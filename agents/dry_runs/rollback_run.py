@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 from django.db import DatabaseError, Error, connection, transaction
 
 from agents.dry_runs import transaction_diff
-from agents.dry_runs.changes import DryRun
+from agents.dry_runs.changes_view import DryRunOut
 from agents.dry_runs.limits import Limits
 from agents.errors import DryRunStoppedError
 from agents.runtime.toolbox import execute_transactional
 from tools.result import truncate
 
 if TYPE_CHECKING:
-    from agents.dry_runs.changes import TableChange
+    from agents.dry_runs.changes_view import TableChangeOut
     from agents.dry_runs.transaction_diff import Start
     from tools.pipeline import PreparedCall
 
@@ -27,7 +27,7 @@ LOCK_SECONDS = 1.0
 RESULT_BYTES = 4000
 
 
-def rehearse(prepared: PreparedCall) -> DryRun:
+def rehearse(prepared: PreparedCall) -> DryRunOut:
     """Run a call of a transactional tool, read its changes, and roll them back.
 
     Raises:
@@ -40,7 +40,7 @@ def rehearse(prepared: PreparedCall) -> DryRun:
             transaction.set_rollback(True)
 
 
-def _tried(prepared: PreparedCall) -> DryRun:
+def _tried(prepared: PreparedCall) -> DryRunOut:
     seconds = min(TOOL_SECONDS, prepared.timeout_seconds)
     with connection.cursor() as cursor:
         transaction_diff.limit(cursor, statement=seconds, lock=LOCK_SECONDS, idle=seconds)
@@ -56,16 +56,16 @@ def _tried(prepared: PreparedCall) -> DryRun:
         )
     if limits.stopped is not None:
         raise limits.stopped
-    tables: tuple[TableChange, ...] = ()
+    tables: list[TableChangeOut] = []
     refused, more = "", 0
     if done.status == "ok":
         refused = _refusal()
         tables, more = transaction_diff.read(start)
-    return DryRun(
+    return DryRunOut(
         tool=prepared.spec.name,
         arguments=dict(prepared.arguments),
         status=done.status,
-        result=truncate(done.content, RESULT_BYTES)[0],
+        result=truncate(done.content, RESULT_BYTES),
         refused=refused,
         tables=tables,
         more_tables=more,

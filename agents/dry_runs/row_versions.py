@@ -12,11 +12,10 @@ Simpler methods were measured and miss rows: docs/decisions/0022.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
     from django.db.backends.utils import CursorWrapper
 
@@ -28,6 +27,10 @@ Key = tuple[str, ...]
 Value = tuple[str | None, str | None, str | None]
 #: A row's values by column.
 Values = dict[str, Value]
+#: Ids that rows of the transaction may carry: ``first``, its own; ``span``, how many were issued
+#: after it, to any transaction; ``multi``, the first multixact that it could have created;
+#: ``multis``, how many were created since, by any transaction.
+Ids = dict[str, int]
 
 SHOWN_CHARACTERS = 200
 MOST_CANDIDATES = 10_000
@@ -44,28 +47,9 @@ _MINE = f"""
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Ids:
-    """Ids that rows of the transaction may carry.
-
-    Attributes:
-        first: The transaction's own id.
-        span: Number of ids issued after it, to any transaction.
-        multi: The first multixact that it could have created.
-        multis: Number of multixacts created since, by any transaction.
-    """
-
-    first: int
-    span: int
-    multi: int
-    multis: int
-
-
 def own_id(cursor: CursorWrapper) -> int:
     """Return the id of a session's transaction, assigning one if it has none yet."""
-    cursor.execute("SELECT pg_current_xact_id()::text")
-    (text,) = cursor.fetchone()
-    return int(text)
+    return int(_value_of(cursor, "SELECT pg_current_xact_id()::text"))
 
 
 def is_undone(cursor: CursorWrapper, first: int) -> bool:
@@ -75,27 +59,29 @@ def is_undone(cursor: CursorWrapper, first: int) -> bool:
         cursor: Cursor of another session.
         first: The transaction's id.
     """
-    cursor.execute("SELECT pg_xact_status(%s::text::xid8)", [str(first)])
-    (status,) = cursor.fetchone()
+    status = _value_of(cursor, "SELECT pg_xact_status(%s::text::xid8)", str(first))
     return status in {"aborted", "in progress"}
 
 
 def next_multi(cursor: CursorWrapper) -> int:
     """Return the next multixact id."""
-    cursor.execute("SELECT mxid_age('1'::xid)")
-    (age,) = cursor.fetchone()
-    return (int(age) + 1) % 2**32
+    return (int(_value_of(cursor, "SELECT mxid_age('1'::xid)")) + 1) % 2**32
+
+
+def _value_of(cursor: CursorWrapper, query: str, *values: str) -> Any:
+    cursor.execute(query, values)
+    return cursor.fetchone()[0]
 
 
 def written(
-    cursor: CursorWrapper, table: Table, ids: Ids, *, most: int, concealed: Collection[str]
+    cursor: CursorWrapper, table: Table, ids: Ids, *, most: int
 ) -> tuple[list[tuple[Key, Values]], int]:
     """Return the row versions that the transaction wrote, by key, and their total number."""
     key = ", ".join(column.sql for column in table.key)
     cursor.execute(
-        f"SELECT count(*) OVER (), {_key(table)}, {_values(table, concealed)} "  # noqa: S608
+        f"SELECT count(*) OVER (), {_key(table)}, {_values(table)} "  # noqa: S608
         f"FROM ONLY {table.sql} AS t WHERE {_MINE} ORDER BY {key} LIMIT {most}",
-        {"first": ids.first, "span": ids.span},
+        ids,
     )
     rows = cursor.fetchall()
     total = rows[0][0] if rows else 0
@@ -113,7 +99,7 @@ def candidates(outside: CursorWrapper, table: Table, ids: Ids) -> list[Key]:
     outside.execute(
         f"SELECT {_key(table)} FROM ONLY {table.sql} AS t "  # noqa: S608
         f"WHERE {_ENDED} <= %(span)s OR {_ENDED_BY_SEVERAL} < %(multis)s LIMIT {MOST_CANDIDATES}",
-        {"first": ids.first, "span": ids.span, "multi": ids.multi, "multis": ids.multis},
+        ids,
     )
     return [tuple(key) for (key,) in outside.fetchall()]
 
@@ -132,14 +118,12 @@ def missing(cursor: CursorWrapper, table: Table, keys: Sequence[Key]) -> list[Ke
     return [tuple(key) for (key,) in cursor.fetchall()]
 
 
-def rows_of(
-    cursor: CursorWrapper, table: Table, keys: Sequence[Key], *, concealed: Collection[str]
-) -> dict[Key, Values]:
+def rows_of(cursor: CursorWrapper, table: Table, keys: Sequence[Key]) -> dict[Key, Values]:
     """Return the rows with these keys, as a session sees them."""
     if not keys:
         return {}
     cursor.execute(
-        f"SELECT {_key(table)}, {_values(table, concealed)} "  # noqa: S608
+        f"SELECT {_key(table)}, {_values(table)} "  # noqa: S608
         f"FROM ONLY {table.sql} AS t JOIN {_wanted(table)} ON {_same(table)}",
         _columns_of(keys),
     )
@@ -150,14 +134,14 @@ def _key(table: Table) -> str:
     return "ARRAY[" + ", ".join(f"t.{column.sql}::text" for column in table.key) + "]"
 
 
-def _values(table: Table, concealed: Collection[str]) -> str:
+def _values(table: Table) -> str:
     """Select a row's values; a secret only as a hash, which shows whether it changes."""
-    return "ARRAY[" + ", ".join(_value(column, concealed) for column in table.columns) + "]"
+    return "ARRAY[" + ", ".join(map(_value, table.columns)) + "]"
 
 
-def _value(column: Column, concealed: Collection[str]) -> str:
+def _value(column: Column) -> str:
     text = f"t.{column.sql}::text"
-    if column.name in concealed:
+    if column.is_secret:
         return f"ARRAY[NULL::text, NULL, md5({text})]"
     return f"ARRAY[left({text}, {SHOWN_CHARACTERS}), length({text})::text, md5({text})]"
 

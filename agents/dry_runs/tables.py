@@ -1,7 +1,8 @@
-"""Tables that a transaction has changed, and their columns."""
+"""Tables that a transaction has changed, their columns, and what of them is not shown."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -15,6 +16,15 @@ if TYPE_CHECKING:
 
 #: Rows inserted, updated and deleted, by the table's oid.
 Counts = dict[int, tuple[int, int, int]]
+
+#: Tables with rows of every workspace, and with secrets.
+_OWN = ("agents_", "base_")
+#: Shown, because its rows are the run's own; its keys are entry names, not secrets.
+BLACKBOARD = "agents_blackboardentry"
+
+_PARTS = ("password", "passwd", "passphrase", "passcode", "secret", "token", "credential")
+_WORDS = {"apikey", "key", "keys", "otp", "pin", "salt", "session"}
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 # These numbers may still include what the session did just before the transaction.
 _COUNTS = """
@@ -44,11 +54,18 @@ _COLUMNS = """
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its name, its type as SQL, and True if it is in the primary key."""
+    """A column.
+
+    Attributes:
+        type: Its type as SQL.
+        in_key: True if it is in the primary key.
+        is_secret: True if its name is that of a secret, so that its values are not shown.
+    """
 
     name: str
     type: str
     in_key: bool
+    is_secret: bool
 
     @property
     def sql(self) -> str:
@@ -79,6 +96,20 @@ class Table:
     def key(self) -> tuple[Column, ...]:
         """Columns of the primary key; empty: there is no primary key."""
         return tuple(column for column in self.columns if column.in_key)
+
+
+def is_own(table: str) -> bool:
+    """Return True if a table is Heartbit's own, so that its rows are not shown."""
+    return table.startswith(_OWN) and table != BLACKBOARD
+
+
+def is_secret(table: str, column: str) -> bool:
+    """Return True if a column is named like a secret (``password_hash``, ``apiKey``, ``token``)."""
+    if table == BLACKBOARD:
+        return False
+    name = column.lower()
+    words = {word.lower() for word in _WORD.findall(column)}
+    return any(part in name for part in _PARTS) or not words.isdisjoint(_WORDS)
 
 
 def quoted(*names: str) -> str:
@@ -132,7 +163,10 @@ def _described(
             name=name,
             label=name if usual else f"{schema}.{name}",
             sql=quoted(schema, name),
-            columns=tuple(Column(column, kind, in_key) for *_, column, kind, in_key in rows),
+            columns=tuple(
+                Column(column, kind, in_key, is_secret(name, column))
+                for *_, column, kind, in_key in rows
+            ),
             counts=counts.get(oid, (0, 0, 0)),
             is_seized=oid in seized,
         )

@@ -18,7 +18,7 @@ from agents.errors import DryRunStoppedError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agents.dry_runs.changes import DryRun
+    from agents.dry_runs.changes_view import DryRunOut
 
 AT_ONCE = 2
 PATIENCE_SECONDS = 15.0
@@ -26,7 +26,7 @@ PATIENCE_SECONDS = 15.0
 _room = threading.BoundedSemaphore(AT_ONCE)
 
 
-async def in_time(attempt: Callable[[], DryRun]) -> DryRun:
+async def in_time(attempt: Callable[[], DryRunOut]) -> DryRunOut:
     """Return the result of ``attempt``, which makes the dry run and may use the ORM.
 
     Raises:
@@ -36,7 +36,7 @@ async def in_time(attempt: Callable[[], DryRun]) -> DryRun:
         raise DryRunStoppedError(
             f"{AT_ONCE} dry runs are running, which is the most at once: try again in a moment."
         )
-    future: Future[DryRun] = Future()
+    future: Future[DryRunOut] = Future()
     future.set_running_or_notify_cancel()  # now only the thread can complete it
     threading.Thread(target=_work, args=(attempt, future), name="dry-run", daemon=True).start()
     awaited = asyncio.wrap_future(future)
@@ -52,7 +52,7 @@ async def in_time(attempt: Callable[[], DryRun]) -> DryRun:
         awaited.cancel()  # a later result is discarded
 
 
-def _work(attempt: Callable[[], DryRun], future: Future[DryRun]) -> None:
+def _work(attempt: Callable[[], DryRunOut], future: Future[DryRunOut]) -> None:
     try:
         try:
             result = attempt()

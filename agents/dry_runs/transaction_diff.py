@@ -11,17 +11,22 @@ import psycopg
 from django.db import DatabaseError, Error, connection, transaction
 
 from agents.dry_runs import row_versions, tables
-from agents.dry_runs.changes import TableChange
-from agents.dry_runs.redaction import is_own, is_secret
-from agents.dry_runs.row_changes import row_change
+from agents.dry_runs.changes_view import (
+    CellOut,
+    ColumnChangeOut,
+    KeyPartOut,
+    RowChangeOut,
+    TableChangeOut,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from django.db.backends.utils import CursorWrapper
 
-    from agents.dry_runs.row_versions import Ids
-    from agents.dry_runs.tables import Counts, Table
+    from agents.dry_runs.changes_view import RowChangeKind
+    from agents.dry_runs.row_versions import Ids, Key, Value, Values
+    from agents.dry_runs.tables import Column, Counts, Table
 
 MOST_TABLES = 20
 MOST_ROWS = 50
@@ -55,7 +60,7 @@ def begin() -> Start:
         )
 
 
-def read(start: Start) -> tuple[tuple[TableChange, ...], int]:
+def read(start: Start) -> tuple[list[TableChangeOut], int]:
     """Return the changes since then, and the number of changed tables that are not shown."""
     until = time.monotonic() + READING_SECONDS
     with connection.cursor() as cursor, _second_session() as outside:
@@ -63,7 +68,7 @@ def read(start: Start) -> tuple[tuple[TableChange, ...], int]:
         found = tables.changed(cursor, outside, start.counts)
         ids = _ids(start, outside)
         shown = [_table(cursor, outside, one, ids, until) for one in found[:MOST_TABLES]]
-    return tuple(one for one in shown if one is not None), max(0, len(found) - MOST_TABLES)
+    return [one for one in shown if one is not None], max(0, len(found) - MOST_TABLES)
 
 
 def is_same(start: Start) -> bool:
@@ -133,15 +138,17 @@ def _one_look(cursor: CursorWrapper) -> Iterator[None]:
 
 def _ids(start: Start, outside: CursorWrapper) -> Ids:
     """Return the ids that the transaction may have used, up to the second session's own."""
-    multis = (row_versions.next_multi(outside) - start.multi) % 2**32
-    return row_versions.Ids(
-        start.first, row_versions.own_id(outside) - start.first, start.multi, multis
-    )
+    return {
+        "first": start.first,
+        "span": row_versions.own_id(outside) - start.first,
+        "multi": start.multi,
+        "multis": (row_versions.next_multi(outside) - start.multi) % 2**32,
+    }
 
 
 def _table(
     cursor: CursorWrapper, outside: CursorWrapper, table: Table, ids: Ids, until: float
-) -> TableChange | None:
+) -> TableChangeOut | None:
     """Return the change of a table; None: it is unchanged in the end."""
     why = _why_not(table, until)
     if not why:
@@ -152,12 +159,12 @@ def _table(
             cause = error.__cause__
             state = cause.sqlstate if isinstance(cause, psycopg.Error) else None
             why = f"it is {_WHY.get(state or '', 'not open to be read')}"
-    return TableChange(table.label, note=_note(table, why))
+    return TableChangeOut(table=table.label, rows=[], more=0, note=_note(table, why))
 
 
 def _why_not(table: Table, until: float) -> str:
     """Return why the rows of a table are not read; empty: they are read."""
-    if is_own(table.name):
+    if tables.is_own(table.name):
         return "it is Heartbit's own"
     if table.is_seized:
         return "the tool empties, alters, makes or drops the table as a whole"
@@ -176,20 +183,48 @@ def _note(table: Table, why: str) -> str:
 
 def _rows(
     cursor: CursorWrapper, outside: CursorWrapper, table: Table, ids: Ids
-) -> TableChange | None:
-    concealed = {column.name for column in table.columns if is_secret(table.name, column.name)}
-    new, total = row_versions.written(cursor, table, ids, most=MOST_ROWS, concealed=concealed)
-    old = row_versions.rows_of(outside, table, [key for key, _ in new], concealed=concealed)
+) -> TableChangeOut | None:
+    new, total = row_versions.written(cursor, table, ids, most=MOST_ROWS)
+    old = row_versions.rows_of(outside, table, [key for key, _ in new])
     gone = []
     if any(table.counts[1:]):  # an update may change the key: then the old key counts as deleted
         gone = row_versions.missing(cursor, table, row_versions.candidates(outside, table, ids))
-    last = row_versions.rows_of(
-        outside, table, gone[: max(0, MOST_ROWS - len(new))], concealed=concealed
-    )
+    last = row_versions.rows_of(outside, table, gone[: max(0, MOST_ROWS - len(new))])
     found = [
-        *(row_change(table, key, old.get(key), row, concealed=concealed) for key, row in new),
-        *(row_change(table, key, row, None, concealed=concealed) for key, row in last.items()),
+        *(_row(table, key, old.get(key), row) for key, row in new),
+        *(_row(table, key, row, None) for key, row in last.items()),
     ]
-    rows = tuple(row for row in found if row is not None)
+    rows = [row for row in found if row is not None]
     more = total - len(new) + len(gone) - len(last)
-    return TableChange(table.label, rows, more) if rows or more else None
+    if not rows and not more:
+        return None
+    return TableChangeOut(table=table.label, rows=rows, more=more, note="")
+
+
+def _row(table: Table, key: Key, old: Values | None, new: Values | None) -> RowChangeOut | None:
+    """Return the change of a row; None: it was rewritten with the same values."""
+    columns = [
+        ColumnChangeOut(column=column.name, old=_cell(column, old), new=_cell(column, new))
+        for column in table.columns
+        if old is None or new is None or old[column.name] != new[column.name]
+    ]
+    if not columns:
+        return None
+    kind: RowChangeKind = "inserted" if old is None else "deleted" if new is None else "updated"
+    parts = zip(table.key, key, strict=True)
+    shown = [
+        KeyPartOut(column=part.name, value=_shown(part, (text, None, None))) for part, text in parts
+    ]
+    return RowChangeOut(kind=kind, key=shown, columns=columns)
+
+
+def _cell(column: Column, row: Values | None) -> CellOut | None:
+    return None if row is None else _shown(column, row[column.name])
+
+
+def _shown(column: Column, value: Value) -> CellOut:
+    text, length, _ = value
+    if column.is_secret:
+        return CellOut(text=None, more=0, hidden=True)
+    more = 0 if text is None or length is None else int(length) - len(text)
+    return CellOut(text=text, more=more, hidden=False)

@@ -5,26 +5,14 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from agents.actions.deliver_results import prune_result_deliveries
-from agents.actions.deliver_webhooks import prune_webhook_deliveries
-from agents.actions.prune_inbound_messages import prune_inbound_messages
-from agents.actions.prune_messages import prune_messages
 from agents.housekeeping.archive_files import ArchiveError, ArchivingError
 from agents.housekeeping.archive_runs import archive_workspaces
-from agents.housekeeping.prune_workers import prune_workers
+from agents.housekeeping.prune import PRUNES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 logger = logging.getLogger(__name__)
-
-_FORGET = (
-    prune_workers,
-    prune_webhook_deliveries,
-    prune_messages,
-    prune_result_deliveries,
-    prune_inbound_messages,
-)
 
 
 def run_housekeeping(*, goes_on: Callable[[], bool]) -> int:
@@ -32,7 +20,7 @@ def run_housekeeping(*, goes_on: Callable[[], bool]) -> int:
 
     If the archive cannot be written, one error is logged and no run is deleted.
     """
-    gone = sum(forget() for forget in _FORGET)
+    gone = sum(prune() for prune in PRUNES)
     try:
         archived = archive_workspaces(goes_on=goes_on)
     except ArchivingError as busy:

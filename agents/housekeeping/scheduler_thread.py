@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 from django.db import connection
 
-from agents.housekeeping.enqueue_overdue import enqueue_overdue
-from agents.housekeeping.pending_quota_notices import PendingQuotaNotices
+from agents.housekeeping.enqueue_overdue import PendingQuotaNotices, enqueue_overdue
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +37,7 @@ class SchedulerThread(threading.Thread):
         self._fire_due = fire_due
         self._over = threading.Event()
         self._look_for_overdue_at = 0.0
-        self._untold = PendingQuotaNotices()
+        self._notices = PendingQuotaNotices()
 
     def stop(self) -> None:
         """Stop after the current check."""
@@ -52,19 +51,19 @@ class SchedulerThread(threading.Thread):
             try:
                 while self._fire_due() and not self._over.is_set():
                     pass  # more schedules may be due than are fired in one call
-                self._ring_overdue()
+                self._enqueue_overdue()
             except Exception:  # the thread must survive any failure
                 logger.exception("the clock failed; trying again")
                 connection.close()
         connection.close()
 
-    def _ring_overdue(self) -> None:
+    def _enqueue_overdue(self) -> None:
         now = time.monotonic()
         if now < self._look_for_overdue_at:
             return
         # Set first, so that a failing check is not repeated after a second.
         self._look_for_overdue_at = now + OVERDUE_TICK_SECONDS
-        rung = enqueue_overdue(self._untold)
-        if rung:
+        enqueued = enqueue_overdue(self._notices)
+        if enqueued:
             self._look_for_overdue_at = now + RUNG_SECONDS
-            logger.info("%s overdue: is Celery Beat running?", ", ".join(rung))
+            logger.info("%s overdue: is Celery Beat running?", ", ".join(enqueued))

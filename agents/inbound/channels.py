@@ -12,7 +12,7 @@ from agents.inbound.senders import check_senders
 from agents.models import Channel
 from agents.models.channel import MOST_AN_HOUR
 from agents.reads.agents import find_agent
-from heartbit_site.base.errors import ConfigurationError, about
+from heartbit_site.base.errors import ConfigurationError, Remedy, about
 from heartbit_site.base.untrusted import clean_text
 
 if TYPE_CHECKING:
@@ -20,13 +20,7 @@ if TYPE_CHECKING:
 
 MOST = 100  # channels of a workspace
 _LARGEST_PORT = 65_535
-_LONGEST = {
-    "name": 100,
-    "agent": 64,
-    "imap_host": 253,
-    "imap_user": 254,
-    "imap_folder": 200,
-}  # the columns' limits
+_TEXTS = ("name", "agent", "imap_host", "imap_user", "imap_folder")
 
 
 def check_channel(channel: Channel, workspace: Workspace, *, has_password: bool) -> None:
@@ -43,8 +37,8 @@ def check_channel(channel: Channel, workspace: Workspace, *, has_password: bool)
         InvalidMappingError: The mapping is not valid.
         InvalidTargetsError: A delivery target is not valid.
     """
-    for name, most in _LONGEST.items():
-        text = getattr(channel, name).strip()
+    for name in _TEXTS:
+        text, most = getattr(channel, name).strip(), getattr(Channel, name).field.max_length
         if len(text) > most or clean_text(text) != text or not text.isprintable():
             with about(name):
                 raise ConfigurationError(
@@ -88,7 +82,10 @@ def refuse_a_second(channel: Channel, workspace: Workspace) -> None:
     """
     others = Channel.objects.filter(workspace=workspace).exclude(pk=channel.pk)
     if others.filter(name=channel.name).exists():
-        raise ChannelConflictError(f"The workspace has a channel named {channel.name} already.")
+        raise ChannelConflictError(
+            f"The workspace has a channel named {channel.name} already.",
+            remedy=Remedy("channels.list_channels"),
+        )
     if channel._state.adding and others.count() >= MOST:
         raise ChannelConflictError(
             f"The workspace has {MOST} channels, which is the most: remove one first."

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Literal
 from agents.delivery.report import one_line
 from agents.errors import MailboxError
 from agents.inbound.connection import Connection
-from agents.inbound.folders import folder_name, quoted
 from agents.inbound.route import find_route
 from heartbit_site.base.http.errors import BlockedAddressError
 
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 10 * 1024 * 1024
 _MOST_SAID = 300
+_NOT_ASCII = re.compile(r"[^ -~]+")
 _NOT_IN_ARGUMENTS = re.compile("[\r\n\x00\ud800-\udfff]")
 _UID = re.compile(rb"\bUID (\d{1,10})\b", re.IGNORECASE)
 _SIZE = re.compile(rb"\bRFC822\.SIZE (\d{1,18})\b", re.IGNORECASE)
@@ -78,7 +78,7 @@ class Mailbox:
         self._connection = connection
         self._account = account
         with _sentences(account):
-            if self._command("EXAMINE", quoted(folder_name(account.folder))) != "OK":
+            if self._command("EXAMINE", _quoted(folder_name(account.folder))) != "OK":
                 raise MailboxError(
                     f"The mailbox {account.user} has no folder {account.folder!r} that can be "
                     f"opened{_said(connection, account)}"
@@ -175,7 +175,7 @@ def open_mailbox(account: MailAccount) -> Iterator[Mailbox]:
             _log_in(connection, account)
         yield Mailbox(connection, account)
         with suppress(MailboxError, OSError, *_NONSENSE):  # everything is read by now
-            connection.leave()
+            connection.log_out()
     finally:
         connection.shutdown()
 
@@ -209,7 +209,7 @@ def _log_in(connection: Connection, account: MailAccount) -> None:
             "starttls."
         )
     else:
-        answer = connection.command("LOGIN", quoted(account.user), quoted(account.password))
+        answer = connection.command("LOGIN", _quoted(account.user), _quoted(account.password))
     if answer != "OK":
         raise MailboxError(
             f"The mail server {account.host} does not let {account.user} in with this "
@@ -286,3 +286,23 @@ def _bytes(item: object) -> bytes:
     if isinstance(item, tuple):
         item = item[0]
     return item if isinstance(item, bytes) else b""
+
+
+def _quoted(text: str) -> bytes:
+    """Encode text without line ends as a quoted string."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'.encode()
+
+
+def folder_name(name: str) -> str:
+    """Encode a folder's name as modified UTF-7 (RFC 3501, section 5.1.3).
+
+    Raises:
+        UnicodeEncodeError: The name holds a lone surrogate.
+    """
+    return _NOT_ASCII.sub(lambda found: f"&{_base64(found[0])}-", name.replace("&", "&-"))
+
+
+def _base64(text: str) -> str:
+    letters = base64.b64encode(text.encode("utf-16-be"), altchars=b"+,")
+    return letters.decode().rstrip("=")

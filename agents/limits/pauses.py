@@ -58,7 +58,7 @@ class PauseTarget:
 
 
 EVERYTHING = PauseTarget(PauseKind.ALL)
-STOPPED = "The agent {} is stopped: the run goes on when an editor starts it in the admin."
+STOPPED = "The agent {} is stopped: the run continues when an editor starts it in the admin."
 
 
 def queue(name: str) -> PauseTarget:
@@ -152,8 +152,8 @@ def blocked_reason(run: Run) -> str:
     }[PauseKind(held.kind)]
     ends = "an operator ends that on the page Fleet"
     if not held.by_operator:
-        ends = "whoever manages the workspace ends that, or an operator on the page Fleet"
-    return f"{what} by {_who(held)}: the run goes on when {ends}."
+        ends = "a manager of the workspace ends that, or an operator on the page Fleet"
+    return f"{what} by {_who(held)}: the run continues when {ends}."
 
 
 def _first(which: Q) -> Pause | None:

@@ -20,9 +20,7 @@ import time
 from functools import partial
 from typing import Any, Final, Literal
 
-from channels.layers import get_channel_layer
 from django.db import transaction
-from redis.exceptions import RedisError
 
 logger = logging.getLogger(__name__)
 
@@ -106,6 +104,8 @@ class Notifier:
                 self._pending.setdefault(workspace_id, set()).update(kinds)
 
     def _sent(self, runner: asyncio.Runner, batch: dict[int, set[Kind]]) -> bool:
+        from redis.exceptions import RedisError  # noqa: PLC0415  slow, and most commands send none
+
         try:
             runner.run(_send(batch))
         except (RedisError, OSError) as error:
@@ -121,6 +121,8 @@ class Notifier:
 
 
 async def _send(batch: dict[int, set[Kind]]) -> None:
+    from channels.layers import get_channel_layer  # noqa: PLC0415  as above
+
     layer: Any = get_channel_layer()
     workspaces = {str(workspace_id): sorted(kinds) for workspace_id, kinds in batch.items()}
     async with asyncio.timeout(PATIENCE_SECONDS):

@@ -26,7 +26,7 @@ class ProviderClient(httpx.AsyncClient):
         self.session = session
 
 
-def create_client(*, proxies: bool = False) -> ProviderClient:
+def create_client() -> ProviderClient:
     """Return the client for configured model providers; one per process and event loop.
 
     Call it on the loop that will use it, keep it for that loop's life, and end it with
@@ -36,10 +36,8 @@ def create_client(*, proxies: bool = False) -> ProviderClient:
     Neither this client nor the transport retries, follows redirects, keeps cookies or limits the
     number of connections: runs are limited elsewhere, and a limit here would be a hidden queue.
 
-    Args:
-        proxies: Use HTTP_PROXY, HTTPS_PROXY and NO_PROXY. Off by default, because a worker's
-            environment would else decide the route of prompts and keys, and a model on 127.0.0.1
-            must not be reached through a proxy.
+    Proxies of the environment are not used: a worker's environment would else decide the route of
+    prompts and keys, and a model on 127.0.0.1 must not be reached through a proxy.
     """
     # One context for both layers: the certificates of certifi, or of SSL_CERT_FILE when it is set.
     tls = httpx.create_ssl_context()
@@ -48,6 +46,6 @@ def create_client(*, proxies: bool = False) -> ProviderClient:
         cookie_jar=aiohttp.DummyCookieJar(),
         auto_decompress=False,
         timeout=aiohttp.ClientTimeout(total=None),  # Exchange limits every wait
-        trust_env=proxies,
+        trust_env=False,
     )
     return ProviderClient(session, tls)

@@ -69,11 +69,10 @@ def no_web_address(name: str, base_url: str) -> ConfigurationError:
     )
 
 
-def url_path(url: str) -> str | None:
-    """Return the path of ``url``, or None if it is not a web address."""
+def is_web_address(url: str) -> bool:
+    """Return True if ``url`` is an http or https URL with a host."""
     try:
         parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        return bool(parts.scheme in ("http", "https") and parts.hostname and parts.port != 0)
     except ValueError:
-        return None
-    return parts.path if usable else None
+        return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.llm.credentials import environ_url, find_key, url_path
+from agents.llm.credentials import environ_url, find_key, is_web_address
 from agents.llm.providers import PROVIDERS
 from heartbit_site.base import variables
 from heartbit_site.base.errors import ConfigurationError
@@ -27,7 +27,7 @@ def check_environment(environ: Mapping[str, str]) -> None:
         keys = (provider.key_env,) if provider.key_env else ()
         find_key(name, keys, environ=environ, given=None, required=False)
         url = environ_url(name, environ)
-        if url and url_path(url) is None:
+        if url and not is_web_address(url):
             raise ConfigurationError(
                 f"{name.upper()}_BASE_URL is {url!r}: write an http or https address, "
                 "https://host/v1."

@@ -23,7 +23,7 @@ from agents.llm.adapters.openai import OpenAIModel, openai_headers
 from agents.llm.bridge.account import account_for
 from agents.llm.bridge.known import KNOWN
 from agents.llm.bridge.model import BridgedModel
-from agents.llm.credentials import environ_url, find_key, no_web_address, url_path
+from agents.llm.credentials import environ_url, find_key, is_web_address, no_web_address
 from agents.llm.profiles import COMPATIBLE
 from agents.llm.providers import PROVIDERS, Provider
 from heartbit_site.base import variables
@@ -75,7 +75,6 @@ def create(
     client: httpx.AsyncClient,
     environ: Mapping[str, str],
     local_url: str | None = None,
-    base_urls: Mapping[str, str] | None = None,
     profile: Profile | None = None,
     timeouts: Timeouts = DEFAULT_TIMEOUTS,
     key: str | None = None,
@@ -88,12 +87,11 @@ def create(
         client: Client of the process, see ``agents.llm.client``.
         environ: Environment with keys (``OPENAI_API_KEY``) and base URLs (``OPENAI_BASE_URL``).
         local_url: URL of the local model's server.
-        base_urls: Base URLs by provider; they override the environment's.
         profile: Capabilities that the provider's table lacks, such as
             ``Profile(tools="constrained_json")`` for a small model on Ollama.
         timeouts: Longest silence of the server.
         key: Key of a workspace's provider account; overrides the environment's.
-        base_url: Base URL of that account; overrides ``base_urls`` and the environment's.
+        base_url: Base URL of that account; overrides the environment's.
 
     Raises:
         ConfigurationError: The reference, the key or the base URL cannot be used, or the provider
@@ -103,7 +101,7 @@ def create(
     model = model.strip()
     if name in KNOWN:
         _check_named(reference, model, example=f"{name}:MODEL")
-        url = base_url or (base_urls or {}).get(name) or environ_url(name, environ)
+        url = base_url or environ_url(name, environ)
         account = account_for(name, model, environ=environ, key=key, base_url=url)
         return BridgedModel(
             account=account, client=client, profile=profile or COMPATIBLE, timeouts=timeouts
@@ -117,8 +115,8 @@ def create(
         given=key,
         required=provider.key_required,
     )
-    urls = {**({"local": local_url} if local_url else {}), **(base_urls or {})}
-    url = _url(name, provider, base_url=base_url or urls.get(name) or environ_url(name, environ))
+    given = base_url or (local_url if name == "local" else "")
+    url = _url(name, provider, base_url=given or environ_url(name, environ))
     endpoint = Endpoint(
         provider=name,
         model=model,
@@ -178,7 +176,7 @@ def _check_named(reference: str, model: str, *, example: str) -> None:
 
 
 def _url(name: str, provider: Provider, *, base_url: str) -> str:
-    """Return the complete URL; ``/v1`` is added to a base URL without a path."""
+    """Return the complete URL."""
     base_url = base_url or provider.base_url
     if not base_url:
         mend = (
@@ -187,12 +185,6 @@ def _url(name: str, provider: Provider, *, base_url: str) -> str:
             else f"set {name.upper()}_BASE_URL or enter it in the provider account"
         )
         raise ConfigurationError(f"The provider {name} has no base URL; {mend}.")
-    path = url_path(base_url)
-    if path is None:
+    if not is_web_address(base_url):
         raise no_web_address(name, base_url)
-    base_url = base_url.rstrip("/")
-    # Anthropic's variable is by custom written without the version, OpenAI's with it.
-    bare = not path.rstrip("/")
-    if bare or (provider.wire == "anthropic" and not base_url.endswith("/v1")):
-        base_url += "/v1"
-    return base_url + _PATH[provider.wire]
+    return provider.api_url(base_url) + _PATH[provider.wire]

@@ -12,15 +12,15 @@ import json
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
 
 import aiohttp
 import httpx
 
 from agents.llm.adapters.anthropic import anthropic_headers
 from agents.llm.adapters.endpoint import Endpoint
-from agents.llm.adapters.failures import body_error, status_error
+from agents.llm.adapters.failures import body_error, status_error, unreachable
 from agents.llm.adapters.openai import openai_headers
+from agents.llm.credentials import is_web_address
 from agents.llm.errors import ModelNotFoundError
 from agents.llm.providers import PROVIDERS
 from heartbit_site.base.errors import HeartbitError
@@ -71,17 +71,6 @@ class Health:
     message: str
 
 
-class _Account(Endpoint):
-    """Endpoint of an account instead of one model."""
-
-    __slots__ = ()
-
-    @property
-    def label(self) -> str:
-        """Name of the account in error messages."""
-        return f"{self.provider} at {urlsplit(self.url).netloc.rpartition('@')[2]}"
-
-
 async def check(
     subject: HealthTarget, *, client: httpx.AsyncClient, timeout_seconds: float = SECONDS
 ) -> Health:
@@ -95,8 +84,8 @@ async def check(
     problem = _problem(subject)
     if problem:
         return Health(ok=False, message=problem)
-    base = models_url(subject.provider, subject.base_url).removesuffix("/models")
-    account = _Account(
+    base = PROVIDERS[subject.provider].api_url(subject.base_url)
+    account = Endpoint(
         provider=subject.provider,
         model="",
         url=f"{base}/models{_QUERY.get(subject.provider, '')}",
@@ -116,7 +105,7 @@ async def check(
     except HeartbitError as error:
         health = Health(ok=False, message=str(error))
     except _BROKEN as error:
-        health = Health(ok=False, message=_unreachable(account, error))
+        health = Health(ok=False, message=unreachable(account, error))
     message = health.message.replace(subject.key, "***") if subject.key else health.message
     return Health(ok=health.ok, message=message)
 
@@ -131,22 +120,9 @@ def _problem(subject: HealthTarget) -> str:
     base = subject.base_url or provider.base_url
     if not base:
         return "The account has no base URL; enter one."
-    try:
-        parts = urlsplit(base)
-        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:
-        usable = False
-    return "" if usable else "The account's base URL is not valid; write it like https://host/v1."
-
-
-def models_url(provider: str, base_url: str = "") -> str:
-    """Return the URL of a provider's list of models; ``/v1`` is added as in ``factory.create``."""
-    known = PROVIDERS[provider]
-    base = (base_url or known.base_url).rstrip("/")
-    bare = not urlsplit(base).path.rstrip("/")
-    if bare or (known.wire == "anthropic" and not base.endswith("/v1")):
-        base += "/v1"
-    return f"{base}/models"
+    if not is_web_address(base):
+        return "The account's base URL is not valid; write it like https://host/v1."
+    return ""
 
 
 async def _list(account: Endpoint, base: str, client: httpx.AsyncClient) -> tuple[str, ...]:
@@ -229,11 +205,3 @@ def _same(model: str, listed: str) -> bool:
     model, listed = model.lower(), listed.lower().removeprefix("models/")  # Gemini's prefix
     tagged = listed.startswith((f"{model}-", f"{model}:")) or model.startswith(f"{listed}:")
     return listed == model or tagged
-
-
-def _unreachable(account: Endpoint, error: Exception) -> str:
-    reason = str(error) or type(error.__cause__ or error).__name__
-    return (
-        f"{account.label} could not be reached ({reason}); check that the server runs and that the "
-        "base URL is right."
-    )

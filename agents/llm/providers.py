@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+from urllib.parse import urlsplit
 
 from agents.llm import profiles
 
@@ -35,6 +36,13 @@ class Provider:
     default_model: str = ""
     profile: Callable[[str], Profile] = lambda _model: profiles.COMPATIBLE
     pricing: Pricing = "table"
+
+    def api_url(self, base_url: str = "") -> str:
+        """Return its base URL, or another one, completed: ``/v1`` follows one without a path."""
+        url = (base_url or self.base_url).rstrip("/")
+        # Anthropic's variable is by custom written without the version, OpenAI's with it.
+        is_bare = not urlsplit(url).path or (self.wire == "anthropic" and not url.endswith("/v1"))
+        return f"{url}/v1" if is_bare else url
 
 
 PROVIDERS: dict[str, Provider] = {

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from agents.journal.events import Ending, Event, RunCancelled, RunFailed
 from agents.loop.ports import Committed, Conflict, Journal, Pending
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
+    from agents.journal.events import RecordedEvent
     from agents.loop.state import RunState
 
 
@@ -24,21 +26,30 @@ class JournaledState:
     def __init__(self, state: RunState, journal: Journal) -> None:
         self.state = state
         self._journal = journal
-        self._order = asyncio.Lock()  # makes parallel calls fold in the journal's order
+        self._order = asyncio.Lock()  # one write at a time from the loop
+        self._loop = asyncio.get_running_loop()
 
     async def record(self, *events: Event) -> None:
         """Append events, and fold them after those that others appended before."""
         async with self._order:
-            for recorded in await self._journal.record(*events):
-                self.state.fold(recorded)
+            self._fold(await self._journal.record(*events))
+
+    def record_here(self, *events: Event) -> bool:
+        """Append events from a tool's thread; return False if a cancel came before intents.
+
+        It is folded before anything that the loop learns of this thread later.
+        """
+        recorded = self._journal.record_here(self.state.folded_seq, *events)
+        with suppress(RuntimeError):  # the process has closed its loop: nobody folds any more
+            self._loop.call_soon_threadsafe(self._fold_here, recorded)
+        return any(one.event is events[-1] for one in recorded)
 
     async def transact(self, body: Callable[[], Event], *, timeout_seconds: float) -> None:
         """Run a tool and journal its result in one transaction (see ``Journal.transact``)."""
         async with self._order:
             if self.state.cancel_reason is not None:
                 return  # already folded by a parallel write, so no tail would undo the effect
-            for recorded in await self._journal.transact(body, timeout_seconds=timeout_seconds):
-                self.state.fold(recorded)
+            self._fold(await self._journal.transact(body, timeout_seconds=timeout_seconds))
 
     async def finish(self, ending: Ending, *events: Event) -> bool:
         """End the run; return False after a conflict: fold it and decide again."""
@@ -64,6 +75,16 @@ class JournaledState:
     def _settled(self, result: Committed | Conflict) -> bool:
         if isinstance(result, Committed):
             return True
-        for recorded in result.tail:
-            self.state.fold(recorded)
+        self._fold(result.tail)
         return False
+
+    def _fold(self, events: Iterable[RecordedEvent]) -> None:
+        """Fold what is new: the loop and tools' threads may each report the same events."""
+        for recorded in events:
+            if recorded.seq > self.state.folded_seq:
+                self.state.fold(recorded)
+
+    def _fold_here(self, events: Iterable[RecordedEvent]) -> None:
+        """Fold what a tool's thread has written, of which the journal port does not know yet."""
+        self._fold(events)
+        self._journal.committed(self.state.folded_seq)

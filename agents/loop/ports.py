@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from agents.journal.events import Opening
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Callable, Sequence
     from decimal import Decimal
 
     from agents.journal.events import (
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from agents.llm.messages import Message, StreamEvent, ToolCall, ToolDefinition, Usage
     from agents.llm.protocol import ChatModel
     from heartbit_site.base.toolspec import Suspension, WaitOutcome
-    from tools.pipeline import PreparedCall, SuspendedCall
+    from tools.pipeline import CallJournal, PreparedCall, SuspendedCall
     from tools.result import ToolResult
 
 
@@ -72,6 +72,17 @@ class Journal(Protocol):
 
     async def record(self, *events: Event) -> Sequence[RecordedEvent]:
         """Append events; return them after those of other writers, to be folded in order."""
+        ...
+
+    def record_here(self, folded: int, *events: Event) -> Sequence[RecordedEvent]:
+        """Append events from a thread; ``folded`` is the last event that is folded.
+
+        Parallel writers may each return the same events of others.
+        """
+        ...
+
+    def committed(self, seq: int) -> None:
+        """Learn that the journal is committed and folded up to this event."""
         ...
 
     async def transact(
@@ -131,10 +142,17 @@ class Toolbox(Protocol):
         """Return why the decision about a call is no longer valid; None: it is valid."""
         ...
 
-    async def execute(
-        self, ready: ReadyCall, intent: Callable[[], Awaitable[None]]
-    ) -> ToolResult | SuspendedCall:
-        """Run a call; ``intent`` is awaited right before an external effect."""
+    @property
+    def free_threads(self) -> int:
+        """Number of calls that would have a thread at once."""
+        ...
+
+    def acts_in_thread(self, ready: ReadyCall) -> bool:
+        """Return True if the call is a plain function with an effect outside."""
+        ...
+
+    async def execute(self, ready: ReadyCall, journal: CallJournal) -> ToolResult | SuspendedCall:
+        """Run a call; ``journal`` records an external effect."""
         ...
 
     def transaction(self, call_id: str, ready: ReadyCall) -> Callable[[], ToolFinished]:

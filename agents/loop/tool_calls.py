@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from agents.errors import JournalAwayError, LeaseLostError, SubAgentUnavailableError
-from agents.journal.events import ApprovalRequested, OutcomeRequested, ToolFinished, ToolStarted
+from agents.journal.events import ApprovalRequested, OutcomeRequested, ToolFinished
 from agents.journal.waits import is_for_tools
 from agents.loop import final_answer
+from agents.loop.call_record import CallBatch, CallRecord, CancelledFirstError
 from agents.loop.ports import ApprovedCall, PendingSuspension, ReadyCall
 from heartbit_site.base import aio
 from heartbit_site.base.toolspec import Effect
@@ -17,6 +17,8 @@ from tools.pipeline import SuspendedCall
 from tools.result import ToolResult
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from agents.definitions.definition import AgentDefinition
     from agents.loop.effect_gate import EffectGate
     from agents.loop.journaled import JournaledState
@@ -42,8 +44,13 @@ CANCELLED_FIRST = "The run was cancelled before this call began. It was not run.
 Served = ToolFinished | PendingSuspension | ApprovalRequested | OutcomeRequested | None
 
 
-class _CancelledFirstError(Exception):
-    """The run was cancelled before the tool acted."""
+@dataclass(frozen=True, slots=True)
+class _Act:
+    """A call that may act now."""
+
+    call: CallState
+    ready: ReadyCall
+    effect: str
 
 
 class ToolCallRunner:
@@ -70,12 +77,14 @@ class ToolCallRunner:
             JournalAwayError: The journal could not be written.
         """
         try:
-            served = await aio.gather_all(
-                *(
-                    self._serve(call)
-                    if int(call.call_id.rpartition(".")[2]) < MAX_CALLS
-                    else _too_many(call)
-                    for call in self._state.open_calls()
+            served = await self._act_together(
+                await aio.gather_all(
+                    *(
+                        self._serve(call)
+                        if int(call.call_id.rpartition(".")[2]) < MAX_CALLS
+                        else _too_many(call)
+                        for call in self._state.open_calls()
+                    )
                 )
             )
         except BaseExceptionGroup as errors:
@@ -102,6 +111,16 @@ class ToolCallRunner:
             except SubAgentUnavailableError as error:
                 pending = await self._without(error, pending)
         return False
+
+    async def _act_together(self, served: Sequence[Served | _Act]) -> list[Served]:
+        """Carry out the calls that may act now."""
+        acts = [each for each in served if isinstance(each, _Act)]
+        in_threads = sum(self._toolbox.acts_in_thread(act.ready) for act in acts)
+        batch = None
+        if 1 < in_threads <= self._toolbox.free_threads:
+            batch = CallBatch(self._journaled, in_threads)
+        outcomes = iter(await aio.gather_all(*(self._act(act, batch) for act in acts)))
+        return [next(outcomes) if isinstance(each, _Act) else each for each in served]
 
     async def _without(
         self, error: SubAgentUnavailableError, pending: list[Pending]
@@ -133,8 +152,8 @@ class ToolCallRunner:
                 excess.append(ToolFinished(call.call_id, "refused", text, Effect.PURE))
         return excess
 
-    async def _serve(self, call: CallState) -> Served:
-        """Run one call; return None if its result had to be journaled at once."""
+    async def _serve(self, call: CallState) -> Served | _Act:
+        """Take one call as far as it gets without acting."""
         if call.started == Effect.AT_MOST_ONCE:
             # Served at most once a slice, so the intent is an earlier slice's, and that one died.
             return await self._doubtful(call)
@@ -145,7 +164,7 @@ class ToolCallRunner:
             return self._resumed(call)
         return await self._begin(call)
 
-    async def _doubtful(self, call: CallState) -> Served:
+    async def _doubtful(self, call: CallState) -> Served | _Act:
         """Resolve a call of unknown outcome by a person's answer or the agent's policy."""
         word = self._state.decision(call.outcome_request)
         if word is not None and call.outcome_request is not None:
@@ -174,7 +193,7 @@ class ToolCallRunner:
         effect = self._toolbox.effect(call.call.name)
         return ToolFinished(call.call_id, done.status, done.content, effect)
 
-    async def _begin(self, call: CallState) -> Served:
+    async def _begin(self, call: CallState) -> Served | _Act:
         approved: ApprovedCall | None = None
         if call.approval_request is not None:
             decision = self._state.decision(call.approval_request)
@@ -192,12 +211,16 @@ class ToolCallRunner:
                 return ToolFinished(call.call_id, ready.status, ready.content, effect)
             case ApprovalRequested():
                 return replace(ready, question=call.lapsed_decisions + 1)
-            case ReadyCall() if effect == Effect.PURE:
-                return await self._execute(call, ready, effect)
+        return _Act(call, ready, effect)
+
+    async def _act(self, act: _Act, batch: CallBatch | None) -> Served:
+        """Run one call; return None if its result is journaled already."""
+        if act.effect == Effect.PURE:
+            return await self._execute(act, None)
         async with self._gate.effect():
-            if effect == Effect.TRANSACTIONAL:
-                return await self._transact(call, ready)
-            return await self._execute(call, ready, effect)
+            if act.effect == Effect.TRANSACTIONAL:
+                return await self._transact(act.call, act.ready)
+            return await self._execute(act, batch)
 
     async def _lapsed(self, call: CallState, key: str) -> bool:
         """Return True, and journal it, if the approver has lost the right to decide."""
@@ -207,24 +230,23 @@ class ToolCallRunner:
         await self._journaled.record(lapsed)
         return True
 
-    async def _execute(self, call: CallState, ready: ReadyCall, effect: str) -> Served:
-        async def intent() -> None:
-            await self._journaled.record(ToolStarted(call.call_id, effect))
-            if self._state.cancel_reason is not None:  # it was in the journal's tail
-                raise _CancelledFirstError
-
-        began = time.monotonic()
+    async def _execute(self, act: _Act, batch: CallBatch | None) -> Served:
+        call, ready, effect = act.call, act.ready, act.effect
+        if batch is None or not self._toolbox.acts_in_thread(ready):
+            batch = CallBatch(self._journaled, 1)
+        record = CallRecord(self._journaled, call.call_id, effect, grant=ready.grant, batch=batch)
         try:
-            done = await self._toolbox.execute(ready, intent)
-        except _CancelledFirstError:
+            done = await self._toolbox.execute(ready, record)
+        except CancelledFirstError:
             return ToolFinished(call.call_id, "refused", CANCELLED_FIRST, effect)
         if isinstance(done, SuspendedCall):
             kind = done.suspension.kind
             if is_for_tools(kind):
                 return PendingSuspension(call.call_id, done.suspension)
             done = ToolResult(f"There is no kind of wait {kind!r} for tools: declare it.", "error")
-        took = round((time.monotonic() - began) * 1000)
-        event = ToolFinished(call.call_id, done.status, done.content, effect, took, ready.grant)
+        if record.is_settled:
+            return None
+        event = record.finished(done)
         if effect == Effect.PURE:
             return event  # journaled with its turn's other results
         await self._journaled.record(event)

@@ -111,6 +111,6 @@ def refuse_local(sender: Sender) -> None:
     """
     if sender.run is not None and sender.run.home == Placement.LOCAL:
         raise RunStateError(
-            "This run works in one process, without the fleet, so nothing goes on when it has "
+            "This run works in one process, without the fleet, so nothing continues when it has "
             "ended: use ask_agent, which waits for the answer."
         )

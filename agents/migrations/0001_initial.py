@@ -9,11 +9,9 @@ import heartbit_site.base.models.secret_text
 from django.conf import settings
 from django.db import migrations, models
 
-from agents.runs.install import install
-
 
 class Migration(migrations.Migration):
-    """Agents, runs and all that belongs to them, with the functions that work on them."""
+    """Agents, runs and all that belongs to them. The newest migration installs the functions."""
 
     initial = True
 
@@ -888,5 +886,4 @@ class Migration(migrations.Migration):
         # Room on each page for the next versions of its rows: a batch of events changes no indexed
         # column of its run, and then writes no index either.
         migrations.RunSQL('ALTER TABLE agents_run SET (fillfactor = 60)', migrations.RunSQL.noop),
-        migrations.RunPython(install, migrations.RunPython.noop, elidable=False),
     ]

@@ -17,31 +17,3 @@ from agents.models.run_count import RunCount
 from agents.models.version import AgentVersion
 from agents.models.webhook import WebhookDelivery, WebhookEndpoint
 from agents.models.worker import WorkerHeartbeat
-
-__all__ = [
-    "Agent",
-    "AgentVersion",
-    "BlackboardEntry",
-    "Budget",
-    "Channel",
-    "Checkpoint",
-    "Conversation",
-    "Decision",
-    "Delivery",
-    "Grant",
-    "InboundMessage",
-    "InboxEntry",
-    "Message",
-    "MessageKind",
-    "Pause",
-    "Run",
-    "RunCount",
-    "RunEvent",
-    "ToolBinding",
-    "ToolCall",
-    "Vote",
-    "Wait",
-    "WebhookDelivery",
-    "WebhookEndpoint",
-    "WorkerHeartbeat",
-]

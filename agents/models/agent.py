@@ -12,8 +12,8 @@ from django.db.models.functions import Now
 from agents.choices import AgentApproval, BindingApproval, ReasoningEffort, UncertainCalls
 from agents.definitions.columns import column
 from agents.definitions.spec import AgentSpec, ToolGrant
-from agents.models.constraints import one_of
 from heartbit_site.base.models import Workspace
+from heartbit_site.base.models.constraints import one_of, unique
 
 _agent = partial(column, AgentSpec)
 _grant = partial(column, ToolGrant)
@@ -126,9 +126,7 @@ class Agent(models.Model):
     class Meta:
         ordering = ["name"]
         constraints = [
-            models.UniqueConstraint(
-                fields=["workspace", "origin", "name"], name="agent_name_in_workspace"
-            ),
+            unique("agent_name_in_workspace", "workspace", "origin", "name"),
             one_of("approval", AgentApproval.values, name="agent_approval_known"),
             one_of("uncertain_calls", UncertainCalls.values, name="agent_uncertain_known"),
         ]
@@ -161,7 +159,7 @@ class ToolBinding(models.Model):
     class Meta:
         ordering = ["tool"]
         constraints = [
-            models.UniqueConstraint(fields=["agent", "tool"], name="tool_once_per_agent"),
+            unique("tool_once_per_agent", "agent", "tool"),
             models.CheckConstraint(
                 name="binding_rule_iff_when",
                 condition=Q(approval="when", approval_when__isnull=False)

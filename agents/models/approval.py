@@ -9,9 +9,9 @@ from django.db.models.functions import Now
 
 from agents.choices import VERDICTS, CallResolution, Verdict
 from agents.models.agent import Agent
-from agents.models.constraints import one_of
 from agents.models.run import Run
 from heartbit_site.base.models import Workspace
+from heartbit_site.base.models.constraints import index, one_of, unique
 
 
 class Grant(models.Model):
@@ -41,13 +41,7 @@ class Grant(models.Model):
 
     class Meta:
         ordering = ["-created_at"]
-        indexes = [
-            models.Index(
-                fields=["agent", "tool"],
-                condition=Q(revoked_at__isnull=True),
-                name="grant_standing",
-            )
-        ]
+        indexes = [index("grant_standing", "agent", "tool", where=Q(revoked_at__isnull=True))]
 
     def __str__(self) -> str:
         return f"{self.agent.name}: {self.tool}"
@@ -73,9 +67,7 @@ class Vote(models.Model):
 
     class Meta:
         ordering = ["at"]
-        constraints = [
-            models.UniqueConstraint(fields=["run", "wait_key", "voter"], name="one_vote_each")
-        ]
+        constraints = [unique("one_vote_each", "run", "wait_key", "voter")]
 
     def __str__(self) -> str:
         return f"{self.by}: {self.wait_key}"
@@ -116,7 +108,7 @@ class Decision(models.Model):
     class Meta:
         ordering = ["-at"]
         constraints = [
-            models.UniqueConstraint(fields=["run", "wait_key"], name="one_decision_per_question"),
+            unique("one_decision_per_question", "run", "wait_key"),
             one_of("verdict", VERDICTS, name="decision_verdict_known"),
         ]
 

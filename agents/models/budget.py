@@ -9,8 +9,8 @@ from django.db.models.functions import Now
 
 from agents.choices import BudgetPeriod
 from agents.models.agent import Agent
-from agents.models.constraints import one_of
 from heartbit_site.base.models import Workspace
+from heartbit_site.base.models.constraints import one_of
 
 
 class Budget(models.Model):

@@ -11,9 +11,9 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from agents.choices import ChannelKind, InboundStatus, MailSecurity
-from agents.models.constraints import one_of
 from agents.models.signed_endpoint import SignedEndpoint
 from heartbit_site.base.models import Workspace
+from heartbit_site.base.models.constraints import index, one_of, unique
 from heartbit_site.base.models.secret_text import SecretTextField
 
 MOST_AN_HOUR = 10_000
@@ -110,7 +110,7 @@ class Channel(SignedEndpoint):
     class Meta:
         ordering = ["-id"]
         constraints = [
-            models.UniqueConstraint(fields=["workspace", "name"], name="channel_named_once"),
+            unique("channel_named_once", "workspace", "name"),
             one_of("kind", ChannelKind.values, name="channel_kind_known"),
             one_of("imap_security", MailSecurity.values, name="channel_security_known"),
         ]
@@ -162,15 +162,13 @@ class InboundMessage(models.Model):
     class Meta:
         ordering = ["-id"]
         constraints = [
-            models.UniqueConstraint(fields=["channel", "external_id"], name="inbound_taken_once"),
+            unique("inbound_taken_once", "channel", "external_id"),
             one_of("status", InboundStatus.values, name="inbound_status_known"),
         ]
         indexes = [
-            models.Index(fields=["channel", "-id"], name="inbound_recent"),
-            models.Index(
-                fields=["channel", "thread", "-id"], condition=~Q(thread=""), name="inbound_thread"
-            ),
-            models.Index(fields=["received_at"], name="inbound_age"),
+            index("inbound_recent", "channel", "-id"),
+            index("inbound_thread", "channel", "thread", "-id", where=~Q(thread="")),
+            index("inbound_age", "received_at"),
         ]
 
     def __str__(self) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from django.db import models
 
 from agents.choices import BusyPolicy
-from agents.models.constraints import one_of
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import Workspace
+from heartbit_site.base.models.constraints import one_of
 
 
 class Conversation(models.Model):

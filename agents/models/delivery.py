@@ -7,8 +7,8 @@ from django.db.models import Q
 
 from agents.choices import DeliveryKind, DeliveryStatus
 from agents.models.attempted import Attempted
-from agents.models.constraints import one_of
 from heartbit_site.base.models import Workspace
+from heartbit_site.base.models.constraints import index, one_of, unique
 
 
 class Delivery(Attempted):
@@ -38,21 +38,15 @@ class Delivery(Attempted):
         ordering = ["-id"]
         verbose_name_plural = "deliveries"
         constraints = [
-            models.UniqueConstraint(fields=["run_id", "position"], name="delivery_ordered_once"),
-            models.UniqueConstraint(
-                fields=["message_id"], condition=~Q(message_id=""), name="delivery_message_id"
-            ),
+            unique("delivery_ordered_once", "run_id", "position"),
+            unique("delivery_message_id", "message_id", where=~Q(message_id="")),
             one_of("kind", DeliveryKind.values, name="delivery_kind_known"),
             one_of("status", DeliveryStatus.values, name="delivery_status_known"),
         ]
         indexes = [
-            models.Index(
-                fields=["next_at"],
-                condition=Q(status=DeliveryStatus.PENDING),
-                name="delivery_due",
-            ),
-            models.Index(fields=["workspace", "-id"], name="delivery_recent"),
-            models.Index(fields=["created_at"], name="delivery_age"),
+            index("delivery_due", "next_at", where=Q(status=DeliveryStatus.PENDING)),
+            index("delivery_recent", "workspace", "-id"),
+            index("delivery_age", "created_at"),
         ]
 
     def __str__(self) -> str:

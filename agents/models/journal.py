@@ -8,8 +8,8 @@ from django.db.models.functions import Now
 
 from agents.choices import CallStatus
 from agents.journal import waits
-from agents.models.constraints import one_of
 from agents.models.run import Run
+from heartbit_site.base.models.constraints import index, one_of, unique
 
 
 class RunEvent(models.Model):
@@ -56,14 +56,11 @@ class ToolCall(models.Model):
     class Meta:
         ordering = ["id"]
         constraints = [
-            models.UniqueConstraint(fields=["run", "call_id"], name="call_once_per_run"),
+            unique("call_once_per_run", "run", "call_id"),
             one_of("status", CallStatus.values, name="call_status_known"),
         ]
-        indexes = [
-            models.Index(
-                fields=["run"], condition=Q(status=CallStatus.WAITING), name="call_waiting"
-            )
-        ]
+        # No index names the status, so a call's updates write no index at all. The calls that wait
+        # are found by their waits.
 
     def __str__(self) -> str:
         return f"{self.tool} ({self.call_id})"
@@ -100,8 +97,8 @@ class Wait(models.Model):
     class Meta:
         ordering = ["id"]
         constraints = [
-            models.UniqueConstraint(fields=["run", "key"], name="wait_once_per_run"),
-            models.UniqueConstraint(fields=["child_id"], name="wait_once_per_child"),
+            unique("wait_once_per_run", "run", "key"),
+            unique("wait_once_per_child", "child_id"),
             models.CheckConstraint(
                 name="wait_value_iff_resolved",
                 condition=Q(value__isnull=True, resolved_at__isnull=True)
@@ -109,28 +106,21 @@ class Wait(models.Model):
             ),
         ]
         indexes = [
-            models.Index(
-                fields=["expires_at"],
-                condition=Q(resolved_at__isnull=True, expires_at__isnull=False),
-                name="wait_expiring",
+            index(
+                "wait_expiring",
+                "expires_at",
+                where=Q(resolved_at__isnull=True, expires_at__isnull=False),
             ),
-            models.Index(
-                fields=["escalates_at"],
-                condition=Q(
-                    resolved_at__isnull=True,
-                    escalates_at__isnull=False,
-                    escalated_at__isnull=True,
+            index(
+                "wait_escalating",
+                "escalates_at",
+                where=Q(
+                    resolved_at__isnull=True, escalates_at__isnull=False, escalated_at__isnull=True
                 ),
-                name="wait_escalating",
             ),
-            models.Index(
-                fields=["run"],
-                condition=Q(asks_person=True, resolved_at__isnull=True),
-                name="wait_for_people",
-            ),
-            models.Index(  # what webhooks look for
-                fields=["created_at"], condition=Q(kind=waits.APPROVAL.name), name="wait_asked"
-            ),
+            index("wait_for_people", "run", where=Q(asks_person=True, resolved_at__isnull=True)),
+            # what webhooks look for
+            index("wait_asked", "created_at", where=Q(kind=waits.APPROVAL.name)),
         ]
 
     def __str__(self) -> str:
@@ -152,7 +142,7 @@ class BlackboardEntry(models.Model):
     class Meta:
         ordering = ["key"]
         verbose_name_plural = "blackboard entries"
-        constraints = [models.UniqueConstraint(fields=["root", "key"], name="blackboard_key")]
+        constraints = [unique("blackboard_key", "root", "key")]
 
     def __str__(self) -> str:
         return self.key

@@ -7,9 +7,9 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from agents.models.agent import Agent
-from agents.models.constraints import one_of
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import Workspace
+from heartbit_site.base.models.constraints import index, one_of, present, unique
 
 
 class MessageKind(models.TextChoices):
@@ -62,22 +62,21 @@ class Message(models.Model):
     class Meta:
         ordering = ["-id"]
         constraints = [
-            models.UniqueConstraint(
-                fields=["workspace", "origin", "thread", "seq"], name="message_order"
-            ),
-            models.UniqueConstraint(
-                fields=["workspace", "idempotency_key"],
-                condition=Q(idempotency_key__isnull=False),
-                name="message_idempotency_key",
+            unique("message_order", "workspace", "origin", "thread", "seq"),
+            unique(
+                "message_idempotency_key",
+                "workspace",
+                "idempotency_key",
+                where=present("idempotency_key"),
             ),
             one_of("kind", MessageKind.values, name="message_kind_known"),
         ]
         indexes = [
-            models.Index(fields=["workspace", "-id"], name="message_recent"),
-            models.Index(fields=["workspace", "sender", "created_at"], name="message_sent"),
-            models.Index(fields=["workspace", "recipient", "-id"], name="message_received"),
-            models.Index(fields=["run_id"], condition=Q(run_id__isnull=False), name="message_run"),
-            models.Index(fields=["created_at"], name="message_age"),
+            index("message_recent", "workspace", "-id"),
+            index("message_sent", "workspace", "sender", "created_at"),
+            index("message_received", "workspace", "recipient", "-id"),
+            index("message_run", "run_id", where=present("run_id")),
+            index("message_age", "created_at"),
         ]
 
     def __str__(self) -> str:
@@ -102,7 +101,7 @@ class InboxEntry(models.Model):
     class Meta:
         ordering = ["id"]
         constraints = [
-            models.UniqueConstraint(fields=["message", "agent"], name="message_once_per_inbox"),
+            unique("message_once_per_inbox", "message", "agent"),
             models.CheckConstraint(
                 name="inbox_read_by_a_run",
                 condition=Q(read_at__isnull=True, run_id__isnull=True)
@@ -110,13 +109,9 @@ class InboxEntry(models.Model):
             ),
         ]
         indexes = [
-            models.Index(
-                fields=["agent", "id"], condition=Q(read_at__isnull=True), name="inbox_unread"
-            ),
-            models.Index(fields=["agent", "-id"], name="inbox_of"),  # also when an agent goes
-            models.Index(
-                fields=["run_id"], condition=Q(run_id__isnull=False), name="inbox_read_by"
-            ),
+            index("inbox_unread", "agent", "id", where=Q(read_at__isnull=True)),
+            index("inbox_of", "agent", "-id"),  # also when an agent goes
+            index("inbox_read_by", "run_id", where=present("run_id")),
         ]
 
     def __str__(self) -> str:

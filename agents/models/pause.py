@@ -7,6 +7,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from heartbit_site.base.models import Workspace
+from heartbit_site.base.models.constraints import unique
 
 
 class PauseKind(models.TextChoices):
@@ -50,9 +51,13 @@ class Pause(models.Model):
     class Meta:
         ordering = ["at"]
         constraints = [
-            models.UniqueConstraint(
-                fields=["kind", "queue", "workspace", "tool", "by_operator"],
-                name="pause_once",
+            unique(
+                "pause_once",
+                "kind",
+                "queue",
+                "workspace",
+                "tool",
+                "by_operator",
                 nulls_distinct=False,
             ),
             models.CheckConstraint(

@@ -11,12 +11,12 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from agents.choices import TERMINAL, Placement, RunKind, RunStatus
-from agents.models.constraints import one_of
 from agents.models.conversation import Conversation
 from agents.models.version import AgentVersion
 from agents.models.worker import WorkerHeartbeat
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import Workspace
+from heartbit_site.base.models.constraints import index, one_of, present, unique
 
 #: ``available_at`` of a run that waits for the one before it: the database's `heartbit_held()`.
 HELD_UNTIL: Final = datetime(9999, 1, 1, tzinfo=UTC)
@@ -142,17 +142,18 @@ class Run(models.Model):
                 name="run_waits_iff_waiting",
                 condition=~Q(status=RunStatus.WAITING) | Q(open_waits__gt=0),
             ),
-            models.UniqueConstraint(
-                fields=["workspace", "idempotency_key"],
-                condition=Q(idempotency_key__isnull=False),
-                name="run_idempotency_key",
+            unique(
+                "run_idempotency_key",
+                "workspace",
+                "idempotency_key",
+                where=present("idempotency_key"),
             ),
-            models.UniqueConstraint(
-                fields=["conversation"],
-                condition=Q(
+            unique(
+                "run_one_at_work_per_conversation",
+                "conversation",
+                where=Q(
                     status__in=[RunStatus.RUNNING, RunStatus.WAITING], conversation__isnull=False
                 ),
-                name="run_one_at_work_per_conversation",
             ),
         ]
         indexes = [
@@ -173,40 +174,28 @@ class Run(models.Model):
                 & (Q(parent__isnull=False) | Q(started_at__isnull=False)),
                 name="run_begun",
             ),
-            models.Index(  # how many of each workspace are running
-                fields=["workspace"],
-                condition=Q(status=RunStatus.RUNNING, home=Placement.FLEET),
-                name="run_at_work",
+            # how many of each workspace are running
+            index(
+                "run_at_work", "workspace", where=Q(status=RunStatus.RUNNING, home=Placement.FLEET)
             ),
-            models.Index(fields=["worker"], condition=Q(worker__isnull=False), name="run_held_by"),
-            models.Index(fields=["workspace", "-created_at"], name="run_recent"),
-            models.Index(
-                fields=["conversation", "created_at"],
-                condition=Q(conversation__isnull=False),
-                name="run_of_conversation",
+            index("run_held_by", "worker", where=present("worker")),
+            index("run_recent", "workspace", "-created_at"),
+            index(
+                "run_of_conversation", "conversation", "created_at", where=present("conversation")
             ),
-            models.Index(
-                fields=["version"], condition=Q(finished_at__isnull=True), name="run_live"
+            index("run_live", "version", where=Q(finished_at__isnull=True)),
+            index("run_quarantined", "created_at", where=Q(status=RunStatus.QUARANTINED)),
+            # what webhooks look for
+            index(
+                "run_ended",
+                "workspace",
+                "finished_at",
+                where=Q(finished_at__isnull=False, parent__isnull=True),
             ),
-            models.Index(
-                fields=["created_at"],
-                condition=Q(status=RunStatus.QUARANTINED),
-                name="run_quarantined",
-            ),
-            models.Index(  # what webhooks look for
-                fields=["workspace", "finished_at"],
-                condition=Q(finished_at__isnull=False, parent__isnull=True),
-                name="run_ended",
-            ),
-            models.Index(
-                fields=["forked_from"],
-                condition=Q(forked_from__isnull=False),
-                name="run_forks",
-            ),
-            models.Index(  # a person's own, the newest first; and those of a deleted account
-                fields=["started_user", "workspace", "-id"],
-                condition=Q(started_user__isnull=False),
-                name="run_started_by",
+            index("run_forks", "forked_from", where=present("forked_from")),
+            # a person's own, the newest first; and those of a deleted account
+            index(
+                "run_started_by", "started_user", "workspace", "-id", where=present("started_user")
             ),
         ]
 

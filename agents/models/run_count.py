@@ -6,6 +6,7 @@ from django.db import models
 
 from agents.models.agent import Agent
 from heartbit_site.base.models import Workspace
+from heartbit_site.base.models.constraints import unique
 
 
 class RunCount(models.Model):
@@ -40,9 +41,7 @@ class RunCount(models.Model):
     class Meta:
         ordering = ["workspace", "agent"]
         constraints = [
-            models.UniqueConstraint(
-                fields=["workspace", "agent"], name="run_count_once", nulls_distinct=False
-            ),
+            unique("run_count_once", "workspace", "agent", nulls_distinct=False),
         ]
 
     def __str__(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.db import models
 
 from agents.models.agent import Agent
+from heartbit_site.base.models.constraints import unique
 
 
 class AgentVersion(models.Model):
@@ -23,8 +24,8 @@ class AgentVersion(models.Model):
     class Meta:
         ordering = ["-number"]
         constraints = [
-            models.UniqueConstraint(fields=["agent", "hash"], name="version_hash_per_agent"),
-            models.UniqueConstraint(fields=["agent", "number"], name="version_number_per_agent"),
+            unique("version_hash_per_agent", "agent", "hash"),
+            unique("version_number_per_agent", "agent", "number"),
         ]
 
     def __str__(self) -> str:

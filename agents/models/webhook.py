@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
@@ -11,9 +9,10 @@ from django.db.models.functions import Now
 
 from agents.choices import DeliveryStatus
 from agents.models.attempted import Attempted
-from agents.models.constraints import one_of
 from agents.models.signed_endpoint import SignedEndpoint
 from heartbit_site.base.models import Workspace
+from heartbit_site.base.models.constraints import index, one_of, unique
+from heartbit_site.base.web_url import split_web_url
 
 
 def check_webhook_url(url: str) -> None:
@@ -22,12 +21,8 @@ def check_webhook_url(url: str) -> None:
     Raises:
         ValidationError: The URL is not valid, or has a password or a fragment.
     """
-    try:
-        parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:
-        usable = False
-    if not usable or not url.isascii() or not url.isprintable() or " " in url:
+    parts = split_web_url(url)
+    if parts is None or not url.isascii() or " " in url:
         raise ValidationError("Write it like https://host/path.")
     if "@" in parts.netloc or parts.fragment:
         raise ValidationError("Leave out name and password, and what begins with #.")
@@ -93,18 +88,12 @@ class WebhookDelivery(Attempted):
         verbose_name = "webhook delivery"
         verbose_name_plural = "webhook deliveries"
         constraints = [
-            models.UniqueConstraint(
-                fields=["endpoint", "run_id", "event", "event_key"], name="webhook_told_once"
-            ),
+            unique("webhook_told_once", "endpoint", "run_id", "event", "event_key"),
             one_of("status", DeliveryStatus.values, name="webhook_status_known"),
         ]
         indexes = [
-            models.Index(
-                fields=["endpoint", "next_at"],
-                condition=Q(status=DeliveryStatus.PENDING),
-                name="webhook_due",
-            ),
-            models.Index(fields=["created_at"], name="webhook_age"),
+            index("webhook_due", "endpoint", "next_at", where=Q(status=DeliveryStatus.PENDING)),
+            index("webhook_age", "created_at"),
         ]
 
     def __str__(self) -> str:

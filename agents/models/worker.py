@@ -9,6 +9,7 @@ from django.db.models import BooleanField, DateTimeField, ExpressionWrapper, F, 
 from django.db.models.functions import Now
 
 from agents.choices import Placement
+from heartbit_site.base.models.constraints import index
 
 _LEASE = ExpressionWrapper(F("lease_seconds") * Value(timedelta(seconds=1)), models.DurationField())
 #: Measured by the database's clock, since clocks of hosts differ.
@@ -63,11 +64,7 @@ class WorkerHeartbeat(models.Model):
 
     class Meta:
         ordering = ["-started_at"]
-        indexes = [
-            models.Index(
-                fields=["beat_at"], condition=models.Q(left_at__isnull=True), name="worker_alive"
-            )
-        ]
+        indexes = [index("worker_alive", "beat_at", where=models.Q(left_at__isnull=True))]
 
     def __str__(self) -> str:
         return self.name

@@ -15,11 +15,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from agents.output.references import subschemas
 from agents.output.repair import candidate_values, document
 from agents.output.respond import NAME, VALUE, wrapped
 from heartbit_site.base.errors import ConfigurationError
-from heartbit_site.base.jsonschema import check_schema, validate
+from heartbit_site.base.jsonschema import check_schema, depth_of, validate
+from heartbit_site.base.schema_references import subschemas
 from heartbit_site.base.untrusted import UntrustedJSONError, clean_json
 
 if TYPE_CHECKING:
@@ -106,20 +106,11 @@ def _check_size(schema: JSONValue) -> None:
         raise ConfigurationError(
             f"The response schema is too large: {size} characters, at most {MAX_SCHEMA_CHARACTERS}."
         )
-    level: list[JSONValue] = [schema]
-    for _ in range(MAX_SCHEMA_DEPTH):
-        level = [item for value in level for item in _items(value)]
-        if not level:
-            return
-    raise ConfigurationError(
-        f"The response schema is nested too deeply: at most {MAX_SCHEMA_DEPTH} levels; use $defs."
-    )
-
-
-def _items(value: JSONValue) -> list[JSONValue]:
-    if isinstance(value, dict):
-        return list(value.values())
-    return value if isinstance(value, list) else []
+    if depth_of(schema) > MAX_SCHEMA_DEPTH:
+        raise ConfigurationError(
+            "The response schema is nested too deeply: at most "
+            f"{MAX_SCHEMA_DEPTH} levels; use $defs."
+        )
 
 
 def _answer(value: JSONValue, *, is_wrapped: bool) -> JSONValue:

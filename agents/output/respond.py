@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agents.llm.messages import ToolDefinition
-from agents.output.references import moved
+from heartbit_site.base.schema_references import BY_NAME, DEFINITIONS, SCHEMAS, subschemas
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,6 +27,7 @@ _DESCRIPTION = (
 )
 # Anthropic and OpenAI require a plain object at the top of a tool's parameters.
 _NOT_AT_THE_TOP = ("$ref", "allOf", "anyOf", "const", "enum", "not", "oneOf")
+_TOP = ("$schema", *DEFINITIONS)
 
 
 def definition(schema: Mapping[str, Any]) -> ToolDefinition:
@@ -39,7 +40,7 @@ def wrapped(schema: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
     """Return the schema as an object's, and True if the answer is in its property ``value``."""
     if schema.get("type") == "object" and not any(name in schema for name in _NOT_AT_THE_TOP):
         return dict(schema), False
-    inner, top = moved(schema)
+    inner, top = _moved(schema)
     outer: dict[str, Any] = {
         "type": "object",
         "properties": {VALUE: inner},
@@ -47,3 +48,47 @@ def wrapped(schema: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
         "additionalProperties": False,
     }
     return {**outer, **top}, True
+
+
+def _moved(schema: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the schema for its place below another, and the top-level entries: draft, definitions.
+
+    ``#`` means the whole document, so it would change its meaning there. Definitions are moved to
+    the top, where references to them stay valid; a schema that refers to other parts of itself
+    becomes a definition too, and those references are rewritten.
+    """
+    inner = {name: value for name, value in schema.items() if name not in _TOP}
+    top = {name: schema[name] for name in _TOP if name in schema}
+    if not any(_is_own(part.get("$ref")) for part in subschemas(schema)):
+        return inner, top
+    name = "answer"
+    while name in top.get("$defs", {}):
+        name += "_"
+    place = f"#/$defs/{name}"
+    top = _renamed(top, place)
+    top["$defs"] = {name: _renamed(inner, place), **top.get("$defs", {})}
+    return {"$ref": place}, top
+
+
+def _is_own(reference: object) -> bool:
+    """Return True if a reference means a part of the document other than a definition."""
+    if not isinstance(reference, str) or not (reference == "#" or reference.startswith("#/")):
+        return False
+    return not reference.startswith(tuple(f"#/{name}/" for name in DEFINITIONS))
+
+
+def _renamed(part: Any, place: str) -> Any:
+    """Return a schema with its own references rewritten to the new place."""
+    if not isinstance(part, dict):
+        return part
+    result: dict[str, Any] = {}
+    for name, value in part.items():
+        if name == "$ref" and _is_own(value):
+            result[name] = place + value[1:]
+        elif name in BY_NAME and isinstance(value, dict):
+            result[name] = {key: _renamed(inner, place) for key, inner in value.items()}
+        elif name in SCHEMAS and isinstance(value, list):
+            result[name] = [_renamed(inner, place) for inner in value]
+        else:
+            result[name] = _renamed(value, place) if name in SCHEMAS else value
+    return result

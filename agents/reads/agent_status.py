@@ -13,12 +13,7 @@ from django.utils import timezone
 from agents.choices import RunStatus
 from agents.limits.pauses import stopped_tools
 from agents.models import Run
-from agents.reads.agent_view import (
-    AgentQueueOut,
-    AgentStatusOut,
-    AgentToolsOut,
-    WorkingRunOut,
-)
+from agents.reads.agent_view import AgentQueueOut, AgentStatusOut, AgentToolsOut, WorkingRunOut
 from agents.reads.metrics import AgentOverview, agents_with_metrics
 from agents.reads.versions import find_editable
 from tools.catalogue import catalogue

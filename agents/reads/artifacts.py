@@ -13,50 +13,36 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from agents.choices import TERMINAL
+from agents.choices import TERMINAL, DeliveryKind
 from agents.errors import ArtifactNotFoundError, RunStateError
-from agents.models import Run
+from agents.models import Delivery, Run
 from agents.output.results import artifacts_in
-from agents.reads.artifact_names import kept_names
 from heartbit_site.base.errors import Remedy
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from uuid import UUID
 
-    from agents.output.results import Artifact
+    from agents.output.results import ArtifactOut
 
+#: Languages that are called like the extension of their files.
+_EXTENSIONS: Final = (
+    *("c", "cpp", "css", "csv", "diff", "go", "html", "java", "js", "json", "md", "py"),
+    *("sh", "sql", "toml", "ts", "xml", "yaml"),
+)
 #: File extensions by language. A model writes the language, so no other text becomes a file name.
 _ENDINGS: Final = {
     "bash": "sh",
-    "c": "c",
     "c++": "cpp",
-    "cpp": "cpp",
-    "css": "css",
-    "csv": "csv",
-    "diff": "diff",
-    "go": "go",
-    "html": "html",
-    "java": "java",
     "javascript": "js",
-    "js": "js",
-    "json": "json",
     "markdown": "md",
-    "md": "md",
-    "py": "py",
     "python": "py",
     "ruby": "rb",
     "rust": "rs",
-    "sh": "sh",
     "shell": "sh",
-    "sql": "sql",
-    "toml": "toml",
-    "ts": "ts",
     "typescript": "ts",
-    "xml": "xml",
-    "yaml": "yaml",
     "yml": "yaml",
-}
+} | {extension: extension for extension in _EXTENSIONS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +56,7 @@ class Produced:
     run_id: UUID
     agent: str
     place: str
-    artifact: Artifact
+    artifact: ArtifactOut
 
 
 def produced_below(run: Run) -> list[Produced]:
@@ -91,7 +77,7 @@ def produced_below(run: Run) -> list[Produced]:
     ]
 
 
-def find_artifact(run: Run, name: str) -> Artifact:
+def find_artifact(run: Run, name: str) -> ArtifactOut:
     """Return the artifact of a run with that name.
 
     Raises:
@@ -109,12 +95,25 @@ def find_artifact(run: Run, name: str) -> Artifact:
     )
 
 
-def file_name(artifact: Artifact) -> str:
+def kept_names(run_ids: Collection[UUID]) -> Mapping[UUID, list[str]]:
+    """Return the names under which runs keep their whole answer as a file, in their order.
+
+    These are their targets of the kind ``artifact``. Nothing is copied: the file is the answer,
+    available from the run's end until it is deleted.
+    """
+    orders = Delivery.objects.filter(run_id__in=run_ids, kind=DeliveryKind.ARTIFACT)
+    found: defaultdict[UUID, list[str]] = defaultdict(list)
+    for run_id, target in orders.order_by("run_id", "position").values_list("run_id", "target"):
+        found[run_id].append(str(target["name"]))
+    return dict(found)
+
+
+def file_name(artifact: ArtifactOut) -> str:
     """Return the artifact's file name; the extension is txt if the language is unknown."""
     return f"{artifact.name}.{_ENDINGS.get(artifact.language, 'txt')}"
 
 
-def _artifacts(run: Run, kept: Sequence[str]) -> tuple[Artifact, ...]:
+def _artifacts(run: Run, kept: Sequence[str]) -> list[ArtifactOut]:
     if run.status not in TERMINAL:
-        return ()
+        return []
     return artifacts_in(run.output or "", run.structured, kept=kept)

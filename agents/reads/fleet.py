@@ -76,7 +76,7 @@ def read_fleet() -> FleetOut:
     for row in _rows(_AT_WORK, SHOWN):
         at_work.setdefault(row.pop("worker"), []).append(FleetRunOut(**row))
     workers = [_worker(row, at_work.get(row["id"], [])) for row in _rows(_WORKERS)]
-    pauses = [_pause(row) for row in Pause.objects.select_related("workspace")]
+    pauses = [PauseOut.of(row) for row in Pause.objects.select_related("workspace")]
     queues = _queues(workers, {one.name for one in pauses if one.kind == "queue"})
     living = [worker for worker in workers if worker.state != "stale"]
     return FleetOut(
@@ -99,12 +99,6 @@ def _worker(row: dict[str, Any], runs: list[FleetRunOut]) -> WorkerOut:
         state = "stale"
     queues = json.loads(row["queues"])
     return WorkerOut(**{**row, "queues": queues}, state=state, runs=runs)
-
-
-def _pause(row: Pause) -> PauseOut:
-    slug = row.workspace.slug if row.workspace is not None else ""
-    name = row.queue or row.tool or slug
-    return PauseOut.of(row, name=name, workspace=slug if row.tool else "")
 
 
 def _queues(workers: Iterable[WorkerOut], paused: set[str]) -> list[QueueOut]:

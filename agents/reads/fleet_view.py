@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal, Self
 
 from pydantic import Field
 
@@ -10,16 +10,30 @@ from heartbit_site.base.view import Id, Seconds, Time, View
 
 HeldKind = Literal["queue", "workspace", "tool", "all"]
 WorkerState = Literal["alive", "stale", "leaving"]
-NAME = "The queue's, the tool's, or the workspace's slug; empty: everything."
-PLACE = "Of a tool that is stopped in one workspace alone, its slug; else empty."
 
 
-class PauseOut(View):
-    """Something that is held back."""
+class PausedOut(View):
+    """A target of pauses."""
 
     kind: HeldKind
-    name: str = Field(description=NAME)
-    workspace: str = Field(description=PLACE)
+    name: str = Field(
+        description="The queue's, the tool's, or the workspace's slug; empty: everything."
+    )
+    workspace: str = Field(
+        description="Of a tool that is stopped in one workspace alone, its slug; else empty."
+    )
+
+    @classmethod
+    def of(cls, row: Any, **more: Any) -> Self:
+        """Return the view of a pause, or of what is paused."""
+        slug = row.workspace.slug if row.workspace is not None else ""
+        name, place = row.queue or row.tool or slug, slug if row.tool else ""
+        return super().of(row, name=name, workspace=place, **more)
+
+
+class PauseOut(PausedOut):
+    """Something that is held back."""
+
     reason: str
     by: str
     by_operator: bool = Field(

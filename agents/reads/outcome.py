@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from agents.choices import TERMINAL
 from agents.errors import RunNotFoundError
-from agents.output.results import Metrics, TaskResult, build
+from agents.output.results import MetricsOut, ResultOut, build
 from agents.reads.metrics import cost_of
 from heartbit_site.base.query import fetch_one
 
@@ -58,14 +58,12 @@ class Outcome:
     Attributes:
         result: None as long as the run has not ended.
         error: ``{kind, message, limit}`` of a run that failed.
-        finish_reason: Why the model's last answer ended; None if it is not known.
     """
 
     status: str
-    result: TaskResult | None
-    metrics: Metrics
+    result: ResultOut | None
+    metrics: MetricsOut
     error: Any
-    finish_reason: str | None
 
 
 def read_outcome(run_id: UUID) -> Outcome:
@@ -90,11 +88,12 @@ def read_outcome(run_id: UUID) -> Outcome:
             error=told.get("message") if isinstance(told, dict) else None,
             metrics=metrics,
             kept=kept,
+            finish_reason=reason,
         )
-    return Outcome(status, result, metrics, told, reason)
+    return Outcome(status, result, metrics, told)
 
 
-def result_of(run: Run) -> TaskResult:
+def result_of(run: Run) -> ResultOut:
     """Return the result of a run that has ended.
 
     The metrics of a root cover its whole tree.
@@ -108,7 +107,7 @@ def result_of(run: Run) -> TaskResult:
     return result
 
 
-def metrics_of(run: Run) -> Metrics:
+def metrics_of(run: Run) -> MetricsOut:
     """Return the metrics of a run until now; those of a root include its sub-agents.
 
     The cost is None if the price of any model call is unknown.
@@ -123,10 +122,10 @@ def _metrics(
     spent: dict[str, Any],
     *,
     tool_calls: int,
-) -> Metrics:
+) -> MetricsOut:
     end = finished or timezone.now()
     cost = cost_of(spent)
-    return Metrics(
+    return MetricsOut(
         duration_ms=_milliseconds(end - created),
         queued_ms=_milliseconds((started or end) - created),
         model_calls=spent["calls"],

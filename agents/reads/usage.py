@@ -5,27 +5,32 @@ Days and months are those of the quotas: they begin at midnight UTC by the datab
 Usage::
 
     usage = usage_of(workspace)    # seven queries, each bounded by a month or by live rows
-    for gauge in usage.gauges: ...
+    usage.tokens_this_month.percent
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from agents.reads.usage_view import (
+    AgentUseOut,
+    BudgetUseOut,
+    CountGaugeOut,
+    DayUseOut,
+    MoneyGaugeOut,
+    WorkspaceUsageOut,
+)
 from heartbit_site.base.query import fetch_named
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from heartbit_site.base.models import Workspace
 
-State = Literal["unlimited", "ok", "warning", "exceeded"]
+GaugeOut = TypeVar("GaugeOut", CountGaugeOut, MoneyGaugeOut)
+
 DAYS = 30
 MOST_AGENTS = 100
-NO_AGENT = ""  # for ledger entries of deleted runs
 
 _NOW = """
     SELECT x.day AT TIME ZONE 'UTC' AS day, x.month AT TIME ZONE 'UTC' AS month, x.day AS day_start,
@@ -53,15 +58,15 @@ _RUNS = """
 _CALLS = """
     SELECT (u.at AT TIME ZONE 'UTC')::date AS day,
            sum(u.input_tokens::bigint + u.output_tokens)::bigint AS tokens,
-           coalesce(sum(u.cost_usd), 0) AS usd, count(*) - count(u.cost_usd) AS unpriced
+           coalesce(sum(u.cost_usd), 0) AS cost_usd, count(*) - count(u.cost_usd) AS unpriced
     FROM base_usageentry u WHERE u.workspace_id = %(workspace)s AND u.at >= %(since)s
     GROUP BY 1
 """
 # The ledger has no foreign key to runs, which may be deleted.
 _AGENTS = """
-    SELECT coalesce(x.agent, '') AS name, coalesce(sum(x.runs), 0)::bigint AS runs,
-           coalesce(sum(x.tokens), 0)::bigint AS tokens, coalesce(sum(x.usd), 0) AS usd,
-           coalesce(sum(x.unpriced), 0)::bigint AS unpriced
+    SELECT coalesce(x.agent, '') AS agent, coalesce(sum(x.runs), 0)::bigint AS runs,
+           coalesce(sum(x.tokens), 0)::bigint AS tokens, coalesce(sum(x.usd), 0) AS cost_usd,
+           coalesce(sum(x.unpriced), 0)::bigint AS unpriced_calls
     FROM (
         SELECT r.agent, count(*) AS runs, 0 AS tokens, 0 AS usd, 0 AS unpriced FROM agents_run r
         WHERE r.workspace_id = %(workspace)s AND r.created_at >= %(since)s GROUP BY r.agent
@@ -71,7 +76,7 @@ _AGENTS = """
         FROM base_usageentry u LEFT JOIN agents_run r ON r.id = u.run_id
         WHERE u.workspace_id = %(workspace)s AND u.at >= %(since)s GROUP BY r.agent
     ) x
-    GROUP BY 1 ORDER BY usd DESC, tokens DESC, runs DESC, name LIMIT %(most)s
+    GROUP BY 1 ORDER BY cost_usd DESC, tokens DESC, runs DESC, agent LIMIT %(most)s
 """
 _BUDGETS = """
     SELECT b.period, b.from_tier, b.max_tokens, b.max_usd, b.warn_at, coalesce(a.name, '') AS agent,
@@ -82,209 +87,73 @@ _BUDGETS = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Gauge:
-    """Amount used, with its limit.
-
-    Attributes:
-        name: ``runs`` (a day), ``tokens`` and ``usd`` (a month), or ``runs_at_once`` (now).
-        limit: Limit; None: unlimited.
-        warn_at: Percentage from which the state is ``warning``.
-        stopped: True if a call was refused because too little is left.
-    """
-
-    name: str
-    used: Decimal
-    limit: Decimal | None
-    warn_at: int = 80
-    stopped: bool = False
-
-    @property
-    def percent(self) -> int | None:
-        """Percentage used, possibly above 100; None without a limit."""
-        if self.limit is None:
-            return None
-        return int(100 * self.used / self.limit) if self.limit else 100
-
-    @property
-    def state(self) -> State:
-        """State of the gauge, as one word."""
-        percent = self.percent
-        if percent is None:
-            return "unlimited"
-        if percent >= 100 or self.stopped:
-            return "exceeded"
-        return "warning" if percent >= self.warn_at else "ok"
-
-
-@dataclass(frozen=True, slots=True)
-class BudgetUse:
-    """A budget of the workspace or of an agent, with the amounts spent in this period.
-
-    Attributes:
-        agent: Name of the agent; empty: the whole workspace.
-        gauges: Limits of tokens, of US dollars, or both.
-    """
-
-    agent: str
-    period: str
-    gauges: tuple[Gauge, ...]
-
-    @property
-    def tokens(self) -> Gauge | None:
-        """Limit of tokens; None: unlimited."""
-        return self._limit("tokens")
-
-    @property
-    def usd(self) -> Gauge | None:
-        """Limit of US dollars; None: unlimited."""
-        return self._limit("usd")
-
-    def _limit(self, name: str) -> Gauge | None:
-        return next((gauge for gauge in self.gauges if gauge.name == name), None)
-
-
-@dataclass(frozen=True, slots=True)
-class AgentUse:
-    """Usage of an agent's runs this month.
-
-    Attributes:
-        name: Name of the agent; ``NO_AGENT`` for deleted runs.
-        runs: Number of runs, including those that orchestrators delegated.
-        usd: US dollars of the calls whose price is known; ``unpriced`` counts the others.
-    """
-
-    name: str
-    runs: int
-    tokens: int
-    usd: Decimal
-    unpriced: int
-
-
-@dataclass(frozen=True, slots=True)
-class DayUse:
-    """Usage of one day.
-
-    Attributes:
-        runs: Number of existing root runs started that day.
-    """
-
-    day: date
-    runs: int = 0
-    tokens: int = 0
-    usd: Decimal = Decimal(0)
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Usage and limits of a workspace.
-
-    Attributes:
-        tier: Name of the tier; empty: no tier, so no limits but the budgets.
-        gauges: Runs of today, tokens and US dollars of this month, and running runs.
-        queued: Number of runs that could start now if slots were free.
-        unpriced: Number of calls of this month whose price is unknown.
-        days: Last ``DAYS`` days, today last.
-    """
-
-    tier: str
-    gauges: tuple[Gauge, ...]
-    queued: int
-    unpriced: int
-    budgets: tuple[BudgetUse, ...]
-    agents: tuple[AgentUse, ...]
-    days: tuple[DayUse, ...]
-    day_ends: datetime
-    month_ends: datetime
-
-
-def usage_of(workspace: Workspace) -> Usage:
+def usage_of(workspace: Workspace) -> WorkspaceUsageOut:
     """Return the usage of a workspace."""
     (now,) = _rows(_NOW, workspace)
     today, first = now["day"].date(), now["month"].date()
-    earliest = min(first, today - timedelta(days=DAYS - 1))
-    since = datetime.combine(earliest, time(), tzinfo=UTC)
+    days = [today - timedelta(days=before) for before in reversed(range(DAYS))]
+    since = datetime.combine(min(first, days[0]), time(), tzinfo=UTC)
     calls = {row["day"]: row for row in _rows(_CALLS, workspace, since=since)}
     runs = {row["day"]: row["runs"] for row in _rows(_RUNS, workspace, since=since)}
+    agents = _rows(_AGENTS, workspace, since=now["month_start"], most=MOST_AGENTS)
     budgets = _rows(_BUDGETS, workspace)
-    kept = next((row for row in budgets if row["from_tier"]), None)
+    kept = next((_budget(row) for row in budgets if row["from_tier"]), None)
     this_month = [row for day, row in calls.items() if day >= first]
-    return Usage(
-        tier=now["tier"] or "",
-        gauges=_gauges(now, this_month, runs.get(today, 0), kept),
+    counted = now["counted"]
+    if None in (now["runs_per_day"], counted):
+        counted = runs.get(today, 0)
+    tokens, usd = (kept.tokens, kept.usd) if kept is not None else (None, None)
+    called = sum(row["tokens"] for row in this_month)
+    spent = sum((row["cost_usd"] for row in this_month), Decimal(0))
+    warn_at = now["warn_at"]
+    none: dict[str, Any] = {"tokens": 0, "cost_usd": Decimal(0)}
+    return WorkspaceUsageOut(
+        tier=now["tier"],
+        # The tier's gauges have the counts that its limits are enforced by.
+        runs_today=gauge(CountGaugeOut, counted, now["runs_per_day"], warn_at),
+        tokens_this_month=tokens or gauge(CountGaugeOut, called, None, warn_at),
+        usd_this_month=usd or gauge(MoneyGaugeOut, spent, None, warn_at),
+        runs_at_once=gauge(CountGaugeOut, now["running"], now["runs_at_once"], warn_at),
         queued=now["queued"],
-        unpriced=sum(row["unpriced"] for row in this_month),
-        budgets=tuple(
-            BudgetUse(row["agent"], row["period"], _limits(row))
-            for row in budgets
-            if not row["from_tier"]
-        ),
-        agents=tuple(
-            AgentUse(**row)
-            for row in _rows(_AGENTS, workspace, since=now["month_start"], most=MOST_AGENTS)
-        ),
-        days=tuple(
-            _day(today - timedelta(days=before), runs, calls) for before in reversed(range(DAYS))
-        ),
+        unpriced_calls=sum(row["unpriced"] for row in this_month),
         day_ends=now["day_ends"],
         month_ends=now["month_ends"],
+        budgets=[_budget(row) for row in budgets if not row["from_tier"]],
+        agents=[AgentUseOut(**row) for row in agents],
+        days=[
+            DayUseOut(**{**none, **calls.get(day, {}), "day": day, "runs": runs.get(day, 0)})
+            for day in days
+        ],
     )
 
 
-def _gauges(
-    now: dict[str, Any],
-    calls: list[dict[str, Any]],
-    runs: int,
-    kept: dict[str, Any] | None,
-) -> tuple[Gauge, ...]:
-    """Return the tier's gauges, with the counts that the limits are enforced by."""
-    limited = {gauge.name: gauge for gauge in _limits(kept)} if kept is not None else {}
-    counted = runs if None in (now["runs_per_day"], now["counted"]) else now["counted"]
-    tokens = sum((Decimal(row["tokens"]) for row in calls), Decimal(0))
-    usd = sum((row["usd"] for row in calls), Decimal(0))
-    warn_at = now["warn_at"]
-    return (
-        Gauge("runs", Decimal(counted), _decimal(now["runs_per_day"]), warn_at),
-        limited.get("tokens") or Gauge("tokens", tokens, None),
-        limited.get("usd") or Gauge("usd", usd, None),
-        Gauge("runs_at_once", Decimal(now["running"]), _decimal(now["runs_at_once"]), warn_at),
-    )
-
-
-def _limits(row: dict[str, Any]) -> tuple[Gauge, ...]:
-    """Return a budget's gauges; if it has refused a call, the fullest gauge is marked stopped."""
-    limits = (("tokens", row["tokens"], row["max_tokens"]), ("usd", row["usd"], row["max_usd"]))
-    gauges = [
-        Gauge(name, Decimal(used), Decimal(limit), row["warn_at"])
-        for name, used, limit in limits
-        if limit is not None
-    ]
+def _budget(row: dict[str, Any]) -> BudgetUseOut:
+    """Return a budget; if it has refused a call, its fullest gauge is exceeded."""
+    gauges: dict[str, CountGaugeOut | MoneyGaugeOut] = {}
+    if (most := row["max_tokens"]) is not None:
+        gauges["tokens"] = gauge(CountGaugeOut, row["tokens"], most, row["warn_at"])
+    if (most := row["max_usd"]) is not None:
+        gauges["usd"] = gauge(MoneyGaugeOut, row["usd"], most, row["warn_at"])
     if row["stopped"]:
-        nearest = max(gauges, key=lambda gauge: gauge.percent or 0)
-        gauges[gauges.index(nearest)] = replace(nearest, stopped=True)
-    return tuple(gauges)
+        fullest = max(gauges, key=lambda name: gauges[name].percent or 0)
+        gauges[fullest] = gauges[fullest].model_copy(update={"state": "exceeded"})
+    return BudgetUseOut(**{**row, "tokens": None, "usd": None, **gauges})
 
 
-def _day(day: date, runs: dict[date, int], calls: dict[date, dict[str, Any]]) -> DayUse:
-    called = calls.get(day, {})
-    return DayUse(day, runs.get(day, 0), called.get("tokens", 0), called.get("usd", Decimal(0)))
-
-
-def _decimal(limit: int | Decimal | None) -> Decimal | None:
-    return None if limit is None else Decimal(limit)
+def gauge(
+    kind: type[GaugeOut], used: int | Decimal, limit: int | Decimal | None, warn_at: int
+) -> GaugeOut:
+    """Return a gauge; from ``warn_at`` percent on its state is ``warning``."""
+    percent = None if limit is None else int(100 * used // limit) if limit else 100
+    state = "ok"
+    if percent is None:
+        state = "unlimited"
+    elif percent >= 100:
+        state = "exceeded"
+    elif percent >= warn_at:
+        state = "warning"
+    return kind.model_validate({"used": used, "limit": limit, "percent": percent, "state": state})
 
 
 def _rows(query: str, workspace: Workspace, **values: datetime | int) -> list[dict[str, Any]]:
     return fetch_named(query, {"workspace": workspace.pk, **values})
-
-
-def alerts(usage: Usage) -> Iterable[tuple[Gauge, str]]:
-    """Yield the gauges of tier and budgets that are nearly or fully used, with their owner."""
-    for gauge in usage.gauges:
-        if gauge.state in ("warning", "exceeded"):
-            yield gauge, f"tier {usage.tier}"
-    for budget in usage.budgets:
-        whose = f"agent {budget.agent}" if budget.agent else "the workspace"
-        for gauge in budget.gauges:
-            if gauge.state in ("warning", "exceeded"):
-                yield gauge, f"the {budget.period}'s budget of {whose}"

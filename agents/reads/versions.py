@@ -1,4 +1,4 @@
-"""Versions of an agent: find one, list them all, compare two."""
+"""Versions of an agent: find one, list them all, choose two."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from django.db.models import Count
 
 from agents.definitions import snapshot
-from agents.definitions.snapshot_diff import SnapshotDiff, compare
 from agents.models import Agent, AgentVersion, Run
 from agents.reads.agents import find_agent
 from heartbit_site.base.errors import NotFoundError
@@ -88,11 +87,6 @@ def pair(
         return find_version(agent, older), second
     before = agent.versions.filter(number__lt=second.number).order_by("-number").first()
     return before or second, second
-
-
-def difference(older: AgentVersion, newer: AgentVersion) -> SnapshotDiff:
-    """Return the changes from one version to another."""
-    return compare(older.snapshot, newer.snapshot)
 
 
 def definition_of(version: AgentVersion) -> AgentDefinition:

@@ -49,6 +49,7 @@ _ABOUT_THE_DATA = (
     psycopg.errors.ProgramLimitExceeded,
     psycopg.errors.StatementTooComplex,
 )
+_RECORD = "SELECT * FROM heartbit_record(%s, %s, %s, %s)"
 _LOST, _GONE = "HB001", "HB004"  # the error codes of our functions
 
 
@@ -92,19 +93,30 @@ class Lease:
 
     async def record(self, *events: Event) -> Sequence[RecordedEvent]:
         """Append events; return them, and others' before them, to be folded in order."""
-        row = await self._write(
-            "SELECT * FROM heartbit_record(%s, %s, %s, %s)",
-            (*self._held(), self.last_seq, _json(map(encode, events))),
-        )
-        return self._recorded(row, events)
+        folded = self.last_seq
+        parameters = (*self._held(), folded, _json(map(encode, events)))
+        row = await self._write(_RECORD, parameters)
+        self.committed(row["last_seq"])
+        return _recorded(folded, row, events)
 
-    def _recorded(self, row: Mapping[str, Any], events: Sequence[Event]) -> Sequence[RecordedEvent]:
-        missed = tuple(map(decode_row, row["tail"]))
-        first = self.last_seq + len(missed) + 1
-        written = first + len(events) - 1 == row["last_seq"]  # else an intent met a cancel
-        self._committed(row)
-        own = (RecordedEvent(first + n, row["now"], event) for n, event in enumerate(events))
-        return (*missed, *own) if written else missed
+    def record_here(self, folded: int, *events: Event) -> Sequence[RecordedEvent]:
+        """Append events from a thread; fold what is returned, and tell ``committed``, on the loop.
+
+        Args:
+            folded: Last event that is folded, or will be before these.
+            events: As for ``record``.
+        """
+        parameters = (*self._held(), folded, _json(map(encode, events)))
+        try:
+            row = self._pool.call_here(_RECORD, parameters)
+        except psycopg.Error as error:
+            raise _translated(error) from error
+        return _recorded(folded, self._existing(row), events)
+
+    def committed(self, seq: int) -> None:
+        """Learn, on the loop, that the journal is committed up to this event."""
+        self.last_seq = max(self.last_seq, seq)
+        self._on_commit(self.last_seq)
 
     async def transact(
         self, body: Callable[[], Event], *, timeout_seconds: float
@@ -115,9 +127,8 @@ class Lease:
             What ``record`` returns; without the event when the body took too long (it is shut out
             then and can no longer commit) or the run was cancelled meanwhile.
         """
-        work = self._executor.submit(
-            in_one_transaction, self._run, self._token, self.last_seq, body
-        )
+        folded = self.last_seq
+        work = self._executor.submit(in_one_transaction, self._run, self._token, folded, body)
         try:
             async with asyncio.timeout(timeout_seconds):
                 event, row = await asyncio.wrap_future(work)
@@ -130,7 +141,8 @@ class Lease:
         except DatabaseError as error:
             # Django wraps the driver's error; the runtime knows that one.
             raise _translated(error.__cause__ or error) from error
-        return self._recorded(row, (event,))
+        self.committed(row["last_seq"])
+        return _recorded(folded, row, (event,))
 
     async def finish(self, ending: Ending, *events: Event) -> Committed | Conflict:
         """Append ``events`` and the ending, and end the run, unless the journal moved."""
@@ -207,12 +219,8 @@ class Lease:
     def _held(self) -> tuple[UUID, int]:
         return self._run, self._token
 
-    def _committed(self, row: Mapping[str, Any]) -> None:
-        self.last_seq = row["last_seq"]
-        self._on_commit(self.last_seq)
-
     def _settled(self, row: DictRow) -> Committed | Conflict:
-        self._committed(row)
+        self.committed(row["last_seq"])
         if row["moved"]:
             return Conflict(tuple(map(decode_row, row["tail"])))
         return Committed()
@@ -222,9 +230,23 @@ class Lease:
             row = await call(self._pool, query, parameters)
         except psycopg.Error as error:
             raise _translated(error) from error
+        return self._existing(row)
+
+    def _existing(self, row: DictRow | None) -> DictRow:
         if row is None:
             raise LeaseLostError(f"run {self._run} has no row any more")
         return row
+
+
+def _recorded(
+    folded: int, row: Mapping[str, Any], events: Sequence[Event]
+) -> Sequence[RecordedEvent]:
+    """Return others' events after ``folded``, and then one's own."""
+    missed = tuple(map(decode_row, row["tail"]))
+    first = folded + len(missed) + 1
+    written = first + len(events) - 1 == row["last_seq"]  # else an intent met a cancel
+    own = (RecordedEvent(first + n, row["now"], event) for n, event in enumerate(events))
+    return (*missed, *own) if written else missed
 
 
 def _translated(error: BaseException) -> BaseException:

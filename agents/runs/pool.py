@@ -1,4 +1,4 @@
-"""The journal's connections on the loop: one statement is one transaction and one round trip."""
+"""The journal's connections: one statement is one transaction and one round trip."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 from psycopg.rows import DictRow, dict_row
-from psycopg_pool import AsyncConnectionPool
+from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,11 +15,50 @@ if TYPE_CHECKING:
 Connection = psycopg.AsyncConnection[DictRow]
 
 
+THREAD_CONNECTIONS = 16
+IDLE_SECONDS = 60.0  # then a thread's connection is closed
+
+_OPTIONS = {
+    "application_name": "heartbit-journal",
+    "autocommit": True,
+    "row_factory": dict_row,
+    "prepare_threshold": 2,
+}
+
+
 class Pool(AsyncConnectionPool[Connection]):
-    """A pool that swallows no cancellation."""
+    """Connections for the process's loop, with others for its threads. Statements autocommit."""
+
+    def __init__(self, conninfo: str, *, max_size: int) -> None:
+        """Create a pool, to be opened on the loop."""
+        super().__init__(conninfo, min_size=1, max_size=max_size, open=False, kwargs=_OPTIONS)
+        self._threads: ConnectionPool[psycopg.Connection[DictRow]] = ConnectionPool(
+            conninfo,
+            min_size=0,  # it connects when a thread first needs it
+            max_size=THREAD_CONNECTIONS,
+            max_idle=IDLE_SECONDS,
+            num_workers=1,
+            open=False,
+            kwargs=_OPTIONS,
+        )
+
+    async def open(self, wait: bool = False, timeout: float = 30.0) -> None:  # noqa: FBT001, FBT002  the base class's
+        """Connect."""
+        await super().open(wait, timeout)
+        self._threads.open()
+
+    async def close(self, timeout: float = 5.0) -> None:
+        """Disconnect."""
+        await super().close(timeout)
+        await asyncio.to_thread(self._threads.close, timeout)
+
+    def call_here(self, query: str, parameters: Sequence[Any]) -> DictRow | None:
+        """Do in a thread what ``call`` does on the loop."""
+        with self._threads.connection() as connection:
+            return connection.execute(query, parameters).fetchone()
 
     async def getconn(self, timeout: float | None = None) -> Connection:
-        """Wait for a connection.
+        """Wait for a connection, without swallowing a cancellation.
 
         The pool waits with ``asyncio.wait_for``, which on Python 3.11 loses a cancellation that
         comes at the same moment as the connection: the run would continue and could not be stopped.
@@ -33,19 +72,8 @@ class Pool(AsyncConnectionPool[Connection]):
 
 
 def open_pool(conninfo: str, *, max_size: int = 10) -> Pool:
-    """Create a pool for the process's loop, to be opened there. Statements autocommit."""
-    return Pool(
-        conninfo,
-        min_size=1,
-        max_size=max_size,
-        open=False,
-        kwargs={
-            "application_name": "heartbit-journal",
-            "autocommit": True,
-            "row_factory": dict_row,
-            "prepare_threshold": 2,
-        },
-    )
+    """Create a pool for the process's loop, to be opened there."""
+    return Pool(conninfo, max_size=max_size)
 
 
 async def call(pool: Pool, query: str, parameters: Sequence[Any]) -> DictRow | None:

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
     import httpx
 
     from agents.live.pubsub import LivePublisher
@@ -15,6 +13,7 @@ if TYPE_CHECKING:
     from agents.runtime.models import Models
     from agents.runtime.reservations import Reservations
     from agents.runtime.wakeups import RunWaker
+    from heartbit_site.base.orm import OrmExecutor
     from tools.registry import Registry
 
 
@@ -34,5 +33,5 @@ class RuntimeDependencies:
     models: Models
     reservations: Reservations
     guarded_http: httpx.AsyncClient
-    executor: Executor
+    executor: OrmExecutor
     run_isolated: IsolatedRunner

@@ -34,7 +34,7 @@ from agents.runtime.sweeper import Sweeper, SweeperConfig
 from agents.runtime.wakeups import FleetRunWaker, LocalRunWaker, RunWaker
 from heartbit_site.base import variables
 from heartbit_site.base.http.allow import parse_allow
-from heartbit_site.base.http.client import guarded_client, guarded_model_client
+from heartbit_site.base.http.client import GuardedClient, guarded_model_client
 from heartbit_site.base.orm import OrmExecutor
 from tools.registry import registry
 
@@ -74,7 +74,7 @@ class Host(ABC):
         local_url: Callable[[], str] = import_string(settings.HEARTBIT_LOCAL_MODEL_URL)
         self._providers = create_client()
         allow = parse_allow(settings.HEARTBIT_HTTP_ALLOWLIST)
-        self._guarded = guarded_client(allow=allow)
+        self._guarded = GuardedClient(allow=allow)
         self._typed = guarded_model_client(allow=allow)
         default_model = factory.default_model(os.environ)
         dependencies = RuntimeDependencies(

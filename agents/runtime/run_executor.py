@@ -164,13 +164,16 @@ class RunExecutor:
     async def execute(self, run_id: UUID, task_id: str, *, alone: bool = False) -> str:
         """Handle a wake-up: claim the run, or another one, and run one slice of it.
 
+        The last sub-agent to end wakes the run that delegated to it. That one is claimed at once:
+        its slot is free, and a message would only take time.
+
         Args:
             run_id: Run that the wake-up names.
             task_id: Id of the Celery task, for the journal.
             alone: True if this process executes no other run, so the run may be a suspect.
 
         Returns:
-            Outcome of the slice, for the task's log.
+            Outcome of the last slice, for the task's log.
         """
         if self._draining.is_set() or not self.control.worker_id:
             return "not now"  # the run is still queued; a sweep rings again
@@ -187,10 +190,19 @@ class RunExecutor:
         if isinstance(claimed, SuspectRun):
             await self._wake(await self._dependencies.run_isolated(claimed.id))
             return "tried alone"
+        outcome, woken = await self._work_on(claimed)
+        if woken is not None:
+            if claimed.parent_id is not None and not alone and self._serves(woken):
+                return await self.execute(woken.id, task_id)
+            self._dependencies.waker.wake(woken)
+        return outcome
+
+    async def _work_on(self, claimed: ClaimedRun) -> tuple[str, Child | None]:
+        """Run one slice of a claimed run; return its outcome, and the run that its end wakes."""
         try:
             active = self._hold(claimed)
         except ValidationError:
-            return await self._forget_checkpoint(claimed)
+            return await self._forget_checkpoint(claimed), None
         if self._draining.is_set():
             # It began while the claim was on its way, so it did not see this run.
             active.stop("drain")
@@ -200,14 +212,20 @@ class RunExecutor:
             outcome = await self._slices.run(active)
         except LeaseLostError as lost:
             logger.info("%s", lost)
-            return "lease lost"
+            return "lease lost", None
         finally:
             long.cancel()
             del self._active[claimed.id, claimed.token]
         self._committed(active, outcome)
         if claimed.limited:
             await self._ring_next(claimed.workspace_id)
-        return outcome
+        return outcome, active.lease.ring
+
+    def _serves(self, run: Child) -> bool:
+        """Return True if this process may claim the run."""
+        configuration = self.configuration
+        is_here = configuration.home is Placement.LOCAL or run.queue in configuration.queues
+        return is_here and not self._draining.is_set()
 
     def _claimant(self, *, alone: bool) -> Claimant:
         configuration = self.configuration
@@ -321,8 +339,6 @@ class RunExecutor:
             self._roots.discard(claimed.id)
         if lease.children:
             self._dependencies.waker.fan_out(lease.children, Child(claimed.id, claimed.queue))
-        if lease.ring is not None:
-            self._dependencies.waker.wake(lease.ring)
 
     def _notice(self, verb: str, run_id: UUID, root_id: UUID | None) -> None:
         if verb == "cancel":

@@ -25,7 +25,6 @@ from tools.result import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from concurrent.futures import Executor
     from contextlib import AbstractContextManager
     from uuid import UUID
 
@@ -33,6 +32,8 @@ if TYPE_CHECKING:
 
     from agents.definitions.definition import AgentDefinition
     from agents.runtime.stopped_tools import WorkspaceStoppedTools
+    from heartbit_site.base.orm import OrmExecutor
+    from tools.pipeline import CallJournal
 
 logger = logging.getLogger(__name__)
 
@@ -136,7 +137,7 @@ class RunToolbox:
         *,
         approve: bool,
         context: Callable[[str], ToolContext],
-        executor: Executor,
+        executor: OrmExecutor,
         granted: GrantLookup,
         lost: RevokedRightLookup,
         stopped: WorkspaceStoppedTools,
@@ -276,13 +277,20 @@ class RunToolbox:
             arguments=arguments,
         )
 
-    async def execute(
-        self, ready: ReadyCall, intent: Callable[[], Awaitable[None]]
-    ) -> ToolResult | SuspendedCall:
-        """Run a call; ``intent`` is awaited right before an at-most-once tool acts."""
+    @property
+    def free_threads(self) -> int:
+        """Number of calls that would have a thread at once."""
+        return self._executor.idle
+
+    def acts_in_thread(self, ready: ReadyCall) -> bool:
+        """Return True if the call is a plain function with an effect outside."""
+        return pipeline.acts_outside(ready.prepared) and not ready.prepared.spec.is_async
+
+    async def execute(self, ready: ReadyCall, journal: CallJournal) -> ToolResult | SuspendedCall:
+        """Run a call; ``journal`` records an external effect."""
         with self._stopped.track_call(ready.prepared.spec.name) as stop:
             return await pipeline.execute(
-                ready.prepared, executor=self._executor, intent=intent, stop=stop
+                ready.prepared, executor=self._executor, journal=journal, stop=stop
             )
 
     def transaction(self, call_id: str, ready: ReadyCall) -> Callable[[], ToolFinished]:

@@ -75,20 +75,22 @@ class Access:
 def access_of_key(key: ApiKey) -> Access:
     """Return the access of a key: never more than its owner has now."""
     person = f" of {key.user.get_username()}" if key.user is not None else ""
+    granted = frozenset(SCOPES) if key.user is None else _scopes_of(key.workspace, key.user)
     return Access(
         workspace=key.workspace,
         name=f"API key {key.name}{person}"[:200],
         via="api",
-        scopes=frozenset(key.scopes) & _most(key),
+        scopes=frozenset(key.scopes) & (granted or frozenset()),
         user_id=key.user_id,
         key_id=key.pk,
     )
 
 
-def _most(key: ApiKey) -> frozenset[str]:
-    if key.user is None or key.user.is_superuser:
+def _scopes_of(workspace: Workspace, user: Any) -> frozenset[str] | None:
+    """Return a person's scopes; None for one who does not belong to the workspace."""
+    if user.is_superuser:
         return frozenset(SCOPES)
-    return ROLE_SCOPES.get(role_of(key.workspace, key.user.pk) or "", frozenset())
+    return ROLE_SCOPES.get(role_of(workspace, user.pk) or "")
 
 
 def role_of(workspace: Workspace, user_id: int | None) -> str | None:
@@ -110,11 +112,7 @@ def access_of_user(user: Any, slug: str) -> Access:
         NoWorkspaceError: The workspace does not exist, or the person does not belong to it.
     """
     workspace = Workspace.objects.filter(slug=slug).first() if user.is_active else None
-    scopes: frozenset[str] | None = None
-    if workspace is not None and user.is_superuser:
-        scopes = frozenset(SCOPES)
-    elif workspace is not None:
-        scopes = ROLE_SCOPES.get(role_of(workspace, user.pk) or "")
+    scopes = _scopes_of(workspace, user) if workspace is not None else None
     if workspace is None or scopes is None:
         raise NoWorkspaceError(f"There is no workspace {slug[:50]} that you belong to.")
     return Access(workspace, user.get_username(), "web", scopes, user.pk)

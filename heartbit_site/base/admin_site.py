@@ -9,6 +9,8 @@ from __future__ import annotations
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any
 
+from django.apps import apps
+from django.contrib import admin
 from django.contrib.auth.forms import AuthenticationForm as PlainAuthenticationForm
 
 from heartbit_site.base.access import enters_admin
@@ -81,3 +83,9 @@ class HeartbitAdminSite(AdminSite):
     def _refuse_others(self, request: HttpRequest) -> None:
         if request.user.is_authenticated and not self.has_permission(request):
             raise RefusedError(describe_closed_admin(request.user))
+
+
+def sees(request: HttpRequest, model: str) -> bool:
+    """Return True if the user may see the list of a model (``app.name``): its entry is shown."""
+    page = admin.site._registry.get(apps.get_model(model))
+    return page is not None and page.has_view_permission(request)

@@ -166,15 +166,19 @@ _background: set[futures.Future[Any]] = set()
 
 def loop() -> asyncio.AbstractEventLoop:
     """Return the loop of this process; the first call starts it."""
+    global _served
     served = _served
     if served is None:
-        served = _serve()
+        with _lock:
+            if _served is None:
+                bridge = asyncio.new_event_loop()
+                thread = threading.Thread(
+                    target=_run_forever, args=(bridge,), name="heartbit-loop", daemon=True
+                )
+                _served = _Served(bridge, thread)
+                thread.start()
+            served = _served
     return served.loop
-
-
-def current_job() -> Job | None:
-    """Return the pool's job of this thread or coroutine; None outside a pool."""
-    return _current.get()
 
 
 def cancel_reason() -> BaseException | None:
@@ -303,19 +307,6 @@ def close(timeout: float = 2.0) -> None:
         logger.warning("The event loop did not stop within %s s", timeout)
     else:
         served.loop.close()
-
-
-def _serve() -> _Served:
-    global _served
-    with _lock:
-        if _served is None:
-            bridge = asyncio.new_event_loop()
-            thread = threading.Thread(
-                target=_run_forever, args=(bridge,), name="heartbit-loop", daemon=True
-            )
-            _served = _Served(bridge, thread)
-            thread.start()
-        return _served
 
 
 def _run_forever(bridge: asyncio.AbstractEventLoop) -> None:

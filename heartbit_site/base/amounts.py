@@ -14,12 +14,16 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-def duration(span: timedelta) -> str:
-    """Return a time span, less exact the longer it is: ``250 ms``, ``3.2 s``, ``2 h 5 min``."""
-    seconds = max(0.0, span.total_seconds())
+def duration(span: timedelta | float) -> str:
+    """Return a time span, less exact the longer it is: ``250 ms``, ``3.2 s``, ``2 h 5 min``.
+
+    Args:
+        span: A difference of times, or seconds.
+    """
+    seconds = max(0.0, span if isinstance(span, int | float) else span.total_seconds())
     if seconds < 1:
         return f"{seconds * 1000:.0f} ms"
-    if seconds < 60:
+    if seconds < 59.95:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     if minutes < 60:

@@ -11,11 +11,13 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from django.contrib.auth.models import User
+
 from heartbit_site.base.models import AuditEntry
 from heartbit_site.base.query import execute, fetch_all
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from heartbit_site.base.access import Access
     from heartbit_site.base.models import Workspace
@@ -98,20 +100,21 @@ class Owned(Protocol):
 
 
 def record_on(
-    by: Actor, action: str, row: Owned, *, details: Mapping[str, Any] | None = None
+    by: Actor, action: str, row: Owned | User, *, details: Mapping[str, Any] | None = None
 ) -> None:
     """Write an entry about a row under the action's noun, as ``record`` does.
 
     Args:
         by: The author.
         action: A verb in dotted form: ``webhook.change`` concerns ``webhook:17``.
-        row: The row, which keeps its primary key even if it was deleted.
+        row: The row, which keeps its primary key even if it was deleted; an account belongs to the
+            installation.
         details: JSON; never a secret.
     """
     record(
         by,
         action,
-        workspace=row.workspace,
+        workspace=None if isinstance(row, User) else row.workspace,
         target=f"{action.partition('.')[0]}:{row.pk}",
         label=str(row),
         details=details,
@@ -130,6 +133,12 @@ def lock_chain(workspace_id: int) -> None:
 def changed(before: Any, after: Any) -> list[Any]:
     """Return ``[before, after]`` for an entry's details, both readable without the row."""
     return [_brief(before), _brief(after)]
+
+
+def changes(before: object, after: object, names: Iterable[str]) -> dict[str, Any]:
+    """Return the attributes that differ between two objects, in the form of ``changed``."""
+    pairs = {name: (getattr(before, name), getattr(after, name)) for name in names}
+    return {name: changed(old, new) for name, (old, new) in pairs.items() if old != new}
 
 
 def _brief(value: Any) -> Any:

@@ -1,6 +1,6 @@
 """Send Celery messages by task name, so that no action imports a task.
 
-A wake-up says so little that its message is written here, in Celery's protocol
+A wake-up says so little that its message is a copy of one that Celery wrote
 (https://docs.celeryq.dev/en/stable/internals/protocol.html), instead of being derived from a
 signature each time: that costs several times what sending it does.
 """
@@ -8,6 +8,7 @@ signature each time: that costs several times what sending it does.
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 import time
 import uuid
@@ -15,12 +16,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from celery import current_app
-from kombu.exceptions import OperationalError
+from django.conf import settings
+from django.utils.module_loading import import_string
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from celery import Celery
     from kombu import Producer
 
 logger = logging.getLogger(__name__)
@@ -30,24 +32,7 @@ logger = logging.getLogger(__name__)
 # (heartbit_site.celery). After a timeout the next callers do not try.
 PATIENCE_SECONDS = 0.5
 LEAVE_ALONE_SECONDS = 1.0
-# Celery requires headers that no consumer of ours reads.
-_HEADERS: dict[str, Any] = {
-    "lang": "py",
-    "shadow": None,
-    "eta": None,
-    "retries": 0,
-    "timelimit": [None, None],
-    "parent_id": None,
-    "kwargsrepr": "{}",
-    "origin": "heartbit",
-    # Asking for a result would subscribe to it: a round trip, and an error that no publisher
-    # expects when the broker is unavailable. A chord counts its parts all the same.
-    "ignore_result": True,
-    "replaced_task_nesting": 0,
-    "stamped_headers": None,
-    "stamps": {},
-}
-_EMBEDDED: dict[str, Any] = {"callbacks": None, "errbacks": None, "chain": None}
+_silent_until = 0.0  # of the monotonic clock; any thread may set it
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +52,16 @@ class TaskMessage:
     seconds: float | None = None
 
 
+@functools.cache
+def application() -> Celery:
+    """Return the Celery application; the first message imports it, and most commands send none."""
+    app: Celery = import_string(settings.HEARTBIT_CELERY_APP)
+    return app
+
+
 def send(message: TaskMessage) -> None:
     """Publish a wake-up. An unavailable broker is logged, never raised."""
-    if _Silence.holds():
+    if time.monotonic() < _silent_until:
         return
     with _broker() as producer:
         _publish(producer, message)
@@ -80,45 +72,28 @@ def send_chord(header: Sequence[TaskMessage], body: TaskMessage) -> None:
 
     An unavailable broker is logged, never raised.
     """
-    if _Silence.holds():
+    if time.monotonic() < _silent_until:
         return
     group = str(uuid.uuid4())
     options = {"queue": body.queue, "ignore_result": True}
-    callback = current_app.signature(body.task, args=(body.about,), immutable=True, options=options)
+    app = application()
+    callback = app.signature(body.task, args=(body.about,), immutable=True, options=options)
     with _broker() as producer:
         # Before the parts: the last part to end compares the number of ended parts with this one.
-        current_app.backend.set_chord_size(group, len(header))
+        app.backend.set_chord_size(group, len(header))
         with producer.batch():  # type: ignore[attr-defined]  # the stubs are of an older kombu
             for index, message in enumerate(header):
                 _publish(producer, message, group=group, index=index, body=callback)
 
 
-class _Silence:
-    """Backoff after a timeout of the broker: until it ends no caller waits for the broker.
-
-    Any thread may set ``until``, a time of the monotonic clock.
-    """
-
-    until = 0.0
-
-    @classmethod
-    def holds(cls) -> bool:
-        """Return True during the backoff."""
-        return time.monotonic() < cls.until
-
-    @classmethod
-    def heard(cls, began: float) -> None:
-        """Start a backoff if an attempt that began then timed out: a refusal takes no time."""
-        now = time.monotonic()
-        if now - began > PATIENCE_SECONDS:
-            cls.until = now + LEAVE_ALONE_SECONDS
-
-
 @contextlib.contextmanager
 def _broker() -> Iterator[Producer]:
+    global _silent_until
+    from kombu.exceptions import OperationalError  # noqa: PLC0415  as slow as ``application``
+
     began = time.monotonic()
     try:
-        with current_app.producer_pool.acquire(block=True) as producer:
+        with application().producer_pool.acquire(block=True) as producer:
             connection: Any = producer.connection
             away = (
                 *connection.recoverable_connection_errors,
@@ -129,7 +104,9 @@ def _broker() -> Iterator[Producer]:
             except away as error:
                 raise OperationalError(str(error)) from error
     except OperationalError as error:
-        _Silence.heard(began)
+        now = time.monotonic()
+        if now - began > PATIENCE_SECONDS:  # a refusal takes no time
+            _silent_until = now + LEAVE_ALONE_SECONDS
         logger.warning("the broker is unavailable (%s); the sweeper sends wake-ups instead", error)
 
 
@@ -147,14 +124,15 @@ def _publish(
     expires = None
     if message.seconds is not None:
         expires = (datetime.now(UTC) + timedelta(seconds=message.seconds)).isoformat()
+    template = _template()
     producer.publish(
-        (arguments, {}, _EMBEDDED | {"chord": body}),
+        (arguments, {}, template.body[2] | {"chord": body}),
         exchange="",  # straight to the queue of that name
         routing_key=message.queue,
         serializer="json",
         correlation_id=task_id,
         reply_to="",
-        headers=_HEADERS
+        headers=template.headers
         | {
             "task": message.task,
             "id": task_id,
@@ -165,3 +143,12 @@ def _publish(
             "group_index": index,
         },
     )
+
+
+@functools.cache
+def _template() -> Any:
+    """Return the message of a task without a name and arguments."""
+    # Asking for a result would subscribe to it: a round trip, and an error that no publisher
+    # expects when the broker is unavailable. A chord counts its parts all the same.
+    amqp: Any = application().amqp
+    return amqp.as_task_v2("", "", origin="heartbit", ignore_result=True)

@@ -27,7 +27,13 @@ from typing import TYPE_CHECKING, Any
 import jsonschema_rs
 
 from heartbit_site.base.errors import ConfigurationError
-from heartbit_site.base.schema_references import referenced
+from heartbit_site.base.schema_references import (
+    EVERY_BELOW,
+    ONE_BELOW,
+    SAME_VALUE,
+    parts_of,
+    referenced,
+)
 from heartbit_site.base.untrusted import MAX_JSON_DEPTH
 
 if TYPE_CHECKING:
@@ -128,7 +134,7 @@ def fits(schema: Mapping[str, Any], value: Any) -> bool | None:
 
 def _branches(compiled: _Compiled, value: Any) -> int:
     most = compiled.most_branches
-    return compiled.branches.count(_depth(value)) if most > _EXPLAINED_BRANCHES else most
+    return compiled.branches.count(depth_of(value)) if most > _EXPLAINED_BRANCHES else most
 
 
 def _canonical(schema: Mapping[str, Any]) -> str:
@@ -156,9 +162,10 @@ def _compiled(text: str) -> _Compiled:
     return _Compiled(validator, branches, branches.count(MAX_JSON_DEPTH))
 
 
-def _depth(value: object) -> int:
+def depth_of(value: object) -> int:
+    """Return the number of nested levels of a JSON value; 1 for a text or an empty object."""
     items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return 1 + max(map(_depth, items), default=0) if items else 1
+    return 1 + max(map(depth_of, items), default=0) if items else 1
 
 
 class Branches:
@@ -168,13 +175,6 @@ class Branches:
     once a level, and only one property lies on a path. JSON Schema 2020-12, core, section 10.
     """
 
-    _SAME = ("not", "if", "then", "else", "allOf", "anyOf", "oneOf", "dependentSchemas")
-    _BELOW = (
-        *("items", "additionalItems", "unevaluatedItems", "contains", "patternProperties"),
-        *("additionalProperties", "unevaluatedProperties", "propertyNames"),
-    )
-    _BELOW_ONE = ("properties", "prefixItems")
-    _BY_NAME = ("dependentSchemas", "patternProperties", "properties")
     _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 
     def __init__(self, schema: object) -> None:
@@ -196,7 +196,7 @@ class Branches:
         key = (id(node), depth)
         if key not in known:
             known[key] = 1  # a reference to itself on the same value ends at once
-            same = [part for name in self._SAME for part in self._parts(node, name)]
+            same = [part for name in SAME_VALUE for part in parts_of(node, name)]
             # Anchors and identifiers mean the whole schema.
             same += [
                 referenced(str(node[name]), self._root) for name in self._REFERENCES if name in node
@@ -208,21 +208,12 @@ class Branches:
         return known[key]
 
     def _below(self, node: dict[str, Any], depth: int, known: dict[tuple[int, int], int]) -> int:
-        parts = [part for name in self._BELOW for part in self._parts(node, name)]
+        parts = [part for name in EVERY_BELOW for part in parts_of(node, name)]
         total = sum(self._count(part, depth, known) for part in parts)
-        for name in self._BELOW_ONE:
-            counts = (self._count(part, depth, known) for part in self._parts(node, name))
+        for name in ONE_BELOW:
+            counts = (self._count(part, depth, known) for part in parts_of(node, name))
             total += max(counts, default=0)
         return total
-
-    def _parts(self, node: dict[str, Any], name: str) -> list[object]:
-        """Return the schemas under a keyword: one, a list of them, or several by name."""
-        value = node.get(name)
-        if isinstance(value, list):
-            return list(value)
-        if isinstance(value, dict):
-            return list(value.values()) if name in self._BY_NAME else [value]
-        return []
 
 
 def _sentence(error: jsonschema_rs.ValidationError, schema: Mapping[str, Any]) -> str:

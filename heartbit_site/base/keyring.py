@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -59,5 +58,5 @@ def _decode(text: str) -> bytes:
     standard = text.strip().replace("-", "+").replace("_", "/").rstrip("=")
     try:
         return base64.b64decode(standard + "=" * (-len(standard) % 4), validate=True)
-    except (binascii.Error, ValueError):
+    except ValueError:
         return b""

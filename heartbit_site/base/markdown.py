@@ -10,11 +10,10 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-import nh3
-from markdown_it import MarkdownIt
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from markdown_it import MarkdownIt
 
 _TAGS = {
     *("p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "pre", "code"),
@@ -38,6 +37,8 @@ def to_html(text: str, *, styles: Mapping[str, str] | None = None) -> str:
     given = {tag: {"style": style} for tag, style in (styles or {}).items()}
     given["a"] = {**given.get("a", {}), "target": "_blank"}
     rendered = _renderer().render(text[:LONGEST])
+    import nh3  # noqa: PLC0415  as ``_renderer`` is: mails and pages of results alone need them
+
     return nh3.clean(
         rendered,
         tags=_TAGS,
@@ -50,6 +51,8 @@ def to_html(text: str, *, styles: Mapping[str, str] | None = None) -> str:
 
 @functools.cache
 def _renderer() -> MarkdownIt:
+    from markdown_it import MarkdownIt  # noqa: PLC0415
+
     # No raw HTML, no pictures; a bare address stays text unless it is marked as a link.
     return (
         MarkdownIt("commonmark", {"html": False})

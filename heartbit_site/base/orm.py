@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -30,10 +31,17 @@ THREADS = 8
 
 
 class OrmExecutor(ThreadPoolExecutor):
-    """Threads for short blocking work that may use the ORM; each keeps at most one connection."""
+    """Threads for short blocking work that may use the ORM; each keeps at most one connection.
+
+    Attributes:
+        idle: Threads that neither work nor are waited for by work in the queue; negative: so much
+            waits for one.
+    """
 
     def __init__(self, max_workers: int, *, name: str) -> None:
         self._wrappers: list[Any] = []
+        self._lock = threading.Lock()
+        self.idle = max_workers
         super().__init__(max_workers, thread_name_prefix=name, initializer=self._remember)
 
     def _remember(self) -> None:
@@ -42,7 +50,14 @@ class OrmExecutor(ThreadPoolExecutor):
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Run ``fn`` in a thread; its connection is checked before and after."""
-        return super().submit(_checked, fn, *args, **kwargs)
+        future = super().submit(_checked, fn, *args, **kwargs)
+        self._count(-1)
+        future.add_done_callback(lambda _: self._count(1))
+        return future
+
+    def _count(self, change: int) -> None:
+        with self._lock:
+            self.idle += change
 
     def submit_read(self, fn: Callable[[], T]) -> Future[T]:
         """Run a ``fn`` that only reads in a thread; see ``read_in_thread``."""

@@ -14,5 +14,4 @@ PRUNE_FIRINGS = "scheduling.prune_firings"
 POLL_MAILBOXES = "agents.poll_mailboxes"
 SEND_QUOTA_NOTICES = "agents.send_quota_notices"
 
-AGENTS = "agents"  # default queue of runs
 SYSTEM = "system"  # Beat's small internal jobs

@@ -16,7 +16,6 @@ Usage, with a model that has a ``workspace`` and a ``SecretTextField``::
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import os
 from dataclasses import dataclass
@@ -111,7 +110,7 @@ def decrypt(stored: str, place: SecretLocation) -> str:
     wanted, _, body = rest.partition(":")
     try:
         raw = base64.b64decode(body, validate=True)
-    except (binascii.Error, ValueError):
+    except ValueError:
         raw = b""
     if version != VERSION or len(raw) <= NONCE_BYTES:
         raise SecretError(
@@ -124,7 +123,15 @@ def decrypt(stored: str, place: SecretLocation) -> str:
             "machine needs the same HEARTBIT_ENCRYPTION_KEYS. Add that key, or enter the secret "
             "again."
         )
-    return _open(key, raw, place)
+    from cryptography.exceptions import InvalidTag  # noqa: PLC0415  see _cipher
+
+    try:
+        text = _cipher(key).decrypt(raw[:NONCE_BYTES], raw[NONCE_BYTES:], place.associated_data)
+    except InvalidTag:
+        raise SecretError(
+            f"The secret in {place} was changed, or was written for another row; enter it again."
+        ) from None
+    return text.decode()
 
 
 def newest_prefix() -> str:
@@ -139,18 +146,6 @@ def keyring() -> tuple[Key, ...]:
         ConfigurationError: The keys cannot be used.
     """
     return parse_keys(settings.HEARTBIT_ENCRYPTION_KEYS())
-
-
-def _open(key: Key, raw: bytes, place: SecretLocation) -> str:
-    from cryptography.exceptions import InvalidTag  # noqa: PLC0415  see _cipher
-
-    try:
-        text = _cipher(key).decrypt(raw[:NONCE_BYTES], raw[NONCE_BYTES:], place.associated_data)
-    except InvalidTag:
-        raise SecretError(
-            f"The secret in {place} was changed, or was written for another row; enter it again."
-        ) from None
-    return text.decode()
 
 
 def _cipher(key: Key) -> AESGCM:

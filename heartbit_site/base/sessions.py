@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
 
 from django.conf import settings
-from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY, get_user_model
-from django.utils.crypto import constant_time_compare
+from django.contrib.auth import get_user
+from django.http import HttpRequest
 
 
 def is_session_valid(session_key: str | None, user_id: int | None) -> bool:
@@ -19,9 +18,7 @@ def is_session_valid(session_key: str | None, user_id: int | None) -> bool:
     """
     if session_key is None or user_id is None:
         return False
-    session: Any = import_module(settings.SESSION_ENGINE).SessionStore(session_key)
-    user = get_user_model().objects.filter(pk=user_id).first()
-    if user is None or session.get(SESSION_KEY) != str(user.pk):
-        return False
-    began_with: str = session.get(HASH_SESSION_KEY, "")
-    return constant_time_compare(began_with, user.get_session_auth_hash())
+    request = HttpRequest()
+    request.session = import_module(settings.SESSION_ENGINE).SessionStore(session_key)
+    found: int | None = get_user(request).pk
+    return found == user_id

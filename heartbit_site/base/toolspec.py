@@ -233,11 +233,8 @@ def tool(marked: F | None = None, /, **options: Any) -> F | Callable[[F], F]:
     """
 
     def decorate(marked: F) -> F:
-        if isinstance(marked, type):
-            spec = spec_of_class(marked, **options)
-        else:
-            spec = spec_of(marked, **options)
-        marked.__tool__ = spec  # type: ignore[attr-defined]  # the mark discovery looks for
+        make: Callable[..., ToolSpec] = spec_of_class if isinstance(marked, type) else spec_of
+        marked.__tool__ = make(marked, **options)  # type: ignore[attr-defined]  # the mark discovery looks for
         return marked
 
     return decorate if marked is None else decorate(marked)

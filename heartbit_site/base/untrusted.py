@@ -102,14 +102,11 @@ def _is_storable(text: str) -> bool:
 def _decoded(source: str | bytes, max_bytes: int) -> str:
     """Return the text within the byte limit, without a byte order mark."""
     size = len(source)
-    if isinstance(source, str):
-        if size <= max_bytes < size * 4 and not source.isascii():
-            size = len(source.encode("utf-8", "surrogatepass"))
-        text = source
-    else:
-        text = source.decode("utf-8", "replace") if size <= max_bytes else ""
+    if isinstance(source, str) and size <= max_bytes:
+        size = len(source.encode("utf-8", "surrogatepass"))
     if size > max_bytes:
         raise UntrustedJSONError(f"The JSON is too large: {size} bytes, at most {max_bytes}.")
+    text = source if isinstance(source, str) else source.decode("utf-8", "replace")
     return text.removeprefix("\ufeff")
 
 
@@ -180,33 +177,29 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _clean(value: object, *, depth: int) -> JSONValue:
-    if isinstance(value, str):
-        return clean_text(value)
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, (int, float)):
-        return _clean_number(value)
-    if not isinstance(value, (list, dict, tuple, Mapping)):
-        raise UntrustedJSONError(f"A {type(value).__name__} is not a JSON value.")
-    if depth == 0:
-        raise UntrustedJSONError("The value is nested too deeply to be kept as JSON.")
-    if isinstance(value, (list, tuple)):
-        return [_clean(item, depth=depth - 1) for item in value]
-    return _clean_object(value, depth - 1)
+    match value:
+        case str():
+            return clean_text(value)
+        case None | bool():
+            return value
+        case float():
+            return value if math.isfinite(value) else None
+        case int() if -_INTEGER_BOUND < value < _INTEGER_BOUND:
+            return value
+        case int():
+            raise UntrustedJSONError(
+                "The value has a whole number beyond 64 bits: keep it as a string."
+            )
+        case list() | tuple() | Mapping() if depth == 0:
+            raise UntrustedJSONError("The value is nested too deeply to be kept as JSON.")
+        case list() | tuple():
+            return [_clean(item, depth=depth - 1) for item in value]
+        case Mapping():
+            return {_name(name): _clean(item, depth=depth - 1) for name, item in value.items()}
+    raise UntrustedJSONError(f"A {type(value).__name__} is not a JSON value.")
 
 
-def _clean_number(value: int | float) -> int | float | None:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if -_INTEGER_BOUND < value < _INTEGER_BOUND:
-        return value
-    raise UntrustedJSONError("The value has a whole number beyond 64 bits: keep it as a string.")
-
-
-def _clean_object(value: Mapping[object, object], depth: int) -> JSONValue:
-    result: dict[str, JSONValue] = {}
-    for name, item in value.items():
-        if not isinstance(name, str):
-            raise UntrustedJSONError(f"A JSON object's name is text, not {type(name).__name__}.")
-        result[clean_text(name)] = _clean(item, depth=depth)
-    return result
+def _name(name: object) -> str:
+    if not isinstance(name, str):
+        raise UntrustedJSONError(f"A JSON object's name is text, not {type(name).__name__}.")
+    return clean_text(name)

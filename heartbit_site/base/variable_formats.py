@@ -1,6 +1,7 @@
 """Parsers of environment variables.
 
-Each parses a text, or raises ValueError with a remedy that completes "NAME is 'text': ".
+Each parses a text without white space around it, or raises ValueError with a remedy that completes
+"NAME is 'text': ".
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs, urlsplit
 
 from heartbit_site.base.keyring import parse_keys
+from heartbit_site.base.web_url import split_web_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +31,7 @@ _REDIS: Final = ("redis", "rediss", "unix")
 
 def flag(value: str) -> bool:
     """Return True for 1, true, yes and on."""
-    word = value.strip().lower()
+    word = value.lower()
     if word not in (*_ON, *_OFF):
         raise ValueError("set it to 1 or 0")
     return word in _ON
@@ -54,11 +56,10 @@ def whole(least: int, most: int) -> Callable[[str], int]:
     """Return the parser of a whole number within bounds."""
 
     def parse(value: str) -> int:
-        word = value.strip()
-        digits = word.isascii() and word.isdecimal() and len(word) <= len(str(most))
-        if not digits or not least <= int(word) <= most:
+        digits = value.isascii() and value.isdecimal() and len(value) <= len(str(most))
+        if not digits or not least <= int(value) <= most:
             raise ValueError(f"set it to a whole number from {least} to {most}")
-        return int(word)
+        return int(value)
 
     return parse
 
@@ -67,7 +68,7 @@ def choice(*names: str) -> Callable[[str], str]:
     """Return the parser of one of some words."""
 
     def parse(value: str) -> str:
-        word = value.strip().lower()
+        word = value.lower()
         if word not in names:
             raise ValueError(f"set it to {', '.join(names[:-1])} or {names[-1]}")
         return word
@@ -95,19 +96,18 @@ def words(accepts: Callable[[str], object], mend: str) -> Callable[[str], tuple[
 
 def web_address(value: str) -> str:
     """Return an http or https URL without a slash at its end."""
-    address = value.strip()
-    if _host_of(address, ("http", "https")) is None or not address.isprintable():
+    if split_web_url(value) is None:
         raise ValueError("write an http or https address, https://heartbit.example")
-    return address.rstrip("/")
+    return value.rstrip("/")
 
 
 def server_address(value: str) -> str:
     """Return the address of a Heartbit server with its scheme, by default https."""
     address = value.strip()
     full = address if "://" in address else f"https://{address}"
-    if _host_of(full, ("http", "https")) is None or not full.isprintable():
+    parts = split_web_url(full)
+    if parts is None:
         raise ValueError("it is no address of a server; write https://heartbit.example")
-    parts = urlsplit(full)
     if parts.username is not None or parts.query or parts.fragment:
         raise ValueError("it holds more than an address; put the key into HEARTBIT_API_KEY")
     return full.rstrip("/")
@@ -115,15 +115,13 @@ def server_address(value: str) -> str:
 
 def api_key(value: str) -> str:
     """Return a key of the API."""
-    key = value.strip()
-    if not (key.isascii() and key.isprintable()) or " " in key:
+    if not (value.isascii() and value.isprintable()) or " " in value:
         raise ValueError("it is no API key, which begins with hb_ and has no spaces")
-    return key
+    return value
 
 
-def database_address(value: str) -> str:
+def database_address(url: str) -> str:
     """Return a PostgreSQL URL, as libpq understands it."""
-    url = value.strip()
     parts = _connection(url, _POSTGRES)
     query = parse_qs(parts.query)
     if not parts.path.strip("/") and not {"dbname", "service"} & query.keys():
@@ -131,9 +129,8 @@ def database_address(value: str) -> str:
     return url
 
 
-def valkey_address(value: str) -> str:
+def valkey_address(url: str) -> str:
     """Return a Valkey URL, as redis-py understands it."""
-    url = value.strip()
     parts = _connection(url, _REDIS)
     if parts.scheme == "unix":
         database = "".join(parse_qs(parts.query).get("db", ["0"])[:1])
@@ -158,12 +155,11 @@ def allow_list(value: str) -> str:
     from heartbit_site.base.http.allow import parse_allow  # noqa: PLC0415  its package is httpx
 
     parse_allow(value)
-    return value.strip()
+    return value
 
 
-def dotted_class(value: str) -> str:
+def dotted_class(path: str) -> str:
     """Return the dotted path of a class whose module is installed."""
-    path = value.strip()
     module, _, name = path.rpartition(".")
     try:
         spec = find_spec(module) if name and _MODULE.fullmatch(module) else None
@@ -174,9 +170,8 @@ def dotted_class(value: str) -> str:
     return path
 
 
-def directory(value: str) -> str:
+def directory(path: str) -> str:
     """Return the path of a directory, which may be missing."""
-    path = value.strip()
     if Path(path).exists() and not Path(path).is_dir():
         raise ValueError("that is no directory; name one, or a path that is free")
     return path
@@ -187,17 +182,15 @@ hosts: Final = words(
 )
 
 
-def mail_host(value: str) -> str:
+def mail_host(host: str) -> str:
     """Return the host of a mail server."""
-    host = value.strip()
     if host == "*" or not _HOST_NAME.fullmatch(host):
         raise ValueError("it is no host; write smtp.example.org, and the port into EMAIL_PORT")
     return host
 
 
-def sender(value: str) -> str:
+def sender(written: str) -> str:
     """Return an e-mail address, with or without a name before it."""
-    written = value.strip()
     _, address = parseaddr(written)
     if not all(address.partition("@")) or not written.isprintable():
         raise ValueError("it is no address; write heartbit@example.org or Name <name@example.org>")
@@ -205,8 +198,8 @@ def sender(value: str) -> str:
 
 
 def _is_origin(word: str) -> bool:
-    host = _host_of(word.replace("://*.", "://", 1), ("http", "https"))
-    return host is not None and urlsplit(word).path in ("", "/") and word.isprintable()
+    parts = split_web_url(word.replace("://*.", "://", 1))
+    return parts is not None and parts.path in ("", "/")
 
 
 def origins(value: str) -> tuple[str, ...]:
@@ -244,13 +237,3 @@ def _connection(url: str, schemes: tuple[str, ...]) -> SplitResult:
     if parts.scheme not in schemes or "://" not in url:
         raise ValueError(f"it begins with {parts.scheme or 'no scheme'!r}; Heartbit needs {names}")
     return parts
-
-
-def _host_of(url: str, schemes: tuple[str, ...]) -> str | None:
-    """Return the host of a URL; None if it has none, or another scheme."""
-    try:
-        parts = urlsplit(url)
-        _ = parts.port  # raises for one that is no number
-    except ValueError:
-        return None
-    return parts.hostname if parts.scheme in schemes else None

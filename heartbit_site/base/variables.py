@@ -35,10 +35,11 @@ class Variable(Generic[T]):
     Attributes:
         name: Its name in the environment.
         default: Its value while it is unset.
-        parse: Parses the text, or raises ValueError with the remedy.
+        parse: Parses the text, without white space around it, or raises ValueError with the remedy.
         help: Its meaning, in Markdown, with links from the root of the repository.
         unset: Value while it is unset, in Markdown, if the default does not say it.
         secret: True if no message may repeat the value: a key, or an address with a password.
+        exact: True if white space around the value belongs to it.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Variable(Generic[T]):
     help: str
     unset: str = ""
     secret: bool = False
+    exact: bool = False
 
     def read(self, environ: Mapping[str, str] | None = None) -> T:
         """Return the value.
@@ -61,7 +63,7 @@ class Variable(Generic[T]):
         if not text.strip():
             return self.default
         try:
-            return self.parse(text)
+            return self.parse(text if self.exact else text.strip())
         except ValueError as error:
             found = "cannot be used" if self.secret else f"is {_shown(text)}"
             raise ConfigurationError(f"{self.name} {found}: {error}.") from None
@@ -69,6 +71,18 @@ class Variable(Generic[T]):
 
 def _switch(name: str, *, help: str) -> Variable[bool]:
     return Variable(name, default=False, parse=formats.flag, help=help)
+
+
+def _text(
+    name: str,
+    parse: Callable[[str], str] = str,
+    *,
+    help: str,
+    unset: str = "",
+    secret: bool = False,
+    exact: bool = False,
+) -> Variable[str]:
+    return Variable(name, "", parse, help, unset, secret, exact)
 
 
 def _shown(text: str) -> str:
@@ -79,33 +93,29 @@ DAY: Final = 86_400.0
 _NOTHING: Final[tuple[str, ...]] = ()
 _THIS_MACHINE: Final[tuple[str, ...]] = ("localhost", "127.0.0.1", "[::1]")
 
-DATABASE_URL: Final = Variable(
+DATABASE_URL: Final = _text(
     "DATABASE_URL",
-    "",
     formats.database_address,
     help="PostgreSQL (tested with 18), `postgresql://...`",
     unset="an embedded server",
     secret=True,
 )
-DATABASE_DIRECT_URL: Final = Variable(
+DATABASE_DIRECT_URL: Final = _text(
     "DATABASE_DIRECT_URL",
-    "",
     formats.database_address,
     help="that database without a transaction pooler in between",
     unset="`DATABASE_URL`",
     secret=True,
 )
-REDIS_URL: Final = Variable(
+REDIS_URL: Final = _text(
     "REDIS_URL",
-    "",
     formats.valkey_address,
     help="Valkey or Redis, `redis://...`",
     unset="an embedded server",
     secret=True,
 )
-STATE: Final = Variable(
+STATE: Final = _text(
     "HEARTBIT_STATE_DIR",
-    "",
     formats.directory,
     help="directory of keys, logs and embedded servers",
     unset="`/var/lib/heartbit` for root, else `heartbit` in `XDG_STATE_HOME` (`~/.local/state`)",
@@ -116,13 +126,12 @@ LINGER: Final = Variable(
     formats.number(0, 30 * DAY),
     help="seconds that embedded servers run on after their last user",
 )
-SECRET_KEY: Final = Variable(
+SECRET_KEY: Final = _text(
     "HEARTBIT_SECRET_KEY",
-    "",
-    str,  # unchanged: a secret may begin with a space
     help="signs sessions; the same on all web processes",
     unset="made once, in the state directory",
     secret=True,
+    exact=True,
 )
 ENCRYPTION_KEYS: Final = Variable(
     "HEARTBIT_ENCRYPTION_KEYS",
@@ -183,51 +192,41 @@ APPROVAL_LINK_HOURS: Final = Variable(
     formats.number(0.01, 8760),
     help="hours that a one-time link opens its call",
 )
-CONFIG: Final = Variable(
+CONFIG: Final = _text(
     "HEARTBIT_CONFIG",
-    "",
-    str.strip,
     help="the configuration file of `heartbit config` and `run`, and the file whose `[server]` "
     "counts; `--config` for one command",
     unset="`heartbit.toml` here, if there",
 )
-PROVIDER: Final = Variable(
+PROVIDER: Final = _text(
     "HEARTBIT_PROVIDER",
-    "",
-    str.strip,
     help="provider of the default model; alone, its usual model",
     unset="by key, see above",
 )
-MODEL: Final = Variable(
+MODEL: Final = _text(
     "HEARTBIT_MODEL",
-    "",
-    str.strip,
     help="the default model, with or without its provider: `openai:gpt-6-sol`",
     unset="that of the provider",
 )
-WORKSPACE: Final = Variable(
+WORKSPACE: Final = _text(
     "HEARTBIT_WORKSPACE",
-    "",
-    str.strip,
     help="the workspace that the commands work in, by its short name; `--workspace` for one "
     "command. At a server the key decides",
     unset="`default`",
 )
-URL: Final = Variable(
+URL: Final = _text(
     "HEARTBIT_URL",
-    "",
     formats.server_address,
     help="a server that the [commands with "
     "`--url`](docs/howto/rest-api.md#the-command-line-against-a-server) talk to",
     unset="this installation",
     secret=True,
 )
-API_KEY: Final = Variable(
-    "HEARTBIT_API_KEY", "", formats.api_key, help="API key for that server", secret=True
+API_KEY: Final = _text(
+    "HEARTBIT_API_KEY", formats.api_key, help="API key for that server", secret=True
 )
-HTTP_ALLOW: Final = Variable(
+HTTP_ALLOW: Final = _text(
     "HEARTBIT_HTTP_ALLOWLIST",
-    "",
     formats.allow_list,
     help="private hosts that tools may reach, `10.0.0.7:8080,wiki.internal`",
 )
@@ -290,9 +289,8 @@ DRAIN_SECONDS: Final = Variable(
     formats.number(0, DAY),
     help="seconds that a stopping worker waits for effects in flight",
 )
-ARCHIVE_DIR: Final = Variable(
+ARCHIVE_DIR: Final = _text(
     "HEARTBIT_ARCHIVE_DIR",
-    "",
     formats.directory,
     help="directory to archive runs in before they are deleted "
     "([retention](docs/howto/operations.md)); shared by all worker machines",
@@ -305,9 +303,8 @@ LOCAL_MODEL_THREADS: Final = Variable(
     help="threads of the local model",
     unset="2, or 1 on fewer than four cores",
 )
-LOG: Final = Variable(
+LOG: Final = _text(
     "HEARTBIT_LOG",
-    "",
     formats.choice("debug", "info", "warning", "error"),
     help="log level of the commands: `debug`, `info`, `warning`, `error`",
     unset="quiet",
@@ -332,9 +329,9 @@ EMAIL_HOST: Final = Variable(
 EMAIL_PORT: Final = Variable(
     "EMAIL_PORT", 25, formats.whole(1, 65_535), help="port of the mail server"
 )
-EMAIL_HOST_USER: Final = Variable("EMAIL_HOST_USER", "", str, help="user name at the mail server")
-EMAIL_HOST_PASSWORD: Final = Variable(
-    "EMAIL_HOST_PASSWORD", "", str, help="password of that user", secret=True
+EMAIL_HOST_USER: Final = _text("EMAIL_HOST_USER", help="user name at the mail server", exact=True)
+EMAIL_HOST_PASSWORD: Final = _text(
+    "EMAIL_HOST_PASSWORD", help="password of that user", secret=True, exact=True
 )
 EMAIL_USE_TLS: Final = _switch("EMAIL_USE_TLS", help="`1`: STARTTLS")
 EMAIL_USE_SSL: Final = _switch(

@@ -55,10 +55,7 @@ def _as_text(value: Any) -> Any:
 
 def dollars(value: Any) -> Any:
     """Return an amount as a decimal number without needless zeros; any other value as it is."""
-    if not isinstance(value, Decimal):
-        return value
-    text = f"{value:f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    return f"{value.normalize():f}" if isinstance(value, Decimal) else value
 
 
 def _iso(moment: datetime) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from typing import Final
 
-from heartbit_site.cli.errors import CANNOT_START, USAGE, CommandError
+from heartbit_site.cli.errors import CANNOT_START, CommandError, UsageError
 
 LAST_PORT: Final = 65535
 #: Addresses that mean all interfaces, and where to connect to instead.
@@ -29,10 +29,9 @@ def parse_address(text: str) -> tuple[str, int]:
         host = host[1:-1]
     is_port = port.isascii() and port.isdigit() and int(port) <= LAST_PORT
     if not (colon and host and is_port) or (":" in host and not is_bracketed):
-        raise CommandError(
+        raise UsageError(
             f"--bind {text!r} is no address with a port: write it like 127.0.0.1:8001 or "
-            "[::1]:8001.",
-            USAGE,
+            "[::1]:8001."
         )
     return host, int(port)
 

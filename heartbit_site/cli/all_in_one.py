@@ -1,10 +1,15 @@
-"""All of Heartbit in one terminal: worker, beat and web beside the services they need."""
+"""All of Heartbit in one terminal: worker, beat and web beside the services they need.
+
+The three look after the embedded services (``heartbit_site.cli.services.kept``); this process only
+looks after the three.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import signal
+import socket
 import sys
 from typing import TYPE_CHECKING, Final
 
@@ -13,10 +18,11 @@ from django.db import connections
 from rich.console import Console
 from rich.text import Text
 
+from heartbit_site.cli import memory
 from heartbit_site.cli.address import page_url, reachable_host
 from heartbit_site.cli.errors import OK
 from heartbit_site.cli.processes import Child, Part
-from heartbit_site.cli.services import in_use, kept
+from heartbit_site.cli.services import in_use
 from heartbit_site.embedded import client
 from heartbit_site.first_start import unused_admin
 
@@ -24,7 +30,6 @@ if TYPE_CHECKING:
     from heartbit_site.environment import Environment
     from heartbit_site.first_start import Admin
 
-COMMANDS: Final = "heartbit_site.cli.main"
 CONNECT_SECONDS: Final = 0.2
 GRACEFUL_SECONDS: Final = 3
 
@@ -35,10 +40,10 @@ def up(*, port: int, bind: str, concurrency: int, admin: Admin | None = None) ->
     hint = login_hint(admin)
     connections.close_all()
     console = Console(highlight=False)
+    memory.share()
     wanted = parts(port=port, bind=bind, concurrency=concurrency)
     try:
-        with kept(environment):
-            asyncio.run(_run(wanted, console, bind, port, hint))
+        asyncio.run(_run(wanted, console, bind, port, hint))
     finally:
         _let_go(environment, console)
     return OK
@@ -49,9 +54,9 @@ def parts(*, port: int, bind: str, concurrency: int) -> list[Part]:
     web = ["web", "--bind", bind, "--port", str(port), "--grace", str(GRACEFUL_SECONDS)]
     quiet = ["--loglevel", "warning"]
     return [
-        Part("web", "blue", COMMANDS, [*web, *quiet]),
-        Part("beat", "magenta", COMMANDS, ["beat", *quiet]),
-        Part("worker", "green", COMMANDS, ["serve", "-c", str(concurrency)]),
+        Part("web", "blue", [*web, *quiet]),
+        Part("beat", "magenta", ["beat", *quiet]),
+        Part("worker", "green", ["serve", "-c", str(concurrency)]),
     ]
 
 
@@ -101,10 +106,9 @@ async def _welcome(console: Console, bind: str, port: int, hint: str) -> None:
     """Print where the web page is once it answers, and how to get in."""
     host = reachable_host(bind)
     while True:
+        # Not by the loop, which would look up the host in a thread.
         with contextlib.suppress(OSError):
-            _, writer = await asyncio.open_connection(host, port)
-            writer.close()
-            await writer.wait_closed()
+            socket.create_connection((host, port), CONNECT_SECONDS).close()
             break
         await asyncio.sleep(CONNECT_SECONDS)
     text = f"Heartbit is at {page_url(bind, port)}/ - Ctrl-C ends everything."

@@ -5,38 +5,28 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from functools import partial
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from agents.journal.events import ApprovalRequested, CallWaiting, OutcomeRequested, WaitResolved
-from heartbit_site.cli.asked_calls import waiting_calls
-from heartbit_site.cli.decision_backend import DecisionBackend
 from heartbit_site.cli.errors import CANNOT_START, CommandError, database_is_away
 from heartbit_site.cli.escape import visible
 from heartbit_site.cli.keyboard import is_interactive
-from heartbit_site.cli.kinds import APPROVAL, OUTCOME
+from heartbit_site.cli.kinds import APPROVAL, OUTCOME, kind_of, waiting_calls
 from heartbit_site.cli.output import note
 from heartbit_site.cli.prompter import CallPrompter
-from heartbit_site.contract.waits import LIST_WAITS
+from heartbit_site.contract.approvals import UncertainCallOut
+from heartbit_site.contract.waits import LIST_WAITS, WaitOut
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from contextlib import AbstractContextManager
 
     from heartbit_site.cli.backend import Backend
-    from heartbit_site.cli.question import WaitingCall
-    from heartbit_site.contract.waits import WaitOut
+    from heartbit_site.cli.display import Display
+    from heartbit_site.cli.kinds import WaitingCall
 
 PATIENCE_SECONDS: Final = 5.0
 LOOK_SECONDS: Final = 0.5
-
-
-class Pausable(Protocol):
-    """A display that can leave the terminal to a question."""
-
-    def paused(self) -> AbstractContextManager[None]:
-        """Within it the display is off the terminal."""
-        ...
 
 
 class ApprovalWatcher:
@@ -55,7 +45,7 @@ class ApprovalWatcher:
 
     def __init__(
         self,
-        display: Pausable,
+        display: Display,
         backend: Backend,
         *,
         name: Callable[[UUID], str] = str,
@@ -66,9 +56,9 @@ class ApprovalWatcher:
         self._backend = backend
         self._name = name
         self._only_people = only_people
-        self._asking = CallPrompter(DecisionBackend(backend)) if is_interactive() else None
+        self._asking = CallPrompter(backend) if is_interactive() else None
         self._news = asyncio.Event()
-        self._known: set[tuple[UUID, str, str]] = set()
+        self._known: set[tuple[str, str, str]] = set()
         self._idle = asyncio.Event()
         self._idle.set()
 
@@ -96,20 +86,33 @@ class ApprovalWatcher:
         """Ask, or say, until cancelled; see ``only_people``."""
         backend, only_people = self._backend, self._only_people
 
+        def calls_of() -> list[WaitingCall]:
+            kinds = (APPROVAL, OUTCOME)
+            return [call for kind in kinds for call in waiting_calls(backend, kind, str(root_id))]
+
+        def others_of() -> list[WaitOut]:
+            return backend.every(LIST_WAITS, run=str(root_id)).waits
+
         while True:
             await self._next_look()
             self._news.clear()
             try:
-                calls = await backend.in_thread(lambda: _waiting(backend, root_id))
-                await self._attend([call for call in calls if _asked(call) not in self._known])
-                others = await backend.in_thread(lambda: _others(backend, root_id))
-                await self._say([one for one in others if _named(one) not in self._known])
+                calls = await backend.in_thread(calls_of)
+                await self._attend([call for call in calls if _key(call) not in self._known])
+                others = await backend.in_thread(others_of)
+                for wait in others:
+                    if _key(wait) not in self._known:
+                        await self._say(wait, wait.waits_for, wait.command)
                 if (calls or others) and only_people is not None and self._asking is None:
                     self.waits = await backend.in_thread(partial(only_people, root_id))
                 if self.waits:
                     return
             except Exception as error:
-                if not _is_away(error):
+                # A database or a server that cannot be reached is back soon.
+                if not (
+                    (isinstance(error, CommandError) and error.code == CANNOT_START)
+                    or database_is_away(error)
+                ):
                     raise
                 await asyncio.sleep(1.0)
                 self._news.set()
@@ -124,12 +127,8 @@ class ApprovalWatcher:
     async def _attend(self, calls: list[WaitingCall]) -> None:
         if self._asking is None:
             for call in calls:
-                name = await self._backend.in_thread(partial(self._name, call.root_id))
-                note(
-                    f"{visible(call.agent)} waits for {call.kind.about} {visible(call.tool)}: "
-                    f"heartbit {call.kind.command} {name}"
-                )
-                self._known.add(_asked(call))
+                kind = kind_of(call)
+                await self._say(call, f"{kind.about} {visible(call.tool)}", kind.wait.command)
             return
         if not calls:
             return
@@ -138,39 +137,24 @@ class ApprovalWatcher:
             with self._display.paused():
                 for call in calls:
                     await self._asking.settle(call)
-                    self._known.add(_asked(call))
+                    self._known.add(_key(call))
         finally:
             self._idle.set()
 
-    async def _say(self, waits: list[WaitOut]) -> None:
-        """Name what is answered by a command of its own."""
-        for wait in waits:
-            name = await self._backend.in_thread(partial(self._name, UUID(wait.root_id)))
-            with self._display.paused() if self._asking else contextlib.nullcontext():
-                command = f"heartbit {wait.command} {name}"
-                note(f"{visible(wait.agent)} waits for {wait.waits_for}: {command}")
-            self._known.add(_named(wait))
+    async def _say(self, one: WaitingCall | WaitOut, waits_for: str, command: str) -> None:
+        """Name the command that ends a wait."""
+        name = await self._backend.in_thread(partial(self._name, UUID(one.root_id)))
+        with self._display.paused() if self._asking else contextlib.nullcontext():
+            note(f"{visible(one.agent)} waits for {waits_for}: heartbit {command} {name}")
+        self._known.add(_key(one))
 
 
-def _others(backend: Backend, root_id: UUID) -> list[WaitOut]:
-    return backend.every(LIST_WAITS, run=str(root_id)).waits
-
-
-def _named(wait: WaitOut) -> tuple[UUID, str, str]:
-    return UUID(wait.run_id), wait.call_id, wait.key
-
-
-def _waiting(backend: Backend, root_id: UUID) -> list[WaitingCall]:
-    kinds = (APPROVAL, OUTCOME)
-    return [call for kind in kinds for call in waiting_calls(backend, kind, str(root_id))]
-
-
-def _is_away(error: Exception) -> bool:
-    """Return True if a database or a server that is back soon could not be reached."""
-    is_unreachable = isinstance(error, CommandError) and error.code == CANNOT_START
-    return is_unreachable or database_is_away(error)
-
-
-def _asked(call: WaitingCall) -> tuple[UUID, str, str]:
+def _key(one: WaitingCall | WaitOut) -> tuple[str, str, str]:
     """Return the key of a question: a call may need an approval and later an outcome."""
-    return call.run_id, call.call_id, call.question
+    match one:
+        case WaitOut():
+            return one.run_id, one.call_id, one.key
+        case UncertainCallOut():
+            return one.run_id, one.call_id, one.question
+        case _:
+            return one.run_id, one.call_id, one.wait_key

@@ -18,7 +18,7 @@ from urllib.parse import quote
 from pydantic import BaseModel, ValidationError
 
 from heartbit_site.cli import remote
-from heartbit_site.cli.errors import CANNOT_START, USAGE, CommandError
+from heartbit_site.cli.errors import CANNOT_START, CommandError, UsageError
 from heartbit_site.cli.startup import ensure_ready
 from heartbit_site.contract.validation import sentence
 
@@ -90,22 +90,13 @@ class ServerBackend(Backend):
             r"\{(\w+)\}", lambda found: quote(str(values.pop(found[1])), safe=""), operation.path
         )
         key = values.pop(KEY, None)
-        from heartbit_site.cli.remote_client import Client  # noqa: PLC0415  httpx is slow to import
+        from heartbit_site.cli.remote_client import send  # noqa: PLC0415  httpx is slow to import
 
-        with Client(self.server) as connection:
-            answer = connection.send(
-                operation.method,
-                path,
-                query=values,
-                body=None if body is None else sent(body),
-                key=key,
-            )
+        json: dict[str, Any] | None = None
+        if body is not None:
+            json = body.model_dump(mode="json", exclude_unset=True, by_alias=True)
+        answer = send(self.server, operation.method, path, query=values, body=json, key=key)
         return read(operation, answer, self.server)
-
-
-def sent(body: BaseModel) -> dict[str, Any]:
-    """Return the JSON of a body, without what was not set."""
-    return body.model_dump(mode="json", exclude_unset=True, by_alias=True)
 
 
 def read(operation: Operation[Out], answer: Mapping[str, Any], server: Server) -> Out:
@@ -159,4 +150,4 @@ def checked(model: type[In], given: Mapping[str, Any]) -> In:
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
         problem["loc"] = ("body", "given", *problem["loc"])
-        raise CommandError(sentence(problem), USAGE) from None
+        raise UsageError(sentence(problem)) from None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from heartbit_site.cli import keyboard
-from heartbit_site.cli.errors import USAGE, CommandError
+from heartbit_site.cli.errors import UsageError
 from heartbit_site.cli.escape import visible
 
 if TYPE_CHECKING:
@@ -34,16 +34,14 @@ def is_meant(commands: Container[str], run: TyperCommand, arguments: Sequence[st
         return True
     shown = visible(word)
     if word in commands:
-        raise CommandError(
+        raise UsageError(
             f"Options come after the command: `heartbit {word} ...`; as a task it is "
-            f"`heartbit run {word}`.",
-            USAGE,
+            f"`heartbit run {word}`."
         )
     if not keyboard.is_interactive():
-        raise CommandError(
+        raise UsageError(
             f"There is no command {shown!r}: `heartbit --help` lists them; as a task it is "
-            f"`heartbit run {shlex.quote(shown)}`.",
-            USAGE,
+            f"`heartbit run {shlex.quote(shown)}`."
         )
     question = f"There is no command {shown!r}. Run it as a task of an agent? [y/N] > "
     answer = asyncio.run(keyboard.line(question))

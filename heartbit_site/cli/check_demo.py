@@ -14,8 +14,9 @@ from agents.journal.events import ModelAnswered, ModelInterrupted, RunRequeued, 
 from agents.llm.profiles import TINY
 from agents.models import Run, RunEvent
 from agents.querysets import events_after, tree
+from heartbit_site.base.amounts import duration
 from heartbit_site.cli import errors
-from heartbit_site.cli.output import note, seconds
+from heartbit_site.cli.output import note
 from heartbit_site.first_start import default_workspace
 
 if TYPE_CHECKING:
@@ -90,7 +91,10 @@ def overlap(work: list[Work]) -> tuple[bool, str]:
         others = [one for one in work if one.began <= last.began < one.ended]
         if len(others) >= SUB_AGENTS:
             together = (min(one.ended for one in others) - last.began).total_seconds()
-            return True, f"{len(others)} sub-agents worked at the same time for {seconds(together)}"
+            return (
+                True,
+                f"{len(others)} sub-agents worked at the same time for {duration(together)}",
+            )
     return False, f"of {len(work)} sub-agents, no {SUB_AGENTS} worked at the same time"
 
 

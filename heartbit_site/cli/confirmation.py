@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from heartbit_site.cli.errors import OK, USAGE, CommandError
+from heartbit_site.cli.errors import OK, CommandError, UsageError
 from heartbit_site.cli.invocation import as_json
 from heartbit_site.cli.keyboard import is_interactive
 from heartbit_site.cli.output import one_line, write, write_json
@@ -19,7 +19,7 @@ def confirm_removal(things: str, *, yes: bool) -> None:
     if yes:
         return
     if not is_interactive():
-        raise CommandError(f"Say --yes if {things} may go.", USAGE)
+        raise UsageError(f"Say --yes if {things} may go.")
     if not typer.confirm(f"Remove {things}?", err=True):
         raise CommandError("Nothing was removed.")
 

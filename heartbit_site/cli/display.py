@@ -15,8 +15,9 @@ from rich.live import Live
 
 from agents.live.json_lines import to_json_line
 from heartbit_site.cli import plain
+from heartbit_site.cli.invocation import as_json
 from heartbit_site.cli.output import is_terminal, note, write_json
-from heartbit_site.cli.render import ASCII, UNICODE, Canvas, render
+from heartbit_site.cli.render import Canvas, render
 from heartbit_site.cli.tree import Tree
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ class Lines(Display):
         super().__init__()
         self._spoke_at = time.monotonic()
         self._held: list[str] | None = None
+        self._progress: list[str] = []
 
     def update(self, update: Update) -> None:
         """Write about it, if it is worth a line."""
@@ -79,7 +81,11 @@ class Lines(Display):
     def tick(self) -> None:
         """After a long silence, say what is going on."""
         if self._held is None and time.monotonic() - self._spoke_at > QUIET_SECONDS:
-            self._write(plain.progress_lines(self.tree))
+            lines = plain.progress_lines(self.tree)
+            works = any(run.status == "running" for run in self.tree.runs.values())
+            if works or lines != self._progress:  # what waits is said once
+                self._write(lines)
+            self._progress = lines
 
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:
@@ -107,7 +113,6 @@ class Screen(Display):
     def __init__(self) -> None:
         super().__init__()
         self._console = Console(stderr=True, highlight=False)
-        self._glyphs = ASCII if self._console.options.ascii_only else UNICODE
         self._live: Live | None = None
 
     def __enter__(self) -> Self:
@@ -150,9 +155,16 @@ class Screen(Display):
 
     def _lines(self, *, height: int) -> list[Text]:
         now = datetime.now(UTC)
-        return render(self.tree, Canvas(self._console.width, now, height, self._glyphs))
+        return render(
+            self.tree, Canvas(self._console.width, now, height, self._console.options.ascii_only)
+        )
 
 
 def progress(*, plain_lines: bool) -> Display:
     """Return the live tree where there is a terminal for it, else plain lines."""
     return Lines() if plain_lines or not is_terminal() else Screen()
+
+
+def watched(*, plain_lines: bool) -> Display:
+    """Return the display of a run that is watched: JSON lines if they are asked for."""
+    return JsonLines() if as_json() else progress(plain_lines=plain_lines)

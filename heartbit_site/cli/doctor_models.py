@@ -16,7 +16,7 @@ from agents.llm.providers import PROVIDERS
 from heartbit_site.base import installation, secrets, variables
 from heartbit_site.base.errors import ConfigurationError, HeartbitError
 from heartbit_site.base.http.allow import parse_allow
-from heartbit_site.base.http.client import guarded_client
+from heartbit_site.base.http.client import GuardedClient
 from heartbit_site.base.models import ProviderAccount
 from heartbit_site.cli.doctor import Check
 from heartbit_site.cli.output import one_line
@@ -24,8 +24,6 @@ from heartbit_site.embedded import binaries
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    import httpx
 
 LOCAL: Final = "local"
 PATIENCE_SECONDS: Final = 5.0
@@ -66,15 +64,12 @@ def _providers() -> list[Check]:
     if not subjects:
         return []
     found = asyncio.run(_ask(subjects, guard=False))
-    return [
-        _said(f"provider {subject.provider}", health, _fix(subject))
-        for subject, health in zip(subjects, found, strict=True)
-    ]
-
-
-def _fix(subject: HealthTarget) -> str:
-    name = subject.provider.upper()
-    return f"Check {PROVIDERS[subject.provider].key_env} and {name}_BASE_URL."
+    checks = []
+    for subject, health in zip(subjects, found, strict=True):
+        name = subject.provider
+        fix = f"Check {PROVIDERS[name].key_env} and {name.upper()}_BASE_URL."
+        checks.append(_said(f"provider {name}", health, fix))
+    return checks
 
 
 def _is_configured(name: str) -> bool:
@@ -124,18 +119,13 @@ def _said(title: str, health: Health, fix: str) -> Check:
 
 async def _ask(subjects: list[HealthTarget], *, guard: bool) -> list[Health]:
     """Check an account; its address was typed, so it may not lead into the private network."""
-    async with _client(guard=guard) as client:
+    allow = parse_allow(settings.HEARTBIT_HTTP_ALLOWLIST)
+    made = GuardedClient(allow=allow, max_response_bytes=MAX_BYTES) if guard else create_client()
+    async with made as client:
         asked = [
             check(subject, client=client, timeout_seconds=PATIENCE_SECONDS) for subject in subjects
         ]
         return list(await asyncio.gather(*asked))
-
-
-def _client(*, guard: bool) -> httpx.AsyncClient:
-    if not guard:
-        return create_client()
-    allow = parse_allow(settings.HEARTBIT_HTTP_ALLOWLIST)
-    return guarded_client(allow=allow, max_response_bytes=MAX_BYTES)
 
 
 LOOKS: Final[tuple[Callable[[], list[Check]], ...]] = (_models, _providers, _accounts)

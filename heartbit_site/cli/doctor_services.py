@@ -11,9 +11,9 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 
+from agents.models import WorkerHeartbeat
 from heartbit_site.cli.doctor import Check
 from heartbit_site.cli.output import one_line
-from heartbit_site.cli.workers import alive
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,25 +26,22 @@ CHANNEL: Final = "heartbit_doctor"
 
 def _postgres() -> list[Check]:
     try:
-        with psycopg.connect(settings.DATABASE_URL, connect_timeout=PATIENCE_SECONDS) as session:
+        with _connect(settings.DATABASE_URL) as session:
             version = session.info.server_version
             found = session.execute(
                 "SELECT default_version FROM pg_available_extensions WHERE name = 'vector'"
             ).fetchone()
     except psycopg.Error as error:
-        return [
-            Check(
-                "postgres",
-                "fail",
-                f"cannot be reached: {_reason(error)}",
-                "Check DATABASE_URL, or unset it to use the embedded one.",
-            )
-        ]
+        return [_unreachable("postgres", error, "DATABASE_URL, or unset it for the embedded one")]
     text = f"version {version // 10_000}.{version % 10_000}"
     if version < MINIMUM_POSTGRES:
         return [Check("postgres", "fail", text, "Heartbit needs PostgreSQL 15 or newer.")]
     vector = f"pgvector {found[0]}" if found else "no pgvector"
     return [Check("postgres", "ok", f"{text}, {vector}"), *_migrations()]
+
+
+def _connect(url: str) -> psycopg.Connection:
+    return psycopg.connect(url, autocommit=True, connect_timeout=PATIENCE_SECONDS)
 
 
 def _migrations() -> list[Check]:
@@ -69,31 +66,18 @@ def _valkey() -> list[Check]:
         info = server.info("server")
         policy = server.config_get("maxmemory-policy").get("maxmemory-policy", "noeviction")
     except redis.RedisError as error:
-        return [
-            Check(
-                "valkey",
-                "fail",
-                f"cannot be reached: {_reason(error)}",
-                "Check REDIS_URL, or unset it to use the embedded one.",
-            )
-        ]
+        return [_unreachable("valkey", error, "REDIS_URL, or unset it for the embedded one")]
     finally:
         server.close()
     version = info.get("valkey_version") or info.get("redis_version") or "unknown"
     if policy != "noeviction":
-        return [
-            Check(
-                "valkey",
-                "fail",
-                f"version {version}, maxmemory-policy {policy}",
-                "Set maxmemory-policy to noeviction: others throw queued messages away.",
-            )
-        ]
+        fix = "Set maxmemory-policy to noeviction: others throw queued messages away."
+        return [Check("valkey", "fail", f"version {version}, maxmemory-policy {policy}", fix)]
     return [Check("valkey", "ok", f"version {version}")]
 
 
 def _workers() -> list[Check]:
-    found = alive()
+    found = list(WorkerHeartbeat.objects.serving())
     if not found:
         detail = "none: what is submitted waits"
         return [Check("workers", "warn", detail, "`heartbit serve` starts one.")]
@@ -106,40 +90,31 @@ def _direct() -> list[Check]:
     began = time.monotonic()
     try:
         with (
-            psycopg.connect(
-                settings.DATABASE_DIRECT_URL, autocommit=True, connect_timeout=PATIENCE_SECONDS
-            ) as ear,
-            psycopg.connect(
-                settings.DATABASE_URL, autocommit=True, connect_timeout=PATIENCE_SECONDS
-            ) as mouth,
+            _connect(settings.DATABASE_DIRECT_URL) as ear,
+            _connect(settings.DATABASE_URL) as mouth,
         ):
             ear.execute(f"LISTEN {CHANNEL}")
             mouth.execute(f"NOTIFY {CHANNEL}")
             heard = list(ear.notifies(timeout=NOTICE_SECONDS, stop_after=1))
     except psycopg.Error as error:
-        detail = f"cannot be reached: {_reason(error)}"
-        return [Check("direct database", "fail", detail, "Check DATABASE_DIRECT_URL.")]
+        return [_unreachable("direct database", error, "DATABASE_DIRECT_URL")]
     if heard:
         took = round((time.monotonic() - began) * 1000)
         return [Check("direct database", "ok", f"notifications arrive ({took} ms with connecting)")]
-    return [
-        Check(
-            "direct database",
-            "fail",
-            "notifications do not arrive: a transaction pooler, or another database",
-            "Set DATABASE_DIRECT_URL to the same database without the pooler; until then cancels "
-            "are slow and the heartbeat alone tells who is alive.",
-        )
-    ]
+    detail = "notifications do not arrive: a transaction pooler, or another database"
+    fix = (
+        "Set DATABASE_DIRECT_URL to the same database without the pooler; until then cancels "
+        "are slow and the heartbeat alone tells who is alive."
+    )
+    return [Check("direct database", "fail", detail, fix)]
+
+
+def _unreachable(name: str, error: Exception, setting: str) -> Check:
+    return Check(name, "fail", f"cannot be reached: {_reason(error)}", f"Check {setting}.")
 
 
 def _reason(error: Exception) -> str:
     return one_line(str(error).strip().partition("\n")[0], 200) or type(error).__name__
 
 
-LOOKS: Final[tuple[Callable[[], list[Check]], ...]] = (
-    _postgres,
-    _valkey,
-    _direct,
-    _workers,
-)
+LOOKS: Final[tuple[Callable[[], list[Check]], ...]] = (_postgres, _valkey, _direct, _workers)

@@ -9,9 +9,9 @@ from agents.models import Agent
 from agents.querysets import waits_for_people
 from heartbit_site.base import variables
 from heartbit_site.base.access import NoWorkspaceError
+from heartbit_site.base.amounts import duration
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.cli.doctor import Check
-from heartbit_site.cli.output import seconds
 from heartbit_site.config.locate import find
 from heartbit_site.config.read import load
 from heartbit_site.first_start import default_workspace
@@ -51,20 +51,13 @@ def _tools() -> list[Check]:
     """Agents that were published with another definition of a tool than is installed."""
     installed = {name: definition_hash(spec) for name, spec in registry.items()}
     published = Agent.objects.filter(current_version__isnull=False, enabled=True, origin="")
-    rows = list(
-        published.order_by("workspace", "name").values_list(
-            "workspace__slug", "name", "current_version__snapshot__tools"
-        )
-    )
-    changed = [
-        (
-            slug,
-            name,
-            [tool["name"] for tool in tools if installed.get(tool["name"]) != tool["hash"]],
-        )
-        for slug, name, tools in rows
-    ]
-    stale = [f"{slug}/{name} ({', '.join(tools)})" for slug, name, tools in changed if tools]
+    fields = ("workspace__slug", "name", "current_version__snapshot__tools")
+    rows = published.order_by("workspace", "name").values_list(*fields)
+    stale = []
+    for slug, name, tools in rows:
+        changed = [each["name"] for each in tools if installed.get(each["name"]) != each["hash"]]
+        if changed:
+            stale.append(f"{slug}/{name} ({', '.join(changed)})")
     if not stale:
         return [Check("agents", "ok", f"{len(rows)}, with the tools they were published with")]
     detail = f"tools changed since these were published: {'; '.join(stale)}"
@@ -80,21 +73,10 @@ def _approvals() -> list[Check]:
     old = [since for since in begun if now - since > LONG]
     if not old:
         return [Check("approvals", "ok", f"{len(begun)} calls wait for a person")]
-    oldest = (now - min(old)).total_seconds()
-    detail = f"{len(old)} calls wait for more than a day, the oldest for {seconds(oldest)}"
-    return [
-        Check(
-            "approvals",
-            "warn",
-            detail,
-            "`heartbit approve`, `heartbit resolve` and `heartbit answer` list and decide them.",
-        )
-    ]
+    oldest = duration(now - min(old))
+    detail = f"{len(old)} calls wait for more than a day, the oldest for {oldest}"
+    fix = "`heartbit approve`, `heartbit resolve` and `heartbit answer` list and decide them."
+    return [Check("approvals", "warn", detail, fix)]
 
 
-LOOKS: Final[tuple[Callable[[], list[Check]], ...]] = (
-    _workspace,
-    _configuration,
-    _tools,
-    _approvals,
-)
+LOOKS: Final[list[Callable[[], list[Check]]]] = [_workspace, _configuration, _tools, _approvals]

@@ -3,9 +3,10 @@
 ====  ==========================================================
 0     done
 1     the run failed, or `doctor` found a problem
-2     the command was not understood, or names what does not exist
-3     cannot start: configuration, database, port, state directory
-4     the run waits for a person, and there is no terminal to ask at
+2     the command was not understood, names what does not exist, or asks what cannot be done now
+      (to cancel or resume a run that has ended)
+3     cannot start: configuration (no file, or one with a mistake), database, port, state directory
+4     left a run that waits for a person, as there is no terminal to ask at (`resume`)
 129   left on SIGHUP: the run can be resumed
 130   cancelled (Ctrl-C, or the run was cancelled elsewhere)
 143   left on SIGTERM: the run can be resumed
@@ -58,6 +59,17 @@ class CommandError(HeartbitError):
     def __init__(self, message: str, code: int = FAILED, *, remedy: Remedy | None = None) -> None:
         super().__init__(message, remedy=remedy)
         self.code = code
+
+
+class UsageError(CommandError):
+    """The command line is not understood, or names what does not exist."""
+
+    def __init__(self, message: str, *, remedy: Remedy | None = None) -> None:
+        super().__init__(message, USAGE, remedy=remedy)
+
+
+class LostError(CommandError):
+    """The stream of a server broke off before the run's end: it can be read again."""
 
 
 def explain(error: BaseException) -> tuple[int, str] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
-from heartbit_site.cli.errors import USAGE, CommandError
+from heartbit_site.cli.errors import UsageError
 
 
 def json_object(text: str, option: str, example: str) -> dict[str, Any]:
@@ -17,7 +17,7 @@ def json_object(text: str, option: str, example: str) -> dict[str, Any]:
     try:
         value = parse_untrusted_json(text)
     except UntrustedJSONError as error:
-        raise CommandError(f"{option} cannot be read: {error}", USAGE) from None
+        raise UsageError(f"{option} cannot be read: {error}") from None
     if not isinstance(value, dict):
-        raise CommandError(f"{option} takes a JSON object, such as '{example}'.", USAGE)
+        raise UsageError(f"{option} takes a JSON object, such as '{example}'.")
     return value

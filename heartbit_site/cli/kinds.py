@@ -1,14 +1,25 @@
-"""Kinds of questions about a call: to allow it, to answer it, to resolve it. Pure."""
+"""Calls that wait for a person, and what is asked about them. No Django by itself."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
 
 from agents.journal import waits
+from heartbit_site.contract.approvals import (
+    LIST_APPROVALS,
+    LIST_UNCERTAIN_CALLS,
+    ApprovalOut,
+    UncertainCallOut,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from agents.journal.waits import WaitKind
+    from heartbit_site.cli.backend import Backend
+
+WaitingCall = ApprovalOut | UncertainCallOut
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +33,8 @@ class Kind:
         nothing: What is said when no call waits.
         about: What its agent waits for; the tool's name follows.
         title: The line above the call.
-        keys: The prompt below it.
+        keys: The prompt below it, with letters in brackets; the last one leaves the call to others.
+        synonyms: Further words for these letters.
     """
 
     wait: WaitKind
@@ -32,16 +44,7 @@ class Kind:
     about: str
     title: str
     keys: str
-
-    @property
-    def command(self) -> str:
-        """The command that answers it."""
-        return self.wait.command
-
-    @property
-    def subject(self) -> str:
-        """Kind of decision that a call waits for."""
-        return self.wait.waits_for
+    synonyms: Mapping[str, str] = field(default_factory=dict)
 
 
 APPROVAL: Final = Kind(
@@ -52,15 +55,15 @@ APPROVAL: Final = Kind(
     about="a decision about",
     title="A tool call waits for your approval.",
     keys="[a]pprove  [e]dit  [d]eny  [r] always in this run  [A] always for this agent  [s]kip > ",
+    synonyms={"y": "a", "yes": "a", "n": "d", "no": "d"},
 )
-QUESTION: Final = Kind(
-    wait=waits.APPROVAL,
+QUESTION: Final = replace(
+    APPROVAL,
     options="--answer TEXT or --deny REASON",
-    verdicts=frozenset({"approved", "edited", "answered", "denied"}),
-    nothing="Nothing waits for a decision.",
     about="an answer to",
     title="An agent asks you.",
     keys="[a]nswer  [d]ecline  [s]kip > ",
+    synonyms={"deny": "d"},
 )
 OUTCOME: Final = Kind(
     wait=waits.OUTCOME,
@@ -71,3 +74,28 @@ OUTCOME: Final = Kind(
     title="Nobody knows what became of a tool call.",
     keys="[r]etry, it may happen twice  [c]onfirm that it took effect  [s]kip it  [l]ater > ",
 )
+
+
+def kind_of(call: WaitingCall) -> Kind:
+    """Return what is asked about a call."""
+    if isinstance(call, UncertainCallOut):
+        return OUTCOME
+    return APPROVAL if form_of(call) is None else QUESTION
+
+
+def waiting_calls(backend: Backend, kind: Kind, run: str | None = None) -> Sequence[WaitingCall]:
+    """Return what waits, the oldest first.
+
+    Args:
+        backend: Where.
+        kind: ``OUTCOME``: the calls of unknown outcome; else the others.
+        run: Only of this run and its sub-agents: its id, or how it begins.
+    """
+    if kind is OUTCOME:
+        return backend.every(LIST_UNCERTAIN_CALLS, run=run).calls
+    return backend.every(LIST_APPROVALS, run=run).calls
+
+
+def form_of(call: WaitingCall) -> dict[str, Any] | None:
+    """Return the JSON Schema of the answer if a call is a question."""
+    return call.answer_schema if isinstance(call, ApprovalOut) else None

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 from django.db import connections
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from heartbit_site.api.errors import status_of
 from heartbit_site.base import orm
 from heartbit_site.base.access import Access
 from heartbit_site.base.errors import ConflictError, HeartbitError, NotFoundError
 from heartbit_site.base.os_user import terminal_user
 from heartbit_site.base.scopes import SCOPES
 from heartbit_site.cli.backend import Backend
-from heartbit_site.cli.errors import CANNOT_START, USAGE, CommandError
+from heartbit_site.cli.errors import CANNOT_START, USAGE, CommandError, UsageError
 from heartbit_site.contract.operation import Answered
 from heartbit_site.contract.validation import sentence
 from heartbit_site.first_start import default_workspace
@@ -76,6 +75,8 @@ class LocalBackend(Backend):
         except (NotFoundError, ConflictError, CommandError):
             raise
         except HeartbitError as error:
+            from heartbit_site.api.errors import status_of  # noqa: PLC0415  it imports the API
+
             code = CANNOT_START if status_of(error) >= LATER else USAGE
             raise CommandError(str(error), code, remedy=error.remedy) from error
         view: Out = found.view if isinstance(found, Answered) else found
@@ -99,7 +100,7 @@ def _checked(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str
         except ValidationError as error:
             problem = error.errors(include_url=False)[0]
             problem["loc"] = ("query", name)
-            raise CommandError(sentence(problem), USAGE) from None
+            raise UsageError(sentence(problem)) from None
     return values
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -12,14 +13,12 @@ from django.db import connections
 from agents.live.follow import follow
 from agents.live.tree_reader import TreeReader
 from agents.live.valkey import ValkeySubscriber, connect
-from heartbit_site.cli.display import Display, JsonLines, progress
-from heartbit_site.cli.inline import attendant_of
-from heartbit_site.cli.invocation import as_json
+from heartbit_site.cli.display import watched
+from heartbit_site.cli.local_runs import attendant_of
 from heartbit_site.cli.watch import watch_until_left
 
 if TYPE_CHECKING:
     from agents.live.updates import Update
-    from heartbit_site.cli.approval_watcher import ApprovalWatcher
     from heartbit_site.cli.run_streams import Ending
 
 
@@ -32,16 +31,17 @@ class LocalStream:
 
     def watch(self, root: str, *, plain: bool, leaves: bool) -> Ending:
         """Show a tree until all of its runs have ended, or the person leaves it."""
-        display: Display = JsonLines() if as_json() else progress(plain_lines=plain)
+        display = watched(plain_lines=plain)
         attendant = attendant_of(display, leaves=leaves)
         connections.close_all()  # the next one is new, whatever becomes of the database meanwhile
-        return asyncio.run(_watch(UUID(root), display, attendant))
+        root_id = UUID(root)
 
+        async def watch() -> Ending:
+            valkey = connect(settings.REDIS_URL)
+            try:
+                updates = partial(follow, root_id, ValkeySubscriber(valkey))
+                return await watch_until_left(root_id, updates, display, attendant)
+            finally:
+                await valkey.aclose()
 
-async def _watch(root_id: UUID, display: Display, attendant: ApprovalWatcher) -> Ending:
-    valkey = connect(settings.REDIS_URL)
-    try:
-        source = ValkeySubscriber(valkey)
-        return await watch_until_left(root_id, lambda: follow(root_id, source), display, attendant)
-    finally:
-        await valkey.aclose()
+        return asyncio.run(watch())

@@ -21,9 +21,16 @@ from typer.core import TyperCommand, TyperGroup
 
 from heartbit_site.cli import errors, options
 from heartbit_site.cli.commands.completion import prepare
-from heartbit_site.cli.shared_options import add_workspace
+from heartbit_site.cli.groups import command
+from heartbit_site.cli.shared_options import (
+    ChangeHereCommand,
+    PrintingCommand,
+    RemoteCommand,
+    add_workspace,
+)
 
-#: Each command's summary; it lives in the module of that name in `commands`, as ``app``.
+#: Each command's summary. It lives in the module of that name in `commands`: a group as ``app``,
+#: else a function of that name.
 COMMANDS: Final = {
     "run": "Do a task here and now, in this process, and print the answer.",
     "submit": "Give a task to the workers and print the run's id.",
@@ -55,10 +62,18 @@ COMMANDS: Final = {
     "doctor": "Check the installation and say how to mend what is wrong.",
     "completion": "Print a script that completes commands in a shell.",
 }
+#: The classes of commands that are one function; a group gives them to its commands itself.
+CLASSES: Final[dict[str, type[TyperCommand]]] = {
+    **dict.fromkeys(("submit", "status", "approve", "resolve", "answer", "result"), RemoteCommand),
+    **dict.fromkeys(("cancel", "usage", "deliveries", "inbox"), RemoteCommand),
+    **dict.fromkeys(("run", "resume"), ChangeHereCommand),
+    "doctor": PrintingCommand,
+}
 OWN_OPTIONS: Final = ("--help", "-h", "--version")
 EPILOG: Final = (
     "Exit codes: 0 done, 1 the run failed, 2 usage, 3 cannot start (configuration, services), "
-    "4 a person is waited for, 129 and 143 left on a signal (resumable), 130 cancelled."
+    "4 left as a person is waited for (resume), 129 and 143 left on a signal (resumable), "
+    "130 cancelled."
 )
 
 
@@ -79,7 +94,11 @@ class Commands(TyperGroup):
 def load(name: str) -> Any:
     """Return a command with all its options."""
     module = importlib.import_module(f"heartbit_site.cli.commands.{name}")
-    found: Any = typer.main.get_command(module.app)
+    app: typer.Typer | None = getattr(module, "app", None)
+    if app is None:
+        app = command()
+        app.command(cls=CLASSES.get(name))(getattr(module, name))
+    found: Any = typer.main.get_command(app)
     if isinstance(found, TyperGroup):
         found.help = COMMANDS[name]
     add_workspace(found, name)
@@ -119,7 +138,8 @@ def main() -> None:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal that cannot show a letter shows "?"
     arguments = sys.argv[1:]
-    debug = "--debug" in _before_dashes(arguments)
+    ours = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    debug = "--debug" in ours
     if debug:
         arguments.remove("--debug")
     else:
@@ -141,8 +161,10 @@ def _run(arguments: list[str], *, debug: bool) -> int:
             complete, prog_name="heartbit", standalone_mode=False
         )
     except typer.TyperException as error:
-        sentence = error.format_message().rstrip(".")
-        errors.say(f"{sentence}{'' if sentence.endswith('?') else '.'} See `heartbit --help`.")
+        sentence = error.format_message().replace("Value error, ", "").rstrip(".")
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context is not None else "heartbit"
+        errors.say(f"{sentence}{'' if sentence.endswith('?') else '.'} See `{command} --help`.")
         return errors.USAGE
     except BrokenPipeError:
         # Whoever read this has read enough; nothing may be flushed into the pipe at exit.
@@ -165,17 +187,12 @@ def _with_command(arguments: list[str]) -> list[str]:
     if not arguments or first in COMMANDS or first in OWN_OPTIONS:
         return arguments
     near = difflib.get_close_matches(first, COMMANDS, n=1, cutoff=0.7)
-    if near and " " not in first.strip():
-        raise errors.CommandError(
+    if near and " " not in first.strip() and not first.startswith("-"):
+        raise errors.UsageError(
             f"There is no command {first!r}: did you mean `heartbit {near[0]}`? "
-            f"As a task it is `heartbit run {first}`.",
-            errors.USAGE,
+            f"As a task it is `heartbit run {first}`."
         )
     return ["run", *arguments]
-
-
-def _before_dashes(arguments: list[str]) -> list[str]:
-    return arguments[: arguments.index("--")] if "--" in arguments else arguments
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 import typer
 
 from agents.errors import EmptyTaskError
-from heartbit_site.cli.errors import USAGE, CommandError
+from heartbit_site.cli.errors import UsageError
 
 
 def check_task(task: str | None, payload: str, command: str) -> str:
@@ -19,10 +19,9 @@ def check_task(task: str | None, payload: str, command: str) -> str:
     """
     if not payload:
         if task is None:
-            raise CommandError(
-                "Missing argument TASK: say what the agent should do. "
-                f"See `heartbit {command} --help`.",
-                USAGE,
+            raise UsageError(
+                "Missing argument 'TASK': say what the agent should do. "
+                f"See `heartbit {command} --help`."
             )
         if not task.strip():
             raise EmptyTaskError("The task is empty: say what the agent should do.")
@@ -32,28 +31,22 @@ def check_task(task: str | None, payload: str, command: str) -> str:
 LogLevel = Literal["debug", "info", "warning", "error"]
 
 OFF: Final = False  # what a flag is that nobody named
-TASK: Final[Any] = typer.Argument(None, help="Task of the agent.", show_default=False)
+TASK: Final[Any] = typer.Argument(None, metavar="TASK", help="Task of the agent.")
 PAYLOAD: Final[Any] = typer.Option(
-    "",
-    "--payload",
-    metavar="FILE|JSON",
-    help="The task as action, spec, inputs, constraints.",
-    show_default=False,
+    "", metavar="FILE|JSON", help="The task as action, spec, inputs, constraints."
 )
 REQUIRE_APPROVAL: Final[Any] = typer.Option(
     OFF, "--require-approval", "--approve", help="Require approval of every tool call."
 )
-RUN: Final[Any] = typer.Argument(help="The run's id, or how it begins.")
+RUN: Final[Any] = typer.Argument(metavar="RUN", help="The run's id, or how it begins.")
+ANY_RUN: Final[Any] = typer.Argument(
+    None, metavar="RUN", help="The run's id, or how it begins; none: all runs."
+)
 AGENT: Final[Any] = typer.Option(
     "orchestrator", "--agent", "-a", metavar="NAME", help="Let this agent do it."
 )
 TASK_AGENT: Final[Any] = typer.Option(
-    "",
-    "--agent",
-    "-a",
-    metavar="NAME",
-    help="Let this agent do it; else the orchestrator.",
-    show_default=False,
+    "", "--agent", "-a", metavar="NAME", help="Let this agent do it; else the orchestrator."
 )
 MODEL: Final[Any] = typer.Option(
     "",
@@ -61,7 +54,6 @@ MODEL: Final[Any] = typer.Option(
     "-m",
     metavar="PROVIDER:MODEL",
     help="For this run and its sub-agents, such as openai:gpt-6-sol.",
-    show_default=False,
 )
 LAST: Final[Any] = typer.Option(20, "--last", "-n", min=1, max=1000, help="List at most N.")
 PLAIN: Final[Any] = typer.Option(OFF, "--plain", help="Plain lines instead of a live tree.")

@@ -6,7 +6,7 @@ import errno
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from heartbit_site.base.terminal_text import clean
 from heartbit_site.base.visible_text import visible
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pydantic import BaseModel
+
+NAME_WIDTH: Final = 40  # characters of a name in a column or a sentence
+TEXT_WIDTH: Final = 300
 
 
 def one_line(text: str, limit: int = 0) -> str:
@@ -28,18 +31,6 @@ def one_line(text: str, limit: int = 0) -> str:
 def listed(names: Sequence[str]) -> str:
     """Return names as a phrase: `a, b and c`."""
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
-
-
-def seconds(value: float) -> str:
-    """Return a duration for people: `740 ms`, `4.1 s`, `2 min 05 s`, `1 h 12 min`."""
-    if value < 1:
-        return f"{max(0, round(value * 1000))} ms"
-    if value < 59.95:
-        return f"{value:.1f} s"
-    minutes, rest = divmod(round(value), 60)
-    if minutes < 60:
-        return f"{minutes} min {rest:02d} s"
-    return f"{minutes // 60} h {minutes % 60:02d} min"
 
 
 def write(text: str) -> None:
@@ -57,16 +48,13 @@ def write_json(value: dict[str, Any]) -> None:
 
 
 def write_view(view: BaseModel, **more: Any) -> None:
-    """Write a view as the REST API does, but for the cursor of a list that is complete.
+    """Write a view as the REST API does, but for the cursor of a list.
 
     Args:
         view: What an operation answered.
         more: Further values of the object.
     """
-    found = view.model_dump(mode="json")
-    if found.get("next_cursor", "") is None:
-        del found["next_cursor"]
-    write_json({**found, **more})
+    write_json({**view.model_dump(mode="json", exclude={"next_cursor"}), **more})
 
 
 def write_exactly(text: str) -> None:

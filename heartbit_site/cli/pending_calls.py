@@ -7,23 +7,34 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from heartbit_site.base.amounts import duration
+from heartbit_site.base.effect_text import UNCERTAIN_CALL
 from heartbit_site.base.errors import ConflictError
 from heartbit_site.base.untrusted import parse_untrusted_json
 from heartbit_site.base.visible_text import compact_json
-from heartbit_site.cli.asked_calls import waiting_calls
 from heartbit_site.cli.backend import ServerBackend
-from heartbit_site.cli.choices import Answer, Approve, Choice, Edit, unfit, value_of
-from heartbit_site.cli.decision_backend import DecisionBackend, closed
-from heartbit_site.cli.errors import FAILED, OK, USAGE, CommandError
+from heartbit_site.cli.decisions import (
+    Answer,
+    Approve,
+    Choice,
+    Edit,
+    closed,
+    decide,
+    unfit,
+    value_of,
+)
+from heartbit_site.cli.errors import FAILED, OK, CommandError, UsageError
 from heartbit_site.cli.escape import visible
 from heartbit_site.cli.invocation import as_json, backend
 from heartbit_site.cli.keyboard import is_interactive
-from heartbit_site.cli.kinds import APPROVAL, OUTCOME
-from heartbit_site.cli.output import note, one_line, seconds, write, write_json
+from heartbit_site.cli.kinds import APPROVAL, OUTCOME, WaitingCall, kind_of, waiting_calls
+from heartbit_site.cli.output import note, one_line, write, write_json
 from heartbit_site.cli.prompter import CallPrompter
-from heartbit_site.cli.table import Lines
+from heartbit_site.cli.run_names import SHORT_ID
+from heartbit_site.cli.table import Table
 from heartbit_site.contract.approvals import LIST_DECISIONS
 
 if TYPE_CHECKING:
@@ -31,17 +42,22 @@ if TYPE_CHECKING:
 
     from heartbit_site.cli.backend import Backend
     from heartbit_site.cli.kinds import Kind
-    from heartbit_site.cli.question import WaitingCall
 
 ARGUMENTS_WIDTH: Final = 60
-RUN_WIDTH: Final = 18  # of an id: its milliseconds and what distinguishes their runs
-COLUMNS: Final = ("RUN", "CALL", "WAITS", "AGENT", "TOOL")
+#: What is printed of a call; an answer of the REST API says more.
+DESCRIBED: Final = {
+    *("run_id", "root_id", "call_id", "agent", "tool", "effect", "reason", "arguments"),
+    *("question", "digest", "answer_schema", "waiting_since"),
+}
 
 
 def list_or_decide(
     kind: Kind, run: str | None, call: str | None, choice: Choice | None, *, digest: str = ""
 ) -> int:
     """List what waits when no run is named, else decide what waits in it; the exit code."""
+    if run is None and choice is not None:
+        command = kind.wait.command
+        raise UsageError(f"Name the run whose calls are decided: `heartbit {command}` lists.")
     server = backend()
     if run is None:
         return overview(server, kind)
@@ -60,9 +76,9 @@ def overview(server: Backend, kind: Kind = APPROVAL) -> int:
     for call in unasked:
         write(unasked_sentence(call))
     if calls and is_interactive():
-        asyncio.run(_ask_all(calls, DecisionBackend(server)))
+        asyncio.run(_ask_all(calls, server))
     elif calls:
-        Lines(COLUMNS, [_cells(call) for call in calls]).print()
+        CALLS.print(calls)
     elif not unasked:
         write(kind.nothing)
     _warn(server, calls)
@@ -98,7 +114,7 @@ def of_run(
                 raise CommandError(unasked_sentence(call))
         raise CommandError(_why_not(server, run, call_id, kind))
     server.rest()
-    code = settle(calls, choice, DecisionBackend(server))
+    code = settle(calls, choice, server)
     _warn(server, calls)
     return code
 
@@ -107,7 +123,7 @@ def _unasked(server: Backend, kind: Kind, run: str | None = None) -> list[Waitin
     """Return uncertain calls whose run has to be resumed first; a server has none."""
     if kind is not OUTCOME or isinstance(server, ServerBackend):
         return []
-    from heartbit_site.cli.approvals import unasked_calls  # noqa: PLC0415  needs Django set up
+    from heartbit_site.cli.local_runs import unasked_calls  # noqa: PLC0415  needs Django set up
 
     return unasked_calls(run)
 
@@ -115,7 +131,7 @@ def _unasked(server: Backend, kind: Kind, run: str | None = None) -> list[Waitin
 def _warn(server: Backend, calls: Sequence[WaitingCall]) -> None:
     if not isinstance(server, ServerBackend):
         decided = [call for call in calls if closed(server, call) is not None]
-        from heartbit_site.cli.approvals import warn  # noqa: PLC0415  needs Django set up
+        from heartbit_site.cli.local_runs import warn  # noqa: PLC0415  needs Django set up
 
         warn(decided)
 
@@ -130,10 +146,13 @@ def _why_not(server: Backend, text: str, call_id: str | None, kind: Kind) -> str
             call = "The call" if call_id else call
             return f"{call} was already {decision.verdict} by {by}."
     problem = f"The call {call_id} does not wait" if call_id else "Nothing waits"
-    return f"{problem} for {kind.subject} in run {name}: `heartbit {kind.command}` lists what does."
+    wait = kind.wait
+    return (
+        f"{problem} for {wait.waits_for} in run {name}: `heartbit {wait.command}` lists what does."
+    )
 
 
-def settle(calls: Sequence[WaitingCall], choice: Choice | None, desk: DecisionBackend) -> int:
+def settle(calls: Sequence[WaitingCall], choice: Choice | None, server: Backend) -> int:
     """Decide the calls that were named, or ask about them; the exit code.
 
     Raises:
@@ -145,23 +164,21 @@ def settle(calls: Sequence[WaitingCall], choice: Choice | None, desk: DecisionBa
         return OK
     if choice is None:
         if not is_interactive():
-            raise CommandError(
-                f"Say {calls[0].kind.options}: there is no terminal to ask at.", USAGE
-            )
-        asyncio.run(_ask_all(calls, desk))
+            raise UsageError(f"Say {kind_of(calls[0]).options}: there is no terminal to ask at.")
+        asyncio.run(_ask_all(calls, server))
         return OK
     if len(calls) > 1 and not isinstance(choice, Approve):
-        names = ", ".join(f"{call.call_id} of run {str(call.run_id)[:RUN_WIDTH]}" for call in calls)
-        raise CommandError(f"{len(calls)} calls wait in that run: name one of {names}.", USAGE)
+        names = ", ".join(f"{call.call_id} of run {call.run_id[:SHORT_ID]}" for call in calls)
+        raise UsageError(f"{len(calls)} calls wait in that run: name one of {names}.")
     problem = unfit(calls[0], choice)
     if problem is not None and len(calls) == 1:
-        raise CommandError(problem, USAGE)
-    return asyncio.run(_decide_all(calls, choice, desk))
+        raise UsageError(problem)
+    return asyncio.run(_decide_all(calls, choice, server))
 
 
 def unasked_sentence(call: WaitingCall) -> str:
     """Say how to settle a call of a run whose process has died."""
-    run = str(call.root_id)[:RUN_WIDTH]
+    run = call.root_id[:SHORT_ID]
     return (
         f"The process of run {run} died while {visible(call.tool)} of {visible(call.agent)} ran: "
         f"`heartbit resume {run}` asks what became of it."
@@ -176,9 +193,9 @@ def pick(calls: Sequence[WaitingCall], call_id: str | None, digest: str) -> list
     """
     found = [call for call in calls if call_id in (None, call.call_id)]
     if call_id is not None and len(found) > 1:
-        runs = ", ".join(str(call.run_id) for call in found)
-        raise CommandError(f"Several runs have a call {call_id}: name one of {runs}.", USAGE)
-    shown = [call for call in found if digest in ("", call.digest)]
+        runs = ", ".join(call.run_id for call in found)
+        raise UsageError(f"Several runs have a call {call_id}: name one of {runs}.")
+    shown = [call for call in found if digest in ("", getattr(call, "digest", ""))]
     if found and not shown:
         raise CommandError("The call is not the one that was shown: look at it again.")
     return shown
@@ -186,27 +203,11 @@ def pick(calls: Sequence[WaitingCall], call_id: str | None, digest: str) -> list
 
 def described(call: WaitingCall) -> dict[str, Any]:
     """Return a call as JSON."""
-    named: dict[str, Any] = {"question": call.question}
-    if call.kind is not OUTCOME:
-        named = {
-            "digest": call.digest,
-            "answer_schema": dict(call.form) if call.form is not None else None,
-        }
-    return {
-        "run_id": str(call.run_id),
-        "root_id": str(call.root_id),
-        "call_id": call.call_id,
-        "agent": call.agent,
-        "tool": call.tool,
-        "effect": call.effect,
-        "reason": call.reason,
-        "arguments": dict(call.arguments),
-        **named,
-        "waiting_since": call.since.astimezone(UTC).isoformat() if call.since else None,
-    }
+    shown = call.model_dump(mode="json", include=DESCRIBED)
+    return shown if "reason" in shown else {**shown, "reason": UNCERTAIN_CALL}
 
 
-async def _decide_all(calls: Sequence[WaitingCall], choice: Choice, desk: DecisionBackend) -> int:
+async def _decide_all(calls: Sequence[WaitingCall], choice: Choice, server: Backend) -> int:
     """Decide calls one by one, each as it was read here."""
     if len(calls) > 1 and not as_json():
         note(f"{len(calls)} calls wait; they are approved one by one.")
@@ -219,9 +220,9 @@ async def _decide_all(calls: Sequence[WaitingCall], choice: Choice, desk: Decisi
             code = FAILED
             continue
         try:
-            said = await desk.decide(call, choice)
+            said = await decide(server, call, choice)
         except ConflictError as error:
-            reason = await desk.closed(call) or str(error)
+            reason = await server.in_thread(partial(closed, server, call)) or str(error)
             if len(calls) == 1:
                 raise CommandError(reason, FAILED) from error
             note(f"{call.call_id}: {reason}")
@@ -242,28 +243,33 @@ def _running(call: WaitingCall, choice: Choice) -> object:
     Denied, it is shown as it was asked.
     """
     match choice:
-        case Edit(arguments):
-            return parse_untrusted_json(arguments)
+        case Edit(text):
+            return parse_untrusted_json(text)
         case Answer():
             return value_of(call, choice)
-    return dict(call.arguments)
+    return call.arguments
 
 
-async def _ask_all(calls: Sequence[WaitingCall], desk: DecisionBackend) -> None:
-    asking = CallPrompter(desk)
+async def _ask_all(calls: Sequence[WaitingCall], server: Backend) -> None:
+    asking = CallPrompter(server)
     for number, call in enumerate(calls, start=1):
         if len(calls) > 1:
             note(f"{number} of {len(calls)}")
         await asking.settle(call)
 
 
-def _cells(call: WaitingCall) -> tuple[str, ...]:
-    waited = (datetime.now(UTC) - call.since).total_seconds() if call.since else None
-    arguments = one_line(compact_json(dict(call.arguments)), ARGUMENTS_WIDTH)
-    return (
-        str(call.run_id)[:RUN_WIDTH],
-        call.call_id,
-        "" if waited is None else seconds(waited),
-        visible(call.agent)[:RUN_WIDTH],
-        f"{one_line(call.tool, 40)} {arguments}",
-    )
+def _waited(call: WaitingCall) -> str:
+    return duration(datetime.now(UTC) - call.waiting_since) if call.waiting_since else ""
+
+
+CALLS: Final = Table[WaitingCall](
+    {
+        "RUN": lambda call: call.run_id[:SHORT_ID],
+        "CALL": lambda call: call.call_id,
+        "WAITS": _waited,
+        "AGENT": lambda call: visible(call.agent)[:SHORT_ID],
+        "TOOL": lambda call: (
+            f"{one_line(call.tool, 40)} {one_line(compact_json(call.arguments), ARGUMENTS_WIDTH)}"
+        ),
+    }
+)

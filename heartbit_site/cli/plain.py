@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 from agents.journal import events
 from agents.live.updates import EventUpdate, Update
 from agents.live.words import say
-from heartbit_site.cli.output import one_line, seconds
+from heartbit_site.base.amounts import duration
+from heartbit_site.cli.output import one_line
 
 if TYPE_CHECKING:
     from agents.live.view import RunView
@@ -68,4 +69,4 @@ def _say(event: events.Event, run: RunView) -> str:
 
 
 def _elapsed(run: RunView) -> str:
-    return seconds(run.elapsed(run.finished_at)) if run.finished_at else "no time"
+    return duration(run.elapsed(run.finished_at)) if run.finished_at else "no time"

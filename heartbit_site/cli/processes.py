@@ -1,6 +1,7 @@
 """Child processes under supervision: started again when they fail, ended when it is time.
 
-Their output comes with a name before each line.
+They are forks of this process, which therefore starts no thread. Their output comes with a name
+before each line.
 """
 
 from __future__ import annotations
@@ -9,17 +10,18 @@ import asyncio
 import contextlib
 import os
 import signal
-import sys
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from rich.text import Text
 
 from heartbit_site.base.terminal_text import clean
+from heartbit_site.cli import fork
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from multiprocessing.context import ForkProcess
 
     from rich.console import Console
 
@@ -27,6 +29,8 @@ FIRST_DELAY_SECONDS: Final = 0.5
 LONGEST_DELAY_SECONDS: Final = 30.0
 STABLE_SECONDS: Final = 30.0
 END_SECONDS: Final = 10.0
+#: Between two looks for the exit code of a process that has closed its output.
+LOOK_SECONDS: Final = 0.02
 LINE_BYTES: Final = 1 << 20
 NAME_WIDTH: Final = 6
 
@@ -38,23 +42,24 @@ class Part:
     Attributes:
         name: What its lines begin with.
         style: The colour of that name.
-        module: What it runs, as with `python -m`.
-        arguments: Its command line.
+        arguments: Its command line after `heartbit`.
     """
 
     name: str
     style: str
-    module: str
     arguments: Sequence[str]
 
 
 class Child:
     """Keeper of one running part, until it is asked to end."""
 
+    #: Where this process reads what its children write.
+    _outputs: ClassVar[set[int]] = set()
+
     def __init__(self, part: Part, console: Console) -> None:
         self.part = part
         self._console = console
-        self._process: asyncio.subprocess.Process | None = None
+        self._process: ForkProcess | None = None
         self._over = asyncio.Event()
         self._keeper: asyncio.Task[None] | None = None
 
@@ -76,8 +81,8 @@ class Child:
 
     def signal(self, number: signal.Signals) -> None:
         """Send it a signal, if it runs."""
-        if self._process is not None and self._process.returncode is None:
-            self._process.send_signal(number)
+        if self._process is not None and self._process.pid and self._exit_code() is None:
+            os.kill(self._process.pid, number)
 
     def say(self, text: str) -> None:
         """Write a line of its output, or about it."""
@@ -103,32 +108,49 @@ class Child:
             delay = min(LONGEST_DELAY_SECONDS, 2 * delay)
 
     async def _run(self) -> int:
-        self._process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            *("-P", "-m", "heartbit_site.cli.child", str(os.getpid()), self.part.module),
-            *self.part.arguments,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-            env={**os.environ, "PYTHONUNBUFFERED": "1"},
-            start_new_session=True,  # the terminal's Ctrl-C is for us alone; we end them in order
-            limit=LINE_BYTES,
-        )
+        loop = asyncio.get_running_loop()
+        started: asyncio.Future[int] = loop.create_future()
+        # From a callback: a task that forks would still be the current one in the fork.
+        loop.call_soon(self._start, started)
+        await self._relay(await started)
+        while (code := self._exit_code()) is None:
+            await asyncio.sleep(LOOK_SECONDS)
+        return code
+
+    def _start(self, started: asyncio.Future[int]) -> None:
+        reading, writing = os.pipe()
+        self._outputs.add(reading)
+        try:
+            self._process = fork.start(self.part.arguments, writing, self._outputs)
+        except OSError as error:
+            started.set_exception(error)
+        else:
+            started.set_result(reading)
+        finally:
+            os.close(writing)
         if self._over.is_set():  # it was asked to end while it was being started
             self.signal(signal.SIGTERM)
-        if self._process.stdout is not None:
-            await self._relay(self._process.stdout)
-        return await self._process.wait()
 
-    async def _relay(self, output: asyncio.StreamReader) -> None:
-        while True:
-            try:
-                line = await output.readline()
-            except ValueError:
-                continue  # a line of a megabyte: dropped
-            if not line:
-                return
-            self.say(line.decode(errors="replace").rstrip())
+    def _exit_code(self) -> int | None:
+        return self._process.exitcode if self._process is not None else None
+
+    async def _relay(self, reading: int) -> None:
+        output = asyncio.StreamReader(LINE_BYTES)
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(output), os.fdopen(reading, "rb", 0)
+        )
+        try:
+            while True:
+                try:
+                    line = await output.readline()
+                except ValueError:
+                    continue  # a line of a megabyte: dropped
+                if not line:
+                    return
+                self.say(line.decode(errors="replace").rstrip())
+        finally:
+            self._outputs.discard(reading)
+            transport.close()
 
 
 def _how(code: int) -> str:

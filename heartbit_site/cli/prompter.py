@@ -5,23 +5,37 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import re
 import shutil
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 from agents.errors import InvalidEditError
 from heartbit_site.base import aio
 from heartbit_site.base.errors import ConflictError
 from heartbit_site.base.visible_text import compact_json, readable_json
-from heartbit_site.cli import answer_prompt, editor, keyboard
-from heartbit_site.cli.choices import Answer, Approve, Choice, Deny, Edit, Settle, Skip
-from heartbit_site.cli.kinds import APPROVAL, OUTCOME, QUESTION
+from heartbit_site.cli import editor, keyboard
+from heartbit_site.cli.decisions import (
+    Answer,
+    Approve,
+    Choice,
+    Deny,
+    Edit,
+    Settle,
+    Skip,
+    closed,
+    decide,
+)
+from heartbit_site.cli.kinds import APPROVAL, OUTCOME, form_of, kind_of
 from heartbit_site.cli.output import note
 from heartbit_site.cli.question import question
 from tools import answer_form
 
 if TYPE_CHECKING:
-    from heartbit_site.cli.decision_backend import DecisionBackend
-    from heartbit_site.cli.question import WaitingCall
+    from collections.abc import Mapping
+
+    from heartbit_site.cli.backend import Backend
+    from heartbit_site.cli.kinds import Kind, WaitingCall
 
 LOOK_SECONDS: Final = 0.5  # how soon a person sees that someone else was quicker
 _APPROVALS: Final = {"a": Approve(), "r": Approve("run"), "A": Approve("agent")}
@@ -35,15 +49,15 @@ class CallPrompter:
         look: Set it when something may have become of the call that is asked about.
     """
 
-    def __init__(self, desk: DecisionBackend) -> None:
+    def __init__(self, backend: Backend) -> None:
         self.in_editor = False
         self.look = asyncio.Event()
-        self._desk = desk
+        self._backend = backend
         self._deciding = False
 
     async def settle(self, call: WaitingCall) -> bool:
         """Ask until the call is decided, here or elsewhere; False when it is left to others."""
-        if await self._desk.closed(call) is not None:
+        if await self._closed_by(call) is not None:
             return True  # an earlier answer, or someone else, has covered it
         consulting = asyncio.create_task(self._consult(call))
         elsewhere = asyncio.create_task(self._closed(call))
@@ -57,6 +71,9 @@ class CallPrompter:
         finally:
             await aio.cancel_and_wait(consulting, elsewhere)
 
+    async def _closed_by(self, call: WaitingCall) -> str | None:
+        return await self._backend.in_thread(partial(closed, self._backend, call))
+
     async def _closed(self, call: WaitingCall) -> str:
         """Wait until it is decided elsewhere, or its run has ended; say so."""
         while True:
@@ -64,7 +81,7 @@ class CallPrompter:
                 async with asyncio.timeout(LOOK_SECONDS):
                     await self.look.wait()
             self.look.clear()
-            sentence = await self._desk.closed(call)
+            sentence = await self._closed_by(call)
             if sentence is not None:
                 return sentence
 
@@ -79,13 +96,14 @@ class CallPrompter:
             if choice is None:
                 continue
             if isinstance(choice, Skip):
-                note(f"Left to others: `heartbit {call.kind.command}` decides it.")
+                note(f"Left to others: `heartbit {kind_of(call).wait.command}` decides it.")
                 return False
             problem = await self._carry_out(call, choice)
             if problem is None:
                 return True
             note(f"Not decided: {problem}")
-            draft = _written(choice) or draft
+            if isinstance(choice, Edit | Answer):  # the person's own text, to be corrected
+                draft = choice.text
             # With an editor, the letter that opened it opens the draft again.
             again = not (_opens_editor(call) and editor.command())
 
@@ -93,7 +111,7 @@ class CallPrompter:
         """Decide and say so; or why an edit cannot be."""
         self._deciding = True
         try:
-            note(await self._desk.decide(call, choice))
+            note(await decide(self._backend, call, choice))
         except InvalidEditError as error:
             return error
         except ConflictError as error:
@@ -103,93 +121,124 @@ class CallPrompter:
         return None
 
     async def _answer(self, call: WaitingCall, draft: str, *, again: bool) -> Choice | Skip | None:
-        if call.kind is OUTCOME:
-            return await _settled()
-        if call.kind is QUESTION:
-            return await answer_prompt.chosen(call, draft, self._in_editor, again=again)
-        return await (self._edit(draft) if again else self._choose(draft))
-
-    async def _choose(self, draft: str) -> Choice | Skip | None:
         """Return a choice, or None when the question has to be put again."""
-        answer = await keyboard.line(APPROVAL.keys)
-        word = "s" if answer is None else answer.strip()
-        if word in _APPROVALS:
-            return _APPROVALS[word]
-        match word.lower():
-            case "approve" | "y" | "yes":
-                return Approve()
-            case "e" | "edit":
-                return await self._edit(draft)
-            case "d" | "deny" | "n" | "no":
+        kind = kind_of(call)
+        if kind is OUTCOME:
+            return await _settled()
+        writes = "e" if kind is APPROVAL else "a"  # the letter for a text of the person's own
+        letter = writes if again else await _letter(kind)
+        match letter:
+            case "d":
                 reason = await keyboard.line("Why not? The model reads it > ")
                 return Deny(reason.strip()) if reason is not None else None
-            case "s" | "skip":
+            case "s":
                 return Skip()
-        note("Answer with one of the letters in brackets: a, e, d, r, A or s; or y or n.")
-        return None
+            case _ if letter != writes:
+                return _APPROVALS.get(letter)
+        form = form_of(call)
+        return await (self._edit(draft) if form is None else self._reply(form, draft))
 
     async def _edit(self, draft: str) -> Choice | None:
+        text = await self._written(draft, "The arguments as one line of JSON > ", show=True)
+        if text is None or _is_same(text, draft):
+            note("Nothing was changed, and nothing decided.")
+            return None
+        return Edit(text)
+
+    async def _reply(self, form: Mapping[str, Any], draft: str) -> Answer | None:
+        numbered = answer_form.are_numbered(form)
+        if _is_structured(form):
+            prompt = "The answer as one line of JSON > "
+            text = await self._written(draft, prompt, file="answer.json")
+        else:
+            ask = "Your answer, or its number > " if numbered else "Your answer > "
+            text = (await keyboard.line(ask) or "").strip()
+        if not text:
+            note("Nothing was answered.")
+            return None
+        if numbered and text.isascii() and text.isdecimal():
+            named = answer_form.choices(form)
+            text = named[int(text) - 1] if 0 < int(text) <= len(named) else text
+        return Answer(text)
+
+    async def _written(
+        self, draft: str, prompt: str, *, file: str = editor.FILE, show: bool = False
+    ) -> str | None:
+        """Return what the person writes instead of a draft, in their editor or on one line.
+
+        None: nothing, or the editor failed.
+        """
         try:
             words = editor.command()
-            text = await self._in_editor(words, draft) if words else await _typed(draft)
+            if not words:
+                if show:
+                    note(f"Now: {_compact(draft)}")
+                text = await keyboard.line(prompt)
+                return (text or "").strip() or None
+            self.in_editor = True
+            text = await editor.edited(words, draft, file)
         except editor.EditorError as error:
             note(str(error))
             return None
-        if text is None or not text.strip() or _is_same(text, draft):
-            note("Nothing was changed, and nothing decided.")
-            return None
-        return Edit(text.strip())
-
-    async def _in_editor(self, words: list[str], draft: str, file: str = editor.FILE) -> str:
-        self.in_editor = True
-        try:
-            return await editor.edited(words, draft, file)
         finally:
             self.in_editor = False
+        return text.strip() if text.strip() not in ("", draft.strip()) else None
 
 
 def _draft(call: WaitingCall) -> str:
     """Return the text that the editor begins with."""
-    if call.form is not None:
-        return answer_form.draft(call.form)
-    return readable_json(dict(call.arguments))
+    form = form_of(call)
+    return readable_json(call.arguments) if form is None else answer_form.draft(form)
 
 
-def _written(choice: Choice) -> str:
-    """Return the person's own text about a call; empty: there is none to correct."""
-    match choice:
-        case Edit(text) | Answer(text):
-            return text
-    return ""
+def _is_structured(form: Mapping[str, Any]) -> bool:
+    """Return True if the answer is written as JSON, best in an editor."""
+    return form.get("type") in ("object", "array")
 
 
 def _opens_editor(call: WaitingCall) -> bool:
-    return call.form is None or answer_prompt.is_structured(call.form)
+    form = form_of(call)
+    return form is None or _is_structured(form)
 
 
 async def _settled() -> Settle | Skip | None:
     """Return an outcome, or None when the question has to be put again."""
-    answer = await keyboard.line(OUTCOME.keys)
-    match "l" if answer is None else answer.strip().lower():
-        case "r" | "retry":
+    match await _letter(OUTCOME):
+        case "r":
             return Settle("retry")
-        case "c" | "confirm":
+        case "c":
             text = await keyboard.line("What did it answer? The model reads it; may be empty > ")
             return Settle("confirm", text.strip()) if text is not None else None
-        case "s" | "skip":
+        case "s":
             return Settle("skip")
-        case "l" | "later":
+        case "l":
             return Skip()
-    note("Answer with one of the letters in brackets: r, c, s or l.")
     return None
 
 
-async def _typed(draft: str) -> str | None:
+async def _letter(kind: Kind) -> str:
+    """Return the letter that the person answers with; empty: it is none of them."""
+    named: list[tuple[str, str]] = re.findall(r"\[(\w)\](\w*)", kind.keys)
+    letters = [letter for letter, _ in named]
+    words = {letter + rest: letter for letter, rest in named} | {
+        letter: letter for letter in letters
+    }
+    words |= kind.synonyms
+    answer = await keyboard.line(kind.keys)
+    word = letters[-1] if answer is None else answer.strip()
+    found = words.get(word) or words.get(word.lower(), "")
+    if not found:
+        more = "; or y or n" if "y" in words else ""
+        shown = f"{', '.join(letters[:-1])} or {letters[-1]}{more}"
+        note(f"Answer with one of the letters in brackets: {shown}.")
+    return found
+
+
+def _compact(draft: str) -> str:
     try:
-        note(f"Now: {compact_json(json.loads(draft))}")
+        return compact_json(json.loads(draft))
     except ValueError:
-        note(f"Now: {draft}")
-    return await keyboard.line("The arguments as one line of JSON > ")
+        return draft
 
 
 def _is_same(text: str, draft: str) -> bool:

@@ -6,58 +6,26 @@ so that it cannot pretend to be Heartbit's own words.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+import shutil
+from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len
 
 from heartbit_site.base import visible_text
-from heartbit_site.base.effect_text import EFFECT_TEXT
+from heartbit_site.base.effect_text import EFFECT_TEXT, UNCERTAIN_CALL
 from heartbit_site.base.visible_text import readable_json
 from heartbit_site.cli.escape import visible
-from heartbit_site.cli.kinds import APPROVAL
+from heartbit_site.cli.kinds import form_of, kind_of
+from heartbit_site.contract.approvals import ApprovalOut
 from tools.answer_form import are_numbered, explained, without_form
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import datetime
-    from uuid import UUID
-
-    from heartbit_site.cli.kinds import Kind
+    from heartbit_site.cli.kinds import WaitingCall
 
 MARGIN: Final = "  | "
 NARROWEST: Final = 20
+WIDEST: Final = 110
 ASKED: Final = "question"  # the argument that a question's text is in
-
-
-@dataclass(frozen=True, slots=True)
-class WaitingCall:
-    """A call that waits for a person, as it is shown.
-
-    Attributes:
-        run_id: Its run; `root_id` is that of the tree.
-        call_id: `turn.index`.
-        arguments: As they would be used, the agent's defaults included.
-        digest: Of what is shown; the decision names it.
-        since: When it began to wait.
-        kind: What is asked.
-        question: What names this question among those of its run.
-        form: The JSON Schema of the answer, when it is a question.
-    """
-
-    run_id: UUID
-    root_id: UUID
-    call_id: str
-    agent: str
-    tool: str
-    effect: str
-    reason: str
-    arguments: Mapping[str, Any]
-    digest: str
-    since: datetime | None
-    kind: Kind = APPROVAL
-    question: str = ""
-    form: Mapping[str, Any] | None = None
 
 
 def question(call: WaitingCall, width: int) -> list[str]:
@@ -72,10 +40,10 @@ def question(call: WaitingCall, width: int) -> list[str]:
         ("agent", visible(call.agent)),
         ("tool", visible(call.tool)),
         ("effect", effect),
-        ("why", visible(call.reason)),
+        ("why", visible(call.reason if isinstance(call, ApprovalOut) else UNCERTAIN_CALL)),
         ("call", f"{call.call_id} of run {call.run_id}"),
     )
-    lines = ["", call.kind.title]
+    lines = ["", kind_of(call).title]
     for title, text in facts:
         first, *rest = wrap(text, width - 14) or [""]
         lines.append(f"  {title:<10}  {first}".rstrip())
@@ -87,21 +55,28 @@ def question(call: WaitingCall, width: int) -> list[str]:
 
 def _texts(call: WaitingCall) -> list[tuple[str, str]]:
     """Return the texts beside the margin, each below its title."""
-    if call.form is None:
-        return [("arguments", readable_json(dict(call.arguments)))]
+    form = form_of(call)
+    if form is None:
+        return [("arguments", readable_json(call.arguments))]
     rest = without_form(call.arguments)
     found: list[tuple[str, str]] = []
-    if isinstance(rest.get(ASKED), str):
-        found.append(("question", _plain(rest.pop(ASKED))))
+    if isinstance(asked := rest.get(ASKED), str):
+        found.append(("question", _plain(asked)))
+        del rest[ASKED]
     if rest:
         found.append(("arguments", readable_json(rest)))
-    wanted = explained(call.form, numbered=are_numbered(call.form))
+    wanted = explained(form, numbered=are_numbered(form))
     return [*found, ("answer", _plain(wanted))] if wanted else found
 
 
 def _plain(text: str) -> str:
     """Return a text of several lines with everything hidden in it shown, at its real width."""
     return visible_text.visible(text.expandtabs(4))
+
+
+def text_width() -> int:
+    """Return how wide a text is printed."""
+    return min(WIDEST, shutil.get_terminal_size((WIDEST, 24)).columns)
 
 
 def margined(text: str, width: int) -> list[str]:

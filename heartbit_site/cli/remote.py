@@ -67,7 +67,10 @@ def server(
     url, source = _configured(option, file, environ)
     if not url:
         return None
-    address = _checked(url, source)
+    try:  # https, unless another scheme is written
+        address = variable_formats.server_address(url)
+    except ValueError as error:
+        raise ConfigurationError(f"{source} cannot be used: {error}.") from None
     if source == _UNNAMED:
         raise ConfigurationError(
             f"{source} names the server {address}: say --url {shlex.quote(address)}, or "
@@ -107,15 +110,3 @@ def _configured(
         return "", ""
     named = file is not None or variables.CONFIG.read(environ)
     return locate.server_url(found), str(found) if named else _UNNAMED
-
-
-def _checked(url: str, source: str) -> str:
-    """Return the address with its scheme, https unless another one is written.
-
-    Raises:
-        ConfigurationError: It cannot be one of a server.
-    """
-    try:
-        return variable_formats.server_address(url)
-    except ValueError as error:
-        raise ConfigurationError(f"{source} cannot be used: {error}.") from None

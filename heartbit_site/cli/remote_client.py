@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import time
-from typing import TYPE_CHECKING, Any, Final, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import httpx
 from pydantic import ValidationError
 
 from heartbit_site.base.errors import ConflictError, NotFoundError, Remedy
-from heartbit_site.cli.errors import CANNOT_START, USAGE, CommandError
+from heartbit_site.cli.errors import CANNOT_START, CommandError, UsageError
 from heartbit_site.cli.output import one_line
 from heartbit_site.contract.problem import RemedyOut
 
@@ -28,81 +28,50 @@ BUSY_TIMES: Final = 5  # a server that has had too many requests is asked again 
 LONGEST_PAUSE: Final = 10.0
 
 
-class Client:
-    """A connection to a server, as a context manager."""
+def send(
+    server: Server,
+    method: str,
+    path: str,
+    *,
+    query: Mapping[str, Any],
+    body: Mapping[str, Any] | None = None,
+    key: str | None = None,
+) -> Any:
+    """Return the JSON that the server answers to a request.
 
-    def __init__(self, server: Server) -> None:
-        self._server = server
-        self._client = httpx.Client(
-            base_url=f"{server.url}{PREFIX}",
-            headers=headers(server),
-            timeout=httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS),
-        )
+    Args:
+        server: Which one.
+        method: Such as GET.
+        path: Where, below the API.
+        query: Parameters of the address.
+        body: What is sent, as JSON; None: nothing.
+        key: The idempotency key.
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Close the connection."""
-        self._client.close()
-
-    def get(self, path: str, query: Mapping[str, str | int | float] | None = None) -> Any:
-        """Return the JSON of an address.
-
-        Raises:
-            NotFoundError: It does not exist.
-            CommandError: The server cannot be reached, or refuses.
-        """
-        return self._ask("GET", path, params=query or {})
-
-    def send(
-        self,
-        method: str,
-        path: str,
-        *,
-        query: Mapping[str, Any] | None = None,
-        body: Mapping[str, Any] | None = None,
-        key: str | None = None,
-    ) -> Any:
-        """Return the JSON that the server answers to a request.
-
-        Args:
-            method: Such as GET.
-            path: Where, below the API.
-            query: Parameters of the address.
-            body: What is sent, as JSON; None: nothing.
-            key: The idempotency key.
-
-        Raises:
-            NotFoundError: It does not exist.
-            ConflictError: Its state does not allow it (any more).
-            CommandError: The server cannot be reached, or refuses.
-        """
-        extra = {"Idempotency-Key": key} if key else {}
-        return self._ask(method, path, params=query or {}, json=body, headers=extra)
-
-    def _ask(self, method: str, path: str, **options: Any) -> Any:
-        response = self._sent(method, path, **options)
-        for _ in range(BUSY_TIMES):
-            if response.status_code != httpx.codes.TOO_MANY_REQUESTS:
-                break
+    Raises:
+        NotFoundError: It does not exist.
+        ConflictError: Its state does not allow it (any more).
+        CommandError: The server cannot be reached, or refuses.
+    """
+    timeout = httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS)
+    extra = {"Idempotency-Key": key} if key else {}
+    url = f"{server.url}{PREFIX}{path}"
+    with httpx.Client(headers=headers(server), timeout=timeout) as client:
+        for times in range(BUSY_TIMES + 1):
+            try:
+                response = client.request(method, url, params=query, json=body, headers=extra)
+            except (httpx.TransportError, UnicodeEncodeError) as error:
+                raise unreachable(server, error) from error
             pause = _pause(response)
-            if pause > LONGEST_PAUSE:
-                break  # a quota is spent: whoever asks hears that at once
+            # After a long pause a quota is spent: whoever asks hears that at once.
+            if response.status_code != 429 or times == BUSY_TIMES or pause > LONGEST_PAUSE:
+                break
             time.sleep(pause)
-            response = self._sent(method, path, **options)
-        if not response.is_success:
-            refuse(self._server, response)
-        found = {} if response.status_code == httpx.codes.NO_CONTENT else _json(response)
-        if not isinstance(found, dict):
-            raise CommandError(_stranger(self._server), CANNOT_START)
-        return found
-
-    def _sent(self, method: str, path: str, **options: Any) -> httpx.Response:
-        try:
-            return self._client.request(method, path, **options)
-        except (httpx.TransportError, UnicodeEncodeError) as error:
-            raise unreachable(self._server, error) from error
+    if not response.is_success:
+        refuse(server, response)
+    found = {} if response.status_code == httpx.codes.NO_CONTENT else _json(response)
+    if not isinstance(found, dict):
+        raise CommandError(_stranger(server), CANNOT_START)
+    return found
 
 
 def headers(server: Server) -> dict[str, str]:
@@ -136,6 +105,9 @@ def refuse(server: Server, response: httpx.Response) -> NoReturn:
                 f"The server {server.url} does not take the key in HEARTBIT_API_KEY: {text}",
                 CANNOT_START,
             )
+        case 403 if scope := found.get("scope"):
+            make = f"`heartbit keys create NAME --scope {one_line(str(scope), SHOWN)}`"
+            raise UsageError(f"{text.rstrip('.')}: {make} there makes one that does.")
         case 404:
             raise NotFoundError(text, remedy=remedy)
         case 409:
@@ -144,7 +116,7 @@ def refuse(server: Server, response: httpx.Response) -> NoReturn:
             raise CommandError(text, CANNOT_START)
     if status >= 500:
         raise CommandError(f"The server {server.url} failed ({status}): {text}", CANNOT_START)
-    raise CommandError(text, USAGE, remedy=remedy)
+    raise UsageError(text, remedy=remedy)
 
 
 def _remedy(problem: Mapping[str, Any]) -> Remedy | None:

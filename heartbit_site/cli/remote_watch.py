@@ -8,17 +8,22 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final, cast
 from uuid import UUID
 
 import httpx
 from httpx_sse import EventSource, SSEError
 
+from agents.journal.events import Event, RecordedEvent
+from agents.live.readable import readable
+from agents.live.updates import DeltaUpdate, EventUpdate, RunUpdate
+from agents.runs.live_entries import Delta
 from heartbit_site.cli.approval_watcher import ApprovalWatcher
 from heartbit_site.cli.backend import ServerBackend
-from heartbit_site.cli.display import Display, progress
-from heartbit_site.cli.errors import CANNOT_START, CommandError
-from heartbit_site.cli.invocation import as_json
+from heartbit_site.cli.display import watched
+from heartbit_site.cli.errors import CANNOT_START, CommandError, LostError
 from heartbit_site.cli.remote_client import (
     CONNECT_SECONDS,
     PREFIX,
@@ -27,25 +32,17 @@ from heartbit_site.cli.remote_client import (
     refuse,
     unreachable,
 )
-from heartbit_site.cli.remote_updates import TYPES, JsonPrinter, decoded
 from heartbit_site.cli.watch import watch_until_left
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Coroutine
+    from collections.abc import AsyncIterator
 
     from agents.live.updates import Update
     from heartbit_site.cli.remote import Server
     from heartbit_site.cli.run_streams import Ending
 
-T = TypeVar("T")
-
-
-class LostError(Exception):
-    """The stream broke off before the run's end."""
-
-    def __init__(self, error: CommandError) -> None:
-        super().__init__(str(error))
-        self.error = error
+#: The updates that can be decoded; a newer server may send others.
+TYPES: Final = frozenset({"run", "event", "delta"})
 
 
 class ServerStream:
@@ -56,40 +53,19 @@ class ServerStream:
 
     def recorded(self, root: str) -> list[Update]:
         """Return what the journals of a tree hold by now."""
-        return _unless_lost(_recorded(self._server, root))
+        return asyncio.run(_recorded(self._server, root))
 
     def watch(self, root: str, *, plain: bool, leaves: bool) -> Ending:
         """Show a tree until all of its runs have ended; what waits for a person is asked."""
-        display = Display() if as_json() else progress(plain_lines=plain)
-        printer = JsonPrinter() if as_json() else None
+        display = watched(plain_lines=plain)
 
         async def updates() -> AsyncIterator[Update]:
             async for update in _stream(self._server, root, follow=True):
-                if printer is not None:
-                    printer.print(update)
                 if update["type"] in TYPES:
                     yield decoded(update)
 
         attendant = ApprovalWatcher(display, ServerBackend(self._server))
-        return _unless_lost(
-            watch_until_left(UUID(root), updates, display, attendant, is_lost=_is_lost)
-        )
-
-
-def _unless_lost(work: Coroutine[Any, Any, T]) -> T:
-    """Return what a coroutine returns.
-
-    Raises:
-        CommandError: The stream was lost for good.
-    """
-    try:
-        return asyncio.run(work)
-    except LostError as error:
-        raise error.error from None
-
-
-def _is_lost(error: Exception) -> bool:
-    return isinstance(error, LostError)
+        return asyncio.run(watch_until_left(UUID(root), updates, display, attendant))
 
 
 async def _recorded(server: Server, root: str) -> list[Update]:
@@ -119,19 +95,50 @@ async def _stream(server: Server, root: str, *, follow: bool) -> AsyncIterator[d
                 update = json.loads(event.data)
                 yield update
     except (httpx.TransportError, SSEError) as error:
-        raise LostError(unreachable(server, error)) from error
+        raise LostError(str(unreachable(server, error)), CANNOT_START) from error
     if follow:
-        cut = CommandError(f"The server {server.url} broke off the stream.", CANNOT_START)
-        raise LostError(cut)
+        raise LostError(f"The server {server.url} broke off the stream.", CANNOT_START)
 
 
 async def _check(server: Server, response: httpx.Response) -> None:
     if response.is_success:
         return
     await response.aread()
-    if response.status_code < 500:
-        refuse(server, response)
     try:
         refuse(server, response)
     except CommandError as error:
-        raise LostError(error) from error
+        if response.status_code < 500:
+            raise
+        raise LostError(str(error), error.code) from error
+
+
+@dataclass(frozen=True, slots=True)
+class RunNamed:
+    """Summary of a run for a display that first sees it."""
+
+    pk: UUID
+    parent_id: UUID | None
+    agent: str
+    task: str
+
+
+def decoded(update: dict[str, Any]) -> Update:
+    """Return an update of a server as one of ours."""
+    run_id = UUID(update["run_id"])
+    match update["type"]:
+        case "run":
+            parent = UUID(update["parent_id"]) if update["parent_id"] else None
+            return RunUpdate(RunNamed(run_id, parent, update["agent"], update["task"]))
+        case "event":
+            event = cast("Event", readable(update["event"], update["payload"]))
+            at = datetime.fromisoformat(update["at"])
+            return EventUpdate(run_id, RecordedEvent(update["seq"], at, event))
+        case _:
+            delta = Delta(
+                turn=update["turn"],
+                attempt=update["attempt"],
+                offset=update["offset"],
+                text=update["text"],
+                kind=update["kind"],
+            )
+            return DeltaUpdate(run_id, delta)

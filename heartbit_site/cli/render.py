@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from heartbit_site.cli.output import one_line, seconds
+from heartbit_site.base.amounts import duration
+from heartbit_site.cli.output import one_line
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -20,54 +21,21 @@ if TYPE_CHECKING:
     from heartbit_site.cli.tree import Tree
 
 SPINNER: Final = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
-ASCII_SPINNER: Final = "|/-\\"
 FRAMES_A_SECOND: Final = 10
 NARROW: Final = 60
 TAIL_CHARACTERS: Final = 600  # more than two lines of any terminal
 
 
-@dataclass(frozen=True, slots=True)
-class Glyphs:
-    """The signs, for terminals with and without Unicode."""
-
-    spinner: str
-    marks: dict[str, str]
-    last: str
-    inner: str
-    line: str
-    arrow: str
-
-
-UNICODE: Final = Glyphs(
-    SPINNER,
-    {
-        "queued": "○",
-        "waiting": "◌",
-        "succeeded": "✔",
-        "failed": "✘",
-        "cancelled": "■",
-        "quarantined": "✘",
-    },
-    last="└ ",
-    inner="├ ",
-    line="│ ",
-    arrow="→",
-)
-ASCII: Final = Glyphs(
-    ASCII_SPINNER,
-    {
-        "queued": "o",
-        "waiting": ".",
-        "succeeded": "+",
-        "failed": "x",
-        "cancelled": "#",
-        "quarantined": "x",
-    },
-    last="` ",
-    inner="|-",
-    line="| ",
-    arrow="->",
-)
+MARKS: Final = {
+    "queued": "○",
+    "waiting": "◌",
+    "succeeded": "✔",
+    "failed": "✘",
+    "cancelled": "■",
+    "quarantined": "✘",
+}
+#: The signs of a terminal without Unicode.
+ASCII: Final = str.maketrans(f"{SPINNER}○◌✔✘■└├│→", "|/-\\|/-\\|/o.+x#`||>")
 STYLES: Final = {
     "running": "cyan",
     "queued": "dim",
@@ -113,11 +81,19 @@ class Canvas:
     width: int
     now: datetime
     height: int = 0
-    glyphs: Glyphs = UNICODE
+    ascii_only: bool = False
 
 
 def render(tree: Tree, canvas: Canvas) -> list[Text]:
     """Return the tree's lines, within the canvas's width and height."""
+    lines = _fitting(tree, canvas)
+    if canvas.ascii_only:
+        for line in lines:
+            line.plain = line.plain.translate(ASCII)
+    return lines
+
+
+def _fitting(tree: Tree, canvas: Canvas) -> list[Text]:
     if not canvas.height:
         return _lines(tree, canvas, EVERYTHING)
     lines: list[Text] = []
@@ -154,14 +130,13 @@ def _rest(tree: Tree, shown: int) -> Text:
 def _run(
     tree: Tree, run: RunView, place: tuple[bool, ...], canvas: Canvas, detail: Detail
 ) -> list[Text]:
-    glyphs = canvas.glyphs
-    margin = "".join("  " if last else glyphs.line for last in place[:-1])
-    head = margin + ((glyphs.last if place[-1] else glyphs.inner) if place else "")
-    below = margin + (("  " if place[-1] else glyphs.line) if place else "")
-    below += glyphs.line if tree.children(run.run_id) else "  "
+    margin = "".join("  " if last else "│ " for last in place[:-1])
+    head = margin + (("└ " if place[-1] else "├ ") if place else "")
+    below = margin + (("  " if place[-1] else "│ ") if place else "")
+    below += "│ " if tree.children(run.run_id) else "  "
     lines = [_headline(tree, run, head, canvas)]
     for call in _calls(run, detail):
-        line = Text.assemble((below, "dim"), _call(call, glyphs))
+        line = Text.assemble((below, "dim"), _call(call))
         lines.append(_beside(line, "", canvas.width))
     if run.remark and detail.text and not run.over:
         remark = Text.assemble((below, "dim"), (one_line(run.remark, 200), "dim magenta"))
@@ -192,18 +167,15 @@ def _headline(tree: Tree, run: RunView, head: str, canvas: Canvas) -> Text:
 
 def _mark(run: RunView, canvas: Canvas) -> str:
     if run.status == "running":
-        spinner = canvas.glyphs.spinner
-        return spinner[int(canvas.now.timestamp() * FRAMES_A_SECOND) % len(spinner)]
-    return canvas.glyphs.marks.get(run.status, "?")
+        return SPINNER[int(canvas.now.timestamp() * FRAMES_A_SECOND) % len(SPINNER)]
+    return MARKS.get(run.status, "?")
 
 
 def _figures(run: RunView, canvas: Canvas) -> str:
     if run.started_at is None:
         return ""
-    elapsed = f"{seconds(run.elapsed(canvas.now)):>8}"
-    if canvas.width < NARROW:
-        return elapsed
-    if not run.turn:
+    elapsed = f"{duration(run.elapsed(canvas.now)):>8}"
+    if canvas.width < NARROW or not run.turn:
         return elapsed
     return f"{run.input_tokens:,} in {run.output_tokens:>6,} out {elapsed}"
 
@@ -213,7 +185,7 @@ def _calls(run: RunView, detail: Detail) -> list[CallView]:
     return list(run.calls.values())[-limit:] if limit else []
 
 
-def _call(call: CallView, glyphs: Glyphs) -> Text:
+def _call(call: CallView) -> Text:
     line = Text(one_line(call.tool, 40), style="dim" if call.over else "cyan")
     arguments = one_line(call.brief_arguments, 80)
     if arguments:
@@ -230,12 +202,10 @@ def _call(call: CallView, glyphs: Glyphs) -> Text:
         return line
     if call.over:
         style = "dim" if call.status == "ok" else "yellow"
-        result = one_line(call.result or "", 120) if call.status == "ok" else f"{call.status}: "
-        if call.status != "ok":
-            result += one_line(call.result or "", 120)
-        line.append(f" {glyphs.arrow} ", style="dim")
-        line.append(f"{result} ", style=style)
-        line.append(f"({seconds(call.duration_ms / 1000)})", style="dim")
+        failed = "" if call.status == "ok" else f"{call.status}: "
+        line.append(" → ", style="dim")
+        line.append(f"{failed}{one_line(call.result or '', 120)} ", style=style)
+        line.append(f"({duration(call.duration_ms / 1000)})", style="dim")
     return line
 
 

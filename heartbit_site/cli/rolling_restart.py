@@ -6,7 +6,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from heartbit_site.cli.errors import FAILED, USAGE, CommandError
+from heartbit_site.cli.errors import FAILED, CommandError, UsageError
 from heartbit_site.cli.output import note
 from heartbit_site.contract.fleet import RESTART_WORKER, SHOW_FLEET, STOP_WORKER
 
@@ -37,8 +37,8 @@ def chosen(fleet: FleetOut, text: str | None) -> list[WorkerOut]:
     if len(found) == 1:
         return found
     problem = "several workers are" if found else "no worker is"
-    raise CommandError(
-        f"By {text[:60]!r} {problem} meant: `heartbit fleet` lists them, name one by its id.", USAGE
+    raise UsageError(
+        f"By {text[:60]!r} {problem} meant: `heartbit fleet` lists them, name one by its id."
     )
 
 

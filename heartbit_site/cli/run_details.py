@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from heartbit_site.base.amounts import duration
 from heartbit_site.cli.describe import run_tree
 from heartbit_site.cli.errors import OK
 from heartbit_site.cli.escape import visible
 from heartbit_site.cli.invocation import as_json
 from heartbit_site.cli.outcome import LIVE, answer, reason, warn_without_worker
-from heartbit_site.cli.output import one_line, seconds, write, write_json
+from heartbit_site.cli.output import one_line, write, write_json
 from heartbit_site.cli.question import margined
 from heartbit_site.cli.run_streams import print_tree
-from heartbit_site.cli.table import Lines
-from heartbit_site.contract.calls import LIST_CALLS, SHOW_CALL
+from heartbit_site.cli.table import Table
+from heartbit_site.contract.calls import LIST_CALLS, SHOW_CALL, CallSummaryOut
 
 if TYPE_CHECKING:
+    from agents.output.results import MetricsOut
     from heartbit_site.cli.backend import Backend
-    from heartbit_site.contract.calls import CallDecisionOut, CallOut, CallSummaryOut
-    from heartbit_site.contract.runs import MetricsOut, RunViewOut
+    from heartbit_site.contract.calls import CallDecisionOut, CallOut
+    from heartbit_site.contract.runs import RunViewOut
 
-COLUMNS = ("AGENT", "CALL", "STATUS", "DECISION", "TOOL")
 DETAIL_WIDTH = 200
 
 
@@ -40,7 +41,7 @@ def print_run(backend: Backend, run: RunViewOut) -> int:
     print_tree(backend, run)
     if listed:
         write("")
-        Lines(COLUMNS, [_cells(call) for call in listed]).print()
+        CALLS.print(listed)
     for call in listed:
         if any(decision.arguments is not None for decision in call.decisions):
             _print_edits(_whole(backend, call))
@@ -63,16 +64,6 @@ def _json(call: CallOut) -> dict[str, Any]:
     return {**found, "decision": found["decisions"][-1] if found["decisions"] else None}
 
 
-def _cells(call: CallOut) -> tuple[str, ...]:
-    return (
-        one_line(call.agent, 20),
-        call.call_id,
-        call.status,
-        one_line(", ".join(_said(decision) for decision in call.decisions), 60),
-        f"{one_line(call.tool, 40)} {one_line(call.arguments, DETAIL_WIDTH)}",
-    )
-
-
 def _said(decision: CallDecisionOut) -> str:
     why = f" ({visible(decision.reason)})" if decision.reason else ""
     return f"{decision.verdict} by {visible(decision.by)}{why}"
@@ -92,8 +83,20 @@ def _readable(text: str) -> str:
 
 def _figures(metrics: MetricsOut) -> str:
     cost = "cost unknown" if metrics.cost_usd is None else f"${metrics.cost_usd}"
+    took, queued = duration(metrics.duration_ms / 1000), duration(metrics.queued_ms / 1000)
     return (
-        f"{seconds(metrics.duration_ms / 1000)}, of it {seconds(metrics.queued_ms / 1000)} queued; "
+        f"{took}, of it {queued} queued; "
         f"{metrics.model_calls} model calls, {metrics.tool_calls} tool calls; "
         f"{metrics.input_tokens:,} tokens in, {metrics.output_tokens:,} out; {cost}"
     )
+
+
+CALLS: Final = Table[CallSummaryOut](
+    {
+        "AGENT": lambda call: one_line(call.agent, 20),
+        "CALL": lambda call: call.call_id,
+        "STATUS": lambda call: call.status,
+        "DECISION": lambda call: one_line(", ".join(map(_said, call.decisions)), 60),
+        "TOOL": lambda call: f"{one_line(call.tool, 40)} {one_line(call.arguments, DETAIL_WIDTH)}",
+    }
+)

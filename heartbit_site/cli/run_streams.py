@@ -14,7 +14,7 @@ from heartbit_site.cli.errors import CANCELLED, OK, WAITING
 from heartbit_site.cli.invocation import as_json
 from heartbit_site.cli.outcome import conclude, warn_without_worker
 from heartbit_site.cli.output import note, one_line, write, write_json
-from heartbit_site.cli.render import ASCII, UNICODE, Canvas, render
+from heartbit_site.cli.render import Canvas, render
 from heartbit_site.cli.tree import Tree
 from heartbit_site.contract.runs import SHOW_RUN
 
@@ -102,10 +102,9 @@ def print_tree(backend: Backend, run: RunDetailOut) -> None:
     for update in stream_of(backend).recorded(run.root_id):
         tree.apply(update)
     console = Console(highlight=False)
-    glyphs = ASCII if console.options.ascii_only else UNICODE
     head = [f"Run {run.id}", f"Task: {one_line(run.task)}"]
     if run.started_by:
         head.append(f"Started by: {one_line(run.started_by)}")
-    canvas = Canvas(console.width, datetime.now(UTC), glyphs=glyphs)
+    canvas = Canvas(console.width, datetime.now(UTC), ascii_only=console.options.ascii_only)
     for line in [*map(Text, head), *render(tree, canvas)]:
         console.print(line, soft_wrap=True)

@@ -58,11 +58,6 @@ def _keep(environment: Environment, over: threading.Event) -> None:
             logger.error("%s", error)
 
 
-def running(state: StateDirectory) -> list[str]:
-    """Return the embedded services that run now."""
-    return [name for name, status in client.status(state).services.items() if status.pid]
-
-
 def in_use(state: StateDirectory) -> bool:
     """Return True if a process uses the services; the caller counts until it called `release`."""
     try:

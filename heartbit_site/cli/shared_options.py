@@ -7,13 +7,21 @@
         found = backend().call(START_AGENT, name=name)
         return print_done(found, "It is started.")  # or as JSON
 
+Options that some commands share are fields of a dataclass::
+
+    @agents.command(cls=RemoteCommand)
+    @with_groups
+    def add(name: str = NAME, *, deliver: TargetOptions) -> int: ...
+
 ``--workspace`` is added to the finished commands, so that none that works in one can lack it.
 """
 
 from __future__ import annotations
 
 import functools
+import inspect
 import os
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -29,7 +37,7 @@ from heartbit_site.cli.output import note
 from heartbit_site.config import locate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 #: Commands that concern the whole installation, or the code; all others work in one workspace.
 WHOLE: Final = frozenset(
@@ -42,6 +50,36 @@ WHOLE: Final = frozenset(
 PLACED: Final = frozenset({("users", "create")})
 #: Commands of a group whose others work in a workspace.
 WITHOUT_DATA: Final = frozenset({("config", "check")})
+
+
+def with_groups(command: Callable[..., int]) -> Callable[..., int]:
+    """Give a command the options that are fields of the dataclasses which it takes."""
+    declared = _parameters(command)
+    groups: dict[str, Any] = {
+        each.name: each.annotation for each in declared if is_dataclass(each.annotation)
+    }
+    fields = {
+        name: [each.replace(kind=each.KEYWORD_ONLY) for each in _parameters(group)]
+        for name, group in groups.items()
+    }
+
+    @functools.wraps(command)
+    def run(**given: Any) -> int:
+        made = {
+            name: groups[name](**{field.name: given.pop(field.name) for field in own})
+            for name, own in fields.items()
+        }
+        return command(**given, **made)
+
+    spread = [option for each in declared for option in fields.get(each.name, [each])]
+    typed: Any = run
+    typed.__signature__ = inspect.Signature(spread)
+    typed.__annotations__ = {each.name: each.annotation for each in spread}
+    return run
+
+
+def _parameters(function: Callable[..., object]) -> list[inspect.Parameter]:
+    return list(inspect.signature(function, eval_str=True).parameters.values())
 
 
 class PrintingCommand(TyperCommand):
@@ -118,7 +156,6 @@ def _shared() -> dict[str, Any]:
             metavar="URL",
             help="Talk to this server ('': none); else HEARTBIT_URL, or [server] url of "
             "HEARTBIT_CONFIG.",
-            show_default=False,
             callback=_use_url,
             expose_value=False,
         ),
@@ -128,7 +165,6 @@ def _shared() -> dict[str, Any]:
             "-C",
             metavar="FILE",
             help="Use [server] url of this file; else HEARTBIT_CONFIG.",
-            show_default=False,
             callback=use_config,
             expose_value=False,
         ),
@@ -137,7 +173,6 @@ def _shared() -> dict[str, Any]:
             "--workspace",
             metavar="WORKSPACE",
             help="Work in this one (its short name); else HEARTBIT_WORKSPACE, or default.",
-            show_default=False,
             callback=_use_workspace,
             expose_value=False,
         ),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from django.conf import settings
@@ -19,11 +18,10 @@ from heartbit_site.base.os_user import terminal_user
 from heartbit_site.cli import describe
 from heartbit_site.cli.display import Display, progress
 from heartbit_site.cli.errors import WAITING
-from heartbit_site.cli.inline import attendant_of
 from heartbit_site.cli.invocation import as_json
+from heartbit_site.cli.local_runs import attendant_of, short_id
 from heartbit_site.cli.outcome import conclude
 from heartbit_site.cli.output import note, write_json
-from heartbit_site.cli.short_id import short_id
 from heartbit_site.cli.watch import exit_code, interrupts, watch
 from heartbit_site.operations.run_views import detail
 
@@ -37,21 +35,6 @@ if TYPE_CHECKING:
 
 SLOTS: Final = 100
 STOP_SECONDS: Final = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class Stay:
-    """End of the execution of a local run in this process.
-
-    Attributes:
-        run_id: The run.
-        signal: What made the process leave before the run's end; None: nothing.
-        waits: True if it left because the run waits for a person, without a terminal.
-    """
-
-    run_id: UUID
-    signal: signal.Signals | None = None
-    waits: bool = False
 
 
 def stay_here(
@@ -76,15 +59,15 @@ def stay_here(
 
     attendant = attendant_of(display, leaves=leaves)
     connections.close_all()  # the next one is new, whatever becomes of the database meanwhile
-    stay = asyncio.run(_run(start, cancel, display, attendant))
-    run = Run.objects.get(pk=stay.run_id)
+    run_id, left = asyncio.run(_run(start, cancel, display, attendant))
+    run = Run.objects.get(pk=run_id)
     if run.finished_at is not None:  # perhaps while the process was about to leave
         return conclude(detail(run))
     name = short_id(run.pk)
-    if stay.signal is not None:
-        note(f"Left the run as it is ({stay.signal.name}): `heartbit resume {name}` goes on.")
-        return exit_code(stay.signal)
-    if stay.waits:
+    if left is not None:
+        note(f"Left the run as it is ({left.name}): `heartbit resume {name}` goes on.")
+        return exit_code(left)
+    if attendant.waits:
         note(f"Nobody can be asked here. Afterwards `heartbit resume {name}` goes on.")
         if as_json():
             write_json(describe.run_tree(detail(run)))
@@ -97,7 +80,8 @@ async def _run(
     cancel: Callable[[UUID], None],
     display: Display,
     attendant: ApprovalWatcher,
-) -> Stay:
+) -> tuple[UUID, signal.Signals | None]:
+    """Return the run, and the signal that made the process leave before its end; None: nothing."""
     host = LocalHost(slots=SLOTS)
     cancelling: list[asyncio.Future[None]] = []
     signals: list[signal.Signals] = []
@@ -130,4 +114,4 @@ async def _run(
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(STOP_SECONDS + drain):  # a database may answer nothing
                     await host.stop()
-    return Stay(run_id, signals[0] if signals else None, waits=attendant.waits)
+    return run_id, signals[0] if signals else None

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from heartbit_site.embedded.state import ServiceName
     from heartbit_site.first_start import Admin
 
+#: Set in a fork of a process that has made the installation usable: there only the services, which
+#: may have ended since, are left to be started.
+is_prepared = False
+
 _TITLES: Final = {"postgres": "PostgreSQL", "valkey": "Valkey", "model": "the local model"}
 
 
@@ -41,6 +45,9 @@ def ensure_ready(*modules: str, model: str | None = None) -> Admin | None:
     """
     environment = read()
     starting = Starting(environment, wanted(environment))
+    if is_prepared:
+        starting.wait()
+        return None
     if model is not None and is_local(model):
         Starting(environment, ["model"])
     gc.disable()  # imports make little garbage: looking for it costs a tenth of a second
@@ -77,7 +84,7 @@ def set_up_django(environment: Environment) -> None:
     """
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "heartbit_site.settings")
     with os_errors(environment.state.path):
-        importlib.import_module("heartbit_site.celery")  # the app that messages are sent through
+        importlib.import_module("heartbit_site.settings")
     importlib.import_module("heartbit_site.extra_apps").load_apps()
 
 

@@ -3,13 +3,13 @@
 Usage::
 
     KEYS = Table[KeyOut]({"KEY": lambda key: key.prefix, "STATE": lambda key: key.state}, STYLES)
-    print_list(everything, KEYS.of(everything.keys), none="No keys yet.")
+    print_list(everything, KEYS, everything.keys, none="No keys yet.")
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -27,37 +27,6 @@ if TYPE_CHECKING:
 Row = TypeVar("Row")
 
 
-@dataclass(frozen=True, slots=True)
-class Lines:
-    """Rows of text below their titles.
-
-    Attributes:
-        head: The columns' titles.
-        rows: One text for each column.
-        styles: How a cell with exactly this text is drawn.
-    """
-
-    head: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    styles: Mapping[str, str] = field(default_factory=dict)
-
-    def print(self) -> None:
-        """Print aligned columns; the last one is as long as it gets, or as the terminal is wide."""
-        rows = [[one_line(cell) for cell in row] for row in self.rows]
-        console = Console(highlight=False)
-        lines = (self.head, *rows)
-        widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
-        for row in lines:
-            line = Text(style="dim" if row is self.head else "")
-            for cell, width in zip(row, widths, strict=True):
-                line.append(cell, style=self.styles.get(cell, "") if row is not self.head else "")
-                line.append(" " * (width - cell_len(cell) + 2))
-            line.rstrip()
-            if console.is_terminal:
-                line.truncate(console.width, overflow="ellipsis")
-            console.print(line, soft_wrap=True)
-
-
 @dataclass(frozen=True)
 class Table(Generic[Row]):
     """The columns of a kind of row, and the styles of texts in them.
@@ -70,35 +39,54 @@ class Table(Generic[Row]):
     columns: Mapping[str, Callable[[Row], object]]
     styles: Mapping[str, str] = field(default_factory=dict)
 
-    def of(self, rows: Iterable[Row]) -> Lines:
-        """Return rows as lines of text."""
-        cells = [[str(cell(row)) for cell in self.columns.values()] for row in rows]
-        return Lines(tuple(self.columns), cells, self.styles)
+    def print(self, rows: Iterable[Row]) -> None:
+        """Print rows below the titles."""
+        console = Console(highlight=False)
+        for line in self.lines(rows, console):
+            console.print(line, soft_wrap=True)
+
+    def lines(self, rows: Iterable[Row], console: Console) -> list[Text]:
+        """Return aligned columns; the last one is as long as it gets, or as there is room."""
+        cells = [[one_line(str(of(row))) for of in self.columns.values()] for row in rows]
+        lines = [list(self.columns), *cells]
+        found = []
+        widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+        for number, cells_of in enumerate(lines):
+            line = Text(style="" if number else "dim")
+            for cell, width in zip(cells_of, widths, strict=True):
+                line.append(cell, style=self.styles.get(cell, "") if number else "")
+                line.append(" " * (width - cell_len(cell) + 2))
+            line.rstrip()
+            if console.is_terminal:
+                line.truncate(console.width, overflow="ellipsis")
+            found.append(line)
+        return found
 
 
-def print_list(view: BaseModel, lines: Lines, *, none: str = "") -> int:
+def print_list(view: BaseModel, table: Table[Row], rows: Sequence[Row], *, none: str = "") -> int:
     """Print a list as JSON or as a table; return the exit code.
 
     Args:
         view: The list as an operation answers it.
-        lines: Its rows.
+        table: The columns.
+        rows: The list's rows.
         none: The sentence for a list without rows; empty: the titles alone.
     """
-    if as_json():
-        write_view(view)
-    elif none and not lines.rows:
-        write(none)
-    else:
-        lines.print()
-    return OK
+    text = "" if rows else none
+    return print_view(view, lambda: write(text) if text else table.print(rows))
 
 
 def print_done(view: BaseModel, sentence: str) -> int:
     """Print what a command has done as JSON or as a sentence; return the exit code."""
+    return print_view(view, lambda: write(sentence))
+
+
+def print_view(view: BaseModel, print_text: Callable[[], object], **more: Any) -> int:
+    """Print a view as JSON with further values, or as text; return the exit code."""
     if as_json():
-        write_view(view)
+        write_view(view, **more)
     else:
-        write(sentence)
+        print_text()
     return OK
 
 

@@ -2,53 +2,64 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from heartbit_site.cli.errors import USAGE, CommandError
-from heartbit_site.cli.output import listed, one_line
+import typer
+
+from heartbit_site.cli.errors import CommandError, UsageError
+from heartbit_site.cli.output import NAME_WIDTH, listed, one_line
 from heartbit_site.contract.webhooks import LIST_WEBHOOKS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from heartbit_site.cli.backend import Backend
 
-    Target = dict[str, Any]
-
 SHOWN: Final = 10  # names in a sentence
-NAME_WIDTH: Final = 40
 LONGEST_NUMBER: Final = 19  # digits of a row's id
 
 
-def named_targets(
-    emails: Sequence[str], webhooks: Sequence[str], artifacts: Sequence[str]
-) -> list[Target]:
-    """Return targets as the REST API takes them, but for webhooks, which still have their names."""
-    mail: list[Target] = [{"kind": "email", "to": list(emails)}] if emails else []
-    hooks = [{"kind": "webhook", "endpoint": name} for name in webhooks]
-    return [*mail, *hooks, *({"kind": "artifact", "name": name} for name in artifacts)]
+@dataclass(frozen=True, slots=True)
+class TargetOptions:
+    """Options that name where results are delivered."""
 
+    email: list[str] = typer.Option(
+        [],
+        "--deliver-email",
+        metavar="ADDRESS",
+        help="Mail each result to this address; may be repeated.",
+    )
+    webhook: list[str] = typer.Option(
+        [],
+        "--deliver-webhook",
+        metavar="WEBHOOK",
+        help="Send each result to this webhook (its name or number); may be repeated.",
+    )
+    artifact: list[str] = typer.Option(
+        [],
+        "--deliver-artifact",
+        metavar="NAME",
+        help="Keep each result as this artifact of its run; may be repeated.",
+    )
 
-def with_numbers(backend: Backend, targets: Iterable[Target]) -> list[Target]:
-    """Return targets with the numbers of webhooks instead of their names.
+    def given(self, backend: Backend) -> list[dict[str, Any]]:
+        """Return the targets as the REST API takes them: webhooks by their numbers.
 
-    Raises:
-        CommandError: There is no webhook of a name, or there are several.
-    """
-    return [
-        {**target, "endpoint": _webhook(backend, target["endpoint"])}
-        if target["kind"] == "webhook"
-        else target
-        for target in targets
-    ]
+        Raises:
+            CommandError: There is no webhook of a name, or there are several.
+        """
+        return [
+            *([{"kind": "email", "to": self.email}] if self.email else []),
+            *({"kind": "webhook", "endpoint": _webhook(backend, one)} for one in self.webhook),
+            *({"kind": "artifact", "name": name} for name in self.artifact),
+        ]
 
 
 def no_such(noun: str, name: str, names: Iterable[str]) -> CommandError:
     """Return the error for a name that no row has; it lists the first names that there are."""
     known = ", ".join([one_line(one, NAME_WIDTH) for one in names][:SHOWN]) or "none yet"
-    return CommandError(
-        f"There is no {noun} {one_line(name, NAME_WIDTH)!r}: there are {known}.", USAGE
-    )
+    return UsageError(f"There is no {noun} {one_line(name, NAME_WIDTH)!r}: there are {known}.")
 
 
 def target_text(target: Mapping[str, Any]) -> str:
@@ -72,9 +83,8 @@ def _webhook(backend: Backend, text: str) -> int:
     if not fitting:
         raise no_such("webhook", text, (row.name for row in found))
     if len(fitting) > 1:
-        raise CommandError(
+        raise UsageError(
             f"Several webhooks are called {one_line(text, NAME_WIDTH)}: give the number, one of "
-            f"{listed([str(number) for number in fitting])}.",
-            USAGE,
+            f"{listed([str(number) for number in fitting])}."
         )
     return fitting[0]

@@ -10,18 +10,20 @@ Usage::
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo
 
+from heartbit_site.base.amounts import duration
 from heartbit_site.base.local_times import NoSuchTimeError, localize
 from heartbit_site.base.moments import TooFarError, to_utc
-from heartbit_site.cli.errors import USAGE, CommandError
-from heartbit_site.cli.output import one_line, seconds
+from heartbit_site.cli.errors import UsageError
+from heartbit_site.cli.output import one_line
 
-_SPAN: Final = re.compile(r"(\d{1,9})([smhdw])")
+_PART: Final = re.compile(r"(\d{1,9})([smhdw])")
+_SPAN: Final = re.compile(rf"(?:{_PART.pattern})+")
+_DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 _SIZES: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
-_LONG: Final = 172_800  # seconds; from then on days are counted
 
 
 def span(text: str, option: str) -> int:
@@ -30,14 +32,55 @@ def span(text: str, option: str) -> int:
     Raises:
         CommandError: It is none.
     """
-    parts = _SPAN.findall(text)
-    if not parts or "".join(number + unit for number, unit in parts) != text:
-        raise CommandError(
+    if not _SPAN.fullmatch(text):
+        raise UsageError(
             f"{option} is {one_line(text, 40)!r}: write a number and its unit (s, m, h, d, w), "
-            "such as 15m, 3d or 1h30m.",
-            USAGE,
+            "such as 15m, 3d or 1h30m."
         )
-    return sum(int(number) * _SIZES[unit] for number, unit in parts)
+    return sum(int(number) * _SIZES[unit] for number, unit in _PART.findall(text))
+
+
+def after(text: str, option: str) -> datetime:
+    """Return the time so long from now as a span says.
+
+    Raises:
+        CommandError: It is no span, or too long a one.
+    """
+    try:
+        return to_utc(datetime.now(UTC) + timedelta(seconds=span(text, option)))
+    except (OverflowError, TooFarError):
+        raise UsageError(
+            f"{option} is too long: the time has to be before the year 9999."
+        ) from None
+
+
+def until(text: str, now: datetime) -> datetime:
+    """`2h`, `3d`, `2026-12-31` (that day included) or `2026-12-31T18:00`, after `now`.
+
+    Args:
+        text: What a person wrote; a time without a zone is in `now`'s.
+        now: The present, with its zone.
+
+    Raises:
+        CommandError: It is none of these, or is past.
+    """
+    word = text.strip()
+    try:
+        if _SPAN.fullmatch(word.lower()):
+            found = now + timedelta(seconds=span(word.lower(), "--until"))
+        else:
+            found = datetime.fromisoformat(word)
+            found = found if found.tzinfo else found.replace(tzinfo=now.tzinfo)
+        found = to_utc(found + timedelta(days=1) if _DAY.fullmatch(word) else found)
+    except TooFarError as error:
+        raise UsageError(f"--until {text!r}: {error}") from None
+    except (ValueError, OverflowError):
+        raise UsageError(
+            f"--until {text!r} is no time: write 90m, 2h, 3d, 2026-12-31 or 2026-12-31T18:00."
+        ) from None
+    if found <= now:
+        raise UsageError(f"--until {text!r} is in the past: name a moment to come.")
+    return found
 
 
 def moment(text: str, zone: ZoneInfo, option: str) -> datetime:
@@ -49,17 +92,16 @@ def moment(text: str, zone: ZoneInfo, option: str) -> datetime:
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
-        raise CommandError(
+        raise UsageError(
             f"{option} is {one_line(text, 40)!r}: write a date and a time, such as "
-            "2026-12-01T09:00.",
-            USAGE,
+            "2026-12-01T09:00."
         ) from None
     try:
         if found.tzinfo is not None:
             return to_utc(found)
         return to_utc(localize(found, zone)).astimezone(zone)
     except (NoSuchTimeError, TooFarError) as error:
-        raise CommandError(f"{option}: {error}", USAGE) from None
+        raise UsageError(f"{option}: {error}") from None
 
 
 def time_zone(name: str) -> ZoneInfo:
@@ -70,9 +112,8 @@ def time_zone(name: str) -> ZoneInfo:
     """
     found = _known(name)
     if found is None:
-        raise CommandError(
-            f"There is no time zone {one_line(name, 60)!r}: write it like Europe/Berlin, or UTC.",
-            USAGE,
+        raise UsageError(
+            f"There is no time zone {one_line(name, 60)!r}: write it like Europe/Berlin, or UTC."
         )
     return found
 
@@ -93,8 +134,7 @@ def local_minute(time: datetime | None) -> str:
 def format_relative(time: datetime) -> str:
     """Return how far from now a time is: in 3 h 05 min, or 4 days ago."""
     away = (time - datetime.now(UTC)).total_seconds()
-    size = abs(away)
-    text = seconds(size) if size < _LONG else f"{round(size / _SIZES['d'])} days"
+    text = duration(abs(away))
     return f"in {text}" if away >= 0 else f"{text} ago"
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from heartbit_site.base.amounts import duration
 from heartbit_site.base.effect_text import EFFECT_TEXT
 from heartbit_site.base.visible_text import visible
-from heartbit_site.cli.errors import OK
-from heartbit_site.cli.invocation import as_json
-from heartbit_site.cli.output import one_line, seconds, write, write_view
-from heartbit_site.cli.question import margined
+from heartbit_site.cli.output import one_line, write
+from heartbit_site.cli.question import margined, text_width
+from heartbit_site.cli.table import print_view
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,17 +17,10 @@ if TYPE_CHECKING:
     from heartbit_site.contract.calls import CallOut
     from heartbit_site.contract.turns import Message, TurnCallOut, TurnOut, TurnRequestOut
 
-WIDEST: Final = 110
-
 
 def print_turn(turn: TurnOut) -> int:
     """Print what was sent, what was answered and what came of the calls; return the exit code."""
-    if as_json():
-        write_view(turn)
-        return OK
-    for line in lines(turn, min(WIDEST, shutil.get_terminal_size((WIDEST, 24)).columns)):
-        write(line)
-    return OK
+    return print_view(turn, lambda: write("\n".join(lines(turn, text_width()))))
 
 
 def lines(turn: TurnOut, width: int) -> list[str]:
@@ -70,7 +62,7 @@ def _figures(turn: TurnOut) -> str:
     return (
         f"Asked {one_line(turn.model)}: {usage.input_tokens:,} tokens in{cached}, "
         f"{usage.output_tokens:,} out; {f'${cost}' if cost is not None else 'cost unknown'}; "
-        f"{seconds(turn.duration_ms / 1000)}; answered {turn.answered_at.isoformat()}"
+        f"{duration(turn.duration_ms / 1000)}; answered {turn.answered_at.isoformat()}"
     )
 
 
@@ -105,7 +97,7 @@ def _notes(request: TurnRequestOut) -> list[str]:
 
 def _call(call: TurnCallOut, width: int) -> list[str]:
     effect = call.effect.replace("_", " ")
-    took = "" if call.duration_ms is None else f", {seconds(call.duration_ms / 1000)}"
+    took = "" if call.duration_ms is None else f", {duration(call.duration_ms / 1000)}"
     status = ", ".join(filter(None, (call.status, effect)))
     said = [f"  {call.call_id} {one_line(call.tool, 60)}: {status}{took}"]
     decision = call.decision

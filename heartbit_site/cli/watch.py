@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from agents.live.updates import EventUpdate
 from heartbit_site.base import aio
-from heartbit_site.cli.errors import CANCELLED, database_is_away
+from heartbit_site.cli.errors import CANCELLED, LostError, database_is_away
 from heartbit_site.cli.output import survive_hangup
 
 if TYPE_CHECKING:
@@ -39,14 +39,10 @@ async def watch_until_left(
     updates: Callable[[], AsyncIterator[Update]],
     display: Display,
     attendant: ApprovalWatcher,
-    *,
-    is_lost: Callable[[Exception], bool] = database_is_away,
 ) -> Ending:
     """Show the tree until all of its runs have ended, or the person leaves it; see ``watch``."""
     with display:
-        watching = asyncio.ensure_future(
-            watch(root_id, updates, display, attendant, is_lost=is_lost)
-        )
+        watching = asyncio.ensure_future(watch(root_id, updates, display, attendant))
         with interrupts(display, watching.cancel, attendant):
             await asyncio.wait([watching])
     if watching.cancelled():
@@ -60,8 +56,6 @@ async def watch(
     updates: Callable[[], AsyncIterator[Update]],
     display: Display,
     attendant: ApprovalWatcher,
-    *,
-    is_lost: Callable[[Exception], bool] = database_is_away,
 ) -> None:
     """Show the tree until all of its runs have ended; what waits meanwhile is the attendant's.
 
@@ -70,10 +64,9 @@ async def watch(
         updates: Begins to read the tree's updates, from the first one.
         display: Shows them.
         attendant: Hears of them.
-        is_lost: Returns True of an error after which the updates are read again.
     """
     tasks = [
-        asyncio.create_task(_follow(updates, display, attendant, is_lost)),
+        asyncio.create_task(_follow(updates, display, attendant)),
         asyncio.create_task(_tick(display)),
         asyncio.create_task(attendant.attend(root_id)),
     ]
@@ -89,7 +82,6 @@ async def _follow(
     updates: Callable[[], AsyncIterator[Update]],
     display: Display,
     attendant: ApprovalWatcher,
-    is_lost: Callable[[Exception], bool],
 ) -> None:
     """Follow a run; after a lost connection from the start, since the fold takes an event once."""
     lost_at: float | None = None
@@ -103,7 +95,8 @@ async def _follow(
         except Exception as error:
             now = asyncio.get_running_loop().time()
             lost_at = now if lost_at is None else lost_at
-            if not is_lost(error) or now - lost_at > PATIENCE:
+            again = isinstance(error, LostError) or database_is_away(error)
+            if not again or now - lost_at > PATIENCE:
                 raise
             await asyncio.sleep(RETRY_SECONDS)
         else:

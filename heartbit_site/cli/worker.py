@@ -16,7 +16,7 @@ from django.conf import settings
 from agents.llm import factory
 from heartbit_site.base.log_output import log_to_stderr
 from heartbit_site.celery import app
-from heartbit_site.cli.errors import USAGE, CommandError
+from heartbit_site.cli.errors import UsageError
 from heartbit_site.cli.services import kept
 from heartbit_site.health_server import HealthServer
 from heartbit_site.worker import restart_if_asked
@@ -29,10 +29,9 @@ def serve(*, concurrency: int, queues: str, loglevel: str, health: tuple[str, in
     names = [name.strip() for name in queues.split(",") if name.strip()]
     wrong = [name for name in names if not QUEUE_NAME.fullmatch(name)]
     if wrong or not names:
-        raise CommandError(
+        raise UsageError(
             f"--queues {queues!r} names no queue: write names of lower-case letters, digits, . - _ "
-            "with commas between them.",
-            USAGE,
+            "with commas between them."
         )
     model = factory.default_model(os.environ)  # a wrong setting is said now, not in each run
     log_to_stderr(loglevel.upper(), force=True)
@@ -43,8 +42,6 @@ def serve(*, concurrency: int, queues: str, loglevel: str, health: tuple[str, in
         concurrency,
         model,
     )
-    # They would import every page, 20 MB of them; `manage.py check` is for who deploys.
-    os.environ["CELERY_SKIP_CHECKS"] = "1"
     # It warns of running as root, for the sake of pickled messages; ours are JSON.
     warnings.filterwarnings("ignore", category=SecurityWarning)
     # Not through Celery's own command line, which loses the worker's exit code.

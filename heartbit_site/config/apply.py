@@ -9,7 +9,7 @@ Usage::
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.db import transaction
 from django.utils import timezone
@@ -21,13 +21,37 @@ from agents.definitions.spec import AgentSpec
 from agents.models import Agent
 from heartbit_site.base import audit, variables
 from heartbit_site.base.audit import SYSTEM, Actor
+from heartbit_site.base.errors import ConfigurationError, HeartbitError
 from heartbit_site.base.models import Workspace
 from heartbit_site.config.definition import Configuration
-from heartbit_site.config.schedule_rows import ScheduleChanges, write_schedules
 from heartbit_site.config.sections import OrchestratorSection
+from scheduling.actions.set_schedule import change_schedule, create_schedule
+from scheduling.models import Schedule
+from scheduling.querysets import database_now
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+    from scheduling.spec import ScheduleSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleChanges:
+    """Result of an import of schedules, by their names, in the file's order.
+
+    Attributes:
+        created: New schedules.
+        updated: Schedules with changes.
+        unchanged: Schedules without changes.
+        over: Single times in the past, which were not created.
+        paused: Schedules that the file does not have; only when pruning.
+    """
+
+    created: tuple[str, ...] = ()
+    updated: tuple[str, ...] = ()
+    unchanged: tuple[str, ...] = ()
+    over: tuple[str, ...] = ()
+    paused: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,12 +113,17 @@ def import_config(
     for one in written.values():
         one.record(by, source="import")
     for agent in disabled:
-        _record(by, "agent.stop", agent)
+        audit.record_on(by, "agent.stop", agent, details={"source": "import"})
     if default_model:
-        _record(
-            by, "workspace.change", workspace, default_model=audit.changed(former, default_model)
+        audit.record(
+            by,
+            "workspace.change",
+            workspace=workspace,
+            target=f"workspace:{workspace.pk}",
+            label=str(workspace),
+            details={"default_model": audit.changed(former, default_model), "source": "import"},
         )
-    scheduled = write_schedules(locked, configuration.schedules, prune=prune, by=by)
+    scheduled = _write_schedules(locked, configuration.schedules, prune=prune, by=by)
     notes += [
         f"The schedule {name} was not created: its time is in the past." for name in scheduled.over
     ]
@@ -170,13 +199,56 @@ def _prune(workspace: Workspace, configuration: Configuration) -> list[Agent]:
     return disabled
 
 
-def _record(by: Actor, action: str, row: Agent | Workspace, **details: Any) -> None:
-    """Audit the import's change of a row."""
-    audit.record(
-        by,
-        action,
-        workspace=row if isinstance(row, Workspace) else row.workspace,
-        target=f"{row._meta.model_name}:{row.pk}",
-        label=str(row),
-        details={**details, "source": "import"},
+def _write_schedules(
+    workspace: Workspace, settings: Sequence[ScheduleSpec], *, prune: bool, by: Actor
+) -> ScheduleChanges:
+    """Create and update schedules; the caller holds the workspace's row lock.
+
+    Args:
+        workspace: The workspace to change.
+        settings: The schedules; their agents exist already.
+        prune: Also pause schedules of people that are not named.
+        by: Author, for the audit.
+
+    Raises:
+        ConfigurationError: A schedule cannot be stored.
+    """
+    done: dict[str, list[str]] = {"created": [], "updated": [], "unchanged": [], "over": []}
+    for setting in settings:
+        try:
+            done[_write_schedule(workspace, setting, by)].append(setting.name)
+        except HeartbitError as error:
+            raise ConfigurationError(f"The schedule {setting.name!r}: {error}") from error
+    paused = _pause_others(workspace, [setting.name for setting in settings], by) if prune else []
+    return ScheduleChanges(
+        **{name: tuple(names) for name, names in done.items()}, paused=tuple(paused)
     )
+
+
+def _write_schedule(workspace: Workspace, setting: ScheduleSpec, by: Actor) -> str:
+    """Write one schedule; return the name of its list in ``ScheduleChanges``."""
+    row = Schedule.objects.filter(workspace=workspace, name=setting.name).first()
+    if row is None and _is_over(setting):
+        return "over"
+    unsaid = {"begins_at"} if setting.begins_at is None else set()  # it begins now, or as it did
+    given = setting.model_dump(exclude=unsaid)
+    if row is None:
+        create_schedule(workspace, given, by=by)
+        return "created"
+    changed = change_schedule(row, given, by=by)
+    return "unchanged" if changed.updated_at == row.updated_at else "updated"
+
+
+def _is_over(setting: ScheduleSpec) -> bool:
+    return setting.at is not None and setting.at <= database_now() and setting.enabled
+
+
+def _pause_others(workspace: Workspace, names: Sequence[str], by: Actor) -> list[str]:
+    """Pause the schedules that are not named, except those that agents created for themselves."""
+    rows = Schedule.objects.filter(
+        workspace=workspace, enabled=True, created_by_run_id__isnull=True
+    )
+    others = list(rows.exclude(name__in=names).order_by("name"))
+    for row in others:
+        change_schedule(row, {"enabled": False}, by=by)
+    return [row.name for row in others]

@@ -8,9 +8,9 @@ from agents.actions.create_default_team import BLACKBOARD, PROMPT
 from agents.definitions.spec import AgentSpec, ToolGrant
 from agents.llm.providers import PROVIDERS
 from heartbit_site.config.definition import Configuration
-from heartbit_site.config.replaced import notes_on
 from heartbit_site.config.schedule_section import ScheduleSection
 from heartbit_site.config.sections import (
+    REPLACED,
     AgentSection,
     OrchestratorSection,
     ProviderSection,
@@ -46,7 +46,7 @@ def build(content: dict[str, Any], files: Mapping[str, str]) -> Configuration:
         default_model=model,
         base_urls=({model.partition(":")[0]: provider.base_url} if provider.base_url else {}),
         server_url=ServerSection.model_validate(content.get("server", {})).url,
-        notes=notes_on(content),
+        notes=tuple(REPLACED[name] for name in REPLACED if name in content),
     )
 
 

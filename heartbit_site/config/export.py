@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from agents.actions.create_default_team import BLACKBOARD, ORCHESTRATOR
@@ -148,19 +149,8 @@ def _table(entry: str | dict[str, Any]) -> str:
 
 def _json(value: dict[str, Any], width: int, *, indent: int | None = None) -> str:
     """Return a short table as TOML; a long one, or one with null, as JSON in a string."""
-    if not _has_null(value):
+    with suppress(TypeError):  # TOML has no null
         line = toml_text.value(value)
         if indent is None or (len(line) <= width and "\n" not in line):
             return line
     return toml_text.string(json.dumps(value, ensure_ascii=False, indent=indent))
-
-
-def _has_null(value: object) -> bool:
-    match value:
-        case None:
-            return True
-        case dict():
-            return any(map(_has_null, value.values()))
-        case list():
-            return any(map(_has_null, value))
-    return False

@@ -8,9 +8,7 @@ from typing import Final
 from heartbit_site.config import toml_text
 from heartbit_site.config.errors import Problem
 from heartbit_site.config.positions import last_repeat, offset_of
-
-#: Sections that may be written several times, with two brackets each.
-ARRAYS: Final = ("agents", "schedules")
+from heartbit_site.config.sections import ARRAYS
 
 _PLACE: Final = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 _REPEATED: Final = ("cannot overwrite a value", "cannot declare", "duplicate inline table key")

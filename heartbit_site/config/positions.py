@@ -17,6 +17,7 @@ import re
 import tomllib
 from bisect import bisect_right
 from dataclasses import dataclass
+from itertools import count
 from typing import Final, TypeAlias
 
 Path: TypeAlias = tuple[str | int, ...]
@@ -27,6 +28,7 @@ MAX_DEPTH: Final = 100  # dotted keys nest without recursion; walks over the val
 # No possessive quantifiers: Python 3.11's early releases lose matches with them.
 _BLANK: Final = re.compile(r"(?:[ \t\n]+|#[^\n]*)*")
 _SPACE: Final = re.compile(r"[ \t]*")
+_COMMA: Final = re.compile(",?")
 _KEY: Final = re.compile(r"""[A-Za-z0-9_-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'""")
 _STRING: Final = re.compile(
     r"""\"{3}(?:[^"\\]+|\\[\s\S]|"{1,2}(?!"))*"{3,5}"""  # up to two quotes before the closing ones
@@ -53,8 +55,9 @@ def last_repeat(text: str, line: int, column: int) -> Repeat | None:
         line: Line of the place; like the column from 1.
         column: Column in characters.
     """
-    walk = _Walk(text, stop=offset_of(text, line, column))
-    with contextlib.suppress(IndexError, RecursionError, ValueError):  # behind the place: not TOML
+    # Behind the place there may be no TOML. A line break ends the last key.
+    walk = _Walk(text[: offset_of(text, line, column)] + "\n")
+    with contextlib.suppress(IndexError, RecursionError, ValueError):
         walk.document()
     return walk.repeat
 
@@ -84,10 +87,9 @@ class Repeat:
 class _Walk:
     """One pass over the text; ``_at`` is always the next character to read."""
 
-    def __init__(self, text: str, stop: int | None = None) -> None:
+    def __init__(self, text: str) -> None:
         self.repeat: Repeat | None = None
         self._text = text
-        self._stop = len(text) if stop is None else stop
         self._at = 0
         self._newlines = [match.start() for match in re.finditer("\n", text)]
         self._found: dict[Path, Position] = {}
@@ -95,7 +97,7 @@ class _Walk:
 
     def document(self) -> dict[Path, Position]:
         table: Path = ()
-        while self._skip(_BLANK) and self._at < self._stop:
+        while self._skip(_BLANK) and self._at < len(self._text):
             if self._text[self._at] == "[":
                 table = self._header()
             else:
@@ -103,37 +105,34 @@ class _Walk:
         return self._found
 
     def _header(self) -> Path:
-        """Read `[a.b]` or `[[a.b]]`; a part that is an array of tables means its newest element."""
-        is_element = self._text.startswith("[[", self._at)
-        brackets = 2 if is_element else 1
+        """Read `[a.b]` or `[[a.b]]`."""
+        brackets = 2 if self._text.startswith("[[", self._at) else 1
         self._at += brackets
+        path = self._path((), is_table=True, is_element=brackets == 2)
+        self._at += brackets
+        return path
+
+    def _pair(self, table: Path) -> None:
+        """Read `a.b = value`."""
+        path = self._path(table)
+        self._at += 1  # the equals sign
+        self._skip(_SPACE)
+        self._value(path)
+
+    def _path(self, path: Path, *, is_table: bool = False, is_element: bool = False) -> Path:
+        """Read a dotted key; a part that is an array of tables means its newest element."""
         keys = self._dotted()
-        self._at += brackets
-        path: Path = ()
         for number, (key, start) in enumerate(keys, start=1):
-            path = (*path, key)
-            if number == len(keys) and not (is_element and path in self._elements):
-                self._look_back(path, start, is_table=True)
+            path, is_last = (*path, key), number == len(keys)
+            if is_last and not (is_element and path in self._elements):
+                self._look_back(path, start, is_table=is_table)
             self._note(path, start)
-            if is_element and number == len(keys):
+            if is_last and is_element:
                 self._elements[path] = self._elements.get(path, 0) + 1
             if path in self._elements:
                 path = (*path, self._elements[path] - 1)
                 self._note(path, start)
         return path
-
-    def _pair(self, table: Path) -> None:
-        """Read `a.b = value`."""
-        path = table
-        keys = self._dotted()
-        for number, (key, start) in enumerate(keys, start=1):
-            path = (*path, key)
-            if number == len(keys):
-                self._look_back(path, start, is_table=False)
-            self._note(path, start)
-        self._at += 1  # the equals sign
-        self._skip(_SPACE)
-        self._value(path)
 
     def _dotted(self) -> list[tuple[str, int]]:
         """Read a dotted key and the white space after it; return its keys with their offsets."""
@@ -151,34 +150,28 @@ class _Walk:
     def _value(self, path: Path) -> None:
         match self._text[self._at]:
             case "[":
-                self._array(path)
+                self._entries(path, "]")
             case "{":
-                self._inline_table(path)
+                self._entries(path, "}")
             case '"' | "'":
                 self._skip(_STRING)
             case _:
                 self._skip(_SCALAR)
 
-    def _array(self, path: Path) -> None:
+    def _entries(self, path: Path, closing: str) -> None:
+        """Read the elements of an array, or the pairs of an inline table."""
         self._at += 1
-        index = 0
-        while self._skip(_BLANK) and self._text[self._at] != "]":
-            element = (*path, index)
-            self._note(element, self._at)
-            self._value(element)
+        for index in count():
             self._skip(_BLANK)
-            if self._text[self._at] == ",":
-                self._at += 1
-            index += 1
-        self._at += 1
-
-    def _inline_table(self, path: Path) -> None:
-        self._at += 1
-        while self._skip(_BLANK) and self._text[self._at] != "}":
-            self._pair(path)
+            if self._text[self._at] == closing:
+                break
+            if closing == "}":
+                self._pair(path)
+            else:
+                self._note((*path, index), self._at)
+                self._value((*path, index))
             self._skip(_BLANK)
-            if self._text[self._at] == ",":
-                self._at += 1
+            self._skip(_COMMA)
         self._at += 1
 
     def _skip(self, pattern: re.Pattern[str]) -> bool:
@@ -188,7 +181,7 @@ class _Walk:
         return True
 
     def _look_back(self, path: Path, offset: int, *, is_table: bool) -> None:
-        if path in self._found and offset <= self._stop:
+        if path in self._found:
             self.repeat = Repeat(path, is_table, self._place(offset), self._found[path])
 
     def _note(self, path: Path, offset: int) -> None:
@@ -204,6 +197,4 @@ class _Walk:
 
 
 def _plain(key: str) -> str:
-    if key[0] == "'" or (key[0] == '"' and "\\" not in key):
-        return key[1:-1]
-    return next(iter(tomllib.loads(f"{key} = 0"))) if key[0] == '"' else key
+    return key if key[0] not in "\"'" else next(iter(tomllib.loads(f"{key} = 0")))

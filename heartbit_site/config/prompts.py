@@ -16,44 +16,39 @@ if TYPE_CHECKING:
     from agents.definitions.validation_messages import Complaint
 
 
-class Files:
-    """The prompt files that a configuration names.
+def check(
+    content: dict[str, Any], folder: File | None, texts: dict[str, str]
+) -> Iterator[Complaint]:
+    """Read every prompt file that a configuration names; yield the problems.
 
-    Attributes:
-        texts: Their content by the name the configuration gives them, once ``check`` has run.
+    Args:
+        content: The configuration.
+        folder: Its folder; None: it is no file.
+        texts: Filled with the texts, by the name that the configuration gives them.
     """
+    for path, table in agents_of(content):
+        name = table.get("system_prompt_file")
+        if isinstance(name, str):
+            try:
+                texts[name] = _read(folder, name)
+            except ValueError as error:
+                yield (*path, "system_prompt_file"), str(error)
 
-    def __init__(self, folder: File | None) -> None:
-        self._folder = folder
-        self.texts: dict[str, str] = {}
 
-    def check(self, content: dict[str, Any]) -> Iterator[Complaint]:
-        """Read every file that is named; yield the problems."""
-        for path, table in agents_of(content):
-            name = table.get("system_prompt_file")
-            if isinstance(name, str):
-                try:
-                    self.texts[name] = self._read(name)
-                except ValueError as error:
-                    yield (*path, "system_prompt_file"), str(error)
-
-    def _read(self, name: str) -> str:
-        if self._folder is None:
-            raise ValueError("needs a configuration that is a file itself: use system_prompt")
-        if "\x00" in name:
-            raise ValueError("holds a NUL character, which no file name has")
-        folder = self._folder.resolve()
-        file = (folder / name).resolve()
-        if File(name).is_absolute() or not file.is_relative_to(folder):
-            raise ValueError(f'is "{name}", which leads out of the folder of this file')
-        if file.exists() and not file.is_file():  # reading a pipe would wait for its writer
-            raise ValueError(f'names "{name}", which is no file')
-        try:
-            text = validators.storable(read_text(file))
-        except ConfigurationError as error:
-            raise ValueError(
-                f"names a file that cannot be used: {str(error).rstrip('.')}"
-            ) from error
-        if not text.strip():
-            raise ValueError(f'names "{name}", which is empty')
-        return text
+def _read(folder: File | None, name: str) -> str:
+    if folder is None:
+        raise ValueError("needs a configuration that is a file itself: use system_prompt")
+    if "\x00" in name:
+        raise ValueError("holds a NUL character, which no file name has")
+    file = (folder / name).resolve()
+    if File(name).is_absolute() or not file.is_relative_to(folder.resolve()):
+        raise ValueError(f'is "{name}", which leads out of the folder of this file')
+    if file.exists() and not file.is_file():  # reading a pipe would wait for its writer
+        raise ValueError(f'names "{name}", which is no file')
+    try:
+        text = validators.storable(read_text(file))
+    except ConfigurationError as error:
+        raise ValueError(f"names a file that cannot be used: {str(error).rstrip('.')}") from error
+    if not text.strip():
+        raise ValueError(f'names "{name}", which is empty')
+    return text

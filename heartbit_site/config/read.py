@@ -13,15 +13,15 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
 from agents.definitions import validation_messages
-from heartbit_site.config import consistency, malformed, prompts, schedule_complaints, toml_text
+from heartbit_site.config import consistency, malformed, prompts, toml_text
 from heartbit_site.config.build import build
 from heartbit_site.config.errors import ConfigFileError, Problem
 from heartbit_site.config.locate import MAX_DOTS, NAME, TooManyDotsError, parse_toml, read_text
 from heartbit_site.config.positions import positions
-from heartbit_site.config.replaced import REPLACED
 from heartbit_site.config.schedule_section import ScheduleSection
 from heartbit_site.config.sections import (
-    SECTIONS,
+    ARRAYS,
+    REPLACED,
     AgentSection,
     OrchestratorSection,
     ProviderSection,
@@ -42,12 +42,14 @@ EMPTY: Final = (
     "The file says nothing: write [[agents]], [provider] or another section, or remove the file; "
     "`heartbit config export` shows an example."
 )
-_TABLES: Final[dict[str, type[Spec]]] = {
+
+SECTIONS: Final[dict[str, type[Spec]]] = {
     "provider": ProviderSection,
     "orchestrator": OrchestratorSection,
+    "agents": AgentSection,
+    "schedules": ScheduleSection,
     "server": ServerSection,
 }
-_ARRAYS: Final[dict[str, type[Spec]]] = {"agents": AgentSection, "schedules": ScheduleSection}
 
 
 def load(path: File) -> Configuration:
@@ -85,31 +87,34 @@ def parse(text: str, *, name: str = NAME, folder: File | None = None) -> Configu
         raise ConfigFileError(name, [malformed.describe(str(error), text)]) from None
     except RecursionError:
         raise ConfigFileError(name, [Problem(0, 0, "Values are nested too deeply.")]) from None
-    files = prompts.Files(folder)
+    texts: dict[str, str] = {}
     every = chain(
         _table_complaints(content),
         consistency.check(content),
-        schedule_complaints.check(content),
-        files.check(content),
+        consistency.check_schedules(content),
+        prompts.check(content, folder, texts),
     )
     found = list(islice(every, MOST_PROBLEMS + 1))
     if found:
         problems = [
-            Problem(*_nearest(path, places), f"{_label(path, content)} {_sentence(message)}")
+            Problem(
+                *_nearest(path, places),
+                validation_messages.sentence_of((_label(path, content),), message),
+            )
             for path, message in found[:MOST_PROBLEMS]
         ]
         raise ConfigFileError(name, problems, cut=len(found) > MOST_PROBLEMS)
-    return build(content, files.texts)
+    return build(content, texts)
 
 
 def _table_complaints(content: dict[str, Any]) -> Iterator[Complaint]:
     for key, table in content.items():
-        if key in _TABLES:
-            yield from validation_messages.check(_TABLES[key], table, (key,))
-        elif key in REPLACED:
+        if key in REPLACED:
             continue
-        elif key not in _ARRAYS:
+        if key not in SECTIONS:
             yield (key,), validation_messages.unknown(key, SECTIONS, kind="section")
+        elif key not in ARRAYS:
+            yield from validation_messages.check(SECTIONS[key], table, (key,))
         elif not isinstance(table, list):
             each = key.removesuffix("s")
             yield (
@@ -118,7 +123,7 @@ def _table_complaints(content: dict[str, Any]) -> Iterator[Complaint]:
             )
         else:
             for index, element in enumerate(table):
-                yield from validation_messages.check(_ARRAYS[key], element, (key, index))
+                yield from validation_messages.check(SECTIONS[key], element, (key, index))
 
 
 def _nearest(path: Path, places: dict[Path, Position]) -> Position:
@@ -135,7 +140,7 @@ def _label(path: Path, content: dict[str, Any]) -> str:
         if isinstance(part, str):
             label += f".{part}" if label else part
             continue
-        name = _name(content, str(path[0]), part) if path[0] in _ARRAYS and depth == 1 else ""
+        name = _name(content, str(path[0]), part) if path[0] in ARRAYS and depth == 1 else ""
         label += f".{toml_text.key(name)}" if name and path[2:] != ("name",) else f"[{part + 1}]"
     return label
 
@@ -144,7 +149,3 @@ def _name(content: dict[str, Any], array: str, index: int) -> str:
     table = content[array][index]
     name = table.get("name") if isinstance(table, dict) else None
     return name if isinstance(name, str) else ""
-
-
-def _sentence(message: str) -> str:
-    return message if message.endswith("?") else f"{message}."

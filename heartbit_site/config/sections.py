@@ -14,7 +14,14 @@ from agents.definitions.spec import AgentSpec, Count, Description, FullText, Nam
 
 Url = Annotated[str, AfterValidator(validators.storable), AfterValidator(validators.url)]
 
-SECTIONS: Final = ("provider", "orchestrator", "agents", "schedules", "server")
+#: Sections of the Rust original of Heartbit: accepted, so that a file of the original can be used
+#: as it is, without effect; each with the sentence that says so.
+REPLACED: Final = {
+    "restate": (
+        "[restate] changes nothing here: a journal in PostgreSQL and Celery workers "
+        "(`heartbit serve`) make runs durable, without a Restate server; the section can go."
+    )
+}
 
 
 class RetrySection(Spec):
@@ -52,3 +59,7 @@ class OrchestratorSection(AgentSection):
 
     name: Name = "orchestrator"
     description: Description = "Answers a question with the help of its team."
+
+
+#: Sections that may be written several times, with two brackets each.
+ARRAYS: Final = ("agents", "schedules")

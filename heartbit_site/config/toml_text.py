@@ -16,6 +16,8 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Final
 
+from heartbit_site.base.view import dollars
+
 # Control characters, and those that reorder or hide text on a screen: always written as escapes.
 _UNSEEN: Final = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff"
@@ -50,7 +52,7 @@ def value(content: object) -> str:
         case int() | float():
             return repr(content)
         case Decimal():
-            return _plain(content)
+            return str(dollars(content))  # without an exponent or trailing zeros
         case str():
             return string(content)
         case datetime() if content.tzinfo is not None:
@@ -61,12 +63,6 @@ def value(content: object) -> str:
             pairs = [f"{key(str(name))} = {value(inner)}" for name, inner in content.items()]
             return f"{{ {', '.join(pairs)} }}" if pairs else "{}"
     raise TypeError(f"{type(content).__name__} has no TOML form")
-
-
-def _plain(number: Decimal) -> str:
-    """Return a number without an exponent or trailing zeros."""
-    text = f"{number:f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _one_line(text: str) -> str:

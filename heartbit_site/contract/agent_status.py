@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from agents.reads.agent_view import AgentStatusOut
-from heartbit_site.base.view import View
-from heartbit_site.contract.model import Next
+from heartbit_site.contract.model import Page
 from heartbit_site.contract.operation import READ_AGENTS, WRITE_AGENTS, Operation
 
 
-class AgentStatusesOut(View):
+class AgentStatusesOut(Page):
     """Activity of the workspace's agents."""
 
     agents: list[AgentStatusOut]
-    next_cursor: Next
 
 
 LIST_AGENT_STATUSES = Operation(

@@ -13,7 +13,7 @@ from agents.definitions import validators
 from agents.definitions.spec import AgentSpec, Description, FullText, Name
 from agents.reads.agent_view import AgentMetricsOut, AgentState
 from heartbit_site.base.view import Id, View
-from heartbit_site.contract.model import Next, without_defaults
+from heartbit_site.contract.model import Page, without_defaults
 from heartbit_site.contract.operation import READ_AGENTS, WRITE_AGENTS, Operation
 
 _AMOUNT = re.compile(r"\d{1,8}(\.\d{1,4})?", re.ASCII)
@@ -45,11 +45,10 @@ class AgentDetailOut(AgentOut):
     )
 
 
-class AgentsOut(View):
+class AgentsOut(Page):
     """The workspace's published agents."""
 
     agents: list[AgentOut]
-    next_cursor: Next
 
 
 def _written_out(value: Any) -> Any:

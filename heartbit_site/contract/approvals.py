@@ -8,10 +8,10 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, AliasPath, Field, JsonValue, model_validator
 
 from agents.approvals.call_view import CallDisplayOut
+from agents.dry_runs.changes_view import DryRunOut
 from heartbit_site.base.question_states import QuestionStateName
 from heartbit_site.base.view import Id, Time, View
-from heartbit_site.contract.dry_runs import DryRunOut
-from heartbit_site.contract.model import Body, Moment, Next, Text, Word
+from heartbit_site.contract.model import Body, Moment, Page, Text, Word
 from heartbit_site.contract.operation import DECIDE as MAY_DECIDE
 from heartbit_site.contract.operation import READ_WAITING, Operation
 
@@ -99,11 +99,10 @@ class ApprovalOut(PendingCallOut):
     )
 
 
-class ApprovalsOut(View):
+class ApprovalsOut(Page):
     """Calls that wait for a decision, the oldest first."""
 
     calls: list[ApprovalOut]
-    next_cursor: Next
 
 
 class UncertainCallOut(PendingCallOut):
@@ -112,11 +111,10 @@ class UncertainCallOut(PendingCallOut):
     question: str = Field(description="Another one when the call is asked about again.")
 
 
-class UncertainCallsOut(View):
+class UncertainCallsOut(Page):
     """Calls of unknown outcome, the oldest first."""
 
     calls: list[UncertainCallOut]
-    next_cursor: Next
 
 
 class ResolvedOut(View):
@@ -167,11 +165,10 @@ class DecisionOut(View):
     reason: str = Field(description="The decider's text for the model.")
 
 
-class DecisionsOut(View):
+class DecisionsOut(Page):
     """Decisions about the calls of a run and its sub-agents, the newest first."""
 
     decisions: list[DecisionOut]
-    next_cursor: Next
 
 
 class AlwaysIn(Body):
@@ -239,8 +236,7 @@ class OutcomeIn(Body):
 
 LIST_APPROVALS = Operation(
     "approvals.list_approvals", "GET /approvals", ApprovalsOut, "List pending approvals",
-    READ_WAITING,
-    command="`heartbit approve`",
+    READ_WAITING, command="`heartbit approve`",
 )  # fmt: skip
 LIST_UNCERTAIN_CALLS = Operation(
     "approvals.list_uncertain_calls", "GET /uncertain-calls", UncertainCallsOut,
@@ -260,8 +256,7 @@ DECIDE = Operation(
 )  # fmt: skip
 RESOLVE_CALL = Operation(
     "approvals.resolve_call", "POST /runs/{run_id}/calls/{call_id}/outcome", ResolvedOut,
-    "Resolve an uncertain call",
-    MAY_DECIDE, body=OutcomeIn, errors=(409,),
+    "Resolve an uncertain call", MAY_DECIDE, body=OutcomeIn, errors=(409,),
 )  # fmt: skip
 DRY_RUN = Operation(
     "approvals.dry_run", "POST /runs/{run_id}/calls/{call_id}/dry-run", DryRunOut,

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import AliasPath, Field
 
 from heartbit_site.base.view import Id, View
-from heartbit_site.contract.model import Next
+from heartbit_site.contract.model import Page
 from heartbit_site.contract.operation import READ_RUNS, Operation
 
 
@@ -31,11 +31,10 @@ class ArtifactRowOut(View):
     size: int = Field(description="Bytes, as it is fetched.")
 
 
-class ArtifactsOut(View):
+class ArtifactsOut(Page):
     """Artifacts of a run and its ended sub-agents, the oldest run's first."""
 
     artifacts: list[ArtifactRowOut]
-    next_cursor: Next
 
 
 LIST_ARTIFACTS = Operation(

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from heartbit_site.base.view import Time, View
-from heartbit_site.contract.model import Next
+from heartbit_site.contract.model import Page
 from heartbit_site.contract.operation import OPERATE, READ_AUDIT, Operation
 
 
@@ -25,34 +25,34 @@ class EntryOut(View):
     hash: str = Field(description="Covers this entry and all before it.")
 
 
-class EntriesOut(View):
+class EntriesOut(Page):
     """The audit of the workspace, the newest first."""
 
     entries: list[EntryOut]
-    next_cursor: Next
 
 
-class VerifiedOut(View):
-    """Result of a check of the workspace's audit chain."""
+class ChainHeadOut(View):
+    """Head of an audit chain, and its first broken entry."""
 
-    valid: bool
     last_number: int = Field(description="Keep it elsewhere: a cut end shows only there.")
     last_hash: str
     broken_at: int | None = Field(description="The first entry that does not fit.")
     problem: str | None
 
 
-class ChainOut(View):
+class VerifiedOut(ChainHeadOut):
+    """Result of a check of the workspace's audit chain."""
+
+    valid: bool
+
+
+class ChainOut(ChainHeadOut):
     """Head of one audit chain, and the result of its check."""
 
     workspace: str | None = Field(
         description="Slug of the workspace; null: the installation's, or a deleted one's."
     )
     chain: int = Field(description="The workspace's number; 0: the installation.")
-    last_number: int
-    last_hash: str
-    broken_at: int | None = Field(description="The first entry that does not fit.")
-    problem: str | None
 
 
 class ChainsOut(View):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field, JsonValue
 
 from heartbit_site.base.view import Time, View
-from heartbit_site.contract.model import Next
+from heartbit_site.contract.model import Page
 from heartbit_site.contract.operation import READ_RUNS, Operation
 
 
@@ -29,11 +29,10 @@ class BlackboardEntryOut(BlackboardRowOut):
     value: JsonValue
 
 
-class BlackboardOut(View):
+class BlackboardOut(Page):
     """Entries that a tree of runs shares, by key."""
 
     entries: list[BlackboardRowOut]
-    next_cursor: Next
 
 
 LIST_BLACKBOARD = Operation(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import AliasPath, Field
 
 from heartbit_site.base.view import Id, Time, View
-from heartbit_site.contract.model import Next
+from heartbit_site.contract.model import Page
 from heartbit_site.contract.operation import READ_RUNS, Operation
 
 
@@ -55,11 +55,10 @@ class CallSummaryOut(CallOut):
     )
 
 
-class CallsOut(View):
+class CallsOut(Page):
     """The calls of a run, of one at the top of a tree with those of its sub-agents."""
 
     calls: list[CallSummaryOut]
-    next_cursor: Next
 
 
 LIST_CALLS = Operation(

@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue
 
 from heartbit_site.base.view import Id, Time, View
-from heartbit_site.contract.endpoint import SECRET, EndpointOut
-from heartbit_site.contract.model import Body, Name, Next, Targets, Word
+from heartbit_site.contract.model import Body, Name, Page, Targets, Word
 from heartbit_site.contract.operation import MANAGE, Operation
+from heartbit_site.contract.webhooks import SECRET, EndpointOut
 
 MOST_AN_HOUR = 10_000
 
@@ -64,11 +64,10 @@ class NewChannelOut(ChannelOut):
     secret: str = SECRET
 
 
-class ChannelsOut(View):
+class ChannelsOut(Page):
     """The workspace's channels, the newest first."""
 
     channels: list[ChannelOut]
-    next_cursor: Next
 
 
 class InboundOut(View):
@@ -88,11 +87,10 @@ class InboundOut(View):
     received_at: Time
 
 
-class InboundsOut(View):
+class InboundsOut(Page):
     """Messages received within 90 days, the newest first."""
 
     messages: list[InboundOut]
-    next_cursor: Next
 
 
 class InboundReceiptOut(View):

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, JsonValue, model_validator
 
 from heartbit_site.base.view import Id, Money, Time, View
-from heartbit_site.contract.model import Body, Name, Next, Reference, Text, Word
+from heartbit_site.contract.model import Body, Name, Page, Reference, Text, Word
 from heartbit_site.contract.operation import READ_RUNS, WRITE_RUNS, Operation
 from heartbit_site.contract.runs import Status, UsageOut
 
@@ -38,11 +38,10 @@ class ConversationRowOut(ConversationOut):
     )
 
 
-class ConversationPageOut(View):
+class ConversationPageOut(Page):
     """Conversations, the one last used first."""
 
     conversations: list[ConversationRowOut]
-    next_cursor: Next
 
 
 class ChildRunOut(View):

@@ -7,50 +7,53 @@ from typing import Literal
 from pydantic import Field, JsonValue
 
 from heartbit_site.base.view import Id, Time, View
-from heartbit_site.contract.model import Next
+from heartbit_site.contract.model import Page
 from heartbit_site.contract.operation import READ_RUNS, WRITE_RUNS, Operation
 
 Status = Literal["pending", "delivered", "failed"]
 
 
-class ResultDeliveryOut(View):
-    """A result on its way to its recipients, with its progress."""
+class AttemptedOut(View):
+    """A message to another program or person, with its attempts."""
 
     id: int = Field(validation_alias="pk")
-    run_id: Id = Field(description="Run of the result; it may be archived by now.")
-    kind: Literal["email", "webhook", "artifact"]
-    target: dict[str, JsonValue] = Field(description="As it was ordered.")
-    recipient: str = Field(description="The target in words, such as `ann@example.org`.")
+    message_id: str = Field(
+        description="The header webhook-id, or a mail's Message-ID; the same at each attempt."
+    )
     status: Status
     attempts: int
-    addresses: dict[str, str] = Field(
-        validation_alias="recipient_results",
-        description="Finished addresses of a mail: empty, the mail server took it; else why "
-        "it never will.",
-    )
-    message_id: str = Field(
-        description="A mail's Message-ID, or the webhook-id; the same at each attempt.",
-    )
-    error: str = Field(description="Reason why it has not arrived.")
+    error: str = Field(description="Error of the last attempt.")
     next_at: Time | None = Field(
         validation_alias="due_at",
-        description="Time of the next attempt, once the run has ended; null: never.",
+        description="Time of the next attempt, of a result once its run has ended; null: never.",
     )
     created_at: Time
     delivered_at: Time | None
 
 
-class ResultDeliveriesOut(View):
+class ResultDeliveryOut(AttemptedOut):
+    """A result on its way to its recipients, with its progress."""
+
+    run_id: Id = Field(description="Run of the result; it may be archived by now.")
+    kind: Literal["email", "webhook", "artifact"]
+    target: dict[str, JsonValue] = Field(description="As it was ordered.")
+    recipient: str = Field(description="The target in words, such as `ann@example.org`.")
+    addresses: dict[str, str] = Field(
+        validation_alias="recipient_results",
+        description="Finished addresses of a mail: empty, the mail server took it; else why "
+        "it never will.",
+    )
+
+
+class ResultDeliveriesOut(Page):
     """The workspace's deliveries, the newest first."""
 
     deliveries: list[ResultDeliveryOut]
-    next_cursor: Next
 
 
 LIST_DELIVERIES = Operation(
     "deliveries.list_deliveries", "GET /deliveries", ResultDeliveriesOut, "List deliveries",
-    READ_RUNS,
-    command="`heartbit deliveries`",
+    READ_RUNS, command="`heartbit deliveries`",
 )  # fmt: skip
 REDELIVER_RESULT = Operation(
     "deliveries.redeliver_result", "POST /deliveries/{delivery}/redeliver", ResultDeliveryOut,

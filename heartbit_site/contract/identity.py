@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from heartbit_site.base.view import View
-from heartbit_site.contract.model import Next
+from heartbit_site.contract.model import Page
 from heartbit_site.contract.operation import MEMBER, Operation
 
 
@@ -19,11 +19,10 @@ class WorkspaceOut(View):
     scopes: list[str]
 
 
-class WorkspacesOut(View):
+class WorkspacesOut(Page):
     """The caller's workspaces, by slug."""
 
     workspaces: list[WorkspaceOut]
-    next_cursor: Next
 
 
 class MeOut(View):

@@ -8,7 +8,7 @@ from pydantic import AliasPath, Field
 
 from heartbit_site.base.scopes import USUAL_DAYS, USUAL_SCOPES
 from heartbit_site.base.view import Time, View
-from heartbit_site.contract.model import Body, Moment, Next, Word
+from heartbit_site.contract.model import Body, Moment, Page, Word
 from heartbit_site.contract.operation import MANAGE, Operation
 
 #: As ``base.scopes.SCOPES`` has them.
@@ -47,11 +47,10 @@ class NewKeyOut(KeyOut):
     key: str = Field(description="Shown only this once.")
 
 
-class KeysOut(View):
+class KeysOut(Page):
     """The workspace's keys, the newest first."""
 
     keys: list[KeyOut]
-    next_cursor: Next
 
 
 class KeyIn(Body):
@@ -70,9 +69,8 @@ class KeyIn(Body):
 
 
 LIST_KEYS = Operation(
-    "keys.list_keys", "GET /keys", KeysOut, "List keys", MANAGE,
-    command="`heartbit keys list`",
-)  # fmt: skip
+    "keys.list_keys", "GET /keys", KeysOut, "List keys", MANAGE, command="`heartbit keys list`"
+)
 CREATE_KEY = Operation(
     "keys.create_key", "POST /keys", NewKeyOut, "Create a key", MANAGE, body=KeyIn, status=201
 )

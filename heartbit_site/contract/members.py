@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AliasPath, Field
 
 from heartbit_site.base.view import Time, View
-from heartbit_site.contract.model import Body, Next, Word
+from heartbit_site.contract.model import Body, Page, Word
 from heartbit_site.contract.operation import MANAGE, Operation
 
 #: As ``base.models.Role`` has them.
@@ -27,11 +27,10 @@ class MemberOut(View):
     since: Time = Field(validation_alias="created_at")
 
 
-class MembersOut(View):
+class MembersOut(Page):
     """The workspace's members; superusers belong to it without being listed."""
 
     members: list[MemberOut]
-    next_cursor: Next
 
 
 class MemberIn(Body):

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from agents.messaging.limits import MOST_CHARACTERS, MOST_OF_A_THREAD, MOST_OF_AN_ENTRY
 from heartbit_site.base.view import Id, Time, View
-from heartbit_site.contract.model import Body, Next, Text, Word
+from heartbit_site.contract.model import Body, Page, Text, Word
 from heartbit_site.contract.operation import READ_RUNS, WRITE_RUNS, Operation
 
 Kind = Literal["notification", "reply", "request", "task"]
@@ -53,11 +53,10 @@ class AgentMessageOut(AgentMessageSummaryOut):
     text: str = Field(validation_alias="body")
 
 
-class AgentMessagesOut(View):
+class AgentMessagesOut(Page):
     """Messages, the newest first."""
 
     messages: list[AgentMessageSummaryOut]
-    next_cursor: Next
 
 
 def _said(text: str) -> str:
@@ -97,12 +96,9 @@ LIST_MESSAGES = Operation(
     command="`heartbit inbox AGENT --json`",
 )  # fmt: skip
 SHOW_MESSAGE = Operation(
-    "messages.show_message",
-    "GET /messages/{message_id}",
-    AgentMessageOut,
-    "Get a message",
+    "messages.show_message", "GET /messages/{message_id}", AgentMessageOut, "Get a message",
     READ_RUNS,
-)
+)  # fmt: skip
 SEND_MESSAGE = Operation(
     "messages.send_message", "POST /messages", AgentMessageOut, "Send a message to agents",
     WRITE_RUNS, body=SendIn, status=201, errors=(409,),

@@ -19,6 +19,7 @@ from agents.llm.references import check_reference
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.moments import to_utc
 from heartbit_site.base.untrusted import clean_text
+from heartbit_site.base.view import View
 
 MAX_TASK_CHARACTERS = 400_000
 #: Rows of a page when nobody says how many, and at most.
@@ -33,10 +34,15 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-def rows_of(page: type[BaseModel]) -> str:
-    """Return the name of a page's rows: of the field before ``next_cursor``."""
-    fields = list(page.model_fields)
-    return fields[fields.index("next_cursor") - 1]
+class Page(View):
+    """A page of a list; its last field has the rows."""
+
+    next_cursor: str | None = Field(description="The cursor of the next page; null: there is none.")
+
+
+def rows_of(page: type[Page]) -> str:
+    """Return the name of a page's rows."""
+    return list(page.model_fields)[-1]
 
 
 def without_defaults(schema: dict[str, Any]) -> None:
@@ -99,4 +105,3 @@ Limit = Annotated[int, Field(ge=1, le=MOST_ROWS, description="Maximum number of 
 Cursor = Annotated[
     Word | None, Field(description="`next_cursor` of the page before; none: the first.")
 ]
-Next = Annotated[str | None, Field(description="The cursor of the next page; null: there is none.")]

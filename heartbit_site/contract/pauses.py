@@ -10,8 +10,7 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
-from agents.reads.fleet_view import NAME, PLACE, HeldKind
-from heartbit_site.base.view import View
+from agents.reads.fleet_view import PausedOut
 from heartbit_site.contract.model import Body, Word
 from heartbit_site.contract.operation import MANAGE, OPERATE, Needs, Operation
 
@@ -24,12 +23,9 @@ class PauseIn(Body):
     ] = ""
 
 
-class PauseStateOut(View):
+class PauseStateOut(PausedOut):
     """State of a pause after a request."""
 
-    kind: HeldKind
-    name: str = Field(description=NAME)
-    workspace: str = Field(description=PLACE)
     paused: bool = Field(description="True if it is held back now; an operator's stop may remain.")
     changed: bool = Field(description="True if the request changed that.")
 
@@ -62,9 +58,7 @@ def _holdable(name: str, path: str, what: str, needs: Needs) -> Holdable:
 
 QUEUE = _holdable("queue", "/fleet/queues/{queue}", "a queue", OPERATE)
 EVERYTHING = _holdable("everything", "/fleet", "everything", OPERATE)
-ANY_WORKSPACE = _holdable(
-    "any_workspace", "/fleet/workspaces/{slug}", "any workspace", OPERATE
-)  # fmt: skip
+ANY_WORKSPACE = _holdable("any_workspace", "/fleet/workspaces/{slug}", "any workspace", OPERATE)
 TOOL = _holdable("tool", "/fleet/tools/{tool}", "a tool", OPERATE)
 TOOL_IN_ANY_WORKSPACE = _holdable(
     "tool_in_any_workspace", "/fleet/workspaces/{slug}/tools/{tool}", "a tool in any workspace",

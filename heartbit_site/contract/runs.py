@@ -9,8 +9,9 @@ from typing import Any, Literal
 
 from pydantic import Field, JsonValue, model_validator
 
+from agents.output.results import MetricsOut, ResultOut
 from heartbit_site.base.view import Id, Money, Time, View
-from heartbit_site.contract.model import Body, Name, Next, Priority, Reference, Targets, Text, Word
+from heartbit_site.contract.model import Body, Name, Page, Priority, Reference, Targets, Text, Word
 from heartbit_site.contract.operation import READ_RUNS, WRITE_RUNS, Operation
 
 MAX_WAIT_SECONDS = 60
@@ -68,39 +69,6 @@ class RunOut(RunSummaryOut):
     structured: JsonValue = Field(description="The answer as the agent's response schema wants it.")
 
 
-class ArtifactOut(View):
-    """One thing that a run produced."""
-
-    kind: Literal["code", "file", "data", "log"]
-    name: str
-    content: str
-    language: str
-
-
-class MetricsOut(View):
-    """Use of a run; at the top of a tree with its sub-agents."""
-
-    duration_ms: int
-    queued_ms: int
-    model_calls: int
-    tool_calls: int
-    input_tokens: int
-    output_tokens: int
-    cost_usd: str | None = Field(description="Null: a price is unknown.")
-
-
-class ResultOut(View):
-    """Result of a run."""
-
-    status: Literal["success", "failure", "partial"]
-    data: JsonValue
-    text: str
-    artifacts: list[ArtifactOut]
-    metrics: MetricsOut
-    error: str | None
-    finish_reason: str | None = Field(description="length: the answer was cut at max_tokens.")
-
-
 class RunTreeOut(RunOut):
     """A run with its sub-agents."""
 
@@ -135,11 +103,10 @@ class RunViewOut(RunDetailOut):
     forks: list[ForkOut] = Field(description="The newest runs that began with its journal.")
 
 
-class RunPageOut(View):
+class RunPageOut(Page):
     """Runs that were asked for, the newest first; sub-agents are in their run's tree."""
 
     runs: list[RunSummaryOut]
-    next_cursor: Next
 
 
 class RunResultOut(View):
@@ -197,9 +164,8 @@ START_RUN = Operation(
     status=201, other_statuses=(200, 202), errors=(409,),
 )  # fmt: skip
 LIST_RUNS = Operation(
-    "runs.list_runs", "GET /runs", RunPageOut, "List runs", READ_RUNS,
-    command="`heartbit status`",
-)  # fmt: skip
+    "runs.list_runs", "GET /runs", RunPageOut, "List runs", READ_RUNS, command="`heartbit status`"
+)
 SHOW_RUN = Operation("runs.show_run", "GET /runs/{run_id}", RunViewOut, "Get a run", READ_RUNS)
 WAIT_FOR_RESULT = Operation(
     "runs.wait_for_result", "GET /runs/{run_id}/result", RunResultOut, "Wait for a result",

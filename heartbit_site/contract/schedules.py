@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, AliasPath, ConfigDict, Field, JsonValue, model_validator
 
 from heartbit_site.base.view import Id, Time, View
 from heartbit_site.contract.deliveries import Status as DeliveryStatus
-from heartbit_site.contract.model import Body, Moment, Next, Targets, without_defaults
+from heartbit_site.contract.model import Body, Moment, Page, Targets, without_defaults
 from heartbit_site.contract.operation import (
     READ_AGENTS,
     WRITE_AGENTS,
@@ -33,8 +33,6 @@ Kind = Literal["cron", "interval", "once"]
 FiringState = Literal["started", "deferred", "skipped", "failed"]
 
 At = Annotated[Moment, AfterValidator(rules.moment)]
-
-R = TypeVar("R", bound="RecurrenceIn")
 
 
 class OccurrenceOut(View):
@@ -77,11 +75,10 @@ class FiringOut(View):
     created_at: Time
 
 
-class FiringsOut(View):
+class FiringsOut(Page):
     """Firings of a schedule, the latest first."""
 
     firings: list[FiringOut]
-    next_cursor: Next
 
 
 class ScheduleSummaryOut(RecurrenceOut):
@@ -133,11 +130,10 @@ class ScheduleOut(ScheduleSummaryOut):
     deliver: list[dict[str, JsonValue]] = Field(description="Recipients of each result.")
 
 
-class SchedulesOut(View):
+class SchedulesOut(Page):
     """The workspace's schedules by name."""
 
     schedules: list[ScheduleSummaryOut]
-    next_cursor: Next
 
 
 class ScheduledRunOut(View):
@@ -155,6 +151,7 @@ class BackfilledOut(View):
 class RecurrenceIn(RhythmSpec):
     """The recurrence: one of `cron`, `every_seconds` and `at`."""
 
+    needs_time: ClassVar[bool] = True
     at: At | None = Field(None, description="Once, then.")
     begins_at: At | None = Field(
         None, description="Nothing comes due before; an interval counts from it. Null: now."
@@ -162,8 +159,11 @@ class RecurrenceIn(RhythmSpec):
     ends_at: At | None = Field(None, description="Nothing comes due after. Null: it never ends.")
 
     @model_validator(mode="after")
-    def _says_when(self) -> RecurrenceIn:
-        return _with_one_of(self, at_least=1)
+    def _says_when(self) -> Self:
+        given = sum(getattr(self, name) is not None for name in KINDS)
+        if not self.needs_time <= given <= 1:
+            raise ValueError("give one of cron, every_seconds and at")
+        return self
 
 
 class ScheduleIn(RecurrenceIn, ScheduleSpec):
@@ -176,13 +176,10 @@ class ScheduleChangeIn(ScheduleIn):
     """Settings to change; a setting that is left out stays. `deliver` is given whole."""
 
     model_config = ConfigDict(json_schema_extra=without_defaults)
+    needs_time: ClassVar[bool] = False
 
     name: ScheduleName = Field("-", description="Purpose of the schedule.")
     agent: AgentName = Field("-", description="Agent that does the task.")
-
-    @model_validator(mode="after")
-    def _says_when(self) -> ScheduleChangeIn:
-        return _with_one_of(self, at_least=0)
 
 
 class BackfillIn(Body):
@@ -190,13 +187,6 @@ class BackfillIn(Body):
 
     begin: At = Field(alias="from", description="First moment of the span.")
     end: At = Field(alias="to", description="Last moment of the span.")
-
-
-def _with_one_of(body: R, *, at_least: int) -> R:
-    given = sum(getattr(body, name) is not None for name in KINDS)
-    if not at_least <= given <= 1:
-        raise ValueError("give one of cron, every_seconds and at")
-    return body
 
 
 LIST_SCHEDULES = Operation(

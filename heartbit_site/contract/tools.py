@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from heartbit_site.base.view import Seconds, View
-from heartbit_site.contract.model import Next
+from heartbit_site.contract.model import Page
 from heartbit_site.contract.operation import READ_AGENTS, Operation
 
 
@@ -26,11 +26,10 @@ class ToolOut(View):
     timeout_seconds: Seconds | None = Field(description="Null: the server lacks the tool's code.")
 
 
-class ToolsOut(View):
+class ToolsOut(Page):
     """The installation's tools."""
 
     tools: list[ToolOut]
-    next_cursor: Next
 
 
 LIST_TOOLS = Operation(

@@ -7,16 +7,14 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, JsonValue
 
 from heartbit_site.base.view import Time, View
-from heartbit_site.contract.model import Body, Next, Text
+from heartbit_site.contract.model import Body, Page, Text
 from heartbit_site.contract.operation import READ_RUNS, WRITE_RUNS, Operation
-from heartbit_site.contract.runs import RunDetailOut
+from heartbit_site.contract.runs import RunDetailOut, UsageOut
 
 
-class TurnUsageOut(View):
+class TurnUsageOut(UsageOut):
     """Tokens of one model call."""
 
-    input_tokens: int
-    output_tokens: int
     cached_input_tokens: int
 
 
@@ -40,12 +38,11 @@ class TurnRowOut(TurnFiguresOut):
     complete: bool = Field(description="True if every call has its result.")
 
 
-class TurnsOut(View):
+class TurnsOut(Page):
     """The answered turns of a run, the oldest first."""
 
     run_id: str
     turns: list[TurnRowOut]
-    next_cursor: Next
 
 
 class RequestedCallOut(View):

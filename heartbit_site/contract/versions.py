@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field
 
+from agents.definitions.snapshot_diff import SnapshotDiff
 from heartbit_site.base.view import Time, View
-from heartbit_site.contract.model import Body, Next
+from heartbit_site.contract.model import Body, Page
 from heartbit_site.contract.operation import READ_AGENTS, WRITE_AGENTS, Operation
 
 
@@ -21,12 +22,11 @@ class VersionOut(View):
     runs: int = Field(description="Count of runs that are pinned to it.")
 
 
-class VersionsOut(View):
+class VersionsOut(Page):
     """An agent's versions, the newest first."""
 
     agent: str
     versions: list[VersionOut]
-    next_cursor: Next
 
 
 class VersionDetailOut(VersionOut):
@@ -36,34 +36,13 @@ class VersionDetailOut(VersionOut):
     snapshot: dict[str, Any]
 
 
-class FieldChangeOut(View):
-    """A setting that changed."""
-
-    name: str
-    before: Any
-    after: Any
-
-
-class PartChangeOut(View):
-    """A tool or team member that came, went or changed."""
-
-    name: str
-    kind: Literal["added", "removed", "changed"]
-    definition: bool = Field(description="True if the definition that the model reads changed.")
-    fields: list[FieldChangeOut]
-
-
-class DiffOut(View):
+class DiffOut(SnapshotDiff):
     """Changes from one version to another."""
 
     agent: str
     older: int
     newer: int
     changed: bool
-    prompt: str = Field(description="A unified diff; empty: the same.")
-    fields: list[FieldChangeOut]
-    tools: list[PartChangeOut]
-    team: list[PartChangeOut]
 
 
 class RolledBackOut(View):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import AliasPath, Field, JsonValue
 
 from heartbit_site.base.view import Id, Time, View
-from heartbit_site.contract.model import Body, Next
+from heartbit_site.contract.model import Body, Page
 from heartbit_site.contract.operation import DECIDE, READ_WAITING, Operation
 
 
@@ -29,11 +29,10 @@ class WaitOut(View):
     answer_schema: dict[str, JsonValue] = Field(description="The JSON Schema of the answer.")
 
 
-class WaitsOut(View):
+class WaitsOut(Page):
     """Open waits that a person answers, the oldest first."""
 
     waits: list[WaitOut]
-    next_cursor: Next
 
 
 class AnswerIn(Body):

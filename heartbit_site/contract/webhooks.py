@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, JsonValue
+from pydantic import AfterValidator, AliasPath, Field, JsonValue
 
 from heartbit_site.base.view import Id, Time, View
-from heartbit_site.contract.endpoint import SECRET, EndpointOut
-from heartbit_site.contract.model import Body, Next, Word
+from heartbit_site.contract.deliveries import AttemptedOut
+from heartbit_site.contract.model import Body, Page, Word
 from heartbit_site.contract.operation import MANAGE, Operation
 
+SECRET = Field(description="whsec_...; shown only this once.")
 #: As ``agents.delivery.webhooks.EVENTS`` has them.
 EventName = Literal[
     "run.succeeded",
@@ -37,6 +38,24 @@ Address = Annotated[
 Events = Annotated[list[EventName], Field(min_length=1, max_length=20)]
 
 
+class EndpointOut(View):
+    """An endpoint for signed messages, without its secret."""
+
+    id: int = Field(validation_alias="pk")
+    name: str
+    url: str
+    enabled: bool
+    created_by: str | None = Field(
+        None,
+        validation_alias=AliasPath("created_by", "username"),
+        description="Null: a key that a command made.",
+    )
+    created_at: Time
+    previous_secret_expires_at: Time | None = Field(
+        description="Until then both secrets are valid."
+    )
+
+
 class WebhookOut(EndpointOut):
     """A webhook, without its secret."""
 
@@ -52,33 +71,20 @@ class NewWebhookOut(WebhookOut):
     secret: str = SECRET
 
 
-class WebhooksOut(View):
+class WebhooksOut(Page):
     """The workspace's webhooks, the newest first."""
 
     webhooks: list[WebhookOut]
-    next_cursor: Next
 
 
-class DeliverySummaryOut(View):
+class DeliverySummaryOut(AttemptedOut):
     """A message in a list; what is posted is in `.../deliveries/{delivery_id}`."""
 
-    id: int = Field(validation_alias="pk")
-    message_id: str = Field(
-        description="The header webhook-id, the same at each attempt.",
-    )
     event: str
     run_id: Id | None = Field(description="Null: it is about no run: a ping, or a quota.")
-    status: Literal["pending", "delivered", "failed"]
-    attempts: int
     response_code: int | None = Field(
         description="Status of the last attempt's response; null: no response."
     )
-    error: str = Field(description="Error of the last attempt.")
-    next_at: Time | None = Field(
-        validation_alias="due_at", description="Time of the next attempt; null: never."
-    )
-    created_at: Time
-    delivered_at: Time | None
 
 
 class DeliveryOut(DeliverySummaryOut):
@@ -87,11 +93,10 @@ class DeliveryOut(DeliverySummaryOut):
     payload: dict[str, JsonValue] = Field(description="Body of the message.")
 
 
-class DeliveriesOut(View):
+class DeliveriesOut(Page):
     """Deliveries of a webhook in the last 30 days, the newest first."""
 
     deliveries: list[DeliverySummaryOut]
-    next_cursor: Next
 
 
 class WebhookIn(Body):

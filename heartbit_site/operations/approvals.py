@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 from django.db.models import Q
@@ -18,16 +19,21 @@ from agents.approvals.question_state import load_question_state
 from agents.approvals.questions import answer_schema
 from agents.approvals.uncertain_calls import UncertainCall, asked_about, to_uncertain_call
 from agents.choices import CallResolution
+from agents.dry_runs.changes_view import DryRunOut
 from agents.dry_runs.threads import in_time
 from agents.models import Decision, ToolCall, Vote, Wait
 from agents.querysets import approval_of, calls_waiting, find_run, shown_tool
 from agents.reads.pinned_tools import in_tool_order
+from agents.reads.versions import definition_of
+from agents.runtime.toolbox import offered_tools
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.effect_text import UNCERTAIN_CALL
+from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.os_user import os_username
 from heartbit_site.base.preview import preview
+from heartbit_site.base.toolspec import ToolSpec
 from heartbit_site.contract.approvals import (
     ApprovalOut,
     ApprovalsOut,
@@ -45,20 +51,16 @@ from heartbit_site.contract.approvals import (
     UncertainCallOut,
     UncertainCallsOut,
 )
-from heartbit_site.contract.dry_runs import DryRunOut
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
 from heartbit_site.operations.calls import find_call
 from heartbit_site.operations.paging import list_page, page
-from heartbit_site.operations.tool_schemas import ToolSchemas
+from tools.catalogue import catalogue
 
-if TYPE_CHECKING:
-    from agents.dry_runs.changes import DryRun
-
-#: By what a request says: what is stored, and what is answered.
+#: What is stored and answered, by what a request says.
 RESOLUTIONS = {
-    "retry": (CallResolution.RETRIED, "retried"),
-    "confirm": (CallResolution.CONFIRMED, "confirmed"),
-    "skip": (CallResolution.SKIPPED, "skipped"),
+    "retry": CallResolution.RETRIED,
+    "confirm": CallResolution.CONFIRMED,
+    "skip": CallResolution.SKIPPED,
 }
 
 
@@ -74,10 +76,10 @@ def list_approvals(
     votes: defaultdict[tuple[UUID, str], list[str]] = defaultdict(list)
     for vote in Vote.objects.filter(run__in=runs):
         votes[vote.run_id, vote.wait_key].append(vote.by)
-    offers = ToolSchemas(access.workspace)
+    offered = _offered(access.workspace, calls) if calls else {}
     keys = [(call.run_id, approval_of(call)) for call in calls]
     shown = [
-        _approval(call, open_waits.get(key), offers, votes.get(key, []))
+        _approval(call, open_waits.get(key), offered[_version(call)], votes.get(key, []))
         for call, key in zip(calls, keys, strict=True)
     ]
     return ApprovalsOut(calls=shown, next_cursor=following)
@@ -140,9 +142,9 @@ def resolve_call(access: Access, run_id: Word, call_id: Word, body: OutcomeIn) -
     """Say what became of a call in doubt. One word wins; 409 says who was quicker."""
     call = find_call(access.workspace, run_id, call_id)
     by = decider(access)
-    stored, outcome = RESOLUTIONS[body.outcome]
-    resolve(call, stored, by=by, result=body.result)
-    return ResolvedOut.of(call, outcome=outcome, resolved_by=by.name)
+    outcome = RESOLUTIONS[body.outcome]
+    resolve(call, outcome, by=by, result=body.result)
+    return ResolvedOut.of(call, outcome=outcome.value, resolved_by=by.name)
 
 
 async def dry_run(access: Access, run_id: Word, call_id: Word, body: DryRunIn) -> DryRunOut:
@@ -152,11 +154,11 @@ async def dry_run(access: Access, run_id: Word, call_id: Word, body: DryRunIn) -
     """
     arguments = None if body.arguments is None else json.dumps(body.arguments)
 
-    def attempt() -> DryRun:
+    def attempt() -> DryRunOut:
         call = find_call(access.workspace, run_id, call_id)
         return dry_run_call(call, digest=body.digest, by=decider(access), arguments=arguments)
 
-    return DryRunOut.of(await in_time(attempt))
+    return await in_time(attempt)
 
 
 def doubt_view(found: UncertainCall) -> UncertainCallOut:
@@ -173,10 +175,11 @@ def doubt_view(found: UncertainCall) -> UncertainCallOut:
 
 
 def _approval(
-    call: ToolCall, wait: Wait | None, offers: ToolSchemas, votes: list[str]
+    call: ToolCall, wait: Wait | None, offered: Mapping[str, ToolSpec], votes: list[str]
 ) -> ApprovalOut:
     shown = call.approval_view or {}
     arguments = in_tool_order(call, shown.get("arguments", {}))
+    spec = offered.get(shown_tool(call))  # None: it changed after publication
     reason = shown.get("reason", "")
     return ApprovalOut.of(
         call,
@@ -189,10 +192,31 @@ def _approval(
         approved_by=votes,
         approver_group=shown.get("group", ""),
         escalated=_escalated(wait, shown.get("escalated_to", "")),
-        parameters=offers.parameters(call.run, shown_tool(call)),
+        parameters=dict(spec.parameters) if spec is not None else None,
         answer_schema=answer_schema(call),
         view=display_call(call, arguments, reason),
     )
+
+
+def _version(call: ToolCall) -> tuple[int, bool]:
+    return call.run.version_id, call.run.parent_id is not None
+
+
+def _offered(
+    workspace: Workspace, calls: Iterable[ToolCall]
+) -> dict[tuple[int, bool], Mapping[str, ToolSpec]]:
+    """Return the tools that the versions of the calls' runs offer."""
+    known = catalogue(workspace.pk)
+    found: dict[tuple[int, bool], Mapping[str, ToolSpec]] = {}
+    for version, run in {_version(call): call.run for call in calls}.items():
+        try:
+            definition = definition_of(run.version)
+        except ConfigurationError:
+            found[version] = {}  # a newer Heartbit wrote it, and knows what it offers
+        else:
+            is_child = run.parent_id is not None
+            found[version] = offered_tools(definition, known, is_child=is_child).specs
+    return found
 
 
 def _escalated(wait: Wait | None, group: str) -> EscalatedOut | None:

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
 from heartbit_site.base import audit
 from heartbit_site.base.access import Access
 from heartbit_site.base.models import AuditEntry, Workspace
-from heartbit_site.contract.audit import (
-    ChainOut,
-    ChainsOut,
-    EntriesOut,
-    VerifiedOut,
-)
+from heartbit_site.contract.audit import ChainOut, ChainsOut, EntriesOut, VerifiedOut
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Moment, Word
 from heartbit_site.operations.paging import list_page
 
@@ -50,14 +45,9 @@ def list_audit_entries(
 def verify_audit(access: Access) -> VerifiedOut:
     """Verify that no entry of the workspace's audit was changed, moved or taken out."""
     broken = audit.verify(access.workspace)
-    tips = audit.chain_heads(access.workspace)
-    return VerifiedOut(
-        valid=not broken,
-        last_number=tips[0].number if tips else 0,
-        last_hash=tips[0].hash if tips else "",
-        broken_at=broken[0].number if broken else None,
-        problem=broken[0].problem if broken else None,
-    )
+    heads = audit.chain_heads(access.workspace)
+    head = heads[0] if heads else audit.ChainHead(access.workspace.pk, 0, "")
+    return VerifiedOut(valid=not broken, **_of_chain(head, broken[0] if broken else None))
 
 
 def verify_all_audits(access: Access) -> ChainsOut:
@@ -70,14 +60,19 @@ def verify_all_audits(access: Access) -> ChainsOut:
     slugs = dict(Workspace.objects.values_list("pk", "slug"))
     chains = [
         ChainOut(
-            workspace=slugs.get(tip.workspace_id),
-            chain=tip.workspace_id,
-            last_number=tip.number,
-            last_hash=tip.hash,
-            broken_at=at.number if at is not None else None,
-            problem=at.problem if at is not None else None,
+            workspace=slugs.get(head.workspace_id),
+            chain=head.workspace_id,
+            **_of_chain(head, broken.get(head.workspace_id)),
         )
-        for tip in audit.chain_heads()
-        for at in [broken.get(tip.workspace_id)]
+        for head in audit.chain_heads()
     ]
     return ChainsOut(valid=not broken, chains=chains)
+
+
+def _of_chain(head: audit.ChainHead, broken: audit.ChainBreak | None) -> dict[str, Any]:
+    return {
+        "last_number": head.number,
+        "last_hash": head.hash,
+        "broken_at": broken.number if broken is not None else None,
+        "problem": broken.problem if broken is not None else None,
+    }

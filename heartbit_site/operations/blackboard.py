@@ -13,7 +13,7 @@ from heartbit_site.base.errors import NotFoundError, Remedy
 from heartbit_site.base.preview import PREVIEW_CHARACTERS, preview
 from heartbit_site.contract.blackboard import BlackboardEntryOut, BlackboardOut, BlackboardRowOut
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
-from heartbit_site.operations.paging import list_page
+from heartbit_site.operations.paging import find_row, list_page
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -41,12 +41,11 @@ def list_blackboard(
 def show_blackboard_entry(access: Access, run_id: Word, *, key: Key) -> BlackboardEntryOut:
     """Return one entry with the whole of its value."""
     run = find_run(access.workspace, run_id)
-    found = blackboard(run.root_id).filter(key=key).first()
-    if found is None:
-        raise BlackboardEntryNotFoundError(
-            f"The tree of run {run.pk} shares nothing under the key {key!r}.",
-            remedy=Remedy("blackboard.list_blackboard", "lists the keys", {"run_id": str(run.pk)}),
-        )
+    missing = BlackboardEntryNotFoundError(
+        f"The tree of run {run.pk} shares nothing under the key {key!r}.",
+        remedy=Remedy("blackboard.list_blackboard", "lists the keys", {"run_id": str(run.pk)}),
+    )
+    found = find_row(blackboard(run.root_id).filter(key=key), missing)
     return BlackboardEntryOut.of(found, value_characters=len(_text(found.value)))
 
 

@@ -13,8 +13,7 @@ from heartbit_site.base.errors import NotFoundError, Remedy
 from heartbit_site.base.preview import preview
 from heartbit_site.contract.calls import CallDecisionOut, CallOut, CallsOut, CallSummaryOut
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
-from heartbit_site.operations.beginnings import with_beginning
-from heartbit_site.operations.paging import page
+from heartbit_site.operations.paging import find_row, page, with_beginning
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -64,13 +63,11 @@ def find_call(workspace: Workspace, run_id: str, call_id: str) -> ToolCall:
     """
     run = find_run(workspace, run_id)
     calls = ToolCall.objects.select_related("run__workspace", "run__version__agent")
-    call = calls.filter(run=run, call_id=call_id).first()
-    if call is None:
-        raise CallNotFoundError(
-            f"Run {run.pk} has no tool call {call_id[:24]}.",
-            remedy=Remedy("approvals.list_approvals", "lists what waits"),
-        )
-    return call
+    missing = CallNotFoundError(
+        f"Run {run.pk} has no tool call {call_id[:24]}.",
+        remedy=Remedy("approvals.list_approvals", "lists what waits"),
+    )
+    return find_row(calls.filter(run=run, call_id=call_id), missing)
 
 
 def _decisions(calls: Sequence[ToolCall]) -> Mapping[tuple[UUID, str], list[CallDecisionOut]]:

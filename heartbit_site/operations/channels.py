@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agents.actions.remove_channel import remove_channel as remove
-from agents.actions.rotate_channel_secret import rotate_channel_secret as rotate
+from agents.actions.rotate_secret import rotate_secret as rotate
 from agents.actions.save_channel import save_channel
 from agents.errors import ChannelNotFoundError
 from agents.models import Channel, InboundMessage
@@ -22,7 +22,7 @@ from heartbit_site.contract.channels import (
     NewChannelOut,
 )
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
-from heartbit_site.operations.paging import list_page, row_id
+from heartbit_site.operations.paging import find_row, list_page, row_id
 
 
 def list_channels(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL) -> ChannelsOut:
@@ -70,12 +70,10 @@ def list_inbound_messages(
 
 def _find(workspace: Workspace, channel_id: str) -> Channel:
     rows = Channel.objects.filter(workspace=workspace, pk=row_id(channel_id))
-    row = rows.select_related("created_by", "workspace").first()
-    if row is None:
-        raise ChannelNotFoundError(
-            "There is no such channel here.", remedy=Remedy("channels.list_channels")
-        )
-    return row
+    missing = ChannelNotFoundError(
+        "There is no such channel here.", remedy=Remedy("channels.list_channels")
+    )
+    return find_row(rows.select_related("created_by", "workspace"), missing)
 
 
 def _columns(body: ChannelIn | ChannelChangeIn) -> tuple[dict[str, Any], str | None]:

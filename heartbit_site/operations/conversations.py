@@ -28,10 +28,10 @@ from heartbit_site.operations.messages_of_conversations import (
     find_conversation,
     find_message,
     heading_of,
+    messages_of,
     with_activity,
 )
 from heartbit_site.operations.paging import list_page
-from heartbit_site.operations.thread_views import messages_of
 
 WithAgent = Annotated[Name | None, Field(description="Only those with this agent.")]
 Before = Annotated[Word | None, Field(description="Messages before this run's.")]

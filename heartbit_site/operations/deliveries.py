@@ -16,7 +16,7 @@ from heartbit_site.base.audit import actor_of
 from heartbit_site.base.errors import Remedy
 from heartbit_site.contract.deliveries import ResultDeliveriesOut, ResultDeliveryOut, Status
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
-from heartbit_site.operations.paging import list_page, row_id
+from heartbit_site.operations.paging import find_row, list_page, row_id
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -49,11 +49,10 @@ def redeliver_result(access: Access, delivery: Word) -> ResultDeliveryOut:
     A mail that some addresses got already goes to the others; one that arrived goes to all.
     """
     rows = Delivery.objects.filter(workspace=access.workspace, pk=row_id(delivery))
-    row = rows.select_related("workspace").first()
-    if row is None:
-        raise DeliveryNotFoundError(
-            "There is no such delivery here.", remedy=Remedy("deliveries.list_deliveries")
-        )
+    missing = DeliveryNotFoundError(
+        "There is no such delivery here.", remedy=Remedy("deliveries.list_deliveries")
+    )
+    row = find_row(rows.select_related("workspace"), missing)
     redeliver(row, by=actor_of(access))
     return _view(row)
 

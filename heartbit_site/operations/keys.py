@@ -11,11 +11,11 @@ from heartbit_site.base.access import Access
 from heartbit_site.base.actions.create_api_key import create_api_key
 from heartbit_site.base.actions.revoke_api_key import revoke_api_keys
 from heartbit_site.base.audit import actor_of
-from heartbit_site.base.errors import ConfigurationError, ForbiddenError, NotFoundError, Remedy
+from heartbit_site.base.errors import ForbiddenError, NotFoundError, Remedy
 from heartbit_site.base.models import ApiKey
 from heartbit_site.contract.keys import KeyIn, KeyOut, KeysOut, NewKeyOut
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
-from heartbit_site.operations.paging import list_page
+from heartbit_site.operations.paging import find_row, list_page
 
 
 class KeyNotFoundError(NotFoundError):
@@ -33,11 +33,9 @@ def create_key(access: Access, body: KeyIn) -> NewKeyOut:
     more = sorted(set(body.scopes) - access.scopes)
     if more:
         raise ForbiddenError(f"You cannot give what you do not have: {', '.join(more)}.")
-    now, end = timezone.now(), body.expires_at
-    if end is not None and end <= now:
-        raise ConfigurationError("The key would end in the past, and open nothing.")
+    end = body.expires_at
     if end is None and body.days is not None:
-        end = now + timedelta(days=body.days)
+        end = timezone.now() + timedelta(days=body.days)
     row, key = create_api_key(
         access.workspace,
         body.name,
@@ -54,9 +52,8 @@ def revoke_key(access: Access, prefix: Word) -> KeyOut:
     # Of a whole key only the public part is looked at, and nothing of it is repeated.
     public = prefix.strip().removeprefix("hb_").partition("_")[0]
     rows = ApiKey.objects.select_related("user")
-    row = rows.filter(workspace=access.workspace, prefix=public).first()
-    if row is None:
-        raise KeyNotFoundError("No API key begins like this.", remedy=Remedy("keys.list_keys"))
+    missing = KeyNotFoundError("No API key begins like this.", remedy=Remedy("keys.list_keys"))
+    row = find_row(rows.filter(workspace=access.workspace, prefix=public), missing)
     revoke_api_keys([row.pk], by=actor_of(access))
     row.refresh_from_db(fields=["revoked_at"])
     return KeyOut.of(row)

@@ -12,7 +12,7 @@ from heartbit_site.base.errors import ConflictError, NotFoundError, Remedy
 from heartbit_site.base.models import Membership, Workspace
 from heartbit_site.contract.members import MemberIn, MemberOut, MembersOut, RoleIn, Username
 from heartbit_site.contract.model import USUAL, Cursor, Limit
-from heartbit_site.operations.paging import list_page
+from heartbit_site.operations.paging import find_row, list_page
 
 
 class UserNotFoundError(NotFoundError):
@@ -61,10 +61,8 @@ def _shown(row: Membership) -> MemberOut:
 
 def _find(workspace: Workspace, username: str) -> Membership:
     rows = Membership.objects.select_related("user")
-    row = rows.filter(workspace=workspace, user__username=username).first()
-    if row is None:
-        raise removing.MemberNotFoundError(
-            f"{username[:60]!r} is no member of {workspace.slug}.",
-            remedy=Remedy("members.list_members"),
-        )
-    return row
+    missing = removing.MemberNotFoundError(
+        f"{username[:60]!r} is no member of {workspace.slug}.",
+        remedy=Remedy("members.list_members"),
+    )
+    return find_row(rows.filter(workspace=workspace, user__username=username), missing)

@@ -23,8 +23,7 @@ from heartbit_site.contract.messages import (
     SendIn,
 )
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
-from heartbit_site.operations.beginnings import with_beginning
-from heartbit_site.operations.paging import list_page
+from heartbit_site.operations.paging import list_page, with_beginning
 
 if TYPE_CHECKING:
     from agents.messaging.addresses import Sender

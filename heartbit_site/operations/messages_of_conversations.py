@@ -1,23 +1,48 @@
-"""Find the conversations of a workspace, and say how they are called and when they were used."""
+"""Conversations of a workspace: find them, say how they are called and used, show their messages.
+
+A message is a run of the thread (ADR 0006). Its steps are read from the run's journal: they are
+what the page showed while it streamed.
+"""
 
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce, Left
 
-from agents.models import Conversation, Run
+from agents.journal.events import CallWaiting, ModelAnswered, RunSteered, ToolFinished
+from agents.models import Conversation, Run, RunEvent, ToolCall
 from agents.querysets import find_run
 from heartbit_site.base.errors import NotFoundError, Remedy
+from heartbit_site.base.markdown import to_html
+from heartbit_site.contract.conversations import (
+    CallStepOut,
+    ChildRunOut,
+    MessageOut,
+    SteerStepOut,
+    TextStepOut,
+)
+from heartbit_site.contract.runs import UsageOut
+from heartbit_site.operations.run_views import costs_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from heartbit_site.base.models import Workspace
+    from heartbit_site.operations.run_views import Costs
+
+    Step = TextStepOut | CallStepOut | SteerStepOut
+    OfCall = tuple[UUID, str]  # a run, and the name of one of its calls
 
 _HEADING = 80  # characters
 _READ = 400  # characters of the first message that are looked at for one
+_LONGEST = 20_000  # characters of one call's arguments or result: the run has all of it
+_TASK = 300  # characters of a sub-agent's task
+_STEPS = (ModelAnswered.type, RunSteered.type)
 _ATTACHED = re.compile(r'\s*<attachment id="[0-9a-f]+" name="([^"\n]*)"')
 
 
@@ -97,3 +122,116 @@ def heading_of(title: str, first_task: str | None) -> str:
     said = text[: attached.start()] if attached else text
     words = " ".join(said.split()) or (attached[1] if attached else "")
     return words if len(words) <= _HEADING else words[: _HEADING - 1].rstrip() + "…"
+
+
+def messages_of(
+    conversation: Conversation, *, before: UUID | None, limit: int
+) -> tuple[list[MessageOut], UUID | None]:
+    """Return the last messages, or those before a run of the thread, the oldest first.
+
+    Returns:
+        The messages, and the run before whose message there are more; None: there are none.
+    """
+    runs = Run.objects.filter(conversation=conversation, parent__isnull=True)
+    if before is not None:
+        runs = runs.filter(created_at__lt=runs.filter(pk=before).values("created_at")[:1])
+    page = list(runs.order_by("-created_at")[: limit + 1])
+    more, page = len(page) > limit, page[:limit][::-1]
+    trees = _by_root(page)
+    costs = costs_of(run for tree in trees.values() for run in tree)
+    steps = _steps(trees)
+    messages = [_message(run, trees[run.pk], costs, steps[run.pk]) for run in page]
+    return messages, page[0].pk if more else None
+
+
+def _by_root(page: list[Run]) -> dict[UUID, list[Run]]:
+    found: dict[UUID, list[Run]] = {run.pk: [run] for run in page}
+    helpers = Run.objects.filter(root__in=found, parent__isnull=False).defer("output", "payload")
+    for run in helpers.order_by("created_at", "id"):
+        found[run.root_id].append(run)
+    return found
+
+
+def _message(run: Run, tree: list[Run], costs: Costs, steps: list[Step]) -> MessageOut:
+    last = steps[-1] if steps else None
+    if isinstance(last, TextStepOut) and last.text == run.output:
+        steps = steps[:-1]  # it is the answer
+    paid = [costs[one.pk] for one in tree]
+    known = [one for one in paid if one is not None]
+    return MessageOut.of(
+        run,
+        steps=steps,
+        html=to_html(run.output or ""),
+        usage=UsageOut(
+            input_tokens=sum(one.input_tokens for one in tree),
+            output_tokens=sum(one.output_tokens for one in tree),
+        ),
+        cost_usd=sum(known, Decimal(0)) if len(known) == len(paid) else None,
+    )
+
+
+def _steps(trees: dict[UUID, list[Run]]) -> dict[UUID, list[Step]]:
+    """Return by run what was said and called before the answer."""
+    calls = _calls(trees)
+    found: dict[UUID, list[Step]] = {run_id: [] for run_id in trees}
+    events = RunEvent.objects.filter(run__in=trees, type__in=_STEPS).order_by("run_id", "seq")
+    for event in events:
+        steps = found[event.run_id]
+        if event.type == RunSteered.type:
+            payload = event.payload
+            steps.append(
+                SteerStepOut(
+                    kind="steer", text=payload["text"], by=payload.get("by", ""), at=event.at
+                )
+            )
+            continue
+        text = event.payload["message"]["text"]
+        if text:
+            steps.append(TextStepOut(kind="text", text=text, html=to_html(text)))
+        steps += [calls[name] for name in _called(event) if name in calls]
+    return found
+
+
+def _calls(trees: dict[UUID, list[Run]]) -> dict[OfCall, CallStepOut]:
+    took, helpers = _durations(trees), _helpers(trees)
+    found = {}
+    for call in ToolCall.objects.filter(run__in=trees):
+        name = (call.run_id, call.call_id)
+        found[name] = CallStepOut.of(
+            call,
+            kind="call",
+            arguments=call.arguments[:_LONGEST],
+            result=call.result[:_LONGEST] if call.result is not None else None,
+            duration_ms=took.get(name),
+            children=helpers.get(name, []),
+        )
+    return found
+
+
+def _durations(ids: Iterable[UUID]) -> dict[OfCall, int]:
+    finished = RunEvent.objects.filter(run__in=ids, type=ToolFinished.type)
+    rows = finished.values_list("run_id", "payload__call_id", "payload__duration_ms")
+    return {(run_id, call_id): duration for run_id, call_id, duration in rows}
+
+
+def _helpers(trees: dict[UUID, list[Run]]) -> dict[OfCall, list[ChildRunOut]]:
+    """Return by call the sub-agents it waits for, or has waited for."""
+    runs = {str(run.pk): run for tree in trees.values() for run in tree}
+    waiting = RunEvent.objects.filter(run__in=trees, type=CallWaiting.type)
+    rows: Iterable[Any] = waiting.order_by("seq").values_list(
+        "run_id", "payload__call_id", "payload__runs"
+    )
+    found = {}
+    for run_id, call_id, ids in rows:
+        found[run_id, call_id] = [
+            ChildRunOut.of(runs[one], task=runs[one].task[:_TASK])
+            for one in ids or ()
+            if one in runs
+        ]
+    return found
+
+
+def _called(event: RunEvent) -> Iterator[OfCall]:
+    """Yield the names of an answer's calls; ours are ``turn.index``."""
+    for index in range(len(event.payload["message"]["tool_calls"])):
+        yield event.run_id, f"{event.payload['turn']}.{index}"

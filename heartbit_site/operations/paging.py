@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
 from django.db.models import CharField, DateTimeField, Model, UUIDField
+from django.db.models.functions import Left, Length
 
-from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.errors import HeartbitError, NotFoundError
 from heartbit_site.base.moments import TooFarError, to_utc
+from heartbit_site.base.preview import PREVIEW_CHARACTERS
 from heartbit_site.base.view import View
-from heartbit_site.contract.model import rows_of
+from heartbit_site.contract.model import Page, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound=Model)
 P = TypeVar("P", int, str)
 T = TypeVar("T")
-V = TypeVar("V", bound=View)
+V = TypeVar("V", bound=Page)
 
 _MOST = 2**63 - 1
 _NONE = "The cursor is none of this list: take `next_cursor` of the page before."
@@ -153,3 +155,29 @@ def row_id(text: str) -> int:
     """Return the number that an address names; 0, which no row has, if it is none."""
     usable = text.isascii() and text.isdecimal() and len(text) < 20 and int(text) <= _MOST
     return int(text) if usable else 0
+
+
+def find_row(rows: QuerySet[M], missing: NotFoundError) -> M:
+    """Return the first of the rows that an address names.
+
+    Raises:
+        NotFoundError: There is none: ``missing`` is raised.
+    """
+    row = rows.first()
+    if row is None:
+        raise missing
+    return row
+
+
+def with_beginning(rows: QuerySet[Any], column: str) -> QuerySet[Any]:
+    """Read the beginning and the length of a long text instead of all of it.
+
+    They are ``{column}_beginning``, which ``preview`` cuts, and ``{column}_characters``.
+    """
+    found: QuerySet[Any] = rows.annotate(
+        **{
+            f"{column}_beginning": Left(column, PREVIEW_CHARACTERS + 1),
+            f"{column}_characters": Length(column),
+        }
+    ).defer(column)
+    return found

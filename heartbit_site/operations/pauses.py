@@ -96,20 +96,10 @@ def _hold(
     access: Access, found: pauses.PauseTarget, body: PauseIn, *, by_operator: bool
 ) -> PauseStateOut:
     changed = pause_work(found, by=actor_of(access), reason=body.reason, by_operator=by_operator)
-    return _view(found, held=True, changed=changed)
+    return PauseStateOut.of(found, kind=found.kind.value, paused=True, changed=changed)
 
 
 def _free(access: Access, found: pauses.PauseTarget, *, by_operator: bool) -> PauseStateOut:
     changed = resume_work(found, by=actor_of(access), by_operator=by_operator)
-    return _view(found, held=pauses.find_pauses(found).exists(), changed=changed)
-
-
-def _view(found: pauses.PauseTarget, *, held: bool, changed: bool) -> PauseStateOut:
-    slug = found.workspace.slug if found.workspace is not None else ""
-    return PauseStateOut(
-        kind=found.kind.value,
-        name=found.queue or found.tool or slug,
-        workspace=slug if found.tool else "",
-        paused=held,
-        changed=changed,
-    )
+    held = pauses.find_pauses(found).exists()
+    return PauseStateOut.of(found, kind=found.kind.value, paused=held, changed=changed)

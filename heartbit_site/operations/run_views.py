@@ -11,24 +11,16 @@ from django.db.models import Exists, OuterRef
 from django.db.models.functions import JSONArray
 
 from agents.choices import TERMINAL
+from agents.journal.events import RunForked
 from agents.limits.pauses import blocked_reason
-from agents.models import Run, WorkerHeartbeat
+from agents.models import Run, RunEvent, WorkerHeartbeat
 from agents.querysets import tree_rows
-from agents.reads.forks import forks_of
 from agents.reads.metrics import cost_of
 from agents.reads.outcome import Outcome, read_outcome
 from heartbit_site.base.preview import preview
 from heartbit_site.base.query import fetch_named
-from heartbit_site.contract.runs import (
-    ForkOut,
-    MetricsOut,
-    ResultOut,
-    RunDetailOut,
-    RunSummaryOut,
-    RunTreeOut,
-    RunViewOut,
-)
-from heartbit_site.operations.beginnings import with_beginning
+from heartbit_site.contract.runs import ForkOut, RunDetailOut, RunSummaryOut, RunTreeOut, RunViewOut
+from heartbit_site.operations.paging import with_beginning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -45,6 +37,8 @@ _COSTS: Final = """
 """
 #: Stands for a tree's root in a query that is compiled once.
 _ROOT: Final = UUID(int=0)
+
+_MOST_FORKS = 20
 
 
 def costs_of(runs: Iterable[Run]) -> Costs:
@@ -81,20 +75,20 @@ def detail_of_new(run_id: UUID) -> RunDetailOut:
 def seen(run: Run) -> RunViewOut:
     """Return a run in the form that the caller asks for."""
     row, values, outcome = _whole(run.root_id, run.pk)
-    outcome = outcome or read_outcome(row.pk)
-    metrics = MetricsOut.of(outcome.metrics)
-    forks = [ForkOut(id=str(fork), turn=turn) for fork, turn in forks_of(row.pk)]
+    metrics = (outcome or read_outcome(row.pk)).metrics
     version, blocked = row.version.number, blocked_reason(row)
     return RunViewOut.of(
-        row, **values, version=version, blocked_reason=blocked, metrics=metrics, forks=forks
+        row, **values, version=version, blocked_reason=blocked, metrics=metrics, forks=_forks(row)
     )
 
 
-def result_in(outcome: Outcome | None) -> ResultOut | None:
-    """Return the result of a run with this outcome; None as long as it has not ended."""
-    if outcome is None or outcome.result is None:
-        return None
-    return ResultOut.of(outcome.result, finish_reason=outcome.finish_reason)
+def _forks(run: Run) -> list[ForkOut]:
+    """Return the newest forks of a run, each with the last turn that was copied."""
+    found = RunEvent.objects.filter(
+        run__forked_from=run.pk, type=RunForked.type, payload__source=str(run.pk)
+    )
+    rows = found.order_by("-run_id").values_list("run_id", "payload__turn")[:_MOST_FORKS]
+    return [ForkOut(id=str(fork), turn=turn) for fork, turn in rows]
 
 
 @functools.cache
@@ -123,7 +117,7 @@ def _whole(
         costs = {run_id: None if cost is None else Decimal(cost)}
     else:
         costs = costs_of(rows)
-    return row, {**_computed(row, rows, costs), "result": result_in(outcome)}, outcome
+    return row, {**_computed(row, rows, costs), "result": outcome and outcome.result}, outcome
 
 
 def _computed(run: Run, rows: list[Run], costs: Costs) -> dict[str, Any]:

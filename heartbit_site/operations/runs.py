@@ -24,7 +24,6 @@ from agents.actions.unquarantine_run import unquarantine_run as unquarantine
 from agents.choices import TERMINAL, Placement
 from agents.delivery.targets import check_targets
 from agents.errors import ConversationBusyError
-from agents.live import valkey_ends
 from agents.models import Run
 from agents.output.payload import parse
 from agents.querysets import find_run, find_run_status, id_range
@@ -32,7 +31,7 @@ from agents.reads.outcome import read_outcome
 from heartbit_site.base import orm
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of, starter_of
-from heartbit_site.contract.model import Limit, Name, Word
+from heartbit_site.contract.model import Cursor, Limit, Name, Word
 from heartbit_site.contract.operation import Answered
 from heartbit_site.contract.runs import (
     MAX_WAIT_SECONDS,
@@ -47,11 +46,11 @@ from heartbit_site.contract.runs import (
 )
 from heartbit_site.operations.idempotency import run_with
 from heartbit_site.operations.messages_of_conversations import find_conversation
+from heartbit_site.operations.paging import page
 from heartbit_site.operations.run_views import (
     costs_of,
     detail,
     detail_of_new,
-    result_in,
     seen,
     summaries,
     summary,
@@ -154,7 +153,7 @@ def list_runs(
     access: Access,
     *,
     limit: Limit = 20,
-    cursor: Annotated[Word | None, Field(description="`next_cursor` of the page before.")] = None,
+    cursor: Cursor = None,
     agent: Name | None = None,
     status: Status | None = None,
     text: Annotated[
@@ -178,14 +177,9 @@ def list_runs(
         rows = rows.filter(agent=agent)
     if status is not None:
         rows = rows.filter(status=status)
-    if cursor is not None:
-        rows = rows.filter(pk__lt=find_run(access.workspace, cursor).pk)
-    found = list(summaries(rows).order_by("-pk")[: limit + 1])  # the ids are time-ordered
-    more, found = len(found) > limit, found[:limit]
+    found, following = page(summaries(rows), "-pk", cursor, limit)  # the ids are time-ordered
     costs = costs_of(found)
-    return RunPageOut(
-        runs=[summary(run, costs) for run in found], next_cursor=str(found[-1].pk) if more else None
-    )
+    return RunPageOut(runs=[summary(run, costs) for run in found], next_cursor=following)
 
 
 def show_run(access: Access, run_id: Word) -> RunViewOut:
@@ -216,7 +210,7 @@ def _result(access: Access, run_id: str) -> RunResultOut:
 
 def _result_of(pk: UUID) -> RunResultOut:
     outcome = read_outcome(pk)
-    return RunResultOut.of({}, pk=pk, status=outcome.status, result=result_in(outcome))
+    return RunResultOut.of({}, pk=pk, status=outcome.status, result=outcome.result)
 
 
 def cancel_run(access: Access, run_id: Word) -> RunStateOut:
@@ -286,6 +280,9 @@ def _says(text: str) -> Q:
 
 async def _ended(run_id: UUID, seconds: float) -> None:
     """Wait for a run to end, at most for some seconds."""
+    # Slow to import, for the only operations that wait.
+    from agents.live import valkey_ends  # noqa: PLC0415
+
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await valkey_ends.shared().result(run_id)

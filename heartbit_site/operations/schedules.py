@@ -29,21 +29,20 @@ from heartbit_site.contract.schedules import (
     SchedulesOut,
     ScheduleSummaryOut,
 )
-from heartbit_site.operations.beginnings import with_beginning
 from heartbit_site.operations.idempotency import run_with
-from heartbit_site.operations.paging import list_page, page
+from heartbit_site.operations.paging import list_page, page, with_beginning
 from scheduling.actions.backfill_schedule import backfill_schedule as backfill
 from scheduling.actions.remove_schedule import remove_schedule as remove
 from scheduling.actions.run_schedule_now import run_schedule_now
 from scheduling.actions.set_schedule import change_schedule as change
 from scheduling.actions.set_schedule import create_schedule as create
+from scheduling.actions.set_schedule import put
 from scheduling.errors import ScheduleError
 from scheduling.models import Firing, Schedule
 from scheduling.occurrences import upcoming_occurrences
 from scheduling.outcomes import with_outcomes
 from scheduling.querysets import database_now, find_schedule
 from scheduling.recurrence import build_recurrence, format_time, time_zone
-from scheduling.schedule_settings import put
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,7 +7,8 @@ from typing import Annotated
 from pydantic import Field
 
 from agents.actions.rollback_agent import rollback_agent
-from agents.reads.versions import difference, find_editable, find_version, pair, with_runs
+from agents.definitions.snapshot_diff import compare
+from agents.reads.versions import find_editable, find_version, pair, with_runs
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Name
@@ -45,7 +46,7 @@ def compare_versions(
     """Return what changed between two versions; by default with the current one."""
     agent = find_editable(access.workspace, name)
     first, second = pair(agent, older, newer)
-    found = difference(first, second)
+    found = compare(first.snapshot, second.snapshot)
     return DiffOut.of(
         found, agent=agent.name, older=first.number, newer=second.number, changed=bool(found)
     )

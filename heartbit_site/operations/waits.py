@@ -15,7 +15,7 @@ from heartbit_site.contract.approvals import OfRun
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
 from heartbit_site.contract.waits import AnsweredWaitOut, AnswerIn, WaitOut, WaitsOut
 from heartbit_site.operations.approvals import decider, of_run
-from heartbit_site.operations.paging import page
+from heartbit_site.operations.paging import find_row, page
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,12 +40,11 @@ def answer_wait(access: Access, run_id: Word, key: Word, body: AnswerIn) -> Answ
     """Answer a wait. One answer wins; 409: it does not wait any more."""
     run = find_run(access.workspace, run_id)
     rows = Wait.objects.filter(run=run, kind__in=waits.answered_by(waits.ANSWER))
-    wait = rows.select_related("run__workspace").filter(key=key).first()
-    if wait is None:
-        raise WaitNotFoundError(
-            f"Run {run.pk} has no wait {key[:80]!r} to be answered.",
-            remedy=Remedy("waits.list_waits", "lists the open ones"),
-        )
+    missing = WaitNotFoundError(
+        f"Run {run.pk} has no wait {key[:80]!r} to be answered.",
+        remedy=Remedy("waits.list_waits", "lists the open ones"),
+    )
+    wait = find_row(rows.select_related("run__workspace").filter(key=key), missing)
     by = decider(access)
     action.answer_wait(wait, body.answer, by=by)
     return AnsweredWaitOut.of(wait, answered_by=by.name)

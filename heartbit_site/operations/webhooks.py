@@ -5,7 +5,7 @@ from __future__ import annotations
 from agents.actions.redeliver_webhook import ping_webhook as ping
 from agents.actions.redeliver_webhook import redeliver_webhook as redeliver
 from agents.actions.remove_webhook import remove_webhook as remove
-from agents.actions.rotate_webhook_secret import rotate_webhook_secret as rotate
+from agents.actions.rotate_secret import rotate_secret as rotate
 from agents.actions.save_webhook import save_webhook
 from agents.errors import WebhookNotFoundError
 from agents.models import WebhookDelivery, WebhookEndpoint
@@ -23,7 +23,7 @@ from heartbit_site.contract.webhooks import (
     WebhookOut,
     WebhooksOut,
 )
-from heartbit_site.operations.paging import list_page, row_id
+from heartbit_site.operations.paging import find_row, list_page, row_id
 
 
 def list_webhooks(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL) -> WebhooksOut:
@@ -91,22 +91,16 @@ def redeliver_webhook(access: Access, webhook_id: Word, delivery_id: Word) -> De
 
 def _find(workspace: Workspace, webhook_id: str) -> WebhookEndpoint:
     rows = WebhookEndpoint.objects.filter(workspace=workspace, pk=row_id(webhook_id))
-    row = rows.select_related("created_by", "workspace").first()
-    if row is None:
-        raise WebhookNotFoundError(
-            "There is no such webhook here.", remedy=Remedy("webhooks.list_webhooks")
-        )
-    return row
+    missing = WebhookNotFoundError(
+        "There is no such webhook here.", remedy=Remedy("webhooks.list_webhooks")
+    )
+    return find_row(rows.select_related("created_by", "workspace"), missing)
 
 
 def _find_delivery(endpoint: WebhookEndpoint, delivery_id: str) -> WebhookDelivery:
     rows = WebhookDelivery.objects.filter(endpoint=endpoint, pk=row_id(delivery_id))
-    row = rows.select_related("endpoint__workspace").first()
-    if row is None:
-        raise WebhookNotFoundError(
-            "The webhook has no such delivery.",
-            remedy=Remedy(
-                "webhooks.list_webhook_deliveries", values={"webhook_id": str(endpoint.pk)}
-            ),
-        )
-    return row
+    missing = WebhookNotFoundError(
+        "The webhook has no such delivery.",
+        remedy=Remedy("webhooks.list_webhook_deliveries", values={"webhook_id": str(endpoint.pk)}),
+    )
+    return find_row(rows.select_related("endpoint__workspace"), missing)

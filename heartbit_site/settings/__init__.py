@@ -5,15 +5,12 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-import django_stubs_ext
 from csp import constants as csp
 
 from heartbit_site import environment
 from heartbit_site.base import installation, variables
 from heartbit_site.keys import encryption_keys, secret_key
 from heartbit_site.settings.theme import UNFOLD as UNFOLD  # a setting, used by its name
-
-django_stubs_ext.monkeypatch()
 
 BASE_DIR = installation.PACKAGE.parent
 ENVIRONMENT = environment.read()
@@ -201,5 +198,7 @@ HEARTBIT_MAX_MESSAGE_HOPS = variables.MESSAGE_HOPS.read()
 HEARTBIT_MESSAGES_PER_MINUTE = variables.MESSAGES_PER_MINUTE.read()
 #: A callable that returns the local model's URL, for the agents app, which cannot import the shell.
 HEARTBIT_LOCAL_MODEL_URL = "heartbit_site.local_model.url"
+#: The Celery application, for the apps, which send messages and cannot import the shell either.
+HEARTBIT_CELERY_APP = "heartbit_site.celery.app"
 #: A callable that returns the keys of stored secrets, newest first; the same on all machines.
 HEARTBIT_ENCRYPTION_KEYS = encryption_keys(ENVIRONMENT.state)

@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.templatetags.static import static
 from django.urls import reverse_lazy
 from django.utils.module_loading import import_string
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from django.http import HttpRequest
-
-
-def _sees(model: str) -> Callable[[HttpRequest], bool]:
-    sees = "heartbit_site.base.admin.sidebar.sees"  # imported once the apps are loaded
-    return lambda request: bool(import_string(sees)(request, model))
-
 
 def _page(title: str, icon: str, model: str) -> dict[str, Any]:
     """Return a sidebar entry: a link to a model's list, for users who may see it."""
     app, name = model.split(".")
+    sees = "heartbit_site.base.admin_site.sees"  # imported once the apps are loaded
     return {
         "title": title,
         "icon": icon,
         "link": reverse_lazy(f"admin:{app}_{name}_changelist"),
-        "permission": _sees(model),
+        "permission": lambda request: import_string(sees)(request, model),
     }
 
 
@@ -99,12 +90,12 @@ UNFOLD: dict[str, Any] = {
             _section(
                 "Schedules",
                 _page("Schedules", "event_repeat", "scheduling.schedule"),
-                _page("Slots", "event_available", "scheduling.firing"),
+                _page("Firings", "event_available", "scheduling.firing"),
             ),
             _section(
                 "Channels",
                 _page("Channels", "move_to_inbox", "agents.channel"),
-                _page("Came in", "mark_email_read", "agents.inboundmessage"),
+                _page("Inbound messages", "mark_email_read", "agents.inboundmessage"),
             ),
             _section(
                 "Celery Beat",

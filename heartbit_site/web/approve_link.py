@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods
 from agents.actions.decide_call import VERDICTS, decide_call
 from agents.approvals.call_display import display_call
 from agents.approvals.call_view import PieceOut
-from agents.approvals.links import open_link
+from agents.approvals.links import Opened, open_link
 from agents.approvals.questions import answer_schema
 from agents.errors import CallClosedError, InvalidEditError
 from agents.querysets import calls_waiting
@@ -24,8 +24,6 @@ from tools.questions import read_answer
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
-
-from agents.approvals.links import Opened
 
 _PAGE = "web/approve_link.html"
 _MOST_REASON = 2000

@@ -8,27 +8,37 @@ from typing import TYPE_CHECKING, Any
 
 from django.utils import timezone
 
-from agents.reads.usage import DAYS, alerts, usage_of
+from agents.reads.usage import DAYS, usage_of
 from heartbit_site.base import amounts
 from heartbit_site.web.page import page, show
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
 
     from django.http import HttpRequest, HttpResponse
 
-    from agents.reads.usage import AgentUse, BudgetUse, DayUse, Gauge, Usage
+    from agents.reads.usage_view import (
+        AgentUseOut,
+        BudgetUseOut,
+        CountGaugeOut,
+        DayUseOut,
+        MoneyGaugeOut,
+        WorkspaceUsageOut,
+    )
     from heartbit_site.base.access import Access
 
+    Gauge = CountGaugeOut | MoneyGaugeOut
+
+#: The gauges of the tier, by the fields of the view.
 LABELS = {
-    "runs": "Runs today",
-    "tokens": "Tokens this month",
-    "usd": "Money this month",
+    "runs_today": "Runs today",
+    "tokens_this_month": "Tokens this month",
+    "usd_this_month": "Money this month",
     "runs_at_once": "Runs active now",
 }
-#: Unit after an amount in a sentence.
-NOUNS = {"runs": " runs", "tokens": " tokens", "usd": "", "runs_at_once": " runs"}
+#: The gauges of a budget.
+BUDGET_LABELS = {"tokens": "Tokens", "usd": "US dollars"}
 #: Size of the chart in its own coordinates; it is scaled to the available width.
 WIDTH, HEIGHT = 600, 120
 
@@ -55,73 +65,40 @@ class Bar:
         return f"{self.used} of {self.limit}" if self.limit else f"{self.used}, no limit"
 
 
-@dataclass(frozen=True, slots=True)
-class Alert:
-    """A limit that is nearly or fully used."""
-
-    is_spent: bool
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A day's column in a chart; the numbers are SVG coordinates."""
-
-    x: str
-    y: str
-    height: str
-    said: str
-
-
-@dataclass(frozen=True, slots=True)
-class Chart:
-    """A chart of one value for the last days.
-
-    Attributes:
-        title: Name of the value.
-        total: Sum over all days.
-        most: Maximum of a day.
-        slot: Width of a day, of which a column fills ``width``.
-    """
-
-    title: str
-    total: str
-    most: str
-    columns: tuple[Column, ...]
-    slot: str
-    width: str
-
-
 @page("runs:read")
 def usage(request: HttpRequest, access: Access) -> HttpResponse:
     """Show limits, the last days, usage by agent, and budgets."""
     found = usage_of(access.workspace)
-    is_used = bool(found.agents) or any(day.runs or day.tokens for day in found.days)
+    days = found.days
+    is_used = bool(found.agents) or any(day.runs or day.tokens for day in days)
     context = {
         "tier": found.tier,
-        "bars": _gauges(found),
-        "alerts": [_alert(gauge, whose) for gauge, whose in alerts(found)],
+        "bars": _bars(found),
+        "alerts": [*_alerts(found)],
         "charts": (
-            _chart("Runs", found.days, lambda day: day.runs, _count),
-            _chart("Tokens", found.days, lambda day: day.tokens, _count),
-            _chart("US dollars", found.days, lambda day: day.usd, amounts.money),
+            _chart("Runs", days, [day.runs for day in days]),
+            _chart("Tokens", days, [day.tokens for day in days]),
+            _chart("US dollars", days, [Decimal(day.cost_usd) for day in days]),
         ),
         "measure": {"width": WIDTH, "height": HEIGHT},
-        "first": f"{found.days[0].day:%-d %b}",
-        "last": f"{found.days[-1].day:%-d %b}",
-        "days": [_day(day) for day in reversed(found.days)],
+        "first": f"{days[0].day:%-d %b}",
+        "last": f"{days[-1].day:%-d %b}",
+        "days": [_row(f"{day.day:%a %-d %b}", day) for day in reversed(days)],
         "agents": [_agent(agent) for agent in found.agents],
         "budgets": [_budget(budget, found) for budget in found.budgets],
-        "unpriced": amounts.counted(found.unpriced, "call") if found.unpriced else "",
+        "unpriced": amounts.counted(found.unpriced_calls, "call") if found.unpriced_calls else "",
         "is_empty": not found.tier and not found.budgets and not is_used,
         "number_of_days": DAYS,
     }
     return show(request, access, "web/usage.html", context, here="usage")
 
 
-def _gauges(found: Usage) -> list[Bar]:
-    ends = {"runs": found.day_ends, "tokens": found.month_ends, "usd": found.month_ends}
-    bars = [_bar(LABELS[each.name], each, ends.get(each.name)) for each in found.gauges]
+def _bars(found: WorkspaceUsageOut) -> list[Bar]:
+    ends = {"runs_today": found.day_ends, "runs_at_once": None}
+    bars = [
+        _bar(label, getattr(found, name), ends.get(name, found.month_ends))
+        for name, label in LABELS.items()
+    ]
     if found.queued:
         waiting = f"{amounts.counted(found.queued, 'run')} waiting"
         bars[-1] = replace(bars[-1], more=f"{bars[-1].more} · {waiting}")
@@ -129,88 +106,95 @@ def _gauges(found: Usage) -> list[Bar]:
 
 
 def _bar(label: str, gauge: Gauge, ends: datetime | None) -> Bar:
-    percent = gauge.percent
-    if percent is None:
-        return Bar(label, _amount(gauge.name, gauge.used), "", gauge.state, None, "no limit")
-    limit = _amount(gauge.name, gauge.limit or Decimal(0))
-    more = f"{percent} %"
+    used = _amount(gauge.used)
+    if gauge.limit is None or gauge.percent is None:
+        return Bar(label, used, "", gauge.state, None, "no limit")
+    more = f"{gauge.percent} %"
     if ends is not None:
         more += f" · resets in {amounts.duration(ends - timezone.now())}"
-    used = _amount(gauge.name, gauge.used)
-    return Bar(label, used, limit, gauge.state, min(100, percent), more)
+    return Bar(label, used, _amount(gauge.limit), gauge.state, min(100, gauge.percent), more)
 
 
-def _alert(gauge: Gauge, whose: str) -> Alert:
-    limit = _amount(gauge.name, gauge.limit or Decimal(0))
-    what = f"{_amount(gauge.name, gauge.used)} of {limit}{NOUNS[gauge.name]} ({whose})"
-    if gauge.name == "runs_at_once":
+def _alerts(found: WorkspaceUsageOut) -> Iterator[dict[str, Any]]:
+    """Yield what is nearly or fully used, of the tier and of budgets, with its owner."""
+    gauges = [(name, getattr(found, name), f"tier {found.tier}") for name in LABELS]
+    for budget in found.budgets:
+        whose = f"agent {budget.agent}" if budget.agent else "the workspace"
+        whose = f"the {budget.period}'s budget of {whose}"
+        gauges += [(name, gauge, whose) for name, gauge in _limits(budget)]
+    for name, gauge, whose in gauges:
+        if gauge.state in ("warning", "exceeded"):
+            yield _alert(name, gauge, whose)
+
+
+def _alert(name: str, gauge: Gauge, whose: str) -> dict[str, Any]:
+    unit = name.partition("_")[0]
+    noun = "" if unit == "usd" else f" {unit}"
+    what = f"{_amount(gauge.used)} of {_amount(gauge.limit or 0)}{noun} ({whose})"
+    if name == "runs_at_once":
         full = gauge.state == "exceeded"
-        follows = "further runs wait until one of these ends or waits itself" if full else ""
-        text = f"Active: {what}" + (f": {follows}." if follows else ".")
-        return Alert(is_spent=False, text=text)
+        follows = ": further runs wait until one of these ends or waits itself" if full else ""
+        return {"is_spent": False, "text": f"Active: {what}{follows}."}
     if gauge.state == "exceeded":
         follows = "model calls are refused until the next period begins"
-        if gauge.name == "runs":
+        if unit == "runs":
             follows = "no more runs can be started before midnight UTC"
-        return Alert(is_spent=True, text=f"Used up: {what}: {follows}.")
-    return Alert(is_spent=False, text=f"Nearly used up: {what}, {gauge.percent} %.")
+        return {"is_spent": True, "text": f"Used up: {what}: {follows}."}
+    return {"is_spent": False, "text": f"Nearly used up: {what}, {gauge.percent} %."}
 
 
-def _budget(budget: BudgetUse, found: Usage) -> dict[str, Any]:
+def _budget(budget: BudgetUseOut, found: WorkspaceUsageOut) -> dict[str, Any]:
     ends = found.day_ends if budget.period == "day" else found.month_ends
-    names = {"tokens": "Tokens", "usd": "US dollars"}
     return {
         "whose": budget.agent or "the whole workspace",
         "period": budget.period,
-        "bars": [_bar(names[gauge.name], gauge, ends) for gauge in budget.gauges],
+        "bars": [_bar(BUDGET_LABELS[name], gauge, ends) for name, gauge in _limits(budget)],
     }
 
 
-def _agent(agent: AgentUse) -> dict[str, Any]:
-    cost = amounts.money(agent.usd)
-    if agent.unpriced:
-        cost += f" + {amounts.counted(agent.unpriced, 'call')} without a price"
-    return {"name": agent.name, "cells": (_count(agent.runs), _count(agent.tokens), cost)}
+def _limits(budget: BudgetUseOut) -> list[tuple[str, Gauge]]:
+    limits = [(name, getattr(budget, name)) for name in BUDGET_LABELS]
+    return [(name, gauge) for name, gauge in limits if gauge is not None]
 
 
-def _day(day: DayUse) -> dict[str, Any]:
-    cells = (_count(day.runs), _count(day.tokens), amounts.money(day.usd))
-    return {"name": f"{day.day:%a %-d %b}", "cells": cells}
+def _agent(agent: AgentUseOut) -> dict[str, Any]:
+    more = ""
+    if agent.unpriced_calls:
+        more = f" + {amounts.counted(agent.unpriced_calls, 'call')} without a price"
+    return _row(agent.agent or "", agent, more)
+
+
+def _row(name: str, use: AgentUseOut | DayUseOut, more: str = "") -> dict[str, Any]:
+    cells = (_amount(use.runs), _amount(use.tokens), _amount(use.cost_usd) + more)
+    return {"name": name, "cells": cells}
 
 
 def _chart(
-    title: str,
-    days: Sequence[DayUse],
-    value: Callable[[DayUse], Decimal | int],
-    said: Callable[[Decimal], str],
-) -> Chart:
-    values = [Decimal(value(day)) for day in days]
-    most, slot = max(values), Decimal(WIDTH) / len(days)
+    title: str, days: Sequence[DayUseOut], values: Sequence[int | Decimal]
+) -> dict[str, Any]:
+    most, slot = Decimal(max(values)), Decimal(WIDTH) / len(days)
     columns = []
     for number, (day, amount) in enumerate(zip(days, values, strict=True)):
         # A thin line at least, unless the value is zero.
         height = max(Decimal(2), HEIGHT * amount / most) if amount else Decimal(0)
         columns.append(
-            Column(
-                x=f"{number * slot:.1f}",
-                y=f"{HEIGHT - height:.1f}",
-                height=f"{height:.1f}",
-                said=f"{day.day:%a %-d %b}: {said(amount)}",
-            )
+            {
+                "x": f"{number * slot:.1f}",
+                "y": f"{HEIGHT - height:.1f}",
+                "height": f"{height:.1f}",
+                "said": f"{day.day:%a %-d %b}: {_amount(amount)}",
+            }
         )
-    return Chart(
-        title=title,
-        total=said(sum(values, Decimal(0))),
-        most=said(most),
-        columns=tuple(columns),
-        slot=f"{slot:.1f}",
-        width=f"{slot * Decimal('0.7'):.1f}",
-    )
+    return {
+        "title": title,
+        "total": _amount(sum(values)),
+        "most": _amount(max(values)),
+        "columns": columns,
+        "slot": f"{slot:.1f}",
+        "width": f"{slot * Decimal('0.7'):.1f}",
+    }
 
 
-def _amount(name: str, value: Decimal) -> str:
-    return amounts.money(value) if name == "usd" else _count(value)
-
-
-def _count(value: Decimal | int) -> str:
-    return f"{int(value):,}"
+def _amount(value: int | Decimal | str) -> str:
+    """Return a count, or an amount of money."""
+    return f"{value:,}" if isinstance(value, int) else amounts.money(Decimal(value))

@@ -25,5 +25,4 @@ def is_proxy(address: str) -> bool:
         found = ip_address(address)
     except ValueError:  # a forwarded name is not an address
         return False
-    networks = map(ip_network, settings.HEARTBIT_TRUSTED_PROXIES)
-    return any(found.version == one.version and found in one for one in networks)
+    return any(found in ip_network(text) for text in settings.HEARTBIT_TRUSTED_PROXIES)

@@ -41,7 +41,7 @@ class LentThreads:
                 await self._application(scope, receive, send)
         finally:
             # Only when the thread is idle: an aborted request's query may still run.
-            thread.submit(_nothing).add_done_callback(lambda _: self._take_back(thread))
+            thread.submit(lambda: None).add_done_callback(lambda _: self._take_back(thread))
 
     def _take_back(self, thread: ThreadPoolExecutor) -> None:
         if len(self._idle) < self._most:
@@ -49,7 +49,3 @@ class LentThreads:
         else:
             thread.submit(connections.close_all)
             thread.shutdown(wait=False)
-
-
-def _nothing() -> None:
-    """Do nothing: a task that completes after the request's earlier ones."""

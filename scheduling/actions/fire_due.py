@@ -18,7 +18,6 @@ from scheduling.choices import FiringStatus, Overlap, Trigger
 from scheduling.deferral import defer_behind_first, deferred_firings, skip_superseded
 from scheduling.errors import ScheduleError
 from scheduling.firings import has_running_run, record_firing, start_firing
-from scheduling.log_throttle import LogThrottle
 from scheduling.models import Schedule
 from scheduling.occurrences import due, fires_at
 from scheduling.querysets import database_now, due_schedules
@@ -33,7 +32,6 @@ AT_ONCE = 100
 MOST_HELD = 100  # of a schedule, besides backfilled ones
 _BUSY = "The run before it was still at work."
 _aside = FailureBackoff()
-_complaints = LogThrottle()  # the scheduler looks each second, and a defect persists
 _PASSED = "It was missed, and is not made up for."
 
 
@@ -58,7 +56,7 @@ def _fired(schedule_id: int) -> int:
         raise  # the database is down, for all of them
     except Exception as error:
         _aside.put(schedule_id)
-        if _complaints.is_news(schedule_id, f"{type(error).__name__}: {error}"):
+        if _aside.is_news(schedule_id, f"{type(error).__name__}: {error}"):
             logger.exception(
                 "the schedule %d could not be fired; trying again each minute, and saying so again "
                 "in an hour",

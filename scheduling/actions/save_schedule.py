@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from enum import Enum
+from functools import partial
 from typing import TYPE_CHECKING, Any, get_args
 
 from django.db import transaction
@@ -11,7 +13,7 @@ from pydantic import ValidationError
 from agents.definitions.validation_messages import phrase, secrets, sentence_of
 from agents.definitions.validators import unknown_tool
 from agents.delivery.targets import check_targets
-from heartbit_site.base.audit import Actor, changed, record_on
+from heartbit_site.base.audit import Actor, changes, record_on
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.moments import to_utc
@@ -25,7 +27,6 @@ from scheduling.querysets import database_now
 from scheduling.recurrence import build_recurrence
 from scheduling.rescheduling import changes_next_occurrence, skip_unprocessed
 from scheduling.rules import UnusableError
-from scheduling.schedule_settings import table_of
 from scheduling.spec import KINDS, SETTINGS, CheckedSpec
 from tools.catalogue import catalogue
 
@@ -68,20 +69,20 @@ def save_schedule(schedule: Schedule, *, by: Actor) -> None:
     _refresh(schedule, before, now)
     if before is None or not _only_pauses(before, schedule):
         check(schedule, workspace)
-    changes = _changes(before, schedule)
-    if before is not None and not changes:
+    found = {} if before is None else changes(before, schedule, _CHANGED)
+    if before is not None and not found:
         return
-    if "agent_id" in changes:
+    if "agent_id" in found:
         schedule.conversation_id = None  # it belongs to the previous agent
     if before is None:
         schedule.created_by = by.name[:200]
         schedule.next_occurrence = _aimed(schedule, now, is_new=True)
-    elif changes_next_occurrence(before, schedule, changes, now):
+    elif changes_next_occurrence(before, schedule, found, now):
         skip_unprocessed(before, schedule, now)
         schedule.next_occurrence = _aimed(schedule, now, is_new=False)
     _write(schedule)
     action = CREATED if before is None else "schedule.change"
-    details = _details(schedule) if before is None else changes
+    details = _details(schedule) if before is None else found
     record_on(by, action, schedule, details=details)
 
 
@@ -131,7 +132,11 @@ def problems(
     _forget_the_rest(schedule)
     found = [one for one in _value_problems(schedule) if one[0] not in known]
     wrong = {*known, *(column for column, _ in found)}
-    for column, check_part in _PARTS.items():
+    checks = list(_PARTS.items())
+    if workspace is not None:
+        checks.append(("agent", partial(_check_agent, workspace=workspace)))
+        checks.append(("deliver", partial(_check_targets, workspace=workspace)))
+    for column, check_part in checks:
         name = _RHYTHM_COLUMNS.get(schedule.kind, column) if column == "kind" else column
         if name in wrong or (column == "kind" and not wrong.isdisjoint(_ALWAYS_RHYTHM)):
             continue
@@ -139,15 +144,6 @@ def problems(
             check_part(schedule)
         except HeartbitError as error:
             found.append((name, error))
-    if workspace is None:
-        return found
-    for column, check_there in _PARTS_OF_WORKSPACE.items():
-        if column in known:
-            continue
-        try:
-            check_there(schedule, workspace)
-        except HeartbitError as error:
-            found.append((column, error))
     return found
 
 
@@ -178,6 +174,16 @@ def _value_problems(schedule: Schedule) -> Iterator[tuple[str, HeartbitError]]:
     for name in ("name", "cron", *_TIMES):
         if (value := getattr(checked, name)) is not None:
             setattr(schedule, name, value)
+
+
+def table_of(schedule: Schedule) -> dict[str, Any]:
+    """Return the settings that a row holds, as a table of ``ScheduleSpec``."""
+    values = {name: getattr(schedule, name) for name in ("name", *SETTINGS)}
+    return {
+        **{name: one.value if isinstance(one, Enum) else one for name, one in values.items()},
+        "agent": schedule.agent.name if schedule.agent_id else "",
+        "cron": schedule.cron or None,
+    }
 
 
 def _sentence(column: str, details: ErrorDetails) -> str:
@@ -265,11 +271,6 @@ _PARTS: dict[str, Callable[[Schedule], None]] = {
     "ends_at": _check_end,
     "kind": _check_rhythm,
 }
-#: Checks that read the workspace.
-_PARTS_OF_WORKSPACE: dict[str, Callable[[Schedule, Workspace], None]] = {
-    "agent": _check_agent,
-    "deliver": _check_targets,
-}
 _RHYTHM_COLUMNS: dict[str, str] = {kind: name for name, kind in KINDS.items()}
 #: Columns that every recurrence needs.
 _ALWAYS_RHYTHM = frozenset({"time_zone", "begins_at"})
@@ -305,17 +306,7 @@ def _aimed(schedule: Schedule, now: datetime, *, is_new: bool) -> datetime | Non
 
 def _only_pauses(before: Schedule, after: Schedule) -> bool:
     """Return True if an edit only pauses the schedule, which is allowed for an invalid one."""
-    return not after.enabled and _changes(before, after).keys() <= {"enabled"}
-
-
-def _changes(before: Schedule | None, after: Schedule) -> dict[str, Any]:
-    if before is None:
-        return {}
-    return {
-        name: changed(getattr(before, name), getattr(after, name))
-        for name in _CHANGED
-        if getattr(before, name) != getattr(after, name)
-    }
+    return not after.enabled and changes(before, after, _CHANGED).keys() <= {"enabled"}
 
 
 def _details(schedule: Schedule) -> dict[str, Any]:

@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 
+from agents.reads.versions import find_editable
 from heartbit_site.base.models import Workspace
 from scheduling.actions.save_schedule import save_schedule
+from scheduling.choices import TaskType
+from scheduling.errors import ScheduleError
 from scheduling.models import Schedule
 from scheduling.querysets import find_schedule
-from scheduling.schedule_settings import put
+from scheduling.spec import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,3 +49,29 @@ def change_schedule(schedule: Schedule, given: Mapping[str, Any], *, by: Actor) 
     put(row, given)
     save_schedule(row, by=by)
     return row
+
+
+def put(schedule: Schedule, given: Mapping[str, Any]) -> None:
+    """Set the columns of a row, saved or not, to settings of ``ScheduleSpec``.
+
+    Args:
+        schedule: Row, with its workspace if an agent is given.
+        given: Some or all settings; None for a kind of recurrence means it is not given.
+
+    Raises:
+        AgentNotFoundError: The workspace has no such agent.
+        ScheduleError: A tool is given for another type of task than a tool call.
+    """
+    rest = dict(given)
+    for name, kind in KINDS.items():
+        value = rest.pop(name, None)
+        if value is not None:
+            schedule.kind = kind
+            setattr(schedule, name, value)
+    if "agent" in rest:
+        schedule.agent = find_editable(schedule.workspace, rest.pop("agent"))
+    for name, value in rest.items():
+        setattr(schedule, name, value)
+    is_call = schedule.task_type == TaskType.TOOL_CALL
+    if (given.get("tool") or given.get("arguments")) and not is_call:
+        raise ScheduleError("A tool and its arguments go with the task_type tool_call alone.")

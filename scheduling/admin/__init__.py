@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from scheduling.admin import agent_tab, firing, schedule
+from scheduling.admin import firing, schedule
 
-__all__ = ["agent_tab", "firing", "schedule"]
+__all__ = ["firing", "schedule"]

@@ -1,4 +1,4 @@
-"""The slots to come, as a list in words and on a calendar of five weeks."""
+"""The next occurrences of a schedule, as a list in words and on a calendar of five weeks."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from django.template.loader import render_to_string
+from django.utils.html import format_html
 
 from scheduling.errors import ScheduleError
 from scheduling.occurrences import slots_between, upcoming_occurrences
-from scheduling.recurrence import build_recurrence, format_time, time_zone
+from scheduling.recurrence import format_time, time_zone
 
 if TYPE_CHECKING:
     from django.utils.safestring import SafeString
@@ -22,26 +23,24 @@ WEEKS = 5
 _MOST = 2_000
 
 
-def describe_recurrence(schedule: Schedule) -> str:
-    """Return the recurrence as text, or what is wrong with it."""
-    try:
-        return build_recurrence(schedule).words
-    except ScheduleError as error:
-        return str(error)
-
-
 def upcoming(schedule: Schedule, now: datetime) -> SafeString:
     """Return the next five occurrences, and a calendar with their number for each day.
 
-    Raises:
-        ScheduleError: The schedule's rhythm is none.
+    In place of both it is what is wrong with the schedule's recurrence.
     """
+    try:
+        return _calendar(schedule, now)
+    except ScheduleError as error:
+        return format_html('<p class="hb-quiet">{}</p>', error)
+
+
+def _calendar(schedule: Schedule, now: datetime) -> SafeString:
     zone = time_zone(schedule.time_zone)
     today = now.astimezone(zone).date()
     monday = today - timedelta(days=today.weekday())
     end = datetime.combine(monday + timedelta(weeks=WEEKS), datetime.min.time(), zone)
     found = slots_between(schedule, now, end - timedelta(seconds=1), _MOST)
-    counted = Counter(slot.astimezone(zone).date() for slot in found)
+    counted = Counter(due.astimezone(zone).date() for due in found)
     dates = [monday + timedelta(days=number) for number in range(7 * WEEKS)]
     days = [
         {
@@ -53,13 +52,7 @@ def upcoming(schedule: Schedule, now: datetime) -> SafeString:
         }
         for day in dates
     ]
-    return render_to_string(
-        "admin/scheduling/upcoming.html",
-        {
-            "slots": [
-                format_time(slot, zone) for slot in upcoming_occurrences(schedule, now, SHOWN)
-            ],
-            "weeks": [days[at : at + 7] for at in range(0, len(days), 7)],
-            "cut": len(found) == _MOST,
-        },
-    )
+    shown = [format_time(due, zone) for due in upcoming_occurrences(schedule, now, SHOWN)]
+    weeks = [days[at : at + 7] for at in range(0, len(days), 7)]
+    content = {"occurrences": shown, "weeks": weeks, "cut": len(found) == _MOST}
+    return render_to_string("admin/scheduling/upcoming.html", content)

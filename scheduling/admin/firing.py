@@ -61,7 +61,7 @@ class _Columns:
 
 
 class FiringInline(_Columns, ReadOnlyInline[Firing, Schedule]):
-    """A schedule's slots, the latest first."""
+    """The firings of a schedule, the latest first."""
 
     model = Firing
     fields = ("at", "cause", "outcome", "run")
@@ -70,13 +70,12 @@ class FiringInline(_Columns, ReadOnlyInline[Firing, Schedule]):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Firing]:
         """Return the firings with the columns' rows."""
-        rows = super().get_queryset(request).select_related("schedule__workspace")
-        return with_outcomes(rows)
+        return with_outcomes(super().get_queryset(request).select_related("schedule__workspace"))
 
 
 @admin.register(Firing)
 class FiringAdmin(_Columns, ReadOnlyAdmin[Firing]):
-    """Every slot that was dealt with."""
+    """Firings of all schedules."""
 
     workspace_path = "schedule__workspace"
     needs: ClassVar[dict[str, str]] = {"view": "agents:read"}
@@ -91,10 +90,9 @@ class FiringAdmin(_Columns, ReadOnlyAdmin[Firing]):
         """Return the firings with the statuses of runs and deliveries."""
         return with_outcomes(super().get_queryset(request))
 
-    @admin.display(description="schedule")
-    def of(self, firing: Firing) -> SafeString:
-        """Return a link to the schedule."""
-        return link(
-            reverse("admin:scheduling_schedule_change", args=[firing.schedule_id]),
-            firing.schedule.name,
-        )
+    of = Column[Firing](
+        "schedule",
+        lambda row: link(
+            reverse("admin:scheduling_schedule_change", args=[row.schedule_id]), row.schedule.name
+        ),
+    )

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
 from django import forms
-from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldBooleanSwitchWidget
+from django.utils import timezone
+from unfold.widgets import (
+    UnfoldAdminCheckboxSelectMultipleWidget,
+    UnfoldAdminSplitDateTimeWidget,
+    UnfoldBooleanSwitchWidget,
+)
 
 from agents.models import WebhookEndpoint
 from heartbit_site.base.admin.actions import DialogForm
@@ -13,7 +19,6 @@ from heartbit_site.base.admin.saved_by_verb import VerbForm
 from heartbit_site.base.admin.themed import line_widget, text_widget
 from heartbit_site.base.local_times import NoSuchTimeError, localize
 from scheduling.actions.save_schedule import problems
-from scheduling.admin.local_fields import LocalTimeField, LocalTimeWidget, StackedTimeWidget
 from scheduling.errors import ScheduleError
 from scheduling.models import Schedule
 from scheduling.occurrences import first_slot
@@ -29,6 +34,34 @@ if TYPE_CHECKING:
 #: What the next runs follow from.
 RHYTHM_FIELDS = frozenset(RHYTHM)
 _TIMES = ("at", "begins_at", "ends_at")
+
+
+class LocalTimeWidget(UnfoldAdminSplitDateTimeWidget):  # type: ignore[misc]
+    """The browser's own date and clock; the admin's would offer UTC's *Now* and *Today*."""
+
+    def __init__(self, attrs: dict[str, Any] | None = None) -> None:
+        super().__init__(attrs)
+        for part, kind, shape in zip(
+            self.widgets, ("date", "time"), ("%Y-%m-%d", "%H:%M:%S"), strict=True
+        ):
+            part.input_type, part.format = kind, shape
+        self.widgets[1].attrs["step"] = 1  # with seconds
+
+
+class StackedTimeWidget(LocalTimeWidget):
+    """Date and time one below the other, for dialogs, which are narrow."""
+
+    template_name = "unfold/widgets/split_datetime_vertical.html"
+
+
+class LocalTimeField(forms.SplitDateTimeField):
+    """Local date and time without a zone, which the form knows."""
+
+    def compress(self, data_list: Any) -> datetime | None:
+        """Return date and time as one value, as they were written."""
+        with timezone.override(UTC):  # in which no time of day is left out
+            moment: datetime | None = super().compress(data_list)
+        return None if moment is None else moment.replace(tzinfo=None)
 
 
 class ScheduleForm(VerbForm[Schedule]):

@@ -3,34 +3,35 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import OuterRef, Subquery
 from django.http import HttpRequest, HttpResponse
-from django.urls import path
+from django.urls import path, reverse
 from django.utils import timezone
 from django.utils.html import format_html
 
-from agents.admin.agent_choice import AgentChoice
 from agents.admin.links import run_link, run_url
+from agents.models import Agent
 from heartbit_site.base.admin.actions import DialogForm, dialog
 from heartbit_site.base.admin.audit_mixin import actor_of
-from heartbit_site.base.admin.columns import Column, pill, two_lines
-from heartbit_site.base.admin.themed import tabs
+from heartbit_site.base.admin.columns import Column, link, pill, two_lines
+from heartbit_site.base.admin.saved_by_verb import VerbAdmin
+from heartbit_site.base.admin.themed import ReadOnlyInline, tabs
 from scheduling.actions.backfill_schedule import backfill_schedule
 from scheduling.actions.remove_schedule import remove_schedule
 from scheduling.actions.run_schedule_now import run_schedule_now
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.actions.set_schedule import change_schedule
-from scheduling.admin.calendar import describe_recurrence, upcoming
+from scheduling.admin.calendar import upcoming
 from scheduling.admin.firing import FiringInline, outcome_pills
 from scheduling.admin.forms import RHYTHM_FIELDS, ScheduleForm, SpanForm, conditions
 from scheduling.errors import ScheduleError
 from scheduling.models import Firing, Schedule
 from scheduling.outcomes import with_outcomes
-from scheduling.recurrence import time_zone
+from scheduling.recurrence import build_recurrence, time_zone
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -50,12 +51,11 @@ TABS: dict[str, tuple[Any, ...]] = {
 
 
 @admin.register(Schedule)
-class ScheduleAdmin(AgentChoice[Schedule]):
+class ScheduleAdmin(VerbAdmin[Schedule]):
     """Schedules and their next occurrences."""
 
     workspace_path = "workspace"
     audit_name = "schedule"
-    verbs_record = frozenset({"add", "change", "delete"})
     needs: ClassVar = {
         "view": "agents:read",
         **dict.fromkeys(("add", "change", "delete"), "agents:write"),
@@ -110,11 +110,13 @@ class ScheduleAdmin(AgentChoice[Schedule]):
 
     when = Column[Schedule](
         "when",
-        lambda row: format_html('<span class="hb-wrapped">{}</span>', describe_recurrence(row)),
+        lambda row: format_html('<span class="hb-wrapped">{}</span>', _describe(row)),
     )
 
     what = Column[Schedule]("schedule", lambda row: two_lines(row.name, row.agent.name))
     next = Column[Schedule]("next", lambda row: _short(row.next_occurrence, row))
+
+    state = Column[Schedule]("state", lambda row: _state(row))
 
     def last(self, schedule: Any) -> SafeString | str:
         """Return the outcome of the latest firing."""
@@ -130,23 +132,13 @@ class ScheduleAdmin(AgentChoice[Schedule]):
         url = run_url(schedule.workspace, schedule.fired_run)
         return format_html('<a href="{}">{}</a>', url, shown)
 
-    def state(self, schedule: Schedule) -> SafeString:
-        """Return the state: active or paused."""
-        if not schedule.enabled:
-            return pill("Paused", tone="warning")
-        if schedule.next_occurrence is None:
-            return pill("Over")
-        if not schedule.agent.enabled:
-            return pill("Agent stopped", tone="warning")
-        return pill("Active", tone="success")
-
     @admin.display(description="next runs")
     def upcoming(self, schedule: Schedule) -> SafeString | str:
         """Return the next occurrences as text and on a calendar."""
         if schedule._state.adding:
             shown: SafeString | str = "Say when it runs: its next runs are shown here."
         else:
-            shown = _upcoming(schedule)
+            shown = upcoming(schedule, timezone.now())
         return format_html('<div id="hb-preview" aria-live="polite">{}</div>', shown)
 
     def get_urls(self) -> list[URLPattern]:
@@ -168,7 +160,7 @@ class ScheduleAdmin(AgentChoice[Schedule]):
         form = self.get_form(request, row, change=row is not None)(request.POST, instance=row)
         form.is_valid()
         if form.says_when():
-            return HttpResponse(_upcoming(form.instance))
+            return HttpResponse(upcoming(form.instance, timezone.now()))
         wrong = [
             text for name, texts in form.errors.items() if name in RHYTHM_FIELDS for text in texts
         ]
@@ -245,12 +237,22 @@ class ScheduleAdmin(AgentChoice[Schedule]):
         change_schedule(schedule, {"enabled": True}, by=actor_of(request))
 
 
-def _upcoming(schedule: Schedule) -> SafeString:
-    """Return the next runs as HTML, or what is wrong with the rhythm, escaped."""
+def _state(schedule: Schedule) -> SafeString:
+    if not schedule.enabled:
+        return pill("Paused", tone="warning")
+    if schedule.next_occurrence is None:
+        return pill("Over")
+    if not schedule.agent.enabled:
+        return pill("Agent stopped", tone="warning")
+    return pill("Active", tone="success")
+
+
+def _describe(schedule: Schedule) -> str:
+    """Return the recurrence as text, or what is wrong with it."""
     try:
-        return upcoming(schedule, timezone.now())
+        return build_recurrence(schedule).words
     except ScheduleError as error:
-        return format_html('<p class="hb-quiet">{}</p>', error)
+        return str(error)
 
 
 def _short(moment: datetime | None, schedule: Schedule) -> SafeString | str:
@@ -259,3 +261,24 @@ def _short(moment: datetime | None, schedule: Schedule) -> SafeString | str:
         return "-"
     there = moment.astimezone(time_zone(schedule.time_zone))
     return format_html('<span class="hb-number">{}</span>', f"{there:%a %-d %b, %H:%M}")
+
+
+class ScheduleInline(ReadOnlyInline[Schedule, Agent]):
+    """The schedules on an agent's page."""
+
+    model = Schedule
+    fk_name = "agent"
+    fields = ("page", "when", "next", "state")
+    verbose_name_plural = "schedules"
+    tab = True
+
+    page = Column[Schedule](
+        "schedule",
+        lambda row: link(reverse("admin:scheduling_schedule_change", args=[row.pk]), row.name),
+    )
+    when, next, state = ScheduleAdmin.when, ScheduleAdmin.next, ScheduleAdmin.state
+
+
+# By registration: the agents' app does not know of schedules, so their tab comes to its page.
+_agents = cast("Any", admin.site._registry[Agent])
+_agents.inlines = (*_agents.inlines, ScheduleInline)

@@ -4,5 +4,3 @@ from __future__ import annotations
 
 from scheduling.models.firing import Firing
 from scheduling.models.schedule import Schedule
-
-__all__ = ["Firing", "Schedule"]

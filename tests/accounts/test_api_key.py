@@ -28,8 +28,7 @@ def test_a_key_opens_its_workspace_within_its_scopes(workspace: Workspace) -> No
     found = authenticate_api_key(f" {text}\n")
     assert found == made
     assert found.workspace == workspace
-    assert found.allows("runs:read")
-    assert not found.allows("approvals:decide")
+    assert found.scopes == ["runs:read", "runs:write"]
 
 
 def test_the_row_holds_a_digest_and_not_the_key(workspace: Workspace) -> None:

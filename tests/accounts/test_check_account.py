@@ -9,10 +9,10 @@ import pytest
 from django.db import connection
 
 from agents.actions.check_account import check_account, check_enabled_accounts
+from agents.actions.save_provider_account import save_provider_account
 from agents.housekeeping.beat import BEAT_SCHEDULE
 from agents.models import Agent
 from heartbit_site.base import queues
-from heartbit_site.base.actions.save_provider_account import save_provider_account
 from heartbit_site.base.models import ProviderAccount
 from heartbit_site.celery import app
 from tests.accounts.provider_server import Seen, models, provider_server, refusal

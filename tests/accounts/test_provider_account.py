@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
-from django.db import IntegrityError, connection, transaction
+from django.db import connection, transaction
 
+from agents.actions.save_provider_account import save_provider_account
 from heartbit_site.base import secrets
 from heartbit_site.base.actions.rotate_secrets import rotate_secrets, secret_columns
-from heartbit_site.base.actions.save_provider_account import save_provider_account
-from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.errors import ConfigurationError, ConflictError
 from heartbit_site.base.models import AuditEntry, ProviderAccount, Workspace
 from heartbit_site.base.secrets import SecretError
 
@@ -74,7 +74,7 @@ def test_of_a_short_key_no_hint_is_kept(workspace: Workspace) -> None:
 
 
 def test_saving_without_a_key_keeps_it_and_an_empty_one_removes_it(workspace: Workspace) -> None:
-    made = account(workspace)
+    made = account(workspace, "ollama")
     stored, made.label = made.secret, "other"
     save_provider_account(made)
     made.refresh_from_db()
@@ -142,7 +142,7 @@ def test_one_enabled_account_for_each_provider_of_a_workspace(workspace: Workspa
     account(workspace, enabled=False)
     account(workspace, "anthropic")
     account(Workspace.objects.create(slug="other-tenant", name="Other"))
-    with pytest.raises(IntegrityError, match="account_one_enabled"), transaction.atomic():
+    with pytest.raises(ConflictError, match="already has an enabled account with openai"):
         account(workspace)
     first.enabled = False
     save_provider_account(first)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 from django.conf import settings
 
+from agents.actions.save_provider_account import save_provider_account
 from agents.runs.pool import open_pool
 from agents.runtime.accounts import Account, Accounts
 from agents.runtime.ttl_cache import KEEP, KEEP_SECONDS
 from heartbit_site.base import orm
-from heartbit_site.base.actions.save_provider_account import save_provider_account
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import ProviderAccount
 
@@ -78,8 +78,8 @@ async def test_there_is_none_for_another_provider_or_tenant_or_when_it_is_disabl
 
 
 async def test_an_account_without_a_key_has_an_empty_one(pool: Pool, workspace: Workspace) -> None:
-    await save(workspace, key=None)
-    found = await Accounts(pool).get(workspace.pk, "openai")
+    await save(workspace, key=None, provider="ollama")
+    found = await Accounts(pool).get(workspace.pk, "ollama")
     assert found is not None
     assert found.key == ""
 

@@ -12,9 +12,9 @@ from django.contrib.admin.models import LogEntry
 from django.urls import reverse
 from django.utils import timezone
 
+from agents.actions.save_provider_account import save_provider_account
 from heartbit_site.base import secrets
 from heartbit_site.base.actions.create_api_key import authenticate_api_key, create_api_key
-from heartbit_site.base.actions.save_provider_account import save_provider_account
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import ApiKey, ProviderAccount, UsageEntry, Workspace
 from tests.accounts.provider_server import models, provider_server
@@ -111,8 +111,8 @@ def test_a_key_is_asked_again_when_the_base_url_changes(browser: Client, bare: W
         ({"provider": "openai"}, "key", "needs a key"),
         ({"provider": "openai", "key": "sk canary"}, "key", "copy it again"),
         ({"provider": "compatible"}, "base_url", "Enter where the server is"),
-        ({"provider": "openay", "key": CANARY}, "provider", "Nobody knows the provider"),
-        ({"provider": "local"}, "provider", "Nobody knows the provider"),
+        ({"provider": "openay", "key": CANARY}, "provider", "There is no provider"),
+        ({"provider": "local"}, "provider", "There is no provider"),
         ({"provider": "ollama", "base_url": "nowhere"}, "base_url", "Write it like"),
         ({"provider": "ollama", "tokens_per_minute": "0"}, "tokens_per_minute", "greater than"),
     ],

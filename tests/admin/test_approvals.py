@@ -115,10 +115,10 @@ class TestTheList:
 
     def test_sidebar_and_dashboard_count_them(self, browser: Client, workspace: Workspace) -> None:
         index = reverse("admin:index")
-        before = browser.get(index).context["dashboard"].waiting
+        before = browser.get(index).context["dashboard"]["figures"].waiting
         rows.asking(workspace)
         response = browser.get(index)
-        assert response.context["dashboard"].waiting == before + 1
+        assert response.context["dashboard"]["figures"].waiting == before + 1
         sidebar = response.content.decode().partition(f'href="{LIST}"')[2].partition("</a>")[0]
         assert str(before + 1) in sidebar
 

@@ -27,7 +27,7 @@ LIST = "/admin/agents/toolcall/"
 def test_given_a_doubt_then_the_list_and_the_sidebar_count_it_and_mark_it(
     browser: Client, workspace: Workspace
 ) -> None:
-    before = browser.get(reverse("admin:index")).context["dashboard"].waiting
+    before = browser.get(reverse("admin:index")).context["dashboard"]["figures"].waiting
     doubt, approval = in_doubt(workspace, home=Placement.FLEET), rows.asking(workspace)
     response = browser.get(LIST)
     text = response.content.decode()

@@ -13,7 +13,7 @@ from django.contrib.auth.models import User
 
 from agents.models import Run
 from heartbit_site.base.actions.create_api_key import create_api_key
-from heartbit_site.base.models import Membership, Role
+from heartbit_site.base.models import ApiKey, Membership, Role
 from heartbit_site.base.scopes import SCOPES
 from tests.api.server import Caller
 from tests.web.people import member, session_of
@@ -59,7 +59,8 @@ def test_given_a_key_of_a_member_then_it_opens_no_more_than_their_role_does(
 
 def test_an_expired_key_opens_nothing(web: WebServer, workspace: Workspace) -> None:
     past = datetime(2020, 1, 1, tzinfo=UTC)
-    _, key = create_api_key(workspace, "old", scopes=SCOPES, expires_at=past)
+    made, key = create_api_key(workspace, "old", scopes=SCOPES)
+    ApiKey.objects.filter(pk=made.pk).update(expires_at=past)
     assert status(web, key) == 401
 
 

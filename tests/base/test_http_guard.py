@@ -14,7 +14,7 @@ import pytest
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.http.allow import parse_allow
 from heartbit_site.base.http.backend import GuardedBackend, system_resolver
-from heartbit_site.base.http.client import guarded_client
+from heartbit_site.base.http.client import GuardedClient
 from heartbit_site.base.http.errors import BlockedAddressError, OutboundLimitError
 from heartbit_site.base.http.policy import AddressPolicy
 from tests.base.loopback import Server, redirect, response, serving
@@ -53,7 +53,7 @@ async def resolver(host: str, port: int) -> Sequence[str]:
 def client(*ports: int, allow: Iterable[str] = (), **limits: float) -> httpx.AsyncClient:
     """A client for which a port is no obstacle: what stops a request is the address alone."""
     rules = parse_allow(",".join(allow))
-    return guarded_client(allow=rules, ports={80, 443, *ports}, resolver=resolver, **limits)  # type: ignore[arg-type]
+    return GuardedClient(allow=rules, ports={80, 443, *ports}, resolver=resolver, **limits)  # type: ignore[arg-type]
 
 
 @pytest.fixture

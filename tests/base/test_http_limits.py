@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from heartbit_site.base.http.allow import parse_allow
-from heartbit_site.base.http.client import guarded_client
+from heartbit_site.base.http.client import GuardedClient
 from heartbit_site.base.http.errors import OutboundLimitError
 from tests.base.loopback import Server, response, serving
 from tests.base.test_http_guard import resolver
@@ -35,7 +35,7 @@ async def server() -> AsyncIterator[Server]:
 
 
 def client(server: Server, *, size: int = 1_000_000, seconds: float = 10) -> httpx.AsyncClient:
-    return guarded_client(
+    return GuardedClient(
         allow=parse_allow(f"public.example:{server.port}"),
         resolver=resolver,
         max_response_bytes=size,
@@ -203,7 +203,7 @@ async def test_tls_names_and_verifies_the_host_of_the_url(tmp_path: Path) -> Non
     trusting = ssl.create_default_context(cafile=str(authority))
     async with serving(tls=server_side) as server:
         allow = parse_allow(f"public.example:{server.port}, internal.example:{server.port}")
-        async with guarded_client(allow=allow, resolver=resolver, ssl_context=trusting) as http:
+        async with GuardedClient(allow=allow, resolver=resolver, ssl_context=trusting) as http:
             answer = await http.get(f"https://public.example:{server.port}/")
             with pytest.raises(httpx.ConnectError, match=r"internal\.example"):
                 await http.get(f"https://internal.example:{server.port}/")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import logging
 import logging.config
+from operator import itemgetter
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from django.conf import settings
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.log_output import CleanFormatter, log_to_stderr
 from heartbit_site.cli import errors
-from heartbit_site.cli.table import Lines
+from heartbit_site.cli.table import Table
 from heartbit_site.refusal import refusal
 from heartbit_site.web_server.serve import options
 
@@ -83,5 +84,6 @@ def test_the_refusal_of_a_process_is_clean(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_a_table_of_a_hostile_server_is_clean(capsys: pytest.CaptureFixture[str]) -> None:
-    Lines(["NAME", "STATE"], [["x\x1b[2J\nFORGED ok", "\u202eok"]]).print()
+    columns = {"NAME": itemgetter(0), "STATE": itemgetter(1)}
+    Table[tuple[str, str]](columns).print([("x\x1b[2J\nFORGED ok", "\u202eok")])
     assert capsys.readouterr().out.splitlines()[1:] == ["x FORGED ok  ok"]

@@ -20,6 +20,7 @@ from agents.llm.messages import (
     ToolMessage,
     UserMessage,
 )
+from tests.bench.toolbox.agent_tools import look_up, note
 from tests.bench.workloads import MEMBERS, MODEL, SYSTEM_PROMPT
 from tools.builtin.arithmetic import calculate
 from tools.builtin.clock import current_time
@@ -29,7 +30,9 @@ if TYPE_CHECKING:
 
     from agents.llm.protocol import ChatModel
 
-_FUNCTIONS: dict[str, Any] = {"calculate": calculate, "current_time": current_time}
+_FUNCTIONS: dict[str, Any] = {
+    function.__name__: function for function in (look_up, note, calculate, current_time)
+}
 TOOLS = tuple(
     ToolDefinition(name, function.__tool__.description, dict(function.__tool__.parameters))
     for name, function in _FUNCTIONS.items()

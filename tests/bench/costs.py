@@ -1,9 +1,9 @@
-"""What a run costs beside time: processor, memory, transactions, rows."""
+"""What a run costs beside time: processor, memory, transactions."""
 
 from __future__ import annotations
 
+import os
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,28 +11,13 @@ import psutil
 from django.conf import settings
 from django.db import connection
 
-from agents.models import BlackboardEntry, Run, RunEvent, ToolCall, Wait
-from heartbit_site.base.models import UsageEntry
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from uuid import UUID
 
 #: A backend that turns idle publishes its counters at the latest after this time (PostgreSQL:
 #: PGSTAT_IDLE_INTERVAL).
 STATISTICS_SECONDS = 10.5
 SERVERS = ("postgres", "valkey-server")
-
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """What one run cost, on average over a block of runs."""
-
-    cpu_ms: float
-    rss_mb: float
-    transactions: float
-    writing_transactions: float
-    rows: float
 
 
 def server_processes() -> list[psutil.Process]:
@@ -74,10 +59,16 @@ class Meter:
 
 
 def cpu_seconds(roots: Iterable[psutil.Process]) -> float:
-    """Processor time of these processes and all below them, ended children included."""
+    """Processor time of these processes and all below them, ended children included.
+
+    Of this process alone: those below it are others' workers and servers.
+    """
     total = 0.0
     for root in roots:
         spent = root.cpu_times()
+        if root.pid == os.getpid():
+            total += spent.user + spent.system
+            continue
         total += spent.user + spent.system + spent.children_user + spent.children_system
         for child in root.children(recursive=True):
             try:
@@ -86,6 +77,12 @@ def cpu_seconds(roots: Iterable[psutil.Process]) -> float:
                 continue
             total += spent.user + spent.system
     return total
+
+
+def cpu_of_ended() -> float:
+    """Processor time of this process's children that have ended, such as commands."""
+    spent = os.times()
+    return spent.children_user + spent.children_system
 
 
 def rss_mb(pid: int) -> float:
@@ -110,21 +107,6 @@ def committed() -> int:
 def write_marker() -> int:
     """Transaction ids given out so far: only transactions that write take one."""
     return _number("SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint")
-
-
-def rows(roots: Sequence[UUID]) -> int:
-    """Rows that these run trees hold in all tables."""
-    runs = list(Run.objects.filter(root__in=roots).values_list("pk", flat=True))
-    return sum(
-        (
-            len(runs),
-            RunEvent.objects.filter(run__in=runs).count(),
-            ToolCall.objects.filter(run__in=runs).count(),
-            Wait.objects.filter(run__in=runs).count(),
-            BlackboardEntry.objects.filter(root__in=runs).count(),
-            UsageEntry.objects.filter(run_id__in=runs).count(),
-        )
-    )
 
 
 def durability() -> dict[str, str]:

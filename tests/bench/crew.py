@@ -13,6 +13,7 @@ import psutil
 
 from tests.bench import workspace
 from tests.bench.flow import Flow
+from tests.bench.toolbox.agent_tools import APP
 from tests.bench.workloads import MODEL, TOOLS
 from tests.fleet import WireServer, Worker
 
@@ -72,7 +73,12 @@ class Crew:
                 context=posts.context,
             )
             model = {"OPENAI_BASE_URL": self.wire.url, "OPENAI_API_KEY": "bench"}
-            environment = {**model, "HEARTBIT_MODEL": MODEL, **posts.environment}
+            environment: dict[str, str] = {
+                **model,
+                "HEARTBIT_MODEL": MODEL,
+                "HEARTBIT_EXTRA_APPS": APP,
+            }
+            environment |= posts.environment
             self.workers = [
                 stack.enter_context(
                     Worker(queues=self.queue, concurrency=posts.slots, environment=environment)

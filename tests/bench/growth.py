@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from tests.bench import bulk
 from tests.bench.bare_model import BareModel
 from tests.bench.crew import Crew, Posts
+from tests.bench.doors.internal_durable import InternalDurable
 from tests.bench.figures import Figure, Row
-from tests.bench.paths import Durable
 from tests.bench.said import say
 from tests.bench.steady import overhead, times
 from tests.bench.workloads import WORKLOADS
@@ -28,7 +27,7 @@ def measure(plan: Plan) -> Row:
     with (
         Crew(Posts()) as crew,
         BareModel(crew.wire.url) as model,
-        closing(Durable(crew.workspace)) as way,
+        InternalDurable(crew.workspace) as way,
     ):
         way.take(WORKLOADS["W1"])
         template = way.ids[0]

@@ -4,4 +4,17 @@ from __future__ import annotations
 
 from tests.bench.workloads import WORKLOADS
 
-NAMES = (*WORKLOADS, "W7", "W8", "INFLIGHT", "WAITING", "RATE", "LONG", "GROWTH", "TOKENS")
+NAMES = (
+    *WORKLOADS,
+    "W7",
+    "W8",
+    "INFLIGHT",
+    "WAITING",
+    "RATE",
+    "LONG",
+    "GROWTH",
+    "TOKENS",
+    "WAITERS",
+    "BROWSER",
+    "UP",
+)

@@ -10,13 +10,14 @@ class Plan:
     """Sizes; those of the full plan are the targets'.
 
     Attributes:
-        rounds: How often what misses a target is measured at most (``tests.bench.best``).
-        runs: Measured runs of each path and floor (W1, W2, W4).
+        rounds: How often everything is measured; the median counts (``tests.bench.rounds``).
+        runs: Measured runs of each door and floor (W1 to W4), a round.
         warm_up: Runs before them that do not count, at least,
         warm_seconds: and for at least so long: each of a pool's connections plans a statement
             anew a dozen times before it keeps a plan.
-        cost_runs: Runs of the block that costs are averaged over; 0: not measured.
-        profile_seconds: How long a missed target is profiled; 0: never.
+        cost_runs: Runs of the block that costs are averaged over, in the first round; 0: not
+            measured.
+        profile_seconds: How long a missed target is profiled, in the first round; 0: never.
         storm_runs: Runs of W7 and W8, submitted at once.
         storm_latency_ms: The model's, in W7 and W8.
         in_flight: Runs that one worker holds (INFLIGHT).
@@ -28,16 +29,17 @@ class Plan:
         long_runs: How many such runs.
         finished: Rows of finished runs (GROWTH).
         insert_seconds: After this time no more of them are inserted.
+        waiters: How many clients wait for results at most (WAITERS).
         watchers: How many watch one run (TOKENS).
         tokens: Pieces that the model sends then,
         token_seconds: over so long.
     """
 
-    rounds: int = 8
-    runs: int = 60
+    rounds: int = 3
+    runs: int = 30
     warm_up: int = 15
     warm_seconds: float = 3
-    cost_runs: int = 150
+    cost_runs: int = 100
     profile_seconds: float = 10
     storm_runs: int = 200
     storm_latency_ms: float = 500
@@ -50,6 +52,7 @@ class Plan:
     long_runs: int = 2
     finished: int = 1_000_000
     insert_seconds: float = 300
+    waiters: int = 1000
     watchers: int = 100
     tokens: int = 400
     token_seconds: float = 10
@@ -72,6 +75,7 @@ QUICK = Plan(
     turns=60,
     long_runs=1,
     finished=20_000,
+    waiters=64,
     watchers=10,
     tokens=50,
     token_seconds=2,

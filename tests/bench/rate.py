@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 AT_ONCE = 64
 WARM_SECONDS = 2.0
 GIVE_UP_SECONDS = 60
-TARGETS = {"W1": 100.0, "W2": 40.0}
+TARGETS = {"W1": 500.0, "W2": 200.0}
 
 
 def measure(plan: Plan) -> list[Row]:

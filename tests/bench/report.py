@@ -1,4 +1,4 @@
-"""The tables for people and the file for programs."""
+"""The tables for people, in Markdown, and the file for programs."""
 
 from __future__ import annotations
 
@@ -13,49 +13,17 @@ if TYPE_CHECKING:
 
     from tests.bench.figures import Figure, Row
 
-_COLUMNS = (
-    ("workload", "workload"),
-    ("path", "path"),
-    ("p50_ms", "wall p50"),
-    ("p95_ms", "p95"),
-    ("model_calls", "calls"),
-    ("model_call_ms", "each"),
-    ("overhead_ms", "overhead"),
-    ("target_here_ms", "target"),
-    ("floor_ms", "asyncio"),
-    ("floor_overhead_ms", "overhead"),
-    ("celery_floor_ms", "celery"),
-    ("celery_floor_overhead_ms", "overhead"),
-    ("ratio", "ratio"),
-    ("target_ratio", "aim"),
-    ("commit_ms", "commit"),
-    ("cpu_ms_per_run", "cpu ms"),
-    ("rss_mb", "rss MB"),
-    ("transactions_per_run", "tx"),
-    ("writing_transactions_per_run", "writing"),
-    ("rows_per_run", "rows"),
-)
-_EXPLAINED = """\
-Milliseconds, p50 where not said otherwise. overhead = wall - calls x each: the model calls on the
-critical path, times what one takes over a bare socket in the same run; from the floors as well.
-ratio = overhead / bare Celery's overhead in this run; aim = the same of the targets. A target is
-higher than the workload's own where bare Celery took longer than on the machine it is from.
-"""
-_OF_A_FIGURE = ("workload", "path", "figure", "value", "target", "")
+FLOORS = ("bare asyncio", "bare Celery")
 
 
 def tables(rows: Sequence[Row]) -> str:
-    """All rows as aligned text: single runs in detail, every figure, and last what was missed."""
-    single = [row.to_json() for row in rows if row.workload in WORKLOADS]
+    """All rows: single runs by door, what they cost, every figure, and last what was missed."""
+    single = [row for row in rows if row.workload in WORKLOADS]
     parts = []
     if single:
-        lines = [[title for _, title in _COLUMNS]]
-        lines += [[_cell(row.get(key)) for key, _ in _COLUMNS] for row in single]
-        parts.append(_aligned(lines) + _EXPLAINED)
-    parts.append(_aligned([list(_OF_A_FIGURE), *_figure_lines(rows)]))
-    parts += [_also(row) for row in rows if row.workload not in WORKLOADS]
-    parts.append(_verdict(rows))
-    return "\n".join(parts)
+        parts += [_overheads(single), _costs(single)]
+    parts += [_figures(rows), _also(rows), _verdict(rows)]
+    return "\n".join(part for part in parts if part)
 
 
 def misses(rows: Iterable[Row]) -> list[str]:
@@ -78,25 +46,66 @@ def merge(path: Path, rows: Sequence[dict[str, Any]], *, keys: tuple[str, ...]) 
     path.write_text(json.dumps([*kept, *rows], indent=1) + "\n")
 
 
-def _figure_lines(rows: Sequence[Row]) -> list[list[str]]:
-    return [
+def _overheads(rows: Sequence[Row]) -> str:
+    """A line for each workload: overhead p50 of floors and doors, and the ratio to the floor."""
+    doors = list(dict.fromkeys(row.path for row in rows))
+    lines = [["overhead p50, ms (x: of its floor)", *FLOORS, *doors]]
+    for name in dict.fromkeys(row.workload for row in rows):
+        found = {row.path: row for row in rows if row.workload == name}
+        floors = next(iter(found.values())).also["floors_overhead_ms"]
+        cells = [_overhead(found[door]) if door in found else "-" for door in doors]
+        title = f"{name}, {WORKLOADS[name].title}"
+        lines.append([title, *(_number(floors[floor]) for floor in FLOORS), *cells])
+    return _markdown(lines)
+
+
+def _overhead(row: Row) -> str:
+    mark = "" if row.passed else " **missed**"
+    ratio = next((each for each in row.figures if each.name.endswith(FLOORS)), None)
+    times = "" if ratio is None else f" ({_number(ratio.value)} x)"
+    return f"{_number(row.also['overhead_ms'])}{times}{mark}"
+
+
+def _costs(rows: Sequence[Row]) -> str:
+    counted = [row for row in rows if "transactions_per_run" in row.also]
+    if not counted:
+        return ""
+    doors = list(dict.fromkeys(row.path for row in counted))
+    lines = [["a run: transactions (those that write), CPU ms", *doors]]
+    for name in dict.fromkeys(row.workload for row in counted):
+        found = {row.path: row.also for row in counted if row.workload == name}
+        cells = [_cost(found[door]) if door in found else "-" for door in doors]
+        lines.append([name, *cells])
+    return _markdown(lines)
+
+
+def _cost(also: dict[str, Any]) -> str:
+    transactions, writing = also["transactions_per_run"], also["writing_transactions_per_run"]
+    return f"{transactions:g} ({writing:g}), {also['cpu_ms_per_run']:.1f}"
+
+
+def _figures(rows: Sequence[Row]) -> str:
+    lines = [["what", "figure", "target", ""]]
+    lines += [
         [
-            row.workload,
-            row.path,
-            figure.name,
+            f"{row.workload} {row.path}: {figure.name}",
             _number(figure.value) + _unit(figure),
             _target(figure),
-            "" if figure.target is None else ("ok" if figure.met else "MISSED"),
+            "" if figure.target is None else ("met" if figure.met else "**missed**"),
         ]
         for row in rows
         for figure in row.figures
     ]
+    return _markdown(lines)
 
 
-def _also(row: Row) -> str:
-    """What explains a row's figures, on a line of its own."""
-    told = ", ".join(f"{key} {json.dumps(value)}" for key, value in row.also.items())
-    return f"{row.workload} {row.path}: {told}".replace('"', "")
+def _also(rows: Sequence[Row]) -> str:
+    """What explains the rows' figures, each on a line of its own."""
+    lines = []
+    for row in rows:
+        told = ", ".join(f"{key} {json.dumps(value)}" for key, value in row.also.items())
+        lines.append(f"* {row.workload} {row.path}: {told}".replace('"', ""))
+    return "\n".join(lines) + "\n"
 
 
 def _verdict(rows: Sequence[Row]) -> str:
@@ -124,16 +133,7 @@ def _number(value: float) -> str:
     return f"{value:.0f}" if value.is_integer() else f"{value:.2f}"
 
 
-def _aligned(lines: list[list[str]]) -> str:
-    widths = [max(len(line[index]) for line in lines) for index in range(len(lines[0]))]
-    return "".join(
-        "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        + "\n"
-        for line in lines
-    )
-
-
-def _cell(value: object) -> str:
-    if value is None:
-        return "-"
-    return f"{value:.2f}" if isinstance(value, float) else str(value)
+def _markdown(lines: Sequence[Sequence[str]]) -> str:
+    first, *others = lines
+    marked = [first, ["---"] * len(first), *others]
+    return "".join(f"| {' | '.join(line)} |\n" for line in marked)

@@ -1,4 +1,4 @@
-"""Everything a measurement needs standing: model server, agents, workers, and the four paths."""
+"""Everything that single runs need standing: model server, agents, workers, floors and doors."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ import subprocess
 import sys
 import tempfile
 from contextlib import ExitStack
-from dataclasses import dataclass
-from pathlib import Path as FilePath
-from typing import Any, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
 import psutil
 from django.conf import settings
@@ -17,55 +16,60 @@ from django.conf import settings
 from heartbit_site.base import aio
 from tests.bench import calls, celery_app, workspace
 from tests.bench.bare_model import BareModel
-from tests.bench.paths import AsyncioFloor, CeleryFloor, Durable, InProcess
+from tests.bench.doors import Door, doors
+from tests.bench.floors import AsyncioFloor, CeleryFloor
+from tests.bench.toolbox.agent_tools import APP
 from tests.bench.workloads import MODEL
 from tests.fleet import WireServer, Worker
 from tests.server_process import ROOT
 
+if TYPE_CHECKING:
+    from tests.bench.floors import Way
+    from tests.bench.workloads import Workload
+
 QUEUE = "bench"
 FLOOR_SLOTS = 4  # W4 has three tasks side by side
-
-
-@dataclass(slots=True)
-class Paths:
-    """The four ways, ready to be taken, and the model server itself."""
-
-    asyncio: AsyncioFloor
-    celery: CeleryFloor
-    durable: Durable
-    in_process: InProcess
-    model: BareModel
+MODEL_ALONE = "the model alone"
 
 
 class Rig:
-    """Starts everything, and ends it by its own ids."""
+    """Starts everything, and ends it by its own ids.
+
+    Attributes:
+        floors: The floors by name, and the model server itself.
+        doors: All doors, open.
+    """
 
     def __init__(self) -> None:
         self._stack = ExitStack()
         self._before = dict(os.environ)
+        self.floors: dict[str, Way] = {}
+        self.doors: list[Door] = []
+        self.celery = CeleryFloor()
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
             stack.callback(self._restore)
-            directory = FilePath(stack.enter_context(tempfile.TemporaryDirectory()))
+            directory = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             self.wire = stack.enter_context(WireServer())
             os.environ.update(
                 OPENAI_BASE_URL=self.wire.url,
                 OPENAI_API_KEY="bench",
                 HEARTBIT_MODEL=MODEL,
+                HEARTBIT_EXTRA_APPS=APP,
                 BENCH_REDIS_URL=settings.REDIS_URL,
             )
             bench = workspace.create(queue=QUEUE)
-            self.worker = stack.enter_context(Worker(queues=QUEUE))
+            self._worker = stack.enter_context(Worker(queues=QUEUE))
             celery_app.connect(settings.REDIS_URL)
             stack.enter_context(FloorWorker(directory / "floor.log"))
             stack.callback(lambda: aio.run(calls.close()))
-            in_process = InProcess(bench)
-            stack.callback(in_process.close)
-            durable = Durable(bench)
-            stack.callback(durable.close)
-            model = stack.enter_context(BareModel(self.wire.url))
-            self.paths = Paths(AsyncioFloor(), CeleryFloor(), durable, in_process, model)
+            self.floors = {
+                MODEL_ALONE: stack.enter_context(BareModel(self.wire.url)),
+                "bare asyncio": AsyncioFloor(),
+                "bare Celery": self.celery,
+            }
+            self.doors = [stack.enter_context(door(bench)) for door in doors()]
             self._stack = stack.pop_all()
         return self
 
@@ -76,16 +80,20 @@ class Rig:
         os.environ.clear()
         os.environ.update(self._before)
 
-    @property
-    def worker_process(self) -> psutil.Process:
-        """The worker that serves the durable path."""
-        return psutil.Process(self.worker.pid)
+    def ways(self, workload: Workload) -> dict[str, Way]:
+        """Everything that the workload is done by, by name."""
+        return self.floors | {door.name: door for door in self.doors if door.takes(workload)}
+
+    def processes(self, door: Door) -> list[psutil.Process]:
+        """Where a door's runs are executed: its own processes first, then the worker."""
+        worker = [psutil.Process(self._worker.pid)] if door.floor == "bare Celery" else []
+        return [*door.processes, *worker]
 
 
 class FloorWorker:
     """A Celery worker as it comes, for the floor: its default pool, kombu's own channel."""
 
-    def __init__(self, log: FilePath) -> None:
+    def __init__(self, log: Path) -> None:
         self._log = log
 
     def __enter__(self) -> Self:

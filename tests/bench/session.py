@@ -4,7 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.bench import costs, growth, inflight, killed, latency, long, rate, storm, tokens, waiting
+from tests.bench import (
+    browser,
+    costs,
+    growth,
+    inflight,
+    killed,
+    latency,
+    long,
+    rate,
+    storm,
+    tokens,
+    up,
+    waiters,
+    waiting,
+)
 from tests.bench.workloads import WORKLOADS
 
 if TYPE_CHECKING:
@@ -15,13 +29,16 @@ if TYPE_CHECKING:
 
 _LOADS: dict[str, Callable[[Plan], list[Row]]] = {
     "W7": lambda plan: [storm.measure(plan)],
-    "W8": lambda plan: [killed.measure(plan)],
+    "W8": killed.measure,
     "INFLIGHT": lambda plan: [inflight.measure(plan)],
     "WAITING": lambda plan: [waiting.measure(plan)],
     "RATE": rate.measure,
     "LONG": lambda plan: [long.measure(plan)],
     "GROWTH": lambda plan: [growth.measure(plan)],
     "TOKENS": tokens.measure,
+    "WAITERS": waiters.measure,
+    "BROWSER": lambda _: [browser.measure()],
+    "UP": lambda plan: [up.measure(plan)],
 }
 
 

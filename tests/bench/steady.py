@@ -14,7 +14,7 @@ from tests.bench.figures import percentile
 if TYPE_CHECKING:
     from tests.bench.bare_model import BareModel
     from tests.bench.crew import Crew
-    from tests.bench.paths import Durable
+    from tests.bench.doors.internal_durable import InternalDurable
     from tests.bench.plan import Plan
     from tests.bench.workloads import Workload
 
@@ -27,7 +27,7 @@ def times(empty: dict[str, float], full: dict[str, float], again: dict[str, floa
 
 
 def overhead(
-    crew: Crew, way: Durable, model: BareModel, workload: Workload, plan: Plan
+    crew: Crew, way: InternalDurable, model: BareModel, workload: Workload, plan: Plan
 ) -> dict[str, float]:
     """The p50 of a workload on a path; milliseconds.
 

@@ -3,31 +3,39 @@
 from __future__ import annotations
 
 import math
+import signal
+import subprocess
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import psutil
 import pytest
 
 from agents.choices import RunStatus
 from agents.models import Run, Wait
+from heartbit_site.base.models import Workspace
+from heartbit_site.base.toolspec import Effect
 from tests.bench import bulk, costs, report, session, workspace
 from tests.bench.bare_model import BareModel, long_conversation
-from tests.bench.best import Best
+from tests.bench.doors import doors
 from tests.bench.figures import Figure, Row, percentile
 from tests.bench.flow import Flow, Job, times, unfinished, wait_ended
 from tests.bench.latency import figures, timings
 from tests.bench.names import NAMES
 from tests.bench.plan import QUICK
 from tests.bench.profiles import summary
+from tests.bench.rounds import combined
+from tests.bench.toolbox.agent_tools import look_up, note
 from tests.bench.workloads import SOLO, WORKLOADS
 from tests.clusters import durable
 from tests.fleet import wait_until
-from tests.pace import in_time
+from tests.server_process import ROOT
+from tools.registry import marked
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from heartbit_site.base.models import Workspace
     from tests.fleet import WireServer, Worker
 
 KEYS = {
@@ -38,25 +46,26 @@ KEYS = {
     "p95_ms",
     "overhead_ms",
     "model_call_ms",
-    "floor_ms",
-    "floor_overhead_ms",
-    "celery_floor_ms",
-    "target_ms",
-    "cpu_ms_per_run",
-    "rss_mb",
+    "floors_overhead_ms",
     "figures",
 }
 
 
 @pytest.mark.usefixtures("database")
 @pytest.mark.paced  # medians of five runs each
-def test_each_path_of_a_workload_is_a_row_with_its_floors(tmp_path: Path) -> None:
+def test_each_door_of_a_workload_is_a_row_with_the_floors(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="fsync is off"):
         next(session.measure(["W1"], QUICK))
     with durable():
         wait_until(lambda: set(costs.durability().values()) == {"on"}, what="reloaded")
         rows = list(session.measure(["W1"], replace(QUICK, runs=5, warm_up=2)))
-    assert [row.path for row in rows] == ["durable", "in_process"]
+    assert [row.path for row in rows] == [
+        "internal durable",
+        "REST with wait",
+        "submit",
+        "internal in process",
+        "library",
+    ]
     found = [row.to_json() for row in rows]
     for row in found:
         assert row.keys() >= KEYS
@@ -66,36 +75,55 @@ def test_each_path_of_a_workload_is_a_row_with_its_floors(tmp_path: Path) -> Non
     path = tmp_path / "bench.json"
     report.merge(path, found, keys=("workload", "path"))
     report.merge(path, found[:1], keys=("workload", "path"))
-    assert path.read_text().count('"workload": "W1"') == 2
-    for row in found:
-        in_time(row["model_call_ms"] / 1000, 1.2 * row["floor_ms"] / 1000)
-        in_time(row["floor_ms"] / 1000, row["p50_ms"] / 1000)
+    assert path.read_text().count('"workload": "W1"') == 5
+    assert "| W1, one model call |" in report.tables(rows)
+
+
+DOORS = {door.name: door(Workspace()) for door in doors()}
+MS = {
+    "the model alone": [5.0],
+    "bare asyncio": [21.0],
+    "bare Celery": [30.0],
+    "internal durable": [29.0],
+    "REST with wait": [32.5],
+    "internal in process": [40.0],
+    "library": [43.5],
+}
 
 
 def test_given_model_calls_on_the_critical_path_then_their_own_time_is_no_overhead() -> None:
-    taken = {"model": [5.0], "asyncio": [21.0], "celery": [30.0], "durable": [34.0]}
-    row = timings(WORKLOADS["W4"], "durable", taken)
-    assert (row["overhead_ms"], row["floor_overhead_ms"]) == (14.0, 1.0)
-    assert row["ratio"] == 1.4
-    assert figures(WORKLOADS["W4"], "durable", row)[0].met
+    row = timings(WORKLOADS["W4"], DOORS["internal durable"], MS)
+    assert row["overhead_ms"] == 9.0
+    assert row["floors_overhead_ms"] == {"bare asyncio": 1.0, "bare Celery": 10.0}
 
 
-def test_given_a_floor_slower_than_the_one_of_the_targets_then_the_target_is_as_much_more() -> None:
-    w1 = WORKLOADS["W1"]  # 9 ms where bare Celery takes 6.5
-    taken = {"model": [1.0], "asyncio": [2.0], "celery": [14.0], "durable": [18.5]}
-    row = timings(w1, "durable", taken)
-    assert (row["overhead_ms"], row["target_ms"], row["target_here_ms"]) == (17.5, 9, 18.0)
-    assert figures(w1, "durable", row)[0].met
-    fast = timings(w1, "durable", taken | {"celery": [3.0]})
-    assert fast["target_here_ms"] == 9
-    assert not figures(w1, "durable", fast)[0].met
+@pytest.mark.parametrize(
+    ("door", "expected"),
+    [
+        ("internal durable", [("ratio to bare Celery", 0.9, True)]),
+        (
+            "REST with wait",
+            [("ratio to bare Celery", 1.25, True), ("more than internal durable", 3.5, False)],
+        ),
+        ("internal in process", [("ratio to bare asyncio", 20, True)]),
+        (
+            "library",
+            [("ratio to bare asyncio", 23.5, True), ("ratio to internal in process", 1.175, False)],
+        ),
+    ],
+)
+def test_a_door_is_judged_beside_others_of_the_same_run(
+    door: str, expected: list[tuple[str, float, bool]]
+) -> None:
+    found = figures(WORKLOADS["W4"], DOORS[door], MS)
+    assert [(each.name, round(each.value, 6), each.met) for each in found] == expected
+    extra = figures(WORKLOADS["W4-pure"], DOORS[door], MS)
+    assert [each.target for each in extra] == [None]
 
 
-def test_given_a_share_of_a_transaction_when_judged_then_whole_ones_count() -> None:
-    also = {"overhead_ms": 5.0, "target_here_ms": 9.0, "transactions_per_run": 4.2}
-    assert [figure.met for figure in figures(WORKLOADS["W1"], "durable", also)] == [True, True]
-    also["transactions_per_run"] = 4.9
-    assert [figure.met for figure in figures(WORKLOADS["W1"], "durable", also)] == [True, False]
+def test_the_tools_of_the_workloads_are_of_the_default_effect_class() -> None:
+    found = {spec.name: spec.effect for spec in marked([look_up, note])}
+    assert found == {"look_up": Effect.AT_MOST_ONCE, "note": Effect.AT_MOST_ONCE}
 
 
 def test_given_missed_targets_when_reported_then_they_are_listed_last() -> None:
@@ -118,26 +146,50 @@ def test_given_missed_targets_when_reported_then_they_are_listed_last() -> None:
 
 
 def _row(*, ms: float, lost: int = 0) -> Row:
-    return Row("W7", "durable", (Figure("wall", ms, target=10), Figure("lost", lost, "runs", 0)))
+    figures = (Figure("wall", ms, target=10), Figure("lost", lost, "runs", 0))
+    return Row("W7", "durable", figures, {"cpu": {"workers": ms}, "profile": "a"})
 
 
-def test_given_a_miss_when_measured_again_then_the_better_one_counts_and_both_are_told() -> None:
-    best = Best()
-    best.add(_row(ms=12))
-    assert best.missed() == ["W7"]
-    best.add(_row(ms=9))
-    best.add(_row(ms=11))
-    (row,) = best.rows()
-    assert row.figures[0].value == 9
-    assert [one["wall"] for one in row.also["measured"]] == [12, 9, 11]
-    assert best.missed() == []
+def test_given_rounds_then_the_median_of_all_of_them_counts_and_each_is_told() -> None:
+    row = combined([_row(ms=8), _row(ms=30), _row(ms=12)])
+    assert row.figures[0].value == 12
+    assert not row.passed
+    assert row.also["rounds"]["wall"] == [8, 30, 12]
+    assert row.also["cpu"] == {"workers": 12}
 
 
-def test_given_a_lost_run_when_measured_again_then_it_stays_a_miss() -> None:
-    best = Best()
-    best.add(_row(ms=9, lost=1))
-    best.add(_row(ms=9))
-    assert best.missed() == ["W7"]
+def test_given_what_must_be_0_when_one_round_has_it_then_it_is_a_miss() -> None:
+    row = combined([_row(ms=9), _row(ms=9, lost=1), _row(ms=9)])
+    assert [figure.met for figure in row.figures] == [True, False]
+
+
+def test_given_a_round_without_a_figure_then_it_is_a_miss() -> None:
+    assert not combined([_row(ms=9), _row(ms=math.nan), _row(ms=9)]).passed
+
+
+def test_given_a_signal_when_measuring_then_no_process_is_left() -> None:
+    command = [sys.executable, "-m", "tests.bench", "--quick", "--only", "W1"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL) as bench:
+        started = psutil.Process(bench.pid)
+        wait_until(
+            lambda: any("tests.bench.celery_app" in each for each in _commands(started)),
+            seconds=90,
+            what="the bench has children",
+        )
+        below = started.children(recursive=True)
+        bench.terminate()
+        assert bench.wait(timeout=90) == 128 + signal.SIGTERM
+    wait_until(
+        lambda: not [one for one in below if _runs(one)], seconds=20, what="its children have ended"
+    )
+
+
+def _commands(process: psutil.Process) -> list[str]:
+    return [" ".join(child.cmdline()) for child in process.children(recursive=True) if _runs(child)]
+
+
+def _runs(process: psutil.Process) -> bool:
+    return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
 
 
 def test_every_measurement_can_be_named() -> None:

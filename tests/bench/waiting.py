@@ -8,14 +8,13 @@ tomorrow, which a sweep might have to look through.
 from __future__ import annotations
 
 import time
-from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from tests.bench import bulk, costs
 from tests.bench.bare_model import BareModel
 from tests.bench.crew import Crew, Posts
+from tests.bench.doors.internal_durable import InternalDurable
 from tests.bench.figures import Figure, Row
-from tests.bench.paths import Durable
 from tests.bench.said import say
 from tests.bench.steady import overhead, times
 from tests.bench.workloads import WORKLOADS
@@ -36,7 +35,7 @@ def measure(plan: Plan) -> Row:
     with (
         Crew(Posts()) as crew,
         BareModel(crew.wire.url) as model,
-        closing(Durable(crew.workspace)) as way,
+        InternalDurable(crew.workspace) as way,
     ):
         w1 = WORKLOADS["W1"]
         empty = overhead(crew, way, model, w1, plan)

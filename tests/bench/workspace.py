@@ -5,14 +5,22 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING
 
+from agents.actions.post_message import post_message, start_conversation
 from agents.actions.publish_agent import publish_agent
+from agents.actions.start_run import start_run
 from agents.models import Agent, ToolBinding
 from agents.models.agent import unlimited
 from heartbit_site.base.models import Workspace
+from tests.bench.toolbox import agent_tools
 from tests.bench.workloads import LEAD, MEMBERS, MODEL, SOLO, SYSTEM_PROMPT, TOOLS, WORKER
+from tools.registry import registry
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+    from uuid import UUID
+
+    from agents.choices import Placement
+    from tests.bench.workloads import Workload
 
 _LONG_SECONDS = 3600
 
@@ -32,6 +40,7 @@ def create(
         max_turns: Theirs.
         context: Their context strategy; None: everything is sent.
     """
+    registry.discover([agent_tools])
     slug = f"bench-{secrets.token_hex(4)}"
     workspace = Workspace.objects.create(slug=slug, name=slug)
 
@@ -57,3 +66,12 @@ def create(
     lead.team.set(members)
     publish_agent(lead)
     return workspace
+
+
+def starts(workspace: Workspace, workload: Workload, home: Placement) -> Callable[[], UUID]:
+    """Return what starts a run of the workload, or the next one of its conversation."""
+    task, agent = workload.task, workload.agent
+    if workload.messages == 1:
+        return lambda: start_run(workspace, task, agent=agent, home=home)
+    thread = start_conversation(workspace, agent=agent)
+    return lambda: post_message(thread, task, home=home).run_id

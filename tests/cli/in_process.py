@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
@@ -11,6 +12,16 @@ from heartbit_site.cli.invocation import INVOCATION
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+Group = TypeVar("Group")
+
+
+def options_of(group: type[Group], **given: Any) -> Group:
+    """The options of a command as a command line gives them that names these alone."""
+    declared: Any = group
+    fields: Any = dataclasses.fields(declared)
+    defaults = {one.name: one.default.default for one in fields}
+    return group(**{**defaults, **given})
 
 
 def printed_json(command: Callable[[], int], capsys: pytest.CaptureFixture[str]) -> Any:

@@ -17,12 +17,12 @@ from agents.querysets import calls_waiting
 from heartbit_site.base.errors import ConflictError, HeartbitError
 from heartbit_site.base.os_user import os_username
 from heartbit_site.cli import doctor_work, errors, pending_calls
-from heartbit_site.cli.commands import approve
+from heartbit_site.cli.commands.approve import DecisionOptions
 from heartbit_site.cli.local_backend import LocalBackend
 from heartbit_site.cli.payload_option import payload_of
 from heartbit_site.contract.approvals import DECIDE, DecisionIn
 from heartbit_site.first_start import default_workspace
-from tests.cli.in_process import printed_json
+from tests.cli.in_process import options_of, printed_json
 from tests.fleet import Worker, wait_until
 from tests.web.waiting_calls import unserved
 
@@ -55,7 +55,7 @@ def refused(
 ) -> None:
     """In this process, which saves starting one for each sentence."""
     with pytest.raises(HeartbitError) as caught:
-        choice = approve.choice_of(**order)
+        choice = options_of(DecisionOptions, **order).choice()
         pending_calls.of_run(LocalBackend(), str(run.pk), call, choice, digest=digest)
     found = errors.explain(caught.value)
     assert found is not None

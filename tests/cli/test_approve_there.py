@@ -11,7 +11,7 @@ from agents.models import Decision, ToolCall
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.cli import errors, pending_calls
 from heartbit_site.cli.backend import ServerBackend
-from heartbit_site.cli.choices import Approve, Edit
+from heartbit_site.cli.decisions import Approve, Edit
 from heartbit_site.cli.remote import Server
 from heartbit_site.first_start import default_workspace
 from tests.api.server import WebServer, key_for

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import socket
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from agents.models import Run, WorkerHeartbeat
+from heartbit_site.cli.main import COMMANDS, load
 from tests.command import NO_MODEL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from tests.command import Command, Ended
@@ -28,13 +29,29 @@ def one_line(ended: Ended, code: int, *parts: str) -> None:
     assert all(part in ended.err for part in parts), ended.err
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_argument_is_called_in_capitals(name: str) -> None:
+    def commands(found: Any) -> Iterator[Any]:
+        yield found
+        for child in getattr(found, "commands", {}).values():
+            yield from commands(child)
+
+    for command in commands(load(name)):
+        for parameter in command.params:
+            if parameter.param_type_name == "argument":
+                assert str(parameter.metavar).strip("[]").isupper(), parameter.name
+
+
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [
         ([""], ["The task is empty"]),
         (["run", " \n"], ["The task is empty"]),
         (["submit", ""], ["The task is empty"]),
-        (["run"], ["Missing argument", "--help"]),
+        (["run"], ["Missing argument 'TASK'", "See `heartbit run --help`."]),
+        (["result"], ["Missing argument 'RUN'", "See `heartbit result --help`."]),
+        (["keys", "create"], ["Missing argument 'NAME'", "See `heartbit keys create --help`."]),
+        (["--approve", "nonsense"], ["There is no command 'nonsense'"]),
         (["run", "--nope", "x"], ["--nope"]),
         (["stauts"], ["did you mean `heartbit status`?"]),
         (["memory"], ["There is no command 'memory'", "`heartbit run memory`"]),
@@ -44,7 +61,7 @@ def one_line(ended: Ended, code: int, *parts: str) -> None:
         (["serve", "--concurrency", "0"], ["--concurrency"]),
         (["up", "--port", "70000"], ["--port"]),
         (["agents", "shwo"], ["No such command 'shwo'", "Did you mean 'show'?"]),
-        (["runs", "--status", "lost"], ["--status"]),
+        (["runs", "--status", "lost"], ["for '--status' / '-s': 'lost' is not one of 'queued'"]),
         (["approve", "--yes"], ["Name the run"]),
         (["completion", "tcsh"], ["tcsh"]),
     ],

@@ -79,7 +79,7 @@ def test_a_queue_without_a_worker_is_said_and_the_run_can_be_cancelled(heartbit:
     assert "has not ended (queued)" in early.err
     assert heartbit("cancel", run_id).out == f"Run {run_id} was cancelled.\n"
     assert heartbit("result", run_id, "--json").code == 130
-    assert heartbit("cancel", run_id).code == 1
+    assert heartbit("cancel", run_id).code == 2, "as `heartbit resume`"
 
 
 def test_ctrl_c_leaves_a_watched_run_alone(heartbit: Command, worker: Worker) -> None:

@@ -112,11 +112,11 @@ def test_figures_and_states_come_from_three_queries_for_all_agents(workspace: Wo
 
 def test_a_result_has_the_common_form(workspace: Workspace) -> None:
     agent = Agent.objects.select_related("workspace").get(workspace=workspace, name="writer")
-    good = result_of(ran(agent, "succeeded")).as_dict()
+    good = result_of(ran(agent, "succeeded")).model_dump()
     assert (good["status"], good["text"], good["error"]) == ("success", "Done.", None)
     assert good["metrics"]["cost_usd"] == "0.5"
     assert good["metrics"]["model_calls"] == 1
-    bad = result_of(ran(agent, "failed", cost=None)).as_dict()
+    bad = result_of(ran(agent, "failed", cost=None)).model_dump()
     assert (bad["status"], bad["error"]) == ("failure", "It broke.")
     assert bad["metrics"]["cost_usd"] is None
     live = ran(agent, "queued")

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from heartbit_site.base.amounts import duration
 from heartbit_site.base.terminal_text import clean
-from heartbit_site.cli.output import one_line, seconds
+from heartbit_site.cli.output import one_line
 
 
 @pytest.mark.parametrize(
@@ -41,9 +42,9 @@ def test_one_line_collapses_white_space_and_cuts() -> None:
         (0.0004, "0 ms"),
         (0.74, "740 ms"),
         (4.06, "4.1 s"),
-        (125, "2 min 05 s"),
+        (125, "2 min 5 s"),
         (4320, "1 h 12 min"),
     ],
 )
 def test_durations_read_well(value: float, text: str) -> None:
-    assert seconds(value) == text
+    assert duration(value) == text

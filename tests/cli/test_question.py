@@ -7,25 +7,26 @@ from uuid import UUID
 import pytest
 from rich.cells import cell_len
 
-from heartbit_site.cli.question import MARGIN, WaitingCall, margined, question, wrap
-from heartbit_site.cli.until import UntilError, moment
+from heartbit_site.cli.errors import UsageError
+from heartbit_site.cli.question import MARGIN, margined, question, wrap
+from heartbit_site.cli.times import until
+from heartbit_site.contract.approvals import ApprovalOut
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 
-def waiting(arguments: dict[str, Any], tool: str = "send") -> WaitingCall:
-    return WaitingCall(
-        run_id=UUID(int=1),
-        root_id=UUID(int=1),
-        call_id="1.0",
-        agent="writer",
-        tool=tool,
-        effect="at_most_once",
-        reason="writer asks before it uses send.",
-        arguments=arguments,
-        digest="d",
-        since=NOW,
-    )
+def waiting(arguments: dict[str, Any], tool: str = "send") -> ApprovalOut:
+    fields: dict[str, Any] = {
+        "run_id": str(UUID(int=1)),
+        "call_id": "1.0",
+        "agent": "writer",
+        "tool": tool,
+        "effect": "at_most_once",
+        "reason": "writer asks before it uses send.",
+        "arguments": arguments,
+        "answer_schema": None,
+    }
+    return ApprovalOut.model_construct(**fields)
 
 
 @pytest.mark.parametrize("width", [24, 40, 80, 200])
@@ -65,10 +66,10 @@ def test_the_agents_and_tools_names_are_escaped() -> None:
     ],
 )
 def test_moments_are_read(text: str, expected: str) -> None:
-    assert moment(text, NOW).isoformat() == expected
+    assert until(text, NOW).isoformat() == expected
 
 
 @pytest.mark.parametrize("text", ["", "soon", "2", "h", "-2h", "2026-11-20", "0h", "999999w"])
 def test_what_is_no_moment_to_come_is_refused(text: str) -> None:
-    with pytest.raises(UntilError, match=r"--until"):
-        moment(text, NOW)
+    with pytest.raises(UsageError, match=r"--until"):
+        until(text, NOW)

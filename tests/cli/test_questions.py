@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 
@@ -15,12 +14,12 @@ from agents.querysets import calls_waiting
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.cli import errors, pending_calls
 from heartbit_site.cli.backend import ServerBackend
-from heartbit_site.cli.choices import Answer, Approve
 from heartbit_site.cli.commands import tools
-from heartbit_site.cli.kinds import QUESTION
+from heartbit_site.cli.decisions import Answer, Approve
 from heartbit_site.cli.local_backend import LocalBackend
-from heartbit_site.cli.question import MARGIN, WaitingCall, question
+from heartbit_site.cli.question import MARGIN, question
 from heartbit_site.cli.remote import Server
+from heartbit_site.contract.approvals import ApprovalOut
 from tests.api.server import WebServer, key_for
 from tests.askers import COLOUR, TRIP, asker, script
 from tests.cli.in_process import printed_json
@@ -70,20 +69,17 @@ def answers(task: str) -> list[tuple[str, str | None]]:
 
 
 def shown(arguments: dict[str, Any], form: dict[str, Any]) -> str:
-    call = WaitingCall(
-        run_id=UUID(int=1),
-        root_id=UUID(int=1),
-        call_id="1.0",
-        agent="asker",
-        tool="ask_human",
-        effect="pure",
-        reason="The agent asks a person.",
-        arguments=arguments,
-        digest="d",
-        since=datetime(2026, 11, 21, tzinfo=UTC),
-        kind=QUESTION,
-        form=form,
-    )
+    fields: dict[str, Any] = {
+        "run_id": str(UUID(int=1)),
+        "call_id": "1.0",
+        "agent": "asker",
+        "tool": "ask_human",
+        "effect": "pure",
+        "reason": "The agent asks a person.",
+        "arguments": arguments,
+        "answer_schema": form,
+    }
+    call = ApprovalOut.model_construct(**fields)
     return "\n".join(question(call, 60))
 
 

@@ -97,4 +97,7 @@ def test_an_inbox_is_listed(place: Place, workspace: Workspace, clerk: str) -> N
     assert place("inbox", clerk, one, "--json").json["text"] == text
     absent = place("inbox", clerk, "x")
     assert (absent.code, "no message 'x'" in absent.err) == (USAGE, True)
-    assert place("inbox", "nobody").out == "Nobody has written to nobody yet.\n"
+    assert place("inbox", "researcher").out == "Nobody has written to researcher yet.\n"
+    nobody = place("inbox", "nobody")
+    assert (nobody.code, nobody.out) == (2, ""), "no agent is called so"
+    assert "There is no agent named 'nobody'" in nobody.err

@@ -275,7 +275,7 @@ def test_what_the_server_refuses_is_one_sentence(afar: Afar, web: WebServer) -> 
     cases: list[tuple[list[str], dict[str, str], str]] = [
         (["submit", "x", "--agent", "writr"], {}, "did you mean writer?"),
         (["submit", "x", "--model", "opnai:x"], {}, "did you mean openai?"),
-        (["submit", "x"], {"HEARTBIT_API_KEY": reader}, "does not have the scope runs:write"),
+        (["submit", "x"], {"HEARTBIT_API_KEY": reader}, "--scope runs:write"),
         (["submit", "x", "--config", "a.toml"], {}, "leave --config out"),
         (["status", "../../admin"], {}, "No run begins with"),
     ]

@@ -6,8 +6,8 @@ from uuid import UUID
 import pytest
 from rich.cells import cell_len
 
-from heartbit_site.cli import plain
-from heartbit_site.cli.render import ASCII, Canvas, render, tail
+from heartbit_site.cli import display, plain
+from heartbit_site.cli.render import Canvas, render, tail
 from heartbit_site.cli.tree import Tree
 from tests.cli.trees import ONE, ROOT, START, delegation, started
 
@@ -59,8 +59,10 @@ def test_hundreds_of_sub_agents_fit_too() -> None:
 
 
 def test_a_terminal_without_unicode_gets_ascii() -> None:
-    shown = "\n".join(line.plain for line in render(delegation().tree, Canvas(80, NOW, 0, ASCII)))
-    assert shown.isascii()
+    canvas = Canvas(80, NOW, ascii_only=True)
+    shown = [line.plain.rstrip() for line in render(delegation().tree, canvas)]
+    assert all(map(str.isascii, shown))
+    assert shown[2].startswith("| | researcher  runs calculate")
 
 
 def test_plain_lines_tell_the_same() -> None:
@@ -84,3 +86,19 @@ def test_plain_lines_tell_the_same() -> None:
         "orchestrator  waits for researcher ...",
         "researcher    runs calculate ...",
     ]
+
+
+def test_what_waits_is_said_once_and_who_works_again_and_again(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(display, "QUIET_SECONDS", -1.0)
+    shown = display.Lines()
+    shown.tree = delegation().tree
+    for _ in range(2):
+        shown.tick()
+    assert capsys.readouterr().err.count("researcher    runs calculate ...\n") == 2
+    for run in shown.tree.runs.values():
+        run.status = "waiting"
+    for _ in range(3):
+        shown.tick()
+    assert capsys.readouterr().err.count("waits for researcher") == 1

@@ -12,22 +12,23 @@ from agents.models import Decision, Run, ToolCall
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.cli import errors, pending_calls
 from heartbit_site.cli.backend import ServerBackend
-from heartbit_site.cli.commands.resolve import choice_of
+from heartbit_site.cli.commands.resolve import ResolutionOptions
 from heartbit_site.cli.kinds import OUTCOME
 from heartbit_site.cli.local_backend import LocalBackend
+from heartbit_site.cli.local_runs import short_id
 from heartbit_site.cli.plain import lines
 from heartbit_site.cli.remote import Server
 from heartbit_site.cli.render import Canvas, render
-from heartbit_site.cli.short_id import short_id
 from heartbit_site.first_start import default_workspace
 from tests.api.server import WebServer, key_for
-from tests.cli.in_process import printed_json
+from tests.cli.in_process import options_of, printed_json
 from tests.cli.terminal import Terminal
 from tests.cli.trees import ROOT, START, Builder, answered, started
 from tests.doubtful import ARGUMENTS, in_doubt
 
 if TYPE_CHECKING:
     from heartbit_site.cli.backend import Backend
+    from heartbit_site.cli.decisions import Settle
     from tests.command import Command
 
 KEYS = "[l]ater > "
@@ -37,8 +38,12 @@ def asked() -> ToolCall:
     return in_doubt(default_workspace(), f"[[text: Done.]] [[run: {uuid4()}]]")
 
 
+def resolution(**word: Any) -> Settle | None:
+    return options_of(ResolutionOptions, **word).choice()
+
+
 def settled(run: str, call: str | None = None, **word: Any) -> int:
-    return pending_calls.of_run(LocalBackend(), run, call, choice_of(**word), OUTCOME)
+    return pending_calls.of_run(LocalBackend(), run, call, resolution(**word), OUTCOME)
 
 
 def listed(backend: Backend, capsys: pytest.CaptureFixture[str]) -> Any:
@@ -51,7 +56,7 @@ def refused(call: ToolCall, call_id: str | None = None, **word: Any) -> tuple[in
             LocalBackend(),
             str(call.run_id),
             call_id,
-            choice_of(**word),
+            resolution(**word),
             OUTCOME,
         )
     return errors.explain(caught.value)
@@ -120,7 +125,7 @@ def test_given_a_local_run_that_died_then_its_doubt_is_listed_before_anybody_res
             LocalBackend(),
             str(call.run_id),
             None,
-            choice_of(confirm=True),
+            resolution(confirm=True),
             OUTCOME,
         )
         == 0
@@ -156,11 +161,11 @@ def test_given_a_server_when_a_call_is_settled_there_then_it_is_as_at_home(
     found = listed(server, capsys)["calls"]
     assert str(call.run_id) in {each["run_id"] for each in found}
     name = str(call.run_id)
-    assert pending_calls.of_run(server, name, None, choice_of(retry=True), OUTCOME) == 0
+    assert pending_calls.of_run(server, name, None, resolution(retry=True), OUTCOME) == 0
     assert capsys.readouterr().out.startswith("To be made again: http_request of researcher: {")
     assert Run.objects.get(pk=call.run_id).status == "queued"
     with pytest.raises(HeartbitError, match="already retried by API key test"):
-        pending_calls.of_run(server, name, None, choice_of(skip=True), OUTCOME)
+        pending_calls.of_run(server, name, None, resolution(skip=True), OUTCOME)
 
 
 def test_given_a_doubt_when_the_run_is_shown_then_it_says_what_it_waits_for() -> None:

@@ -228,7 +228,7 @@ def add(**asked: Any) -> int:
         "name": "n",
         "agent": "a",
         "task": "t",
-        "zone": "UTC",
+        "time_zone": "UTC",
         "catch_up": "latest",
         "overlap": "skip",
         "conversation": False,
@@ -247,7 +247,7 @@ def add(**asked: Any) -> int:
         ({"every": "1d", "jitter": "soon"}, "--jitter is 'soon'"),
         ({"at": "tomorrow"}, "--at is 'tomorrow': write a date and a time, such as"),
         (
-            {"at": "2026-12-01", "zone": "Berlin"},
+            {"at": "2026-12-01", "time_zone": "Berlin"},
             "There is no time zone 'Berlin': write it like",
         ),
         (
@@ -310,7 +310,7 @@ def test_times_are_read_and_said_in_a_zone() -> None:
     later = july + timedelta(seconds=9)
     assert times.format_time(later, "Mars/X") == "Wed 1 Jul 2026, 07:00:09 UTC"
     now = datetime.now(UTC)
-    assert times.format_relative(now + timedelta(hours=3, minutes=5.5)) == "in 3 h 05 min"
+    assert times.format_relative(now + timedelta(hours=3, minutes=5.5)) == "in 3 h 5 min"
     assert times.format_relative(now - timedelta(days=4)) == "4 days ago"
 
 

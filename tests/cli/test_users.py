@@ -78,6 +78,14 @@ def test_a_superuser_needs_no_membership(heartbit: Command, name: str) -> None:
     assert not Membership.objects.filter(user=user).exists()
 
 
+def test_a_role_that_does_not_exist_is_refused_before_the_password_is_asked_for(name: str) -> None:
+    with Terminal("users", "create", name, "--role", "boss") as terminal:
+        assert terminal.ends()[0] == 2
+        assert "There is no role 'boss': use viewer, operator, editor, admin." in terminal.text
+        assert "New password" not in terminal.text
+    assert not User.objects.filter(username=name).exists()
+
+
 def test_a_typed_password_is_asked_for_twice_and_never_shown(person: User) -> None:
     with Terminal("users", "password", person.username) as terminal:
         terminal.sees("New password: ")

@@ -104,7 +104,7 @@ def test_given_an_empty_file_then_it_is_said(here: Path, config: Config, content
 
 def test_given_no_file_then_one_sentence_says_what_to_do(here: Path, config: Config) -> None:
     code, out, err = config(here, "check")
-    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert (code, out, err.count("\n")) == (3, "", 1)
     assert "There is no heartbit.toml in this directory" in err
     code, out, err = config(here, "check", env={"HEARTBIT_CONFIG": "gone.toml"})
     assert code == 3

@@ -14,7 +14,7 @@ from heartbit_site.config.build import INHERITED
 from heartbit_site.config.errors import ConfigFileError
 from heartbit_site.config.export import export
 from heartbit_site.config.read import parse
-from heartbit_site.config.replaced import REPLACED
+from heartbit_site.config.sections import REPLACED
 
 if TYPE_CHECKING:
     from collections.abc import Callable

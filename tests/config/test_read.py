@@ -139,6 +139,7 @@ def test_the_provider_names_the_default_model(provider: str, model: str) -> None
         ("a = 1\nb = 3\na = 2\n", "3:1: The key a is written twice, here and in line 1"),
         ("[p]\na = 1\n'a' = 2", "3:1: The key p.a is written twice, here and in line 2"),
         ("x = {\"a b\" = 1, 'a b' = 2}", '1:17: The key x."a b" is written twice, here and in l'),
+        ("x = {a = 1, a = 2, b = [ } ]", "1:13: The key x.a is written twice, here and in line 1"),
         ("[p]\nx = 1\n[q]\n[p]", "4:2: The table [p] is written twice, here and in line 1"),
         ("[[a]]\nx = 1\n[[a]]\nx = 1\nx = 2", "5:1: The key a.2.x is written twice, here and in "),
         (
@@ -437,3 +438,9 @@ def test_the_server_is_known_without_looking_at_the_rest(tmp_path: Path) -> None
     (tmp_path / "f").write_text("server")
     with pytest.raises(ConfigurationError, match=r"is no TOML .*config check"):
         server_url(tmp_path / "f")
+
+
+def test_given_an_empty_fallback_model_then_it_must_not_be_empty() -> None:
+    assert problems(f'{A}fallback_models = [""]\n') == [
+        "heartbit.toml:5:20: agents.a.fallback_models[1] must not be empty."
+    ]

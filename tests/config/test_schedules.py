@@ -19,11 +19,10 @@ from agents.models import Agent, ToolBinding
 from heartbit_site.base.audit import SYSTEM, Actor
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import AuditEntry
-from heartbit_site.config.apply import ephemeral_agent, import_config
+from heartbit_site.config.apply import ScheduleChanges, ephemeral_agent, import_config
 from heartbit_site.config.errors import ConfigFileError
 from heartbit_site.config.export import export
 from heartbit_site.config.read import parse
-from heartbit_site.config.schedule_rows import ScheduleChanges
 from heartbit_site.config.schedule_section import ScheduleSection
 from heartbit_site.config.toml_text import value
 from scheduling.actions.save_schedule import save_schedule

@@ -10,8 +10,9 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from agents.actions.deliver_results import KEPT, deliver_results, prune_result_deliveries
+from agents.actions.deliver_results import deliver_results
 from agents.housekeeping.beat import BEAT_SCHEDULE
+from agents.housekeeping.prune import DELIVERIES_KEPT, prune_result_deliveries
 from agents.models import Delivery
 from heartbit_site.base import queues
 from heartbit_site.base.ids import new_id
@@ -172,7 +173,7 @@ def test_given_old_rows_then_those_of_runs_that_are_gone_are_forgotten(
     deliver_results()
     order(alone, pending, TO_ADA)
     assert prune_result_deliveries() == 0, "they are young"
-    Delivery.objects.update(created_at=timezone.now() - KEPT - timedelta(minutes=1))
+    Delivery.objects.update(created_at=timezone.now() - DELIVERIES_KEPT - timedelta(minutes=1))
     assert prune_result_deliveries() == 1
     left = set(Delivery.objects.values_list("run_id", flat=True))
     assert left == {there.pk, pending}

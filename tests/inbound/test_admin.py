@@ -101,7 +101,7 @@ def test_what_cannot_be_is_said_on_the_page(browser: Client, workspace: Workspac
     channel_of(workspace, name="tickets")
     channel = made(browser, workspace)
     assert "a channel named tickets already" in changed(browser, channel, name="tickets")
-    assert "Enter it again" in changed(browser, channel, imap_host="evil.example.net")
+    assert "enter its password as well" in changed(browser, channel, imap_host="evil.example.net")
     assert "There is no agent named" in changed(browser, channel, agent="nobody")
     assert "is not a valid sender" in changed(browser, channel, from_whom="somebody")
     channel.refresh_from_db()

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from agents.errors import MailboxError
 from agents.inbound import connection
-from agents.inbound.folders import folder_name
-from agents.inbound.imap import MailAccount, open_mailbox
+from agents.inbound.imap import MailAccount, folder_name, open_mailbox
 from tests.inbound.imap_server import (
     GOOD,
     ImapServer,
@@ -411,6 +410,22 @@ def test_numbers_that_are_no_uids_are_not_taken_for_mails() -> None:
         open_mailbox(account(port)) as mailbox,
     ):
         assert mailbox.after(7, most=10) == [8, 9]
+
+
+def test_a_visit_ends_with_a_logout() -> None:
+    commands: list[str] = []
+
+    def talk(peer: socket.socket) -> None:
+        peer.sendall(b"* OK here\r\n")
+        with peer.makefile("rb") as lines:
+            for line in lines:
+                tag, name = line.split()[:2]
+                commands.append(name.decode())
+                peer.sendall(GOOD[commands[-1]].replace(b"TAG", tag))
+
+    with talking(talk) as port, open_mailbox(account(port)):
+        pass
+    assert commands[-2:] == ["EXAMINE", "LOGOUT"]
 
 
 def test_a_fault_of_whoever_reads_stays_his() -> None:

@@ -12,9 +12,9 @@ from django.utils import timezone
 
 from agents.actions.accept_message import HOUR
 from agents.actions.pause_work import pause_work
-from agents.actions.prune_inbound_messages import KEPT, prune_inbound_messages
 from agents.actions.resume_work import resume_work
-from agents.actions.rotate_channel_secret import rotate_channel_secret
+from agents.actions.rotate_secret import rotate_secret
+from agents.housekeeping.prune import MESSAGES_KEPT, prune_inbound_messages
 from agents.limits.pauses import of_workspace
 from agents.models import Agent, Channel, Conversation, Delivery, InboundMessage, Run
 from heartbit_site.base.audit import SYSTEM
@@ -169,7 +169,7 @@ def test_given_a_new_secret_then_the_former_is_good_for_a_day(
     parked: Workspace,
 ) -> None:
     channel, former = channel_of(parked)
-    secret = rotate_channel_secret(channel, by=SYSTEM)
+    secret = rotate_secret(channel, by=SYSTEM)
     assert post(caller, channel, former, {}).status_code == 202
     assert post(caller, channel, secret, {}).status_code == 202
     Channel.objects.filter(pk=channel.pk).update(previous_secret_expires_at=timezone.now())
@@ -385,7 +385,7 @@ def test_given_a_mailbox_then_its_password_goes_nowhere_else(
 
 def test_what_came_in_is_forgotten_after_90_days(parked: Workspace) -> None:
     channel, _ = channel_of(parked)
-    for age, name in ((KEPT, "old"), (KEPT - HOUR, "young")):
+    for age, name in ((MESSAGES_KEPT, "old"), (MESSAGES_KEPT - HOUR, "young")):
         InboundMessage.objects.create(
             channel=channel,
             external_id=name,

@@ -34,13 +34,13 @@ KEYS = {provider.key_env: "sk-1" for provider in PROVIDERS.values() if provider.
 
 
 def create(
-    reference: str, environ: dict[str, str] | None = None, **urls: str
+    reference: str, environ: dict[str, str] | None = None, base_url: str | None = None
 ) -> OpenAIModel | AnthropicModel | ConstrainedJsonModel:
     made: ChatModel = factory.create(
         reference,
         client=httpx.AsyncClient(),
         environ=KEYS if environ is None else environ,
-        base_urls=urls,
+        base_url=base_url,
     )
     assert isinstance(made, OpenAIModel | AnthropicModel | ConstrainedJsonModel)
     return made
@@ -125,7 +125,7 @@ def test_a_model_that_cannot_be_made_says_why(
 def test_base_urls_are_completed(reference: str, base: str, expected: str) -> None:
     name = reference.partition(":")[0]
     variable = create(reference, {**KEYS, f"{name.upper()}_BASE_URL": base})
-    argument = create(reference, {**KEYS, f"{name.upper()}_BASE_URL": "x"}, **{name: base})
+    argument = create(reference, {**KEYS, f"{name.upper()}_BASE_URL": "x"}, base)
     for made in (variable, argument):
         assert not isinstance(made, ConstrainedJsonModel)
         assert made.exchange.endpoint.url == expected
@@ -136,7 +136,6 @@ def test_given_an_account_then_its_key_and_url_win_over_the_environments() -> No
         "openai:m",
         client=httpx.AsyncClient(),
         environ={"OPENAI_API_KEY": "sk-env", "OPENAI_BASE_URL": "http://env/v1"},
-        base_urls={"openai": "http://table/v1"},
         key=" sk-account ",
         base_url="http://account/v1",
     )
@@ -217,7 +216,7 @@ def test_each_provider_gets_its_dialect_its_key_and_its_profile() -> None:
     assert isinstance(openai, OpenAIModel)
     assert openai.exchange.headers["authorization"] == "Bearer sk-1"
     assert "sk-1" not in repr(openai)
-    local = create("local:smollm2-135m", {}, local="http://127.0.0.1:1")
+    local = create("local:smollm2-135m", {}, "http://127.0.0.1:1")
     assert isinstance(local, ConstrainedJsonModel)
     assert local.name == "local:smollm2-135m"
     assert local.rules.first_tools == ("delegate_task",)

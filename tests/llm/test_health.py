@@ -10,8 +10,9 @@ import pytest
 
 from agents.llm import factory, health
 from agents.llm.health import Health, HealthTarget, check
+from agents.llm.providers import PROVIDERS
 from heartbit_site.base.http.allow import parse_allow
-from heartbit_site.base.http.client import guarded_client
+from heartbit_site.base.http.client import GuardedClient
 from tests.accounts.provider_server import Reply, models, provider_server, refusal
 
 if TYPE_CHECKING:
@@ -183,13 +184,13 @@ async def test_what_cannot_be_asked_is_said_without_asking(
 async def test_the_guarded_client_keeps_a_typed_address_out_of_the_private_network() -> None:
     with provider_server(models("m")) as server:
         subject = HealthTarget("compatible", key=KEY, base_url=server.url)
-        async with guarded_client() as guarded:
+        async with GuardedClient() as guarded:
             refused = await check(subject, client=guarded)
         assert not refused.ok
         assert "HEARTBIT_HTTP_ALLOWLIST" in refused.message
         assert server.requests == []
         allow = parse_allow(f"127.0.0.1:{server.port}")
-        async with guarded_client(allow=allow) as guarded:
+        async with GuardedClient(allow=allow) as guarded:
             assert (await check(subject, client=guarded)).ok
 
 
@@ -212,7 +213,7 @@ def test_health_and_calls_go_to_the_same_place(
     model: Any = factory.create(f"{provider}:m", client=client, environ=environ)
     called: str = model.exchange.endpoint.url
     root = called.removesuffix("/chat/completions").removesuffix("/messages")
-    assert health.models_url(provider, base) == f"{root}/models"
+    assert PROVIDERS[provider].api_url(base) == root
 
 
 def test_a_subject_does_not_show_its_key() -> None:

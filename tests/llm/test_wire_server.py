@@ -116,7 +116,7 @@ async def test_a_schema_gets_json_and_written_results_count(
         "compatible:m",
         client=client,
         environ={},
-        base_urls={"compatible": wire.url},
+        base_url=wire.url,
         profile=Profile(tools="constrained_json"),
     )
     request = ask("[[calls: clock {}]] [[text: It is late.]]")
@@ -206,7 +206,7 @@ async def test_connections_are_used_again(client: httpx.AsyncClient, wire: WireS
     model = make(client, wire, "openai")
     for _ in range(5):
         await complete(model, ask("hi"))
-    assert len(wire._connections) == 1
+    assert len(wire.clients) == 1
 
 
 @BOTH

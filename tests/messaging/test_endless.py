@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from agents.actions.read_inbox import read_inbox
-from agents.actions.reply_to_message import reply_to_message
+from agents.actions.reply_to_message import reply_to_message, steer_with_reply
 from agents.actions.send_message import send_message
 from agents.actions.start_run import start_run
-from agents.actions.steer_with_reply import steer_with_reply
 from agents.choices import RunStatus
 from agents.errors import MessageLimitReachedError
 from agents.journal.events import ModelAnswered, RunSteered

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 from django.utils import timezone
 
-from agents.actions.prune_messages import KEPT, prune_messages
 from agents.actions.reply_to_message import reply_to_message
 from agents.actions.send_message import send_message
 from agents.actions.start_agent import start_agent
 from agents.errors import MessageLimitReachedError
+from agents.housekeeping.prune import MESSAGES_KEPT, prune_messages
 from agents.models import InboxEntry, Message, Run
 from tests.messaging.conftest import Writes, inbox, sender_of_run
 
@@ -128,7 +128,7 @@ def test_what_is_old_is_forgotten(workspace: Workspace, ada: Sender) -> None:
         InboxEntry.objects.bulk_create(InboxEntry(message=message, agent=one) for one in agents)
         return message
 
-    old, young = written(KEPT.days + 0.1), written(KEPT.days - 0.1)
+    old, young = written(MESSAGES_KEPT.days + 0.1), written(MESSAGES_KEPT.days - 0.1)
     assert prune_messages() >= 1
     assert not Message.objects.filter(pk=old.pk).exists()
     assert young.entries.count() == 2

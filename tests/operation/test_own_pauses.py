@@ -120,7 +120,7 @@ def test_given_their_own_stop_then_a_held_run_says_who_ends_it(
     type(solo).objects.filter(pk=solo.pk).update(queue=f"q{secrets.token_hex(4)}")
     run = start_run(workspace, "Wait.", agent="solo")
     manager.post("/workspace/halt", {"reason": "ours"})
-    said = "(ours): the run goes on when whoever manages the workspace ends that, or an operator"
+    said = "(ours): the run continues when a manager of the workspace ends that, or an operator"
     assert said in blocked_reason(Run.objects.get(pk=run))
     said = f"The workspace {workspace.slug} was stopped by API key test, who manages it (ours)"
     assert any(line.startswith(said) for line in read_fleet().problems)

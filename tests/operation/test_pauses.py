@@ -132,7 +132,7 @@ def test_given_a_running_run_when_it_is_killed_then_it_rests_within_2_s_and_goes
     reason = RunEvent.objects.filter(run=run, type="run.requeued").get().payload["reason"]
     assert reason == ("everything stopped" if everything else "workspace stopped")
     assert claimable(agent.queue) == []
-    assert "was stopped by an operator (a drill): the run goes on when" in why(run)
+    assert "was stopped by an operator (a drill): the run continues when" in why(run)
     with pytest.raises(HaltedError, match=r"stopped by an operator \(a drill\)"):
         submit("[[text: Done.]]")
     assert held.kind.value in {pause.kind for pause in read_fleet().pauses}

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents.output.check import InvalidAnswer, ValidAnswer, check_response_schema, parse_answer
-from agents.output.coercion import coerced
+from agents.output.repair import coerced
 from agents.output.respond import NAME, wrapped
 from agents.output.text import as_text
 from heartbit_site.base.errors import ConfigurationError

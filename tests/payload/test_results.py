@@ -6,9 +6,17 @@ import json
 
 import pytest
 
-from agents.output.results import MAX_ARTIFACTS, Artifact, Metrics, build
+from agents.output.results import MAX_ARTIFACTS, ArtifactOut, MetricsOut, build
 
-METRICS = Metrics(duration_ms=1200, queued_ms=20, model_calls=2, tool_calls=3, cost_usd="0.01")
+METRICS = MetricsOut(
+    duration_ms=1200,
+    queued_ms=20,
+    model_calls=2,
+    tool_calls=3,
+    input_tokens=0,
+    output_tokens=0,
+    cost_usd="0.01",
+)
 ANSWER = "Run this:\n\n```python\nprint(1)\n```\n\nand then\n\n```\nls"
 
 
@@ -53,22 +61,24 @@ def test_given_a_run_that_has_not_ended_then_there_is_no_result(status: str) -> 
 
 def test_given_code_in_the_text_and_data_then_they_are_artifacts_in_order() -> None:
     result = build("succeeded", text=ANSWER, data={"b": 1, "a": [2]}, error=None, metrics=METRICS)
-    assert result.artifacts == (
-        Artifact("code", "code-1", "print(1)\n", "python"),
-        Artifact("code", "code-2", "ls\n", ""),
-        Artifact("data", "data", '{\n  "a": [\n    2\n  ],\n  "b": 1\n}', "json"),
-    )
+    assert [tuple(one.model_dump().values()) for one in result.artifacts] == [
+        ("code", "code-1", "print(1)\n", "python"),
+        ("code", "code-2", "ls\n", ""),
+        ("data", "data", '{\n  "a": [\n    2\n  ],\n  "b": 1\n}', "json"),
+    ]
 
 
 def test_given_data_that_is_falsy_then_it_is_data_all_the_same() -> None:
     result = build("succeeded", text="", data=[], error=None, metrics=METRICS)
-    assert result.artifacts == (Artifact("data", "data", "[]", "json"),)
+    assert result.artifacts == [
+        ArtifactOut(kind="data", name="data", content="[]", language="json")
+    ]
     assert result.data == []
 
 
 def test_given_no_code_then_there_is_no_artifact() -> None:
     text = "No code, only `inline` and an empty block:\n```\n\n```"
-    assert build("succeeded", text=text, data=None, error=None, metrics=METRICS).artifacts == ()
+    assert build("succeeded", text=text, data=None, error=None, metrics=METRICS).artifacts == []
 
 
 def test_given_very_many_blocks_then_the_first_are_kept() -> None:
@@ -79,9 +89,11 @@ def test_given_very_many_blocks_then_the_first_are_kept() -> None:
 
 def test_given_a_result_then_its_dictionary_is_json() -> None:
     result = build("succeeded", text=ANSWER, data={"a": 1}, error=None, metrics=METRICS)
-    value = result.as_dict()
+    value = result.model_dump()
     assert json.loads(json.dumps(value)) == value
-    assert value.keys() == {"status", "data", "text", "artifacts", "metrics", "error"}
+    assert value.keys() == {
+        *("status", "data", "text", "artifacts", "metrics", "error", "finish_reason"),
+    }
     assert value["artifacts"][0] == {
         "kind": "code",
         "name": "code-1",

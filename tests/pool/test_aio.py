@@ -202,12 +202,12 @@ def test_submit_belongs_to_no_job(caplog: pytest.LogCaptureFixture) -> None:
     job = aio.Job()
     with job.bind():
         job.cancel(aio.Terminated(), final=True)
-        assert aio.submit(value(aio.current_job())).result(5) is job
 
-        async def own_job() -> aio.Job | None:
-            return aio.current_job()
+        async def reason() -> BaseException | None:
+            return aio.cancel_reason()
 
-        assert aio.submit(own_job()).result(5) is None
+        assert aio.submit(reason()).result(5) is None
+        assert isinstance(aio.cancel_reason(), aio.Terminated)
     assert isinstance(aio.submit(failing()).exception(5), LookupError)
     wait_until(lambda: "Background coroutine failed" in caplog.text)
 

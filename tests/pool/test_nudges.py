@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from celery import Celery
 
+from heartbit_site import kombu_patches
 from heartbit_site.base import enqueue
 from heartbit_site.base.enqueue import TaskMessage
 from heartbit_site.kombu_patches import LeanChannel
@@ -57,6 +58,7 @@ def test_a_message_without_acknowledgement_costs_the_broker_no_command_for_one(
 
 
 def test_a_channel_makes_one_client_for_all_its_commands(client: Celery) -> None:
+    kombu_patches.install()
     with client.connection_for_write() as connection:
         channel: Any = connection.default_channel
         assert isinstance(channel, LeanChannel)
@@ -68,7 +70,7 @@ def test_a_channel_makes_one_client_for_all_its_commands(client: Celery) -> None
 def test_a_nudge_whose_time_is_over_runs_nothing(
     client: Celery, monkeypatch: pytest.MonkeyPatch, start_worker: Callable[..., Worker]
 ) -> None:
-    monkeypatch.setattr(enqueue, "current_app", client)
+    monkeypatch.setattr(enqueue, "application", lambda: client)
     enqueue.send(TaskMessage("note", "late", "celery", seconds=-1))
     enqueue.send(TaskMessage("note", "in time", "celery", seconds=60))
     enqueue.send(TaskMessage("note", "whenever", "celery"))
@@ -80,7 +82,7 @@ def test_a_nudge_whose_time_is_over_runs_nothing(
 def test_a_nudge_runs_its_task_and_a_chord_s_body_once_after_all_of_its_header(
     client: Celery, monkeypatch: pytest.MonkeyPatch, start_worker: Callable[..., Worker]
 ) -> None:
-    monkeypatch.setattr(enqueue, "current_app", client)
+    monkeypatch.setattr(enqueue, "application", lambda: client)
     worker = start_worker(acknowledges=False)
     enqueue.send(TaskMessage("note", "it", "celery"))
     assert worker.wait_for("noted", "it")
@@ -102,7 +104,7 @@ def test_a_broker_that_is_away_is_logged_and_never_raised(
     with Celery("lonely", broker=url, backend=url, set_as_current=False) as lonely:
         lonely.conf.result_backend_transport_options = {"retry_policy": {"max_retries": 0}}
         lonely.conf.broker_transport_options = {"max_retries": 0}
-        monkeypatch.setattr(enqueue, "current_app", lonely)
+        monkeypatch.setattr(enqueue, "application", lambda: lonely)
         with caplog.at_level(logging.WARNING):
             enqueue.send(TaskMessage("note", "it", "celery"))
             enqueue.send_chord(
@@ -119,7 +121,7 @@ def test_a_broker_that_came_back_is_nudged_again(
     valkey: Valkey,
     start_worker: Callable[..., Worker],
 ) -> None:
-    monkeypatch.setattr(enqueue, "current_app", client)
+    monkeypatch.setattr(enqueue, "application", lambda: client)
     worker = start_worker(acknowledges=False)
     enqueue.send(TaskMessage("note", "before", "celery"))
     worker.wait_for("noted", "before")

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser
 
+    from agents.reads.usage_view import CountGaugeOut, MoneyGaugeOut, WorkspaceUsageOut
     from heartbit_site.base.models import Workspace
     from tests.web.visitor import Visitor
 
@@ -75,21 +76,29 @@ def seeded(workspace: Workspace) -> Run:
     return run
 
 
+def gauges(usage: WorkspaceUsageOut) -> list[CountGaugeOut | MoneyGaugeOut]:
+    return [
+        usage.runs_today,
+        usage.tokens_this_month,
+        usage.usd_this_month,
+        usage.runs_at_once,
+    ]
+
+
 class TestTheFigures:
     def test_given_no_tier_then_all_is_counted_and_nothing_limited(
         self, workspace: Workspace
     ) -> None:
         seeded(workspace)
         usage = usage_of(workspace)
-        assert usage.tier == ""
-        assert [gauge.name for gauge in usage.gauges] == ["runs", "tokens", "usd", "runs_at_once"]
-        assert [gauge.used for gauge in usage.gauges] == [2, 1600, Decimal("0.75"), 0]
-        assert {gauge.state for gauge in usage.gauges} == {"unlimited"}
-        assert (usage.queued, usage.unpriced) == (2, 1)
-        assert [(row.name, row.runs, row.tokens, row.usd) for row in usage.agents] == [
-            ("", 0, 100, Decimal("0.5")),
-            ("writer", 1, 1500, Decimal("0.25")),
-            ("analyst", 1, 0, 0),
+        assert usage.tier is None
+        assert [gauge.used for gauge in gauges(usage)] == [2, 1600, "0.75", 0]
+        assert {gauge.state for gauge in gauges(usage)} == {"unlimited"}
+        assert (usage.queued, usage.unpriced_calls) == (2, 1)
+        assert [(row.agent, row.runs, row.tokens, row.cost_usd) for row in usage.agents] == [
+            (None, 0, 100, "0.5"),
+            ("writer", 1, 1500, "0.25"),
+            ("analyst", 1, 0, "0"),
         ]
         assert len(usage.days) == DAYS
         today = usage.days[-1]
@@ -109,7 +118,7 @@ class TestTheFigures:
         )
         worker = WorkerHeartbeat.objects.create(name="x:1", home="fleet", lease_seconds=3600)
         Run.objects.filter(pk=run.pk).update(status="running", worker=worker)
-        runs, tokens, usd, at_once = usage_of(workspace).gauges
+        runs, tokens, usd, at_once = gauges(usage_of(workspace))
         Run.objects.filter(pk=run.pk).update(status="queued", worker=None)
         worker.delete()
         shown = [
@@ -129,10 +138,9 @@ class TestTheFigures:
         Budget.objects.filter(pk=row.pk).update(spent_tokens=900, exceeded_period=row.period_start)
         (budget,) = usage_of(workspace).budgets
         assert (budget.agent, budget.period) == ("writer", "day")
-        assert [(gauge.name, gauge.state) for gauge in budget.gauges] == [
-            ("tokens", "exceeded"),
-            ("usd", "ok"),
-        ]
+        assert budget.tokens is not None
+        assert budget.usd is not None
+        assert (budget.tokens.state, budget.usd.state) == ("exceeded", "ok")
 
 
 class TestTheAPI:

@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
-import httpx
 import pytest
 
-from agents.actions.cancel_run import cancel_run
-from agents.definitions import snapshot
-from agents.llm.messages import ToolCall
-from agents.loop.effect_gate import EffectGate
-from agents.loop.journaled import JournaledState
-from agents.loop.state import RunState
-from agents.loop.tool_calls import CANCELLED_FIRST, ToolCallRunner
-from agents.models import AgentVersion
+from agents.loop.tool_calls import CANCELLED_FIRST
 from agents.models import ToolCall as ToolCallRow
-from agents.runtime.stopped_tools import StoppedTools, WorkspaceStoppedTools
-from agents.runtime.toolbox import OfferedTools, RunToolbox, context_factory
 from heartbit_site.base import orm
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.toolspec import Effect, spec_of
-from tests.runs.holding import accept, answer, claimant, hold, pool
-from tools.registry import definition_hash
+from tests.runs.holding import claimant, pool
+from tests.runs.serving import serve
 
 if TYPE_CHECKING:
     from agents.runs.claims import Claimant
@@ -46,47 +35,14 @@ async def served(
         Workspace.objects.filter(pk=workspace.pk).update(name="renamed")
         return "renamed"
 
-    specs = {effect.value: spec_of(rename, name=effect.value, effect=effect) for effect in effects}
-    run_id = await orm.run_in_thread(lambda: accept(workspace))
-    claimed, lease = await hold(pool, claimant, run_id)
-    journaled = JournaledState(RunState(), lease)
-    for recorded in claimed.history():
-        journaled.state.fold(recorded)
-    calls = [ToolCall(f"c{number}", effect.value, "{}") for number, effect in enumerate(effects)]
-    await journaled.record(answer(1, *calls))
-    if cancel:
-        await orm.run_in_thread(partial(cancel_run, workspace, run_id, reason="stop!"))
-    version = await orm.run_in_thread(partial(AgentVersion.objects.get, pk=claimed.version_id))
-    definition = snapshot.read(version.pk, version.agent_id, "solo", version.snapshot)
-
-    async def granted(_tool: str, _pinned: str) -> int | None:
-        return None
-
-    async def lost(_key: str) -> str | None:
-        return None
-
-    async with httpx.AsyncClient() as http:
-        toolbox = RunToolbox(
-            OfferedTools(specs, {name: definition_hash(spec) for name, spec in specs.items()}),
-            definition,
-            approve=False,
-            context=context_factory(
-                workspace_id=workspace.pk, run_id=run_id, root_id=run_id, agent="solo", http=http
-            ),
-            executor=orm.shared(),
-            granted=granted,
-            lost=lost,
-            stopped=WorkspaceStoppedTools(StoppedTools(), workspace.pk),
-        )
-        standing = EffectGate(_proven, lambda: None)
-        assert not await ToolCallRunner(journaled, definition, toolbox, standing).run_open_calls()
+    specs = [
+        spec_of(rename, name=f"{effect}_{number}", effect=effect)
+        for number, effect in enumerate(effects)
+    ]
+    run_id = await serve(workspace, pool, claimant, specs, cancel=cancel)
     await orm.run_in_thread(workspace.refresh_from_db)
     rows = ToolCallRow.objects.filter(run_id=run_id).order_by("id")
     return await orm.run_in_thread(lambda: list(rows))
-
-
-async def _proven() -> None:
-    """It lives."""
 
 
 @pytest.mark.parametrize("effect", [Effect.IDEMPOTENT, Effect.AT_MOST_ONCE, Effect.TRANSACTIONAL])
@@ -104,7 +60,7 @@ async def test_nor_does_one_whose_neighbour_has_seen_the_cancel(
     workspace: Workspace, pool: Pool, claimant: Claimant
 ) -> None:
     """The cancel is in no tail any more: the state alone knows of it."""
-    effects = (Effect.AT_MOST_ONCE, Effect.TRANSACTIONAL)
+    effects = (Effect.AT_MOST_ONCE, Effect.AT_MOST_ONCE, Effect.TRANSACTIONAL)
     calls = await served(workspace, pool, claimant, *effects, cancel=True)
     assert workspace.name == workspace.slug
-    assert [call.status for call in calls] == ["refused", "refused"]
+    assert [call.status for call in calls] == ["refused"] * 3

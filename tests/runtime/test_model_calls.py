@@ -11,6 +11,7 @@ import pytest
 from agents.actions.cancel_run import cancel_run
 from agents.actions.post_message import post_message, start_conversation
 from agents.actions.publish_agent import publish_agent
+from agents.actions.save_provider_account import save_provider_account
 from agents.choices import Placement, RunStatus
 from agents.context.tokens import estimate_all
 from agents.journal.events import ContextSummarized, ModelAnswered, ModelDelayed
@@ -32,7 +33,6 @@ from agents.runtime.accounts import Account
 from agents.runtime.host import LocalHost
 from agents.runtime.models import Models
 from heartbit_site.base import orm
-from heartbit_site.base.actions.save_provider_account import save_provider_account
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import ProviderAccount, UsageEntry
 from tests.runtime.conftest import Studio

@@ -23,7 +23,7 @@ from heartbit_site.base.models import Workspace
 from heartbit_site.base.toolspec import Effect
 from tests.runtime.conftest import Studio
 from tests.runtime.deciding import ANNA, waiting
-from tests.tools.calls import EXECUTOR, context, made
+from tests.tools.calls import EXECUTOR, Journal, context, made
 from tools.pipeline import PreparedCall, execute, prepare
 from tools.registry import Registry
 from tools.result import ToolResult
@@ -145,11 +145,8 @@ def prepared(function: Callable[..., object], effect: Effect) -> PreparedCall:
 
 
 async def executed(call: PreparedCall, stopped: StoppedTools) -> ToolResult:
-    async def intent() -> None:
-        return None
-
     with stopped.track_call("wait", 1) as told:
-        found = await execute(call, executor=EXECUTOR, intent=intent, stop=told)
+        found = await execute(call, executor=EXECUTOR, journal=Journal(), stop=told)
     assert isinstance(found, ToolResult)
     return found
 

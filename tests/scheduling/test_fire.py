@@ -24,10 +24,10 @@ from scheduling.actions.prune_firings import prune_firings
 from scheduling.actions.remove_schedule import remove_schedule
 from scheduling.actions.run_schedule_now import run_schedule_now
 from scheduling.actions.save_schedule import save_schedule
+from scheduling.backoff import MOST, FailureBackoff
 from scheduling.choices import CatchUp, FiringStatus, Kind, Overlap, TaskType, Trigger
 from scheduling.errors import ScheduleConflictError, ScheduleError
 from scheduling.firings import has_running_run, start_firing
-from scheduling.log_throttle import MOST, LogThrottle
 from scheduling.models import Firing, Schedule
 from scheduling.querysets import database_now, due_schedules
 from tests.scheduling.conftest import ANN, let_pass
@@ -359,7 +359,7 @@ def test_a_defect_of_a_schedule_is_logged_once_and_not_at_every_look(
 
 def test_a_complaint_is_news_again_after_an_hour_and_for_another() -> None:
     now = 0.0
-    complaints = LogThrottle(lambda: now)
+    complaints = FailureBackoff(lambda: now)
     assert [complaints.is_news(1, "x"), complaints.is_news(1, "x")] == [True, False]
     assert complaints.is_news(2, "x")
     assert complaints.is_news(1, "y")

@@ -12,10 +12,13 @@ from agents.actions.save_budget import save_budget
 from agents.actions.save_channel import save_channel
 from agents.actions.save_webhook import save_webhook
 from agents.choices import DeliveryStatus
-from agents.delivery.overdue import results_are_overdue, webhooks_are_overdue
 from agents.delivery.webhooks import new_message_id
-from agents.housekeeping.enqueue_overdue import enqueue_overdue
-from agents.housekeeping.pending_quota_notices import PendingQuotaNotices
+from agents.housekeeping.enqueue_overdue import (
+    PendingQuotaNotices,
+    enqueue_overdue,
+    results_are_overdue,
+    webhooks_are_overdue,
+)
 from agents.inbound.mailboxes import mailboxes_are_overdue
 from agents.models import Agent, Budget, Channel, Delivery, Run, WebhookDelivery, WebhookEndpoint
 from heartbit_site.base import queues

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scheduling.schedule_settings import table_of
+from scheduling.actions.save_schedule import table_of
 from scheduling.spec import ScheduleSpec
 
 if TYPE_CHECKING:

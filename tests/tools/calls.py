@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from heartbit_site.base.toolspec import Effect, ToolContext, ToolSpec, spec_of
-from tools.pipeline import PendingApprovalCall, SuspendedCall, invoke
+from tools.pipeline import PendingApprovalCall, PreparedCall, SuspendedCall, execute, prepare
 from tools.registry import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from tools.pipeline import CallJournal
     from tools.result import ToolResult
 
 EXECUTOR = ThreadPoolExecutor(8)
@@ -38,21 +39,36 @@ async def call(
     name: str | None = None,
     executor: Executor = EXECUTOR,
     http: httpx.AsyncClient | None = None,
+    journal: CallJournal | None = None,
     **options: Any,
 ) -> ToolResult | SuspendedCall | PendingApprovalCall:
     specs = Registry([tools]) if isinstance(tools, ToolSpec) else tools
-
-    async def intent() -> None:
-        return None
-
-    return await invoke(
+    prepared = prepare(
         specs,
         name=name or next(iter(specs)),
         arguments=arguments,
         context=context(http),
-        executor=executor,
-        **({"intent": intent} | options),
+        **options,
     )
+    if not isinstance(prepared, PreparedCall):
+        return prepared
+    return await execute(prepared, executor=executor, journal=journal or Journal())
+
+
+class Journal:
+    """A journal that keeps what it is told in ``told``."""
+
+    def __init__(self) -> None:
+        self.told: list[object] = []
+
+    async def intend(self) -> None:
+        self.intend_here()
+
+    def intend_here(self) -> None:
+        self.told.append("intent")
+
+    def settle_here(self, done: ToolResult | SuspendedCall) -> None:
+        self.told.append(done)
 
 
 def add(a: float, b: float) -> float:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from heartbit_site.base.http.allow import parse_allow
-from heartbit_site.base.http.client import guarded_client
+from heartbit_site.base.http.client import GuardedClient
 from tests.base.loopback import Server, redirect, response, serving
 from tests.tools.calls import call
 from tools import agent_tools
@@ -31,7 +31,7 @@ async def server() -> AsyncIterator[Server]:
 
 async def done(name: str, *, server: Server | None = None, **arguments: object) -> ToolResult:
     allow = parse_allow(f"127.0.0.1:{server.port}" if server else "")
-    async with guarded_client(allow=allow) as http:
+    async with GuardedClient(allow=allow) as http:
         result = await call(TOOLS, json.dumps(arguments), name=name, http=http)
     assert isinstance(result, ToolResult)
     return result

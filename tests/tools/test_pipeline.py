@@ -18,7 +18,17 @@ import pytest
 from heartbit_site.base.http.errors import BlockedAddressError
 from heartbit_site.base.toolspec import ChildTask, Effect, Suspension, ToolContext, WaitOutcome
 from tests.pace import in_time
-from tests.tools.calls import EXECUTOR, Opaque, add, add_on_loop, call, context, made, nothing
+from tests.tools.calls import (
+    EXECUTOR,
+    Journal,
+    Opaque,
+    add,
+    add_on_loop,
+    call,
+    context,
+    made,
+    nothing,
+)
 from tools.pipeline import PreparedCall, SuspendedCall, execute, execute_here, prepare, resume
 from tools.registry import Registry
 from tools.result import ToolResult
@@ -154,10 +164,6 @@ async def test_a_call_that_times_out_in_the_queue_never_runs() -> None:
     assert not ran.is_set()
 
 
-async def no_intent() -> None:
-    """Nothing is committed before the call."""
-
-
 async def test_a_tool_that_is_stopped_while_its_call_is_queued_does_not_run() -> None:
     release, ran = threading.Event(), threading.Event()
     stop: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -168,7 +174,7 @@ async def test_a_tool_that_is_stopped_while_its_call_is_queued_does_not_run() ->
         )
         assert isinstance(prepared, PreparedCall)
         queued = asyncio.create_task(
-            execute(prepared, executor=executor, intent=no_intent, stop=stop)
+            execute(prepared, executor=executor, journal=Journal(), stop=stop)
         )
         while not executor._work_queue.qsize():  # the call waits for the only thread
             await asyncio.sleep(0)
@@ -230,28 +236,87 @@ async def test_cancelling_the_run_does_not_wait_for_a_thread() -> None:
 
 @pytest.mark.parametrize("effect", list(Effect))
 async def test_intent_precedes_tools_that_act_outside_and_no_others(effect: Effect) -> None:
-    log: list[str] = []
+    journal = Journal()
 
-    def act() -> None:
-        log.append("act")
+    def act() -> str:
+        journal.told.append("act")
+        return "done"
 
-    async def intent() -> None:
-        log.append("intent")
+    async def act_on_loop() -> str:
+        return act()
 
-    await call(made(act, effect), intent=intent)
-    await call(made(act, effect), "{", intent=intent)  # an invalid call announces nothing
+    done = await call(made(act, effect), journal=journal)
+    await call(made(act, effect), "{", journal=journal)  # an invalid call announces nothing
     outside = effect in (Effect.AT_MOST_ONCE, Effect.IDEMPOTENT)
-    assert log == (["intent", "act"] if outside else ["act"])
+    assert journal.told == (["intent", "act", done] if outside else ["act"])
+    if effect is not Effect.TRANSACTIONAL:  # which is a plain function
+        journal.told.clear()
+        await call(made(act_on_loop, effect), journal=journal)  # its result is the caller's to tell
+        assert journal.told == (["intent", "act"] if outside else ["act"])
+
+
+async def test_a_call_is_announced_when_its_turn_in_the_queue_has_come() -> None:
+    """What waits for a thread has not begun, so a worker that dies leaves no doubt about it."""
+    release, journal = threading.Event(), Journal()
+    with ThreadPoolExecutor(1) as executor:
+        executor.submit(release.wait, 10)
+        spec = made(nothing, Effect.AT_MOST_ONCE)
+        queued = asyncio.create_task(call(spec, executor=executor, journal=journal))
+        while not executor._work_queue.qsize():
+            await asyncio.sleep(0)
+        assert journal.told == []
+        release.set()
+        done = await queued
+    assert journal.told == ["intent", done]
+
+
+async def test_the_result_of_a_call_whose_time_was_over_is_dropped() -> None:
+    release, journal = threading.Event(), Journal()
+    with ThreadPoolExecutor(1) as executor:
+        spec = made(
+            lambda: release.wait(10), Effect.AT_MOST_ONCE, name="slow", timeout_seconds=0.05
+        )
+        done = await call(spec, executor=executor, journal=journal)
+        release.set()
+    assert isinstance(done, ToolResult)
+    assert (done.status, journal.told) == ("timeout", ["intent"])
+
+
+async def test_a_result_that_is_being_journaled_as_its_time_ends_is_the_result() -> None:
+    release, is_writing = threading.Event(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    class SlowJournal(Journal):
+        def settle_here(self, done: ToolResult | SuspendedCall) -> None:
+            loop.call_soon_threadsafe(is_writing.set)
+            release.wait(10)
+            super().settle_here(done)
+
+    journal = SlowJournal()
+    spec = made(nothing, Effect.AT_MOST_ONCE, timeout_seconds=0.05)
+    pending = asyncio.create_task(call(spec, journal=journal))
+    await is_writing.wait()
+    await asyncio.wait({pending}, timeout=0.1)  # twice its time
+    assert not pending.done()
+    release.set()
+    done = await pending
+    assert isinstance(done, ToolResult)
+    assert (done.status, journal.told) == ("ok", ["intent", done])
 
 
 async def test_a_failing_intent_stops_the_call_and_is_no_result() -> None:
     ran: list[int] = []
 
-    async def intent() -> None:
-        raise ConnectionError("lease lost")
+    class Lost(Journal):
+        def intend_here(self) -> None:
+            raise ConnectionError("lease lost")
 
-    with pytest.raises(ConnectionError, match="lease lost"):
-        await call(made(lambda: ran.append(1), Effect.AT_MOST_ONCE, name="act"), intent=intent)
+    async def act() -> None:
+        ran.append(1)
+
+    for function in (lambda: ran.append(1), act):
+        with pytest.raises(ConnectionError, match="lease lost"):
+            await call(made(function, Effect.AT_MOST_ONCE, name="act"), journal=Lost())
     assert ran == []
 
 
@@ -317,7 +382,7 @@ async def test_a_tool_may_wait_and_be_resumed() -> None:
     assert resume(spec, outcomes) == ToolResult(
         f'{{"researcher":"{"found é" * 9}","writer":""}}', "ok"
     )
-    assert resume(spec, outcomes, max_output_bytes=50).truncated
+    assert "[cut: " in resume(spec, outcomes, max_output_bytes=50).content
     assert resume(spec, (WaitOutcome("x", {}),)) == ToolResult("KeyError: 'text'", "error")
 
 

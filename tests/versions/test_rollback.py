@@ -21,7 +21,6 @@ from agents.models import Agent, AgentVersion, Run, ToolBinding
 from agents.reads.agent_settings import spec_of
 from agents.reads.versions import (
     VersionNotFoundError,
-    difference,
     find_editable,
     pair,
     versions_of,
@@ -44,11 +43,12 @@ def version(agent: Agent, number: int) -> AgentVersion:
 
 def test_a_difference_names_everything_that_changed_and_nothing_else(keeper: Agent) -> None:
     first, second, third = (version(keeper, number) for number in (1, 2, 3))
-    found = difference(first, second)
+    found = compare(first.snapshot, second.snapshot)
     assert found.prompt == "@@ -1,2 +1,2 @@\n One.\n-Two.\n+Three."
-    assert (found.fields, found.tools) == ((), ())
+    assert not found.fields
+    assert not found.tools
     assert [(change.name, change.kind) for change in found.team] == [("writer", "added")]
-    found = difference(second, third)
+    found = compare(second.snapshot, third.snapshot)
     assert not found.prompt
     assert {change.name: (change.before, change.after) for change in found.fields} == {
         "retry.max_retries": (3, 7),
@@ -61,9 +61,9 @@ def test_a_difference_names_everything_that_changed_and_nothing_else(keeper: Age
         *(("calculate", "removed"), ("current_time", "added"))
     ]
     assert "limits.max_turns 10 -> 3" in found.sentence()
-    assert not difference(third, third)
-    nothing: dict[str, object] = {"prompt": "", "fields": (), "tools": (), "team": ()}
-    assert difference(third, third).as_dict() == nothing
+    assert not compare(third.snapshot, third.snapshot)
+    nothing: dict[str, object] = {"prompt": "", "fields": [], "tools": [], "team": []}
+    assert compare(third.snapshot, third.snapshot).model_dump() == nothing
 
 
 def test_an_older_format_differs_by_what_was_changed_alone(keeper: Agent) -> None:

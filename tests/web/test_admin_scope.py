@@ -19,6 +19,7 @@ from agents.actions.create_default_team import create_default_team
 from agents.actions.decide_call import Always, approve_call
 from agents.actions.post_message import post_message, start_conversation
 from agents.actions.redeliver_webhook import ping_webhook
+from agents.actions.save_provider_account import save_provider_account
 from agents.actions.save_webhook import save_webhook
 from agents.actions.send_message import send_message
 from agents.inbound.message import Inbound
@@ -26,7 +27,6 @@ from agents.messaging.addresses import sender_of_person
 from agents.models import Agent, Budget, Delivery, Run, WebhookEndpoint
 from heartbit_site.base import audit
 from heartbit_site.base.actions.create_api_key import create_api_key
-from heartbit_site.base.actions.save_provider_account import save_provider_account
 from heartbit_site.base.admin.permissions import INSTALLATION
 from heartbit_site.base.admin.workspace_scoped import WorkspaceScopedAdmin
 from heartbit_site.base.audit import Actor
@@ -359,14 +359,14 @@ def test_given_a_member_then_the_dashboard_counts_their_workspaces_alone(
     ours: Workspace, theirs: Workspace, django_assert_max_num_queries: Any
 ) -> None:
     client = browser_of(staff(ours, Role.VIEWER))
-    with django_assert_max_num_queries(15):
+    with django_assert_max_num_queries(16):
         page = client.get(reverse("admin:index"))
     shown = page.context["dashboard"]
     own = Run.objects.filter(workspace=ours, parent__isnull=True)
-    assert shown.today.total == own.count()
-    assert shown.waiting == 1
-    assert shown.fleet is None
-    assert {row.run.workspace_id for row in shown.tracker} == {ours.pk}
+    assert shown["today"].total == own.count()
+    assert shown["figures"].waiting == 1
+    assert shown["fleet"] is None
+    assert {row["run"].workspace_id for row in shown["tracker"]} == {ours.pk}
     assert theirs.slug not in page.content.decode()
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import unicodedata
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
@@ -21,6 +20,7 @@ from agents.models import Decision, ToolCall
 from agents.runtime.stopped_tools import StoppedTools, WorkspaceStoppedTools
 from agents.runtime.toolbox import RunToolbox, context_factory, offered_tools
 from heartbit_site.base.audit import Actor
+from heartbit_site.base.orm import OrmExecutor
 from heartbit_site.base.toolspec import Effect, ToolSpec, spec_of
 from tests.sizes import sized
 from tests.web.waiting_calls import unserved
@@ -120,7 +120,7 @@ def boxed(spec: ToolSpec, *, run: UUID, pinned: str) -> RunToolbox:
         definition,
         approve=False,
         context=context_factory(workspace_id=1, run_id=run, root_id=run, agent="solo", http=http),
-        executor=ThreadPoolExecutor(1),
+        executor=OrmExecutor(1, name="tool"),
         granted=nobody,
         lost=none_lost,
         stopped=WorkspaceStoppedTools(StoppedTools(), 1),

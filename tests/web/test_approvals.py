@@ -20,7 +20,6 @@ from agents.errors import CallClosedError
 from agents.models import Agent, Decision, Run, ToolBinding, ToolCall, Vote, Wait
 from heartbit_site.base.audit import Actor, verify
 from heartbit_site.base.models import AuditEntry, Membership
-from heartbit_site.cli.asked_calls import approval_call
 from heartbit_site.contract.approvals import ApprovalOut
 from tests.clients import Client
 from tests.doubtful import in_doubt
@@ -394,9 +393,9 @@ def test_given_a_call_of_unknown_outcome_when_settled_in_the_inbox_then_it_is_le
     signed_in.go("approvals/")
     page = signed_in.page
     expect(page.get_by_role("article")).to_contain_text("outcome unknown")
-    page.get_by_role("button", name="It took effect").click()
+    page.get_by_role("button", name="Confirm").click()
     page.get_by_label("What did it answer?").fill("Sent.")
-    page.get_by_role("button", name="It took effect").last.click()
+    page.get_by_role("button", name="Confirm").last.click()
     expect(page.get_by_text("Nothing waits for you")).to_be_visible()
     decision = Decision.objects.get(run=call.run)
     assert (decision.verdict, decision.reason, decision.via) == ("confirmed", "Sent.", "web")
@@ -520,8 +519,7 @@ def test_given_arguments_in_another_order_then_every_surface_has_that_of_the_sch
     assert [one["name"][0]["text"] for one in row["view"]["arguments"]] == order
     admins = build_prompt(call).display
     assert ["".join(piece.text for piece in one.name) for one in admins.arguments] == order
-    mine = approval_call(ApprovalOut.model_validate(row))
-    assert list(mine.arguments) == order
+    assert list(ApprovalOut.model_validate(row).arguments) == order
 
 
 def test_given_any_schema_when_its_form_is_not_touched_then_it_reads_what_stood_in_it(

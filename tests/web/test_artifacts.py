@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from agents.actions.start_run import start_run
 from agents.models import Agent, Run
-from agents.output.results import Artifact
+from agents.output.results import ArtifactOut
 from agents.reads.artifacts import file_name
 from tests.fleet import wait_until
 
@@ -168,4 +168,5 @@ def test_given_a_run_that_has_not_ended_then_it_has_none_and_says_so(
 def test_given_what_a_model_calls_a_language_then_the_file_has_a_name_of_ours(
     language: str, file: str
 ) -> None:
-    assert file_name(Artifact("code", "code-1", "x", language)) == file
+    code = ArtifactOut(kind="code", name="code-1", content="x", language=language)
+    assert file_name(code) == file

@@ -10,8 +10,8 @@ from django.urls import reverse
 
 from agents.actions.publish_agent import publish_agent
 from agents.actions.rollback_agent import RollbackRefusedError, rollback_agent
+from agents.actions.save_provider_account import save_provider_account
 from agents.models import Agent, ToolBinding
-from heartbit_site.base.actions.save_provider_account import save_provider_account
 from heartbit_site.base.audit import Actor, verify
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import AuditEntry, ProviderAccount, Role

@@ -24,12 +24,12 @@ from websockets.sync.client import connect
 from agents.actions.deliver_webhooks import deliver_webhooks
 from agents.actions.notify_approvers import notify_approvers
 from agents.actions.save_channel import save_channel
+from agents.actions.save_provider_account import save_provider_account
 from agents.actions.save_webhook import save_webhook
 from agents.actions.start_run import start_run
 from agents.choices import TERMINAL
 from agents.models import Agent, Channel, Decision, Run, WebhookEndpoint
 from heartbit_site.base.actions.create_api_key import create_api_key
-from heartbit_site.base.actions.save_provider_account import save_provider_account
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import ProviderAccount
 from heartbit_site.base.scopes import SCOPES

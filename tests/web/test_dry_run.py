@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,7 +16,7 @@ from agents.actions.pause_work import pause_work
 from agents.actions.publish_agent import publish_agent
 from agents.actions.resume_work import resume_work
 from agents.dry_runs import threads
-from agents.dry_runs.redaction import is_secret
+from agents.dry_runs.tables import is_secret
 from agents.errors import (
     CallClosedError,
     DryRunStoppedError,
@@ -37,7 +36,7 @@ from tests.web.people import member
 from tests.web.waiting_calls import unserved
 
 if TYPE_CHECKING:
-    from agents.dry_runs.changes import DryRun, TableChange
+    from agents.dry_runs.changes_view import DryRunOut, TableChangeOut
     from heartbit_site.base.models import Workspace
     from tests.api.server import WebServer
     from tests.fleet import Worker
@@ -48,12 +47,14 @@ __all__ = ["nothing_is_kept", "shop"]
 ANN = Actor("ann", "web")
 
 
-def tried(call: ToolCall, arguments: dict[str, Any] | None = None) -> DryRun:
+def tried(call: ToolCall, arguments: dict[str, Any] | None = None) -> DryRunOut:
     text = None if arguments is None else json.dumps(arguments)
     return dry_run_call(call, digest=call.digest, by=ANN, arguments=text)
 
 
-def changes(table: TableChange) -> list[tuple[str, str, dict[str, tuple[str | None, str | None]]]]:
+def changes(
+    table: TableChangeOut,
+) -> list[tuple[str, str, dict[str, tuple[str | None, str | None]]]]:
     """The rows of a table as (kind, key, {column: (old, new)})."""
     return [
         (
@@ -141,7 +142,7 @@ class TestWhatItShows:
                 "DELETE FROM book_customer WHERE id = 5",
             )
         )
-        assert (found.status, found.tables) == ("ok", ())
+        assert (found.status, found.tables) == ("ok", [])
 
     def test_given_others_who_write_meanwhile_when_tried_then_theirs_is_not_shown(
         self, workspace: Workspace
@@ -171,7 +172,7 @@ class TestWhatItShows:
         assert customers.rows[0].columns[0].column == "api_key"
         assert customers.rows[0].columns[0].new is not None
         assert customers.rows[0].columns[0].new.hidden
-        assert "sk-" not in json.dumps(asdict(found)["tables"])
+        assert "sk-" not in json.dumps(found.model_dump()["tables"])
         hidden = ("password", "apiKey", "API_KEY", "access_token", "clientSecret", "key")
         assert all(is_secret("shop_user", name) for name in hidden)
         assert not any(is_secret("shop_user", name) for name in ("monkey", "name", "keyboard"))
@@ -226,7 +227,7 @@ class TestWhatItShows:
         self, workspace: Workspace, statement: str, words: str
     ) -> None:
         found = tried(waiting(workspace, statement)).tables
-        assert [table.rows for table in found] == [()] * bool(words)
+        assert [table.rows for table in found] == [[]] * bool(words)
         assert all(words in table.note for table in found)
 
     def test_given_a_tool_that_fails_when_tried_then_the_model_s_answer_is_shown(
@@ -235,7 +236,7 @@ class TestWhatItShows:
         call = waiting(workspace, "DELETE FROM book_customer", fail="The books are closed.")
         found = tried(call)
         assert (found.status, found.result) == ("error", "ValueError: The books are closed.")
-        assert found.tables == ()
+        assert found.tables == []
 
     def test_given_a_broken_reference_when_tried_then_it_says_that_it_would_not_be_kept(
         self, workspace: Workspace
@@ -338,7 +339,7 @@ class TestWhatItRefuses:
         monkeypatch.setattr(threads, "PATIENCE_SECONDS", 0.1)
         gate, left = threading.Event(), threading.Semaphore(0)
 
-        def stuck() -> DryRun:
+        def stuck() -> DryRunOut:
             gate.wait(30)
             left.release()
             raise AssertionError("nobody hears of it")

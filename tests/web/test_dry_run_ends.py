@@ -17,7 +17,7 @@ from tests.web import books
 from tests.web.books import nothing_is_kept, shop, waiting
 
 if TYPE_CHECKING:
-    from agents.dry_runs.changes import DryRun
+    from agents.dry_runs.changes_view import DryRunOut
     from agents.models import ToolCall
     from heartbit_site.base.models import Workspace
 
@@ -26,7 +26,7 @@ __all__ = ["nothing_is_kept", "shop"]
 ANN = Actor("ann", "web")
 
 
-def tried(call: ToolCall) -> DryRun:
+def tried(call: ToolCall) -> DryRunOut:
     return dry_run_call(call, digest=call.digest, by=ANN)
 
 

@@ -25,6 +25,7 @@ from heartbit_site.base import orm
 from heartbit_site.base.models import Membership, Workspace
 from heartbit_site.cli.all_in_one import parts
 from tests.fleet import wait_until
+from tests.prepared import HEARTBIT
 from tests.server_process import ROOT
 from tests.web.people import member, session_of
 from tests.web.talk import Talk, opened, run_path, waiting_run
@@ -182,7 +183,7 @@ def shipped(database: None) -> Iterator[str]:
     web = next(
         part for part in parts(port=port, bind="127.0.0.1", concurrency=1) if part.name == "web"
     )
-    process = subprocess.Popen([sys.executable, "-m", web.module, *web.arguments], cwd=ROOT)
+    process = subprocess.Popen([sys.executable, "-m", HEARTBIT, *web.arguments], cwd=ROOT)
     url = f"http://127.0.0.1:{port}"
     try:
         wait_until(lambda: _answers(url, process), seconds=40, what="the web process answers")

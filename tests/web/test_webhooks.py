@@ -17,19 +17,18 @@ from standardwebhooks import Webhook, WebhookVerificationError
 
 from agents.actions.cancel_run import cancel_run
 from agents.actions.deliver_webhooks import (
-    KEPT,
     LEASE_SECONDS,
     deliver_webhooks,
-    prune_webhook_deliveries,
 )
 from agents.actions.redeliver_webhook import ping_webhook, redeliver_webhook
-from agents.actions.rotate_webhook_secret import rotate_webhook_secret
+from agents.actions.rotate_secret import rotate_secret
 from agents.actions.save_webhook import save_webhook
 from agents.actions.start_run import start_run
 from agents.choices import Placement
 from agents.delivery.webhooks import EVENTS, RETRY_AFTER
 from agents.errors import DeliveryStateError
 from agents.housekeeping.beat import BEAT_SCHEDULE
+from agents.housekeeping.prune import DELIVERIES_KEPT, prune_webhook_deliveries
 from agents.llm.messages import ToolCall
 from agents.models import Run, WebhookDelivery, WebhookEndpoint
 from agents.runs.webhook_events import MOST_CHARACTERS, create_webhook_deliveries
@@ -182,7 +181,7 @@ def test_given_a_long_output_then_it_is_cut_and_says_so(
 @transacted
 def test_given_a_new_secret_then_both_sign_for_a_day(alone: Workspace, receiver: Receiver) -> None:
     endpoint, former = webhook(alone, receiver.url)
-    secret = rotate_webhook_secret(endpoint, by=SYSTEM)
+    secret = rotate_secret(endpoint, by=SYSTEM)
     assert secret.startswith("whsec_")
     assert secret != former
     ping_webhook(endpoint, by=SYSTEM)
@@ -400,7 +399,7 @@ def test_given_the_beat_then_it_rings_every_five_seconds_and_old_rows_go(
     assert (entry["task"], entry["schedule"]) == (queues.DELIVER_WEBHOOKS, 5)
     assert app.tasks[queues.DELIVER_WEBHOOKS]() == 1
     assert prune_webhook_deliveries() == 0
-    old = timezone.now() - KEPT - timedelta(minutes=1)
+    old = timezone.now() - DELIVERIES_KEPT - timedelta(minutes=1)
     WebhookDelivery.objects.filter(endpoint=endpoint).update(created_at=old)
     assert prune_webhook_deliveries() == 1
 

@@ -31,8 +31,9 @@ _MAX_DIGITS = 100
 
 # A letter right after a number is refused, because Python's tokenizer warns of some ("1if"), and a
 # warning may be an error or reach standard error.
-_TOKEN = re.compile(
-    r"\s+|[-+*/%^(),]|[A-Za-z_]\w*|(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?(?![\w.])", re.ASCII
+_TOKENS = re.compile(
+    r"(?:\s+|[-+*/%^(),]|[A-Za-z_]\w*|(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?(?![\w.]))*",
+    re.ASCII,
 )
 
 
@@ -70,13 +71,9 @@ def evaluate(text: str) -> Number:
     """
     if len(text) > MAX_CHARACTERS:
         raise CalculationError(f"The expression has more than {MAX_CHARACTERS} characters.")
-    position = 0
-    while position < len(text):
-        token = _TOKEN.match(text, position)
-        if token is None:
-            rest = text[position : position + 20]
-            raise CalculationError(f"The expression is not arithmetic from {rest!r} on.")
-        position = token.end()
+    rest = _TOKENS.sub("", text, count=1)
+    if rest:
+        raise CalculationError(f"The expression is not arithmetic from {rest[:20]!r} on.")
     try:
         tree = ast.parse(text.strip(), mode="eval")
         return _bounded(_value(tree.body, _MAX_DEPTH))
@@ -91,32 +88,31 @@ def evaluate(text: str) -> Number:
 def _value(node: ast.expr, depth: int) -> Number:
     if depth == 0:
         raise CalculationError("The expression is nested too deeply.")
-    evaluator = _NODES.get(type(node))
-    if evaluator is None:
-        raise CalculationError(f"The expression uses {type(node).__name__}: only arithmetic works.")
-    return evaluator(node, depth - 1)
+    match node:
+        case ast.Constant(int() | float() as value) if not isinstance(value, bool):
+            return _bounded(value)
+        case ast.Constant(value):
+            raise CalculationError(f"{str(value)[:40]!r} is not a number.")
+        case ast.Name(name):
+            return _named(name)
+        case ast.UnaryOp(ast.USub(), operand):
+            return -_value(operand, depth - 1)
+        case ast.UnaryOp(ast.UAdd(), operand):
+            return _value(operand, depth - 1)
+        case ast.UnaryOp():
+            raise CalculationError("Only + and - may stand before a number.")
+        case ast.BinOp():
+            return _binary(node, depth - 1)
+        case ast.Call():
+            return _call(node, depth - 1)
+    raise CalculationError(f"The expression uses {type(node).__name__}: only arithmetic works.")
 
 
-def _constant(node: ast.Constant, _depth: int) -> Number:
-    if type(node.value) not in (int, float):
-        raise CalculationError(f"{str(node.value)[:40]!r} is not a number.")
-    return _bounded(node.value)
-
-
-def _name(node: ast.Name, _depth: int) -> Number:
-    if node.id not in _CONSTANTS:
+def _named(name: str) -> Number:
+    if name not in _CONSTANTS:
         known = ", ".join(_CONSTANTS)
-        raise CalculationError(f"{node.id[:40]!r} is not a number; known names are {known}.")
-    return _CONSTANTS[node.id]
-
-
-def _unary(node: ast.UnaryOp, depth: int) -> Number:
-    operand = _value(node.operand, depth)
-    if isinstance(node.op, ast.USub):
-        return -operand
-    if isinstance(node.op, ast.UAdd):
-        return operand
-    raise CalculationError("Only + and - may stand before a number.")
+        raise CalculationError(f"{name[:40]!r} is not a number; known names are {known}.")
+    return _CONSTANTS[name]
 
 
 def _binary(node: ast.BinOp, depth: int) -> Number:
@@ -173,6 +169,10 @@ def _sum(*values: Number) -> Number:
 
 
 _CONSTANTS: dict[str, float] = {"pi": math.pi, "e": math.e, "tau": math.tau}
+_FROM_MATH = (
+    *("floor", "ceil", "sqrt", "exp", "log", "log2", "log10", "sin", "cos", "tan", "asin", "acos"),
+    *("atan", "atan2", "hypot", "degrees", "radians", "gcd"),
+)
 _OPERATIONS: dict[type[ast.operator], Callable[[Number, Number], object]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -185,33 +185,9 @@ _OPERATIONS: dict[type[ast.operator], Callable[[Number, Number], object]] = {
 _FUNCTIONS: dict[str, Callable[..., object]] = {
     "abs": abs,
     "round": _round,
-    "floor": math.floor,
-    "ceil": math.ceil,
     "min": min,
     "max": max,
     "sum": _sum,
-    "sqrt": math.sqrt,
-    "exp": math.exp,
-    "log": math.log,
-    "log2": math.log2,
-    "log10": math.log10,
-    "sin": math.sin,
-    "cos": math.cos,
-    "tan": math.tan,
-    "asin": math.asin,
-    "acos": math.acos,
-    "atan": math.atan,
-    "atan2": math.atan2,
-    "hypot": math.hypot,
-    "degrees": math.degrees,
-    "radians": math.radians,
     "factorial": _factorial,
-    "gcd": math.gcd,
-}
-_NODES: dict[type[ast.expr], Callable[..., Number]] = {
-    ast.Constant: _constant,
-    ast.Name: _name,
-    ast.UnaryOp: _unary,
-    ast.BinOp: _binary,
-    ast.Call: _call,
+    **{name: getattr(math, name) for name in _FROM_MATH},
 }

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json as json_text
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import httpx
 from pydantic import Field
 
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.toolspec import Effect, ToolContext, tool
+
+if TYPE_CHECKING:
+    import httpx
 
 Url = Annotated[str, Field(description="Complete http or https URL.", max_length=8_000)]
 Headers = Annotated[
@@ -73,6 +75,8 @@ def _checked(headers: dict[str, str] | None) -> dict[str, str]:
     if refused:
         raise UnusableRequestError(f"The header {refused[0]!r} is set by the client: omit it.")
     try:
+        import httpx  # noqa: PLC0415  every command imports this module for its tools' definitions
+
         httpx.Headers(checked).raw  # noqa: B018  # encodes every value
     except UnicodeEncodeError:
         raise UnusableRequestError("A header has characters that HTTP cannot carry.") from None

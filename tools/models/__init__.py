@@ -4,5 +4,3 @@ from __future__ import annotations
 
 from tools.models.catalogue import CatalogueTool
 from tools.models.definition import ToolDefinition
-
-__all__ = ["CatalogueTool", "ToolDefinition"]

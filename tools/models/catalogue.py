@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.db import models
 
 from heartbit_site.base.models import Workspace
+from heartbit_site.base.models.constraints import unique
 from tools.models.definition import ToolDefinition
 
 
@@ -34,11 +35,7 @@ class CatalogueTool(models.Model):
 
     class Meta:
         ordering = ["name"]
-        constraints = [
-            models.UniqueConstraint(
-                fields=["workspace", "name"], name="catalogue_name_once", nulls_distinct=False
-            )
-        ]
+        constraints = [unique("catalogue_name_once", "workspace", "name", nulls_distinct=False)]
 
     def __str__(self) -> str:
         return self.name

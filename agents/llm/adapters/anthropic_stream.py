@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from agents.llm.adapters.anthropic_layout import layout_thinking
-from agents.llm.adapters.failures import event_error
+from agents.llm.adapters.failures import ended_early, event_error
 from agents.llm.adapters.shapes import as_count, as_dict, as_str, parse_event
-from agents.llm.errors import StreamTruncatedError
 from agents.llm.messages import (
     AssistantMessage,
     Completion,
@@ -107,9 +106,7 @@ class AnthropicDecoder:
     def finish(self) -> Completion:
         """Return the whole answer; see ``Decoder.finish``."""
         if not self._done or not self._stop_reason:
-            raise StreamTruncatedError(
-                f"{self._endpoint.label} ended its stream in the middle of the answer; try again."
-            )
+            raise ended_early(self._endpoint)
         blocks = [self._blocks[index] for index in sorted(self._blocks)]
         texts = [_text(block) for block in blocks if block.kind == "text"]
         calls = tuple(_tool_call(block) for block in blocks if block.kind == "tool_use")

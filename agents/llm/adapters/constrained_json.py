@@ -82,10 +82,12 @@ class ConstrainedJsonModel:
         schema = call_schema(
             choice.tools, answer=answer if choice.answer else "", limits=self.rules
         )
-        reply = _Reply(answer, call_id=f"call_{len(request.messages)}_0")
+        call_id = f"call_{len(request.messages)}_0"
         extra = {**_response_format(schema), **_penalty(self.rules.json_repeat_penalty)}
         plain = replace(plain, system=system, messages=messages)
-        return _translated(self.model.stream_with(plain, extra), reply)
+        return _translated(
+            self.model.stream_with(plain, extra), PartialCall(answer), call_id=call_id
+        )
 
 
 def _penalty(value: float | None) -> dict[str, Any]:
@@ -98,55 +100,43 @@ def _response_format(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 async def _translated(
-    events: AsyncGenerator[StreamEvent, None], reply: _Reply
+    events: AsyncGenerator[StreamEvent, None], partial: PartialCall, *, call_id: str
 ) -> AsyncIterator[StreamEvent]:
     # Closed here, not by the garbage collector: a cancel must reach the connection at once.
     async with aclosing(events):
         async for event in events:
             match event:
                 case TextDelta(text):
-                    for delta in reply.feed(text):
-                        yield delta
+                    new = partial.feed(text)
+                    if new and partial.kind == "answer":
+                        yield TextDelta(new)
+                    elif new:
+                        yield ToolCallDelta(0, partial.name, new)
                 case Completion():
-                    for last in reply.finish(event):
+                    for last in _finished(event, partial, call_id=call_id):
                         yield last
                 case _:
                     yield event
 
 
-class _Reply:
-    """Decoder of one JSON reply to a call or an answer."""
-
-    def __init__(self, answer: str, *, call_id: str) -> None:
-        self._answer = answer
-        self._call_id = call_id
-        self._partial = PartialCall(answer)
-
-    def feed(self, text: str) -> Iterator[StreamEvent]:
-        new = self._partial.feed(text)
-        if not new:
-            return
-        if self._partial.kind == "answer":
-            yield TextDelta(new)
-        else:
-            yield ToolCallDelta(0, self._partial.name, new)
-
-    def finish(self, completion: Completion) -> Iterator[StreamEvent]:
-        partial, written = self._partial, completion.message.text
-        complete = read_object(written) is not None
-        match partial.kind:
-            case "call":
-                arguments = partial.arguments(complete=complete)
-                if rest := partial.rest_of(arguments):
-                    yield ToolCallDelta(0, partial.name, rest)
-                calls = (ToolCall(self._call_id, partial.name, arguments),)
-                message = replace(completion.message, text="", tool_calls=calls)
-                reason = "tool_calls" if complete else completion.finish_reason
-                yield replace(completion, message=message, finish_reason=reason)
-            case "answer":
-                yield replace(completion, message=replace(completion.message, text=partial.text))
-            case "unknown":
-                # The server did not enforce the schema: use the text as an answer.
-                if written:
-                    yield TextDelta(written)
-                yield replace(completion, message=AssistantMessage(written))
+def _finished(
+    completion: Completion, partial: PartialCall, *, call_id: str
+) -> Iterator[StreamEvent]:
+    written = completion.message.text
+    complete = read_object(written) is not None
+    match partial.kind:
+        case "call":
+            arguments = partial.arguments(complete=complete)
+            if rest := partial.rest_of(arguments):
+                yield ToolCallDelta(0, partial.name, rest)
+            calls = (ToolCall(call_id, partial.name, arguments),)
+            message = replace(completion.message, text="", tool_calls=calls)
+            reason = "tool_calls" if complete else completion.finish_reason
+            yield replace(completion, message=message, finish_reason=reason)
+        case "answer":
+            yield replace(completion, message=replace(completion.message, text=partial.text))
+        case "unknown":
+            # The server did not enforce the schema: use the text as an answer.
+            if written:
+                yield TextDelta(written)
+            yield replace(completion, message=AssistantMessage(written))

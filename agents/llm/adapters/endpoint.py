@@ -1,9 +1,12 @@
-"""Endpoint and time limits of an adapter's requests."""
+"""Endpoint of a model, and the time limits of its calls."""
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
+
+from agents.llm.errors import ModelTimeoutError
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +35,8 @@ class Endpoint:
 
     @property
     def label(self) -> str:
-        """Name of the endpoint in error messages: model and host, never the key."""
-        return f"{self.name} at {urlsplit(self.url).netloc.rpartition('@')[2]}"
+        """Name of the endpoint in error messages: model, if any, and host, never the key."""
+        return f"{self.name.removesuffix(':')} at {urlsplit(self.url).netloc.rpartition('@')[2]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,3 +54,36 @@ class Timeouts:
 
 
 DEFAULT_TIMEOUTS = Timeouts()
+
+
+class Clock:
+    """Time limits of one call, which begins now; times are those of the event loop."""
+
+    def __init__(self, endpoint: Endpoint, timeouts: Timeouts, whole_seconds: float) -> None:
+        self._label = endpoint.label
+        self._timeouts = timeouts
+        self._whole_seconds = whole_seconds
+        self._deadline = asyncio.get_running_loop().time() + whole_seconds
+
+    def end_of_wait(self, *, begun: bool) -> float:
+        """Return when a wait ends: for the answer's beginning, or for its next piece."""
+        silence = self._timeouts.between_events if begun else self._timeouts.first_event
+        return min(self._deadline, asyncio.get_running_loop().time() + silence)
+
+    def timeout(self, end: float, *, begun: bool) -> ModelTimeoutError:
+        """Return the error for a wait that ended at ``end``."""
+        if not begun:
+            seconds = min(self._whole_seconds, self._timeouts.first_event)
+            return ModelTimeoutError(
+                f"{self._label} did not begin to answer within {seconds:g} seconds; try again, or "
+                "raise the time limit if the model thinks for long."
+            )
+        if end >= self._deadline:
+            return ModelTimeoutError(
+                f"{self._label} was not done within {self._whole_seconds:g} seconds; raise the "
+                "call's time limit or ask for less."
+            )
+        return ModelTimeoutError(
+            f"{self._label} fell silent for {self._timeouts.between_events:g} seconds in the "
+            "middle of its answer; try again."
+        )

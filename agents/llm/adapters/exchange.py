@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from agents.llm.adapters.endpoint import DEFAULT_TIMEOUTS, Endpoint, Timeouts
-from agents.llm.adapters.failures import body_error, status_error
-from agents.llm.adapters.guard import GuardedStream, Limits
+from agents.llm.adapters.endpoint import DEFAULT_TIMEOUTS, Clock, Endpoint, Timeouts
+from agents.llm.adapters.failures import body_error, broken, status_error
 from agents.llm.adapters.posting import BROKEN, Answer, NoAddressError, post
 from agents.llm.adapters.sse import EventSplitter, SentEvent
 from agents.llm.errors import (
+    AnswerTooLargeError,
     ModelConnectionError,
     ModelError,
     ModelTimeoutError,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from agents.llm.messages import ChatRequest, Completion, StreamEvent
 
+_SETTLE_SECONDS = 0.1
 _ERROR_BODY_BYTES = 64 * 1024
 _ERROR_BODY_SECONDS = 5.0
 # Plain bytes, because a compressed stream could expand beyond the size limit.
@@ -90,22 +92,24 @@ class Exchange:
             ModelError: See ``ChatModel.stream``.
         """
         await request.ready()
-        timeout_seconds = request.timeout_seconds
-        deadline = asyncio.get_running_loop().time() + timeout_seconds
-        answer = await self._send(body, deadline=deadline, timeout_seconds=timeout_seconds)
+        clock = Clock(self.endpoint, self.timeouts, request.timeout_seconds)
+        answer = await self._send(body, clock)
         try:
             await self._check(answer)
-            guard = self._guard(answer, deadline=deadline, timeout_seconds=timeout_seconds)
-            splitter, settled = EventSplitter(), False
-            async for chunk in guard:
-                if settled:
-                    continue  # read to the end, so that the connection can be reused
+            splitter, received, done = EventSplitter(), 0, False
+            while not done and (chunk := await self._next(answer, clock)) is not None:
+                received += len(chunk)
+                if received > self.max_bytes:
+                    raise AnswerTooLargeError(
+                        f"{self.endpoint.label} sent more than {self.max_bytes} bytes for one "
+                        "answer, which is the limit; ask for less or lower max_tokens."
+                    )
                 for event in splitter.feed(chunk):
                     for delta in decoder.feed(event):
                         yield delta
-                    settled = decoder.done
-                    if settled:
-                        guard.settle()
+                    done = decoder.done
+                    if done:
+                        await _read_to_end(answer)
                         break
             completion = decoder.finish()
         finally:
@@ -113,15 +117,13 @@ class Exchange:
             await answer.aclose()
         yield completion
 
-    async def _send(
-        self, body: dict[str, Any], *, deadline: float, timeout_seconds: float
-    ) -> Answer:
+    async def _send(self, body: dict[str, Any], clock: Clock) -> Answer:
         # A lone surrogate in a prompt cannot be encoded and is sent as "?".
         content = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
         close = {} if self.endpoint.reuse else {"connection": "close"}
-        first = asyncio.get_running_loop().time() + self.timeouts.first_event
+        by = clock.end_of_wait(begun=False)
         try:
-            async with asyncio.timeout_at(min(deadline, first)):
+            async with asyncio.timeout_at(by):
                 return await post(
                     self.client,
                     self.endpoint.url,
@@ -129,11 +131,7 @@ class Exchange:
                     {**_HEADERS, **self.headers, **close},
                 )
         except TimeoutError as error:
-            limit = min(timeout_seconds, self.timeouts.first_event)
-            raise ModelTimeoutError(
-                f"{self.endpoint.label} did not begin to answer within {limit:g} seconds; try "
-                "again, or raise the time limit if the model thinks for long."
-            ) from error
+            raise clock.timeout(by, begun=False) from error
         except NoAddressError as error:
             raise ModelConnectionError(
                 f"{self.endpoint.label} cannot be called: {error}; check the base URL."
@@ -141,26 +139,24 @@ class Exchange:
         except BROKEN as error:
             raise self._unreachable(error) from error
 
+    async def _next(self, answer: Answer, clock: Clock) -> bytes | None:
+        """Wait for the next chunk; return None at the end of the stream."""
+        by = clock.end_of_wait(begun=True)
+        try:
+            async with asyncio.timeout_at(by):
+                return await anext(answer.chunks, None)
+        except TimeoutError as error:
+            raise clock.timeout(by, begun=True) from error
+        except BROKEN as error:
+            raise broken(self.endpoint, error, begun=True) from error
+
     def _unreachable(self, error: Exception) -> ModelError:
         if isinstance(error.__cause__, TimeoutError):
             return ModelTimeoutError(
                 f"{self.endpoint.label} accepted no connection in time; check that the host and "
                 "port are right and reachable from here."
             )
-        reason = str(error) or type(error.__cause__ or error).__name__
-        return ModelConnectionError(
-            f"{self.endpoint.label} could not be reached ({reason}); check that the server runs "
-            "and that the base URL is right."
-        )
-
-    def _guard(self, answer: Answer, *, deadline: float, timeout_seconds: float) -> GuardedStream:
-        limits = Limits(
-            deadline=deadline,
-            whole_seconds=timeout_seconds,
-            idle_seconds=self.timeouts.between_events,
-            max_bytes=self.max_bytes,
-        )
-        return GuardedStream(answer.chunks(), label=self.endpoint.label, limits=limits)
+        return broken(self.endpoint, error, begun=False)
 
     async def _check(self, answer: Answer) -> None:
         if answer.status != _OK:
@@ -185,17 +181,26 @@ class Exchange:
             )
 
 
+async def _read_to_end(answer: Answer) -> None:
+    """Wait shortly for the end of the transfer, so that the connection can be reused.
+
+    The answer is complete: if the server does not end it, the connection is closed.
+    """
+    with suppress(TimeoutError, *BROKEN):
+        async with asyncio.timeout(_SETTLE_SECONDS):
+            async for _ in answer.chunks:
+                pass
+
+
 async def _error_body(answer: Answer) -> bytes:
     """Read the start of an error's body; ignore a body that hangs or breaks."""
     body = bytearray()
     if answer.headers.get("content-encoding", "identity").strip().lower() != "identity":
         return b""  # not requested, and not readable as text
-    try:
+    with suppress(TimeoutError, *BROKEN):
         async with asyncio.timeout(_ERROR_BODY_SECONDS):
-            async for chunk in answer.chunks():
+            async for chunk in answer.chunks:
                 body += chunk
                 if len(body) >= _ERROR_BODY_BYTES:
                     break
-    except (TimeoutError, *BROKEN):
-        pass
     return bytes(body[:_ERROR_BODY_BYTES])

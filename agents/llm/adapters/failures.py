@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 from agents.llm.adapters.shapes import as_dict, as_list, as_str
 from agents.llm.errors import (
     AuthenticationError,
+    ModelConnectionError,
     ModelError,
     ModelNotFoundError,
     ModelTimeoutError,
     OverloadedError,
     RateLimitedError,
     RequestRejectedError,
+    StreamTruncatedError,
 )
 from agents.llm.text import clean_text, read_object
 
@@ -151,7 +153,8 @@ def _page_detail(text: str) -> str:
     return text.strip()
 
 
-def _detail(endpoint: Endpoint, detail: str) -> str:
+def in_brackets(endpoint: Endpoint, detail: str) -> str:
+    """Return a server's text as one line in brackets, truncated and without the key."""
     if endpoint.secret:
         detail = detail.replace(endpoint.secret, "***")
     detail = " ".join(clean_text(detail).split()).rstrip(".")
@@ -160,9 +163,34 @@ def _detail(endpoint: Endpoint, detail: str) -> str:
     return f" ({detail})" if detail else ""
 
 
+def broken(endpoint: Endpoint, error: Exception, *, begun: bool) -> ModelError:
+    """Return the error for a connection that failed; ``begun``: in the middle of the answer."""
+    if begun:
+        return StreamTruncatedError(
+            f"{endpoint.label} broke the connection in the middle of its answer; try again."
+        )
+    return ModelConnectionError(unreachable(endpoint, error))
+
+
+def unreachable(endpoint: Endpoint, error: Exception) -> str:
+    """Describe a server that could not be reached."""
+    reason = str(error) or type(error.__cause__ or error).__name__
+    return (
+        f"{endpoint.label} could not be reached{in_brackets(endpoint, reason)}; check that the "
+        "server runs and that the base URL is right."
+    )
+
+
+def ended_early(endpoint: Endpoint) -> StreamTruncatedError:
+    """Return the error for a stream that ended without its final event."""
+    return StreamTruncatedError(
+        f"{endpoint.label} ended its stream in the middle of the answer; try again."
+    )
+
+
 def _error(endpoint: Endpoint, status: int, *, detail: str, wait: float | None) -> ModelError:
     where = endpoint.label
-    said = _detail(endpoint, detail)
+    said = in_brackets(endpoint, detail)
     key = endpoint.key_env or "the server's key"
     match status:
         case 401 | 403:

@@ -10,10 +10,10 @@ from agents.llm.text import TextCleaner
 _HEAD = re.compile(r'\s*\{\s*"tool"\s*:\s*"((?:[^"\\]|\\.)*)"\s*,\s*"args"\s*:\s*')
 _TEXT_HEAD = re.compile(r'\{\s*"text"\s*:\s*"')
 _HEAD_CHARACTERS = 10_000  # the search for a head stops after this
-_ESCAPES = {
-    '"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t",
-}  # fmt: skip
-_SPECIAL = re.compile(r'["\\]')
+# Text and whole escapes; half an escape at the end waits for the rest.
+_DECODABLE = re.compile(r'(?:[^"\\]|\\u.{4}|\\[^u])*+', re.DOTALL)
+_ESCAPE = re.compile(r"\\(u.{4}|.)", re.DOTALL)
+_CONTROLS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 
 class JsonString:
@@ -26,35 +26,24 @@ class JsonString:
 
     def feed(self, raw: str) -> str:
         """Decode a piece and return its text; nothing after the closing quote."""
+        if self.closed:
+            return ""
         self._rest += raw
-        decoded: list[str] = []
-        while not self.closed and (special := _SPECIAL.search(self._rest)):
-            decoded.append(self._rest[: special.start()])
-            self._rest = self._rest[special.start() :]
-            if special[0] == '"':
-                self.closed = True
-                break
-            escaped = self._escape()
-            if escaped is None:
-                return self._cleaner.feed("".join(decoded))  # half an escape: wait for the rest
-            decoded.append(escaped)
-        if not self.closed:
-            decoded.append(self._rest)
-        self._rest = ""
-        return self._cleaner.feed("".join(decoded))
+        decodable = _DECODABLE.match(self._rest)
+        end = decodable.end() if decodable is not None else 0
+        text, self._rest = self._rest[:end], self._rest[end:]
+        self.closed = self._rest.startswith('"')
+        return self._cleaner.feed(_ESCAPE.sub(_unescaped, text))
 
-    def _escape(self) -> str | None:
-        letter = self._rest[1:2]
-        length = 6 if letter == "u" else 2
-        if len(self._rest) < length:
-            return None
-        sequence, self._rest = self._rest[:length], self._rest[length:]
-        if letter != "u":
-            return _ESCAPES.get(letter, letter)
-        try:
-            return chr(int(sequence[2:], 16))
-        except ValueError:
-            return "\ufffd"
+
+def _unescaped(escape: re.Match[str]) -> str:
+    code = escape[1]
+    if len(code) == 1:
+        return _CONTROLS.get(code, code)
+    try:
+        return chr(int(code[1:], 16))
+    except ValueError:
+        return "\ufffd"
 
 
 class PartialCall:

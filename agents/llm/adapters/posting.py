@@ -8,7 +8,9 @@ are in that layer.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
 
 import aiohttp
 import httpx
@@ -17,7 +19,7 @@ from agents.llm.client import ProviderClient
 from heartbit_site.base.http.errors import InvalidURLError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
 #: Errors of the two layers for addresses, connections and transfers.
 BROKEN = (httpx.HTTPError, aiohttp.ClientError, OSError)
@@ -34,26 +36,20 @@ class NoAddressError(Exception):
     """The URL is not valid for any client."""
 
 
-class Answer(Protocol):
-    """Head of an answer, and its body to come."""
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Head of an answer, and its body to come.
 
-    @property
-    def status(self) -> int:
-        """HTTP status."""
-        ...
+    Attributes:
+        headers: Names in any case.
+        chunks: The body's bytes as they arrive, undecoded.
+        aclose: Releases the connection, or closes it if the body was not read to its end.
+    """
 
-    @property
-    def headers(self) -> Mapping[str, str]:
-        """Headers; names in any case."""
-        ...
-
-    def chunks(self) -> AsyncIterator[bytes]:
-        """Yield the body's bytes as they arrive, undecoded."""
-        ...
-
-    async def aclose(self) -> None:
-        """Release the connection, or close it if the body was not read to its end."""
-        ...
+    status: int
+    headers: Mapping[str, str]
+    chunks: AsyncIterator[bytes]
+    aclose: Callable[[], Awaitable[None]]
 
 
 async def post(
@@ -70,45 +66,18 @@ async def post(
     """
     try:
         if isinstance(client, ProviderClient):
-            return _Direct(
-                await client.session.post(url, data=content, headers=headers, allow_redirects=False)
+            direct = await client.session.post(
+                url, data=content, headers=headers, allow_redirects=False
             )
+            chunks = aiter(direct.content.iter_any())
+            return Answer(direct.status, direct.headers, chunks, partial(_release, direct))
         request = client.build_request("POST", url, content=content, headers=dict(headers))
-        return _Through(await client.send(request, stream=True, follow_redirects=False))
+        through = await client.send(request, stream=True, follow_redirects=False)
+        return Answer(through.status_code, through.headers, through.aiter_bytes(), through.aclose)
     except _NO_ADDRESS as error:
         raise NoAddressError(str(error).rstrip(".")) from error
 
 
-class _Direct:
-    """Answer of aiohttp."""
-
-    __slots__ = ("_response", "headers", "status")
-
-    def __init__(self, response: aiohttp.ClientResponse) -> None:
-        self._response = response
-        self.status = response.status
-        self.headers: Mapping[str, str] = response.headers
-
-    def chunks(self) -> AsyncIterator[bytes]:
-        return aiter(self._response.content.iter_any())
-
-    async def aclose(self) -> None:
-        self._response.release()
-        await self._response.wait_for_close()
-
-
-class _Through:
-    """Answer of httpx."""
-
-    __slots__ = ("_response", "headers", "status")
-
-    def __init__(self, response: httpx.Response) -> None:
-        self._response = response
-        self.status = response.status_code
-        self.headers: Mapping[str, str] = response.headers
-
-    def chunks(self) -> AsyncIterator[bytes]:
-        return self._response.aiter_bytes()
-
-    async def aclose(self) -> None:
-        await self._response.aclose()
+async def _release(response: aiohttp.ClientResponse) -> None:
+    response.release()
+    await response.wait_for_close()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agents.llm.bridge.known import KNOWN, BridgedProvider, installed
-from agents.llm.credentials import find_key, no_web_address, url_path
+from agents.llm.credentials import find_key, is_web_address, no_web_address
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.installation import providers_command
 
@@ -84,5 +84,5 @@ def _check_bridged_url(name: str, known: BridgedProvider, base_url: str) -> None
             f"The provider {name} takes no other base URL; leave it empty, or use the provider "
             "compatible with COMPATIBLE_BASE_URL."
         )
-    if url_path(base_url) is None:
+    if not is_web_address(base_url):
         raise no_web_address(name, base_url)

@@ -17,7 +17,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_core import to_jsonable_python
 
-from agents.llm.errors import StreamTruncatedError
+from agents.llm.adapters.failures import ended_early
 from agents.llm.messages import (
     AssistantMessage,
     Completion,
@@ -107,9 +107,7 @@ class AnswerReader:
         said = (response.provider_details or {}).get("finish_reason")
         refused = response.finish_reason == "content_filter"
         if response.state != "complete" or not (said or refused):
-            raise StreamTruncatedError(
-                f"{self._endpoint.label} ended its stream in the middle of the answer; try again."
-            )
+            raise ended_early(self._endpoint)
         calls = [part for part in response.parts if isinstance(part, ToolCallPart)]
         message = AssistantMessage(
             clean_text("".join(p.content for p in response.parts if isinstance(p, TextPart))),

@@ -10,20 +10,17 @@ import httpx
 import httpx2
 from pydantic_ai import exceptions as theirs
 
-from agents.llm.adapters.failures import event_error, status_error
+from agents.llm.adapters.failures import broken, event_error, in_brackets, status_error
 from agents.llm.errors import (
-    ModelConnectionError,
     ModelError,
     ModelTimeoutError,
     RequestRejectedError,
     StreamTruncatedError,
 )
-from agents.llm.text import clean_text
 
 if TYPE_CHECKING:
     from agents.llm.adapters.endpoint import Endpoint
 
-_DETAIL_LENGTH = 300
 _BROKEN = (httpx.HTTPError, httpx2.HTTPError, aiohttp.ClientError, OSError)
 
 # Status of an error without one, as from gRPC or inside a stream; the order matters.
@@ -46,7 +43,7 @@ def bridged_error(endpoint: Endpoint, error: Exception, *, begun: bool) -> Model
         case theirs.ModelTimeoutError() | theirs.ModelRequestTimeout() if not _lost(error):
             return ModelTimeoutError(f"{endpoint.label} did not answer in time; try again.")
         case theirs.ModelConnectionError():
-            return _broken(endpoint, error, begun=begun)
+            return broken(endpoint, error, begun=begun)
         case theirs.ModelAPIError() if status := _status(error):
             return _refused(endpoint, error, status=status)
         case theirs.ModelAPIError(body=dict(body), in_stream=True):
@@ -57,7 +54,7 @@ def bridged_error(endpoint: Endpoint, error: Exception, *, begun: bool) -> Model
                 "again, and if it stays so check the base URL and the model's name."
             )
         case _ if isinstance(error, _BROKEN):
-            return _broken(endpoint, error, begun=begun)
+            return broken(endpoint, error, begun=begun)
         case _:
             return RequestRejectedError(
                 f"{endpoint.label} could not be asked{_said(endpoint, error)}; check the "
@@ -72,17 +69,6 @@ def _lost(error: BaseException | None) -> bool:
             return not isinstance(error, aiohttp.ServerTimeoutError)
         error = error.__cause__
     return False
-
-
-def _broken(endpoint: Endpoint, error: Exception, *, begun: bool) -> ModelError:
-    if begun:
-        return StreamTruncatedError(
-            f"{endpoint.label} broke the connection in the middle of its answer; try again."
-        )
-    return ModelConnectionError(
-        f"{endpoint.label} could not be reached{_said(endpoint, error)}; check that the server "
-        "runs and that the base URL is right."
-    )
 
 
 def _status(error: theirs.ModelAPIError) -> int:
@@ -108,9 +94,5 @@ def _refused(endpoint: Endpoint, error: theirs.ModelAPIError, *, status: int) ->
 
 
 def _said(endpoint: Endpoint, error: Exception) -> str:
-    """Return the first line of the error's message in brackets, truncated and without the key."""
-    text = next(iter(str(error).splitlines()), "") or type(error).__name__
-    if endpoint.secret:
-        text = text.replace(endpoint.secret, "***")
-    text = " ".join(clean_text(text).split()).rstrip(".")
-    return f" ({text[:_DETAIL_LENGTH]}{'...' if len(text) > _DETAIL_LENGTH else ''})"
+    """Return the first line of the error's message in brackets."""
+    return in_brackets(endpoint, next(iter(str(error).splitlines()), "") or type(error).__name__)

@@ -10,7 +10,7 @@ import asyncio
 import importlib
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from agents.llm.adapters.endpoint import DEFAULT_TIMEOUTS, Timeouts
 from agents.llm.profiles import COMPATIBLE, Profile
@@ -21,15 +21,8 @@ if TYPE_CHECKING:
     import httpx
 
     from agents.llm.bridge.account import Account
+    from agents.llm.bridge.session import Session
     from agents.llm.messages import ChatRequest, StreamEvent
-
-
-class Session(Protocol):
-    """Interface of a connected model, see ``session``."""
-
-    def stream(self, request: ChatRequest) -> AsyncGenerator[StreamEvent, None]:
-        """Yield as ``ChatModel.stream``."""
-        ...
 
 
 @dataclass(slots=True, kw_only=True)

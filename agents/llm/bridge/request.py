@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pydantic_ai.messages import (
@@ -33,19 +32,13 @@ if TYPE_CHECKING:
     from agents.llm.profiles import Profile
 
 
-@dataclass(frozen=True, slots=True)
-class BridgedRequest:
-    """The three arguments of a request to pydantic-ai."""
-
-    messages: list[ModelMessage]
-    settings: ModelSettings
-    parameters: ModelRequestParameters
-
-
 def bridged_request(
     request: ChatRequest, *, model: Model[Any], profile: Profile, provider: str
-) -> BridgedRequest:
-    """Translate ``request``; the same request always gives the same bytes (prompt caches)."""
+) -> dict[str, Any]:
+    """Return the arguments of ``model_request_stream``.
+
+    The same request always gives the same bytes (prompt caches).
+    """
     forced = profile.forced_tool_choice and _can_force(model)
     messages = _messages(request, provider=provider)
     if request.tools and request.tool_choice == "required" and not forced:
@@ -62,11 +55,11 @@ def bridged_request(
         )
         for tool in request.tools
     ]
-    return BridgedRequest(
-        messages,
-        _settings(request, model=model, profile=profile, forced=forced),
-        ModelRequestParameters(function_tools=tools),
-    )
+    return {
+        "messages": messages,
+        "model_settings": _settings(request, model=model, profile=profile, forced=forced),
+        "model_request_parameters": ModelRequestParameters(function_tools=tools),
+    }
 
 
 def _can_force(model: Model[Any]) -> bool:

@@ -7,14 +7,17 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import httpx2
 from pydantic_ai.direct import model_request_stream
+from pydantic_ai.models import infer_model
+from pydantic_ai.providers import infer_provider_class
 
-from agents.llm.adapters.endpoint import Endpoint, Timeouts
+from agents.llm.adapters.endpoint import Clock, Endpoint, Timeouts
 from agents.llm.bridge.answer import AnswerReader
-from agents.llm.bridge.connect import connect
 from agents.llm.bridge.failures import bridged_error
+from agents.llm.bridge.known import KNOWN
 from agents.llm.bridge.request import bridged_request
-from agents.llm.errors import ModelError, ModelTimeoutError, StreamTruncatedError
+from agents.llm.errors import ModelError, RequestRejectedError, StreamTruncatedError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
     from agents.llm.bridge.account import Account
+    from agents.llm.bridge.known import Transport
     from agents.llm.messages import ChatRequest, StreamEvent
     from agents.llm.profiles import Profile
 
@@ -33,8 +37,12 @@ _MAX_EVENTS_CHARACTERS = 8 * 1024 * 1024
 def open_session(
     account: Account, *, client: httpx.AsyncClient, profile: Profile, timeouts: Timeouts
 ) -> Session:
-    """Connect an account; raises as ``connect.connect``."""
-    model = connect(account, client=client)
+    """Connect an account; nothing is sent yet.
+
+    Raises:
+        RequestRejectedError: The provider's SDK rejects its settings.
+    """
+    model = _connect(account, client=client)
     endpoint = Endpoint(
         provider=account.provider,
         model=account.model,
@@ -45,45 +53,76 @@ def open_session(
     return Session(model, endpoint, profile, timeouts)
 
 
-@dataclass(frozen=True, slots=True)
-class _Clock:
-    """Time limits of one call, in the event loop's time."""
+def _connect(account: Account, *, client: httpx.AsyncClient) -> Model[Any]:
+    """Return the model; nothing is sent yet.
 
-    endpoint: Endpoint
-    timeouts: Timeouts
-    whole_seconds: float
-    deadline: float
-
-    @asynccontextmanager
-    async def limit(self, *, begun: bool) -> AsyncGenerator[None, None]:
-        """Limit one wait: for the answer's beginning, or for its next piece."""
-        silence = self.timeouts.between_events if begun else self.timeouts.first_event
-        by = min(self.deadline, asyncio.get_running_loop().time() + silence)
-        scope = asyncio.timeout_at(by)
-        try:
-            async with scope:
-                yield
-        except TimeoutError as error:
-            if not scope.expired():
-                raise
-            raise self._late(silence, begun=begun, whole=by >= self.deadline) from error
-
-    def _late(self, silence: float, *, begun: bool, whole: bool) -> ModelTimeoutError:
-        label = self.endpoint.label
-        if whole:
-            return ModelTimeoutError(
-                f"{label} was not done within {self.whole_seconds:g} seconds; raise the call's "
-                "time limit or ask for less."
-            )
-        if begun:
-            return ModelTimeoutError(
-                f"{label} fell silent for {silence:g} seconds in the middle of its answer; try "
-                "again."
-            )
-        return ModelTimeoutError(
-            f"{label} did not begin to answer within {silence:g} seconds; try again, or raise the "
-            "time limit if the model thinks for long."
+    Raises:
+        RequestRejectedError: The provider's SDK rejects its settings.
+    """
+    try:
+        provider = _provider(account, client=client)
+        return infer_model(
+            f"{account.provider}:{account.model}", provider_factory=lambda _name: provider
         )
+    except Exception as error:  # each SDK has its own: no region, no profile, no credentials
+        said = str(error).replace(account.secret, "***") if account.secret else str(error)
+        raise RequestRejectedError(
+            f"The model {account.provider}:{account.model} cannot be made: {said.rstrip('.')}."
+        ) from error
+
+
+def _provider(account: Account, *, client: httpx.AsyncClient) -> Any:
+    known = KNOWN[account.provider]
+    arguments: dict[str, Any] = dict(account.settings)
+    if account.secret:
+        arguments["api_key"] = account.secret
+    if account.base_url and known.base_url != "client":
+        arguments[known.base_url] = account.base_url
+    if known.transport != "own":
+        arguments["http_client"] = _http_client(known.transport, client=client)
+    provider: Any = infer_provider_class(account.provider)(**arguments)
+    if account.base_url and known.base_url == "client":
+        provider.client.base_url = account.base_url
+    if account.provider == "bedrock":
+        _stop_retries(provider.client)
+    return provider
+
+
+def _http_client(transport: Transport, *, client: httpx.AsyncClient) -> Any:
+    """Return the client for an SDK.
+
+    SDKs that still use ``httpx`` get the process's client. Others get one that keeps no connection
+    between requests: it needs no closing and works on any event loop, and a handshake is short
+    compared to a model's answer. Like the process's client it does not read proxies from the
+    environment; each request brings its own timeout.
+    """
+    if transport == "shared":
+        return client
+    return httpx2.AsyncClient(
+        verify=httpx2.create_ssl_context(),
+        timeout=None,
+        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=0),
+        trust_env=False,
+    )
+
+
+def _stop_retries(boto_client: Any) -> None:
+    """Remove AWS's retries, which no request setting turns off."""
+    name = boto_client.meta.service_model.service_id.hyphenize()
+    boto_client.meta.events.unregister(f"needs-retry.{name}", unique_id=f"retry-config-{name}")
+
+
+@asynccontextmanager
+async def _limited(clock: Clock, *, begun: bool) -> AsyncGenerator[None, None]:
+    end = clock.end_of_wait(begun=begun)
+    scope = asyncio.timeout_at(end)
+    try:
+        async with scope:
+            yield
+    except TimeoutError as error:
+        if not scope.expired():
+            raise
+        raise clock.timeout(end, begun=begun) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +144,8 @@ class Session:
         try:
             async with AsyncExitStack() as stack:
                 await request.ready()
-                clock = self._clock(request)
-                async with clock.limit(begun=False):
+                clock = Clock(self.endpoint, self.timeouts, request.timeout_seconds)
+                async with _limited(clock, begun=False):
                     # Leaving the stack, also on cancellation, closes the answer's connection.
                     response = await stack.enter_async_context(self._ask(request))
                 begun = True
@@ -114,7 +153,7 @@ class Session:
                 reader = AnswerReader(self.endpoint)
                 size = 0
                 while True:
-                    async with clock.limit(begun=True):
+                    async with _limited(clock, begun=True):
                         event = await anext(events, None)
                     if event is None:
                         break
@@ -130,21 +169,11 @@ class Session:
             raise bridged_error(self.endpoint, error, begun=begun) from error
         yield completion
 
-    def _clock(self, request: ChatRequest) -> _Clock:
-        deadline = asyncio.get_running_loop().time() + request.timeout_seconds
-        return _Clock(self.endpoint, self.timeouts, request.timeout_seconds, deadline)
-
     def _ask(self, request: ChatRequest) -> Any:
-        made = bridged_request(
+        arguments = bridged_request(
             request, model=self.model, profile=self.profile, provider=self.endpoint.provider
         )
-        return model_request_stream(
-            self.model,
-            made.messages,
-            model_settings=made.settings,
-            model_request_parameters=made.parameters,
-            instrument=False,
-        )
+        return model_request_stream(self.model, **arguments, instrument=False)
 
     def _check(self, size: int) -> None:
         if size > _MAX_EVENTS_CHARACTERS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,22 +11,7 @@ if TYPE_CHECKING:
     from agents.llm.testing.conversation import Conversation
     from agents.llm.testing.directives import Call
 
-_WORDS = [
-    "The",
-    "wire",
-    "server",
-    "answers",
-    "with",
-    "words",
-    "that",
-    "mean",
-    "nothing",
-    "and",
-    "cost",
-    "nothing",
-    "at",
-    "all.",
-]
+_WORDS = "The wire server answers with words that mean nothing and cost nothing at all."
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +70,7 @@ def _text(conversation: Conversation) -> str:
     if script.text is not None:
         return script.text
     if script.tokens is not None:
-        return " ".join(_WORDS[index % len(_WORDS)] for index in range(script.tokens))
+        return " ".join(itertools.islice(itertools.cycle(_WORDS.split()), script.tokens))
     if conversation.results:
         return f"Answered after {conversation.results} tool results."
     return "Hello from the wire server."

@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import queue
-import threading
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -51,6 +50,14 @@ class Stats:
         stats.requests += 1
         stats.turns[turn] = stats.turns.get(turn, 0) + 1
 
+    def sent(self, run: str, prompt_tokens: int, completion_tokens: int) -> None:
+        """Count a complete answer."""
+        self.answered += 1
+        self.prompt_tokens += prompt_tokens
+        self.completion_tokens += completion_tokens
+        if run in self.runs:  # else the counters were reset meanwhile
+            self.runs[run].completion_tokens += completion_tokens
+
     def to_json(self) -> dict[str, Any]:
         """Return the counters as they are served."""
         return asdict(self)
@@ -61,33 +68,23 @@ class Ledger:
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("ab", buffering=0)
-        self._queue: queue.SimpleQueue[tuple[bytes, Callable[[], None]] | None] = (
-            queue.SimpleQueue()
-        )
-        self._loop = asyncio.get_running_loop()
-        self._thread = threading.Thread(target=self._work, name="ledger", daemon=True)
-        self._thread.start()
+        self._waiting: deque[bytes] = deque()
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ledger")
 
-    def append(self, entry: dict[str, Any], *, then: Callable[[], None]) -> None:
-        """Write ``entry`` and call ``then`` on the loop once it is on disk."""
-        line = json.dumps(entry, separators=(",", ":")).encode() + b"\n"
-        self._queue.put((line, then))
+    async def append(self, entry: dict[str, Any]) -> None:
+        """Write ``entry``; return once it is on disk."""
+        self._waiting.append(json.dumps(entry, separators=(",", ":")).encode() + b"\n")
+        # The thread's jobs follow each other, so a job without lines comes after their sync.
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._sync)
 
     def close(self) -> None:
         """Write the waiting lines and stop."""
-        self._queue.put(None)
-        self._thread.join()
+        self._thread.submit(self._sync)
+        self._thread.shutdown()
         self._file.close()
 
-    def _work(self) -> None:
-        running = True
-        while running:
-            batch = [self._queue.get()]
-            while not self._queue.empty():
-                batch.append(self._queue.get())
-            entries = [entry for entry in batch if entry is not None]
-            running = len(entries) == len(batch)
-            self._file.write(b"".join(line for line, _ in entries))
+    def _sync(self) -> None:
+        lines = [self._waiting.popleft() for _ in range(len(self._waiting))]
+        if lines:
+            self._file.write(b"".join(lines))
             os.fsync(self._file.fileno())
-            for _, then in entries:
-                self._loop.call_soon_threadsafe(then)

@@ -25,24 +25,33 @@ import sys
 import time
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agents.llm.testing import dialects
 from agents.llm.testing.answers import Answer, make_answer
-from agents.llm.testing.connection import LAST_CHUNK, STREAM_HEAD, Connection, Request, as_chunk
+from agents.llm.testing.connection import (
+    LAST_CHUNK,
+    STREAM_HEAD,
+    Request,
+    as_chunk,
+    send_body,
+    send_json,
+    serve_client,
+)
 from agents.llm.testing.conversation import Conversation, read_conversation
+from agents.llm.testing.directives import CLOCK
 from agents.llm.testing.ledger import Ledger, Stats
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator
 
     from agents.llm.testing.directives import Fault
 
 # In the form of both kinds of provider; any other model name is answered too.
 _MODELS = {"object": "list", "data": [{"id": "wire", "object": "model"}], "has_more": False}
 _RELEASE = "/release/"
+_CLOCK = CLOCK.encode()
 _DIALECTS = {"/v1/chat/completions": "openai", "/v1/messages": "anthropic"}
 
 
@@ -65,36 +74,25 @@ class Options:
     ledger: Path | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
-    """One request with its answer."""
-
-    connection: Connection
-    dialect: str
-    conversation: Conversation
-    answer: Answer
-
-
 class WireServer:
     """The server; ``running_server`` starts one."""
 
     def __init__(self, options: Options) -> None:
         self.stats = Stats()
         self.url = ""
+        self.clients: set[asyncio.Task[None]] = set()
         self._options = options
         self._ledger: Ledger | None = None
         self._server: asyncio.Server | None = None
-        self._connections: set[Connection] = set()
         self._faults: dict[tuple[str, int], int] = {}
-        self._held: dict[str, Callable[[], None]] = {}
+        self._held: dict[str, asyncio.Event] = {}
 
     async def start(self) -> None:
         """Listen."""
         if self._options.ledger is not None:
             self._ledger = Ledger(self._options.ledger)
-        loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(
-            self._connect, "127.0.0.1", self._options.port, backlog=4096
+        self._server = await asyncio.start_server(
+            self._connected, "127.0.0.1", self._options.port, backlog=4096, limit=2**20
         )
         port = self._server.sockets[0].getsockname()[1]
         self.url = f"http://127.0.0.1:{port}"
@@ -103,40 +101,41 @@ class WireServer:
         """Close everything."""
         if self._server is not None:
             self._server.close()
-            for connection in list(self._connections):
-                connection.close()
+            for client in self.clients:
+                client.cancel()
             await self._server.wait_closed()
+            await asyncio.gather(*self.clients, return_exceptions=True)
         if self._ledger is not None:
             self._ledger.close()
 
-    def _connect(self) -> Connection:
-        connection = _Tracked(self._handle, self._connections)
-        self._connections.add(connection)
-        return connection
+    def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        client = asyncio.create_task(serve_client(self._handle, reader, writer))
+        self.clients.add(client)
+        client.add_done_callback(self.clients.discard)
 
-    def _handle(self, connection: Connection, request: Request) -> None:
+    async def _handle(self, request: Request, writer: asyncio.StreamWriter) -> None:
         path = request.path.partition("?")[0]
         match request.method, path:
             case "GET", "/stats":
-                connection.send_json(self.stats.to_json())
+                send_json(writer, self.stats.to_json())
             case "POST", "/reset":
                 self.stats = Stats()
                 self._faults.clear()
-                connection.send_json({})
+                send_json(writer, {})
             case "GET", "/v1/models":
-                connection.send_json(_MODELS)
+                send_json(writer, _MODELS)
             case "POST", _ if path.startswith(_RELEASE):
                 release = self._held.pop(path.removeprefix(_RELEASE), None)
-                connection.send_json({}, status=200 if release else 404)
+                send_json(writer, {}, status=200 if release else 404)
                 if release:
-                    release()
+                    release.set()
             case "POST", "/v1/chat/completions" | "/v1/messages":
-                self._chat(connection, request, path=path)
+                await self._chat(request, writer, path=path)
             case _:
                 error = {"type": "not_found_error", "message": f"no such path: {path}"}
-                connection.send_json({"error": error}, status=404)
+                send_json(writer, {"error": error}, status=404)
 
-    def _chat(self, connection: Connection, request: Request, *, path: str) -> None:
+    async def _chat(self, request: Request, writer: asyncio.StreamWriter, *, path: str) -> None:
         try:
             body: Any = json.loads(request.body)
             conversation = read_conversation(body)
@@ -149,141 +148,116 @@ class WireServer:
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             message = f"the wire server cannot read this request: {error!r}"
             problem = {"type": "invalid_request_error", "message": message}
-            connection.send_json({"error": problem}, status=400)
+            send_json(writer, {"error": problem}, status=400)
             return
-        self.stats.received(conversation.run, conversation.turn)
-        connection.on_lost = self._disconnected
-        call = _Call(connection, _DIALECTS[path], conversation, answer)
-        begin = partial(self._begin, call)
-        if self._ledger is None:
-            begin()
-            return
-        entry = {
-            "at": time.time(),
-            "n": self.stats.requests,
-            "path": path,
-            "run": conversation.run,
-            "turn": conversation.turn,
-            "model": conversation.model,
-            "digest": hashlib.sha256(request.body).hexdigest()[:32],
-        }
-        self._ledger.append(entry, then=begin)
+        stats = self.stats
+        stats.received(conversation.run, conversation.turn)
+        try:
+            if self._ledger is not None:
+                await self._ledger.append(
+                    {
+                        "at": time.time(),
+                        "n": stats.requests,
+                        "path": path,
+                        "run": conversation.run,
+                        "turn": conversation.turn,
+                        "model": conversation.model,
+                        "digest": hashlib.sha256(request.body).hexdigest()[:32],
+                    }
+                )
+            await self._begin(writer, conversation, answer, dialect=_DIALECTS[path])
+        except asyncio.CancelledError:
+            stats.disconnected += 1
+            raise
+        finally:
+            stats.in_flight -= 1
 
-    def _begin(self, call: _Call) -> None:
-        script = call.conversation.script
+    async def _begin(
+        self, writer: asyncio.StreamWriter, conversation: Conversation, answer: Answer, dialect: str
+    ) -> None:
+        script, stats = conversation.script, self.stats
         latency = self._options.latency_ms if script.latency_ms is None else script.latency_ms
-        fault = script.fault
-        if fault is not None and self._strikes(call, fault):
-            call.connection.later(latency / 1000, partial(self._fail, call, fault))
-        else:
-            call.connection.later(latency / 1000, partial(self._answer, call))
-
-    def _strikes(self, call: _Call, fault: Fault) -> bool:
-        """Return True if a fault occurs now: always, or the first ``times`` times for this turn."""
-        times = int(fault.options.get("times", "0"))
-        key = (call.conversation.run, call.conversation.turn)
-        self._faults[key] = self._faults.get(key, 0) + 1
-        return not times or self._faults[key] <= times
-
-    def _answer(self, call: _Call) -> None:
-        openai = call.dialect == "openai"
-        if not call.conversation.stream:
-            make = dialects.openai_object if openai else dialects.anthropic_object
-            self._answered(call)
-            call.connection.send_json(make(call.answer))
+        strike = self._strike(conversation)
+        await asyncio.sleep(latency / 1000)
+        make = dialects.openai_events if dialect == "openai" else dialects.anthropic_events
+        if script.fault is not None and strike:
+            await self._fail(writer, script.fault, make(answer), strike, conversation.run, dialect)
+            stats.failed += 1
             return
-        events = self._events(call)
-        script = call.conversation.script
-        spread = self._options.stream_ms if script.stream_ms is None else script.stream_ms
-        call.connection.send_events(
-            events,
-            gap_seconds=spread / 1000 / max(1, len(events) - 1),
-            then=partial(self._answered, call),
-        )
+        if conversation.stream:
+            events = make(answer)
+            spread = self._options.stream_ms if script.stream_ms is None else script.stream_ms
+            await _send_events(writer, events, gap_seconds=spread / 1000 / max(1, len(events) - 1))
+        else:
+            whole = dialects.openai_object if dialect == "openai" else dialects.anthropic_object
+            send_json(writer, whole(answer))
+        stats.sent(conversation.run, answer.prompt_tokens, answer.completion_tokens)
 
-    def _events(self, call: _Call) -> list[bytes]:
-        make = dialects.openai_events if call.dialect == "openai" else dialects.anthropic_events
-        return make(call.answer)
+    def _strike(self, conversation: Conversation) -> int:
+        """Return which of its turn's faults occurs now; 0: none, after the first ``times``."""
+        fault = conversation.script.fault
+        if fault is None:
+            return 0
+        key = (conversation.run, conversation.turn)
+        self._faults[key] = self._faults.get(key, 0) + 1
+        times = int(fault.options.get("times", "0"))
+        return 0 if times and self._faults[key] > times else self._faults[key]
 
-    def _fail(self, call: _Call, fault: Fault) -> None:
-        connection = call.connection
+    async def _fail(
+        self,
+        writer: asyncio.StreamWriter,
+        fault: Fault,
+        events: list[bytes],
+        strike: int,
+        run: str,
+        dialect: str,
+    ) -> None:
+        half = STREAM_HEAD + as_chunk(b"".join(events[: len(events) // 2]))
         match fault.kind:
             case "error":
-                self._refuse(call, fault)
-                return
+                _refuse(writer, fault, strike, dialect)
             case "event":
-                events = self._events(call)
-                half = events[: len(events) // 2]
-                error = dialects.error_event(call.dialect, kind=fault.value)
+                writer.write(half)
                 if "held" in fault.options:
-                    connection.write(STREAM_HEAD + as_chunk(b"".join(half)))
-                    end = partial(self._end, connection, error)
-                    self._held[call.conversation.run] = partial(connection.later, 0, end)
-                else:
-                    connection.send_events([*half, error], gap_seconds=0, then=self._failed)
-                return
+                    self._held[run] = asyncio.Event()
+                    await self._held[run].wait()
+                error = dialects.error_event(dialect, kind=fault.value)
+                writer.write(as_chunk(error) + LAST_CHUNK)
             case "cut":
-                stream = as_chunk(b"".join(self._events(call)))
-                connection.write((STREAM_HEAD + stream)[: int(fault.value)])
-                connection.on_lost = None
-                self._failed()
-                connection.close()
-            case "hang" if fault.value == "stream":
-                events = self._events(call)
-                connection.write(STREAM_HEAD + as_chunk(b"".join(events[: len(events) // 2])))
+                stream = STREAM_HEAD + as_chunk(b"".join(events))
+                writer.write(stream[: int(fault.value)])
+                writer.close()
             case _:
-                pass  # send nothing: the client has to time out
-
-    def _end(self, connection: Connection, event: bytes) -> None:
-        connection.write(as_chunk(event) + LAST_CHUNK)
-        self._failed()
-        connection.finished()
-
-    def _refuse(self, call: _Call, fault: Fault) -> None:
-        self._failed()
-        status = int(fault.value)
-        struck = self._faults[call.conversation.run, call.conversation.turn]
-        has_wait = struck > int(fault.options.get("after", "0"))
-        wait = fault.options.get("retry_after") if has_wait else None
-        headers = f"retry-after: {wait.replace('_', ' ')}\r\n" if wait else ""
-        if fault.options.get("page") == "html":
-            page = f"<html><title>{status} Scripted page</title></html>".encode()
-            call.connection.send_body(page, status=status, headers=headers, kind="text/html")
-            return
-        kind = fault.options.get("type", "scripted_error")
-        body = dialects.error_object(call.dialect, kind=kind, message="asked for by the script")
-        call.connection.send_json(body, status=status, headers=headers)
-
-    def _answered(self, call: _Call) -> None:
-        answer = call.answer
-        self.stats.in_flight -= 1
-        self.stats.answered += 1
-        self.stats.prompt_tokens += answer.prompt_tokens
-        self.stats.completion_tokens += answer.completion_tokens
-        run = self.stats.runs.get(call.conversation.run)
-        if run is not None:
-            run.completion_tokens += answer.completion_tokens
-
-    def _failed(self) -> None:
-        self.stats.in_flight -= 1
-        self.stats.failed += 1
-
-    def _disconnected(self) -> None:
-        self.stats.in_flight -= 1
-        self.stats.disconnected += 1
+                if fault.value == "stream":
+                    writer.write(half)
+                await asyncio.Event().wait()  # the client has to time out
 
 
-class _Tracked(Connection):
-    """A connection that the server can close when it stops."""
+async def _send_events(
+    writer: asyncio.StreamWriter, events: list[bytes], *, gap_seconds: float
+) -> None:
+    if gap_seconds <= 0:
+        events = [b"".join(events)]
+    writer.write(STREAM_HEAD)
+    for event in events:
+        writer.write(as_chunk(event.replace(_CLOCK, b"%.4f;" % time.time())))
+        if gap_seconds > 0:
+            await asyncio.sleep(gap_seconds)
+    writer.write(LAST_CHUNK)
 
-    def __init__(self, handler: Any, connections: set[Connection]) -> None:
-        super().__init__(handler)
-        self._all = connections
 
-    def connection_lost(self, error: Exception | None) -> None:
-        """Remove the connection."""
-        self._all.discard(self)
-        super().connection_lost(error)
+def _refuse(writer: asyncio.StreamWriter, fault: Fault, strike: int, dialect: str) -> None:
+    status = int(fault.value)
+    has_wait = strike > int(fault.options.get("after", "0"))
+    wait = fault.options.get("retry_after") if has_wait else None
+    headers = f"retry-after: {wait.replace('_', ' ')}\r\n" if wait else ""
+    if fault.options.get("page") == "html":
+        page = f"<html><title>{status} Scripted page</title></html>".encode()
+        send_body(writer, page, status=status, headers=headers, kind="text/html")
+        return
+    kind = fault.options.get("type", "scripted_error")
+    body = dialects.error_object(dialect, kind=kind, message="asked for by the script")
+    send_json(writer, body, status=status, headers=headers)
 
 
 @asynccontextmanager

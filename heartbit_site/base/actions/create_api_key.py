@@ -16,7 +16,7 @@ from django.db.models import Model, Q
 from django.utils import timezone
 
 from heartbit_site.base.audit import SYSTEM, Actor, record_on
-from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.errors import ConfigurationError, about
 from heartbit_site.base.models import ApiKey, Workspace
 from heartbit_site.base.moments import to_utc
 from heartbit_site.base.query import fetch_one
@@ -58,16 +58,18 @@ def create_api_key(
         The row, and the key in plain text: show it now, it cannot be read again.
 
     Raises:
-        ConfigurationError: A scope is unknown, or there is none.
-        TooFarError: ``expires_at`` is beyond the calendar.
+        ConfigurationError: A scope is unknown, or there is none; or ``expires_at`` is over.
+        TooFarError: It is beyond the calendar.
     """
     wanted = sorted(set(scopes))
     unknown = [scope for scope in wanted if scope not in SCOPES]
     if unknown or not wanted:
         asked = f"cannot have the scope {', '.join(unknown)}" if unknown else "needs a scope"
         raise ConfigurationError(f"An API key {asked}: choose from {', '.join(SCOPES)}.")
-    if expires_at is not None:
-        expires_at = to_utc(expires_at)
+    with about("expires_at"):
+        if expires_at is not None and expires_at <= timezone.now():
+            raise ConfigurationError("The key would end in the past, and open nothing.")
+        expires_at = to_utc(expires_at) if expires_at is not None else None
     prefix, secret = secrets.token_hex(PREFIX_BYTES), secrets.token_urlsafe(SECRET_BYTES)
     with transaction.atomic():
         row = ApiKey.objects.create(
@@ -81,17 +83,14 @@ def create_api_key(
         )
         ends = expires_at.isoformat() if expires_at is not None else None
         details = {"scopes": wanted, "expires_at": ends}
-        record_on(by or _maker(user), "api_key.create", row, details=details)
+        maker = SYSTEM if user is None else Actor(user.get_username(), "admin", user.pk)
+        record_on(by or maker, "api_key.create", row, details=details)
     return row, f"hb_{prefix}_{secret}"
 
 
 def usual_expiry() -> datetime:
     """Return the default expiry of a key that is created now."""
     return timezone.now() + timedelta(days=USUAL_DAYS)
-
-
-def _maker(user: User | None) -> Actor:
-    return SYSTEM if user is None else Actor(user.get_username(), "admin", user.pk)
 
 
 def authenticate_api_key(text: str) -> ApiKey | None:

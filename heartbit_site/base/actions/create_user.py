@@ -10,7 +10,7 @@ from django.db import transaction
 
 from heartbit_site.base.actions.save_member import save_member
 from heartbit_site.base.actions.set_password import check_password
-from heartbit_site.base.audit import record
+from heartbit_site.base.audit import record_on
 from heartbit_site.base.errors import ConfigurationError, ConflictError
 
 if TYPE_CHECKING:
@@ -65,14 +65,7 @@ def create_user(
     check_password(password, user)
     user.set_password(password)
     user.save()
-    record(
-        by,
-        "user.add",
-        workspace=None,
-        target=f"user:{user.pk}",
-        label=user.username,
-        details={"superuser": superuser},
-    )
+    record_on(by, "user.add", user, details={"superuser": superuser})
     if workspace is not None:
         save_member(workspace, user, role, by=by)
     return user

@@ -20,6 +20,16 @@ class LastAdminError(ConflictError):
     """Without this member the workspace would have no admin."""
 
 
+def check_role(role: str) -> None:
+    """Refuse a role that does not exist.
+
+    Raises:
+        ConfigurationError: There is no such role.
+    """
+    if role not in Role.values:
+        raise ConfigurationError(f"There is no role {role[:40]!r}: use {', '.join(Role.values)}.")
+
+
 def save_member(workspace: Workspace, user: User, role: str, *, by: Actor) -> Membership:
     """Give a user a role in a workspace; open sockets and streams follow within seconds.
 
@@ -33,8 +43,7 @@ def save_member(workspace: Workspace, user: User, role: str, *, by: Actor) -> Me
         ConfigurationError: There is no such role, or the account is closed.
         LastAdminError: The user is the only admin and would lose that role.
     """
-    if role not in Role.values:
-        raise ConfigurationError(f"There is no role {role[:40]!r}: use {', '.join(Role.values)}.")
+    check_role(role)
     if not user.is_active:
         raise ConfigurationError(f"The account {user.get_username()} is closed: open it first.")
     with transaction.atomic():

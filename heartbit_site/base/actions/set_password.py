@@ -10,7 +10,7 @@ from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from heartbit_site.base.audit import record
+from heartbit_site.base.audit import record_on
 from heartbit_site.base.errors import ConfigurationError, NotFoundError
 
 if TYPE_CHECKING:
@@ -43,13 +43,7 @@ def set_password(name: str, password: str, *, by: Actor) -> User:
     user.set_password(password)
     user.save(update_fields=["password"])
     reset(username=user.username)
-    record(
-        by,
-        "user.password",
-        workspace=None,
-        target=f"user:{user.pk}",
-        label=user.username,
-    )
+    record_on(by, "user.password", user)
     return user
 
 

@@ -2,6 +2,19 @@
 
 from __future__ import annotations
 
-from heartbit_site.base.admin import accounts, api_key, audit_entry, beat, member, tier, workspace
+import django_stubs_ext
+
+# Before the first admin class says of which model it is: `ModelAdmin[Agent]`.
+django_stubs_ext.monkeypatch()
+
+from heartbit_site.base.admin import (  # noqa: E402
+    accounts,
+    api_key,
+    audit_entry,
+    beat,
+    member,
+    tier,
+    workspace,
+)
 
 __all__ = ["accounts", "api_key", "audit_entry", "beat", "member", "tier", "workspace"]

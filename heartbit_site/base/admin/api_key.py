@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from django import forms
 from django.contrib import admin, messages
-from django.utils import timezone
 from django.utils.html import format_html
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
@@ -15,16 +14,13 @@ from heartbit_site.base.actions.create_api_key import create_api_key, usual_expi
 from heartbit_site.base.actions.revoke_api_key import revoke_api_keys
 from heartbit_site.base.admin.actions import DialogForm, dialog
 from heartbit_site.base.admin.audit_mixin import actor_of
-from heartbit_site.base.admin.columns import Column, pill, two_lines
+from heartbit_site.base.admin.columns import Column, clock, pill, two_lines
 from heartbit_site.base.admin.permissions import permissions_for
 from heartbit_site.base.admin.saved_by_verb import VerbAdmin, VerbForm
 from heartbit_site.base.models import ApiKey
-from heartbit_site.base.moments import TooFarError, to_utc
 from heartbit_site.base.scopes import OPERATORS_SCOPE, SCOPES, USUAL_SCOPES
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from django.contrib.auth.models import User
     from django.http import HttpRequest
     from django.utils.safestring import SafeString
@@ -44,16 +40,6 @@ class ApiKeyForm(VerbForm[ApiKey]):
         model = ApiKey
         fields = ("workspace", "name", "scopes", "expires_at")
 
-    def clean_expires_at(self) -> datetime | None:
-        """Reject a key that has expired already."""
-        expires_at: datetime | None = self.cleaned_data["expires_at"]
-        if expires_at is not None and expires_at <= timezone.now():
-            raise forms.ValidationError("This time is over; choose a later one.")
-        try:
-            return to_utc(expires_at) if expires_at is not None else None
-        except TooFarError as error:
-            raise forms.ValidationError(str(error)) from None
-
 
 @admin.register(ApiKey)
 class ApiKeyAdmin(VerbAdmin[ApiKey]):
@@ -61,7 +47,6 @@ class ApiKeyAdmin(VerbAdmin[ApiKey]):
 
     workspace_path = "workspace"
     audit_name = "api_key"
-    verbs_record = frozenset({"add"})
     needs: ClassVar = dict.fromkeys(("view", "add", "revoke"), "workspace:manage")
     form = ApiKeyForm
     list_display = ("what", "workspace", "allowed", "state", "used", "user")
@@ -105,20 +90,12 @@ class ApiKeyAdmin(VerbAdmin[ApiKey]):
             field.choices = [one for one in field.choices if one[0] != OPERATORS_SCOPE]
         return form
 
-    @admin.display(description="key")
-    def what(self, key: ApiKey) -> SafeString:
-        """Return name and public part."""
-        return two_lines(key.name, self.shown(key))
-
+    what = Column[ApiKey]("key", lambda row: two_lines(row.name, f"hb_{row.prefix}_..."))
     shown = Column[ApiKey]("key", lambda row: f"hb_{row.prefix}_...")
     allowed = Column[ApiKey]("scopes", lambda row: ", ".join(row.scopes))
-
-    @admin.display(description="last used")
-    def used(self, key: ApiKey) -> str:
-        """Return the time of the last use, to the minute."""
-        if key.last_used_at is None:
-            return "never"
-        return timezone.localtime(key.last_used_at).strftime("%d %b %Y, %H:%M")
+    used = Column[ApiKey](
+        "last used", lambda row: clock(row.last_used_at) if row.last_used_at else "never"
+    )
 
     def state(self, key: ApiKey) -> SafeString:
         """Return the state: valid, expired or revoked."""

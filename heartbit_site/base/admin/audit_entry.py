@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import admin, messages
 from django.contrib.admin import SimpleListFilter
 from django.db.models import Q
-from django.db.models.functions import Now
 from django.shortcuts import redirect
 from django.urls import NoReverseMatch, reverse
-from django.utils import timezone
 
+from heartbit_site.base import amounts
 from heartbit_site.base.admin.actions import page_action
-from heartbit_site.base.admin.columns import link
+from heartbit_site.base.admin.columns import Column, format_datetime, link
 from heartbit_site.base.admin.filters import ConditionFilter
 from heartbit_site.base.admin.permissions import permissions_for
 from heartbit_site.base.admin.themed import LongList, json_block
@@ -22,30 +21,11 @@ from heartbit_site.base.audit import chain_heads, verify
 from heartbit_site.base.models import AuditEntry, Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from django.db.models import QuerySet
     from django.http import HttpRequest, HttpResponse
     from django.utils.safestring import SafeString
 
 VIAS = ("admin", "web", "api", "terminal", "email", "system")
-
-
-def _since(**span: int) -> Q:
-    return Q(at__gte=Now() - timedelta(**span))
-
-
-class TimeFilter(ConditionFilter):
-    """Filter by time; spans until now."""
-
-    title = "time"
-    parameter_name = "since"
-    conditions: ClassVar = {
-        "hour": ("Last hour", _since(hours=1)),
-        "day": ("Last 24 hours", _since(days=1)),
-        "week": ("Last 7 days", _since(days=7)),
-        "month": ("Last 30 days", _since(days=30)),
-    }
 
 
 class KindFilter(SimpleListFilter):
@@ -82,7 +62,7 @@ class AuditAdmin(LongList[AuditEntry]):
     list_display = ("when", "actor", "via", "action", "label", "place", "number")
     list_display_links = ("when", "action")
     list_select_related = ("workspace",)
-    list_filter = ("workspace", KindFilter, ViaFilter, TimeFilter)
+    list_filter = ("workspace", KindFilter, ViaFilter, "at")
     search_fields = ("actor", "action", "=target", "label")
     search_help_text = "An actor, an action (agent.change), a target (agent:17), or a name."
     sortable_by = ()
@@ -92,9 +72,10 @@ class AuditAdmin(LongList[AuditEntry]):
         *("chain", "number", "previous", "hash"),
     )
 
-    def when(self, entry: AuditEntry) -> str:
-        """Return the time, to the second."""
-        return timezone.localtime(entry.at).strftime("%d %b %Y, %H:%M:%S")
+    when = Column[AuditEntry]("when", lambda row: format_datetime(row.at))
+    what = Column[AuditEntry](
+        "details", lambda row: json_block(row.details) if row.details else "-"
+    )
 
     @admin.display(description="workspace")
     def place(self, entry: AuditEntry) -> str:
@@ -110,25 +91,17 @@ class AuditAdmin(LongList[AuditEntry]):
     def about(self, entry: AuditEntry) -> SafeString | str:
         """Return the target, as a link to its page where it has one."""
         name, _, key = entry.target.partition(":")
-        for model in self.admin_site._registry:
-            if model._meta.model_name == name and key:
-                try:
-                    page = f"admin:{model._meta.app_label}_{name}_change"
-                    url = reverse(page, args=[key])
-                except NoReverseMatch:
-                    break
-                return link(url, entry.target)
+        for app in (model._meta.app_label for model in self.admin_site._registry):
+            with suppress(NoReverseMatch):
+                return link(reverse(f"admin:{app}_{name}_change", args=[key]), entry.target)
         return entry.target or "-"
-
-    @admin.display(description="details")
-    def what(self, entry: AuditEntry) -> SafeString | str:
-        """Return the changes: old and new values."""
-        return json_block(entry.details) if entry.details else "-"
 
     @page_action("Verify", icon="verified", permission="verify", variant="PRIMARY")
     def verify_chains(self, request: HttpRequest) -> HttpResponse:
         """Verify the chains that the user may read, and report breaks."""
-        spaces = list(self._readable(request))
+        reach = permissions_for(request)
+        own = reach.rows(Workspace.objects.all(), "pk", self.scope_of("view"))
+        spaces: list[Workspace | None] = [None] if reach.everywhere else [*own]
         broken = [one for space in spaces for one in verify(space)]
         for found in broken:
             chain = f"workspace {found.workspace_id}" if found.workspace_id else "the installation"
@@ -138,17 +111,10 @@ class AuditAdmin(LongList[AuditEntry]):
             )
         if not broken:
             ends = [one for space in spaces for one in chain_heads(space)]
-            count, chains = sum(end.number for end in ends), len(ends)
+            entries, chains = sum(end.number for end in ends), amounts.counted(len(ends), "chain")
             messages.success(
                 request,
-                f"All chains hold: {count:,} entries in {chains} "
-                f"chain{'' if chains == 1 else 's'}; none was changed, moved or taken out.",
+                f"All chains hold: {entries:,} entries in {chains}; none was changed, moved or "
+                "taken out.",
             )
         return redirect("admin:base_auditentry_changelist")
-
-    def _readable(self, request: HttpRequest) -> Iterable[Workspace | None]:
-        """Return the workspaces whose chains the user may read; a single None: all chains."""
-        reach = permissions_for(request)
-        if reach.everywhere:
-            return [None]
-        return reach.rows(Workspace.objects.all(), "pk", self.scope_of("view"))

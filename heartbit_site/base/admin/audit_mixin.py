@@ -15,7 +15,7 @@ from heartbit_site.base import audit
 from heartbit_site.base.admin.workspace_scoped import WorkspaceScopedAdmin
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from django.http import HttpRequest
 
@@ -137,20 +137,13 @@ class AuditedAdmin(WorkspaceScopedAdmin):
 
 def _shown(value: Any, field: Any) -> Any:
     """Return a value as the audit keeps it: short, and readable without the row."""
-    if value is None or isinstance(value, bool | int | float):
-        chosen = getattr(field, "queryset", None)
-        if value is None or isinstance(value, bool) or chosen is None:
-            return value
-        return _names(chosen.model, [value])
-    if isinstance(value, Model):
-        return str(value)[:_SHORT]
-    if isinstance(value, QuerySet | Manager | list | tuple) and hasattr(field, "queryset"):
-        rows = value.all() if isinstance(value, Manager) else value
-        return _names(field.queryset.model, [getattr(row, "pk", row) for row in rows])
+    if value is None or (isinstance(value, bool | int | float) and not hasattr(field, "queryset")):
+        return value
+    if hasattr(field, "queryset"):
+        many = value.all() if isinstance(value, Manager) else value
+        many = many if isinstance(many, QuerySet | list | tuple) else [many]
+        keys = [getattr(one, "pk", one) for one in many]
+        rows = field.queryset.model._default_manager.filter(pk__in=keys).order_by("pk")
+        return ", ".join(str(row) for row in rows)[:_SHORT]
     text = str(value)
     return text if len(text) <= _SHORT else f"{text[:_SHORT]}…"
-
-
-def _names(model: type[Model], keys: Iterable[Any]) -> str:
-    rows = model._default_manager.filter(pk__in=list(keys)).order_by("pk")
-    return ", ".join(str(row) for row in rows)[:_SHORT]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 M = TypeVar("M", bound=Model)
 
-__all__ = ["Column", "Tone", "clock", "format_datetime", "link", "pill", "two_lines"]
+__all__ = ["Column", "Tone", "clock", "format_datetime", "link", "pill", "text_block", "two_lines"]
 
 
 class Column(Generic[M]):
@@ -65,6 +65,11 @@ def two_lines(title: object, below: object) -> SafeString:
 def link(url: str, text: object) -> SafeString:
     """Return a link."""
     return format_html('<a class="hb-link" href="{}">{}</a>', url, text)
+
+
+def text_block(text: object) -> SafeString:
+    """Return a person's or a model's text, in its own lines and direction."""
+    return format_html('<span class="hb-text" dir="auto">{}</span>', text)
 
 
 def clock(at: datetime) -> str:

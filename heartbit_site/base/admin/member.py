@@ -53,16 +53,6 @@ class PersonField(forms.ModelChoiceField):  # type: ignore[type-arg]
             **options,
         )
 
-    def prepare_value(self, value: Any) -> Any:
-        """Return the user name, also for an id."""
-        if isinstance(value, int):
-            return User.objects.filter(pk=value).values_list("username", flat=True).first()
-        return super().prepare_value(value)
-
-    def has_changed(self, initial: Any, data: Any) -> bool:
-        """Compare by user name."""
-        return str(self.prepare_value(initial) or "") != str(data or "")
-
 
 class MemberForm(VerbForm[Membership]):
     """A person and a role."""
@@ -95,12 +85,12 @@ class MemberInline(ReadOnlyInline[Membership, Workspace]):
         """Return the members by name."""
         return super().get_queryset(request).select_related("user").order_by("user__username")
 
-    def person(self, member: Membership) -> SafeString:
-        """Return the user name as a link to the page that changes the role."""
-        return link(
-            reverse("admin:base_membership_change", args=[member.pk]), member.user.get_username()
-        )
-
+    person = Column[Membership](
+        "person",
+        lambda row: link(
+            reverse("admin:base_membership_change", args=[row.pk]), row.user.get_username()
+        ),
+    )
     may_do = Column[Membership]("role", role_pill)
 
 
@@ -114,7 +104,6 @@ class MemberAdmin(VerbAdmin[Membership]):
         **dict.fromkeys(("add", "change", "delete"), "workspace:manage"),
     }
     audit_name = "member"
-    verbs_record = frozenset({"add", "change", "delete"})
     form = MemberForm
     list_display = ("person", "workspace", "may_do", "created_at")
     list_select_related = ("workspace", "user")
@@ -125,11 +114,9 @@ class MemberAdmin(VerbAdmin[Membership]):
     actions = ()
     fixed = ("workspace", "user")  # another person or workspace is another membership
 
-    @admin.display(description="person", ordering="user__username")
-    def person(self, member: Membership) -> str:
-        """Return the user name."""
-        return member.user.get_username()
-
+    person = Column[Membership](
+        "person", lambda row: row.user.get_username(), ordering="user__username"
+    )
     may_do = Column[Membership]("role", role_pill, ordering="role")
 
     def save_row(self, request: HttpRequest, row: Membership, form: Any) -> None:

@@ -59,7 +59,9 @@ class VerbForm(forms.ModelForm[M]):
 
 
 class VerbAdmin(ModelAdmin[M]):
-    """A page that saves with ``save_row`` and deletes with ``remove_row``."""
+    """A page that saves with ``save_row`` and deletes with ``remove_row``; both write the audit."""
+
+    verbs_record = frozenset({"add", "change", "delete"})
 
     def save_row(self, request: HttpRequest, row: M, form: Any) -> None:
         """Save a new or changed row.

@@ -47,20 +47,6 @@ else:
     from unfold.admin import StackedInline as PlainStackedInline
     from unfold.admin import TabularInline as PlainTabularInline
 
-__all__ = [
-    "LongList",
-    "ModelAdmin",
-    "ReadOnlyAdmin",
-    "ReadOnlyInline",
-    "StackedInline",
-    "TabularInline",
-    "json_block",
-    "line_widget",
-    "pretty_json",
-    "tabs",
-    "text_widget",
-]
-
 M = TypeVar("M", bound=Model)
 P = TypeVar("P", bound=Model)
 

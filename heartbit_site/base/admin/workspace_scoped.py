@@ -14,9 +14,7 @@ from __future__ import annotations
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from django.contrib.admin import RelatedFieldListFilter
-from django.contrib.admin.utils import get_fields_from_path
-from django.core.exceptions import FieldDoesNotExist
+from django.contrib.admin import FieldListFilter, RelatedFieldListFilter
 from django.db import transaction
 from django.db.models import Model
 
@@ -38,43 +36,47 @@ else:
 
 
 class VisibleRelatedFilter(RelatedFieldListFilter):
-    """A filter by related rows that offers only rows that the user may see."""
+    """A filter by related rows that offers only rows that the user may see; the usual one here."""
 
     def field_choices(self, field: Any, request: HttpRequest, model_admin: Any) -> list[Any]:
         """Return Django's choices, bounded as the related model's own list is."""
         related = model_admin.admin_site._registry.get(field.remote_field.model)
         if not isinstance(related, WorkspaceScopedAdmin) or permissions_for(request).everywhere:
             return list(super().field_choices(field, request, model_admin))
-        reached = related.reached(request, field.remote_field.model._default_manager.all())
         choices = field.get_choices(
             include_blank=False,
             ordering=self.field_admin_ordering(field, request, model_admin),
-            limit_choices_to={"pk__in": reached.order_by().values("pk")},
+            limit_choices_to={"pk__in": related.get_queryset(request).values("pk")},
         )
         return list(choices)
+
+
+FieldListFilter.register(
+    lambda field: bool(field.remote_field), VisibleRelatedFilter, take_priority=True
+)
 
 
 class ScopedChoicesMixin(_AnyAdmin):
     """Bounded choices of foreign keys, on pages and inlines."""
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Offer visible rows; of workspaces, those where the user may add such a row."""
+        """Offer the rows of the related list; of workspaces, those where one may add such a row."""
         return self._bounded(super().formfield_for_foreignkey(db_field, request, **kwargs), request)
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Return the field, bounded to the rows that the user may see."""
+        """Return the field, bounded to the rows of the related list."""
         return self._bounded(super().formfield_for_manytomany(db_field, request, **kwargs), request)
 
     def _bounded(self, field: Any, request: HttpRequest) -> Any:
         rows = getattr(field, "queryset", None)
-        if rows is None or permissions_for(request).everywhere:
+        if rows is None:
             return field
         if rows.model is Workspace and isinstance(self, WorkspaceScopedAdmin):
             field.queryset = permissions_for(request).rows(rows, "pk", self.scope_of("add"))
             return field
         related = self.admin_site._registry.get(rows.model)
         if isinstance(related, WorkspaceScopedAdmin):
-            field.queryset = related.reached(request, rows)
+            field.queryset = rows.filter(pk__in=related.get_queryset(request).values("pk"))
         return field
 
 
@@ -183,20 +185,6 @@ class WorkspaceScopedAdmin(ScopedChoicesMixin, _Base):
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Return True if the user's role allows to delete the row."""
         return self.may(request, "delete", obj)
-
-    def get_list_filter(self, request: HttpRequest) -> Any:
-        """Replace filters by related rows with ``VisibleRelatedFilter``."""
-        listed: Any = super().get_list_filter(request)
-        return [self._reached_filter(one) for one in listed]
-
-    def _reached_filter(self, one: Any) -> Any:
-        if not isinstance(one, str):
-            return one
-        try:
-            field = get_fields_from_path(self.model, one)[-1]
-        except FieldDoesNotExist:  # Django says so itself
-            return one
-        return (one, VisibleRelatedFilter) if field.is_relation else one
 
     def get_actions(self, request: HttpRequest) -> Any:
         """Limit actions on chosen rows to the rows where the role allows them."""

@@ -3,9 +3,9 @@
 Usage::
 
     from heartbit_site.base.http.allow import parse_allow
-    from heartbit_site.base.http.client import guarded_client
+    from heartbit_site.base.http.client import GuardedClient
 
-    async with guarded_client(allow=parse_allow("wiki.internal:8080, 10.1.0.0/16:443")) as http:
+    async with GuardedClient(allow=parse_allow("wiki.internal:8080, 10.1.0.0/16:443")) as http:
         response = await http.get(url)  # BlockedAddressError, OutboundLimitError or httpx.HTTPError
 
 ``backend`` explains the place of the check.

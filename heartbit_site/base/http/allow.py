@@ -35,7 +35,7 @@ class AllowRule:
         if isinstance(self.target, str):
             matches = host.lower().rstrip(".") == self.target
         else:
-            matches = address.version == self.target.version and address in self.target
+            matches = address in self.target
         return matches and self.port in (None, "*", port)
 
 

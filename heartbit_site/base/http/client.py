@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     import ssl
     from collections.abc import Iterable
 
-    from httpx._client import UseClientDefault
-    from httpx._types import AuthTypes
-
     from heartbit_site.base.http.allow import AllowRule
 
 MAX_REDIRECTS = 5
@@ -43,26 +40,57 @@ _PORTABLE_HEADERS = frozenset(
     "idempotency-key transfer-encoding user-agent".split()
 )
 
+_LAST_ORIGIN = "heartbit.last_origin"  # request extension, which a redirect inherits
+
 
 class GuardedClient(httpx.AsyncClient):
-    """An ``AsyncClient`` whose redirects and total time are limited."""
+    """A client for requests that a model or a remote party can steer.
+
+    It ignores proxy variables and ``.netrc``, keeps no cookies, follows at most five redirects and
+    drops everything that may be a secret when a redirect leaves the origin.
+
+    Args:
+        allow: Exceptions beside the public internet, of ``allow.parse_allow``.
+        ports: Ports that are open on public addresses.
+        max_response_bytes: Limit of one response body after decompression.
+        deadline_seconds: Limit of one request in total: every redirect, and the body.
+        silence_seconds: Limit of each wait for data.
+        follow_redirects: False to return redirects as responses.
+        max_connections: Limit of concurrent connections; None for none.
+        resolver: Replaced in tests.
+        ssl_context: Replaces the default one (certifi's authorities).
+    """
 
     def __init__(
         self,
-        transport: httpx.AsyncBaseTransport,
         *,
-        deadline_seconds: float,
+        allow: Iterable[AllowRule] = (),
+        ports: Iterable[int] = DEFAULT_PORTS,
+        max_response_bytes: int = MAX_RESPONSE_BYTES,
+        deadline_seconds: float = DEADLINE_SECONDS,
         silence_seconds: float = SILENCE_SECONDS,
         follow_redirects: bool = True,
+        max_connections: int | None = MAX_CONNECTIONS,
+        resolver: Resolver = system_resolver,
+        ssl_context: ssl.SSLContext | None = None,
     ) -> None:
+        policy = AddressPolicy(allow=tuple(allow), ports=frozenset(ports))
+        pool = httpcore.AsyncConnectionPool(
+            ssl_context=ssl_context or _public_authorities(),
+            max_connections=max_connections,
+            max_keepalive_connections=20,
+            keepalive_expiry=5.0,
+            network_backend=GuardedBackend(policy, resolver=resolver),
+        )
         super().__init__(
-            transport=transport,
+            transport=GuardedTransport(pool, max_response_bytes=max_response_bytes),
             trust_env=False,
             follow_redirects=follow_redirects,
             max_redirects=MAX_REDIRECTS,
             timeout=httpx.Timeout(silence_seconds, connect=5.0),
             # One client serves many runs: a cookie set for one must not be sent by another.
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+            event_hooks={"request": [_prepare]},
         )
         self._deadline_seconds = deadline_seconds
 
@@ -77,14 +105,7 @@ class GuardedClient(httpx.AsyncClient):
         except httpx.InvalidURL as error:
             raise InvalidURLError(f"The URL cannot be read: {error}.") from None
 
-    async def send(
-        self,
-        request: httpx.Request,
-        *,
-        stream: bool = False,
-        auth: AuthTypes | UseClientDefault | None = httpx.USE_CLIENT_DEFAULT,
-        follow_redirects: bool | UseClientDefault = httpx.USE_CLIENT_DEFAULT,
-    ) -> httpx.Response:
+    async def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
         """Send a request, follow its redirects and, unless streaming, read the response.
 
         Raises:
@@ -92,72 +113,17 @@ class GuardedClient(httpx.AsyncClient):
             OutboundLimitError: Too slow in total, too many redirects, or too large.
             httpx.HTTPError: As in httpx.
         """
-        follow = (
-            self.follow_redirects if not isinstance(follow_redirects, bool) else follow_redirects
-        )
         deadline = asyncio.get_running_loop().time() + self._deadline_seconds
         request.extensions = {**request.extensions, DEADLINE: deadline}
         try:
             async with asyncio.timeout_at(deadline):
-                response = await self._follow(request, auth, limit=MAX_REDIRECTS if follow else 0)
-                if not stream:
-                    await _read(response)
+                return await super().send(request, **options)
         except TimeoutError:
             raise too_late() from None
-        if follow and response.next_request is not None:
-            await response.aclose()
+        except httpx.TooManyRedirects:
             raise OutboundLimitError(
                 f"More than {MAX_REDIRECTS} redirects; the last was not followed."
-            )
-        return response
-
-    async def _follow(
-        self, request: httpx.Request, auth: AuthTypes | UseClientDefault | None, *, limit: int
-    ) -> httpx.Response:
-        """Return the last response after at most ``limit`` redirects, its body unread."""
-        history: list[httpx.Response] = []
-        while True:
-            # Only gzip, which ``bodies`` bounds: brotli and zstd bombs could not be bounded.
-            request.headers["accept-encoding"] = "gzip"
-            response = await super().send(request, stream=True, auth=auth, follow_redirects=False)
-            response.history = list(history)
-            onward = response.next_request
-            if onward is None or len(history) >= limit:
-                return response
-            await response.aclose()
-            history.append(response)
-            if _origin(onward.url) != _origin(request.url):
-                _drop_secrets(onward)
-            # Without auth=None the client would apply its own credentials to the new origin.
-            request, auth = onward, None
-
-
-def guarded_client(
-    *,
-    allow: Iterable[AllowRule] = (),
-    ports: Iterable[int] = DEFAULT_PORTS,
-    max_response_bytes: int = MAX_RESPONSE_BYTES,
-    deadline_seconds: float = DEADLINE_SECONDS,
-    resolver: Resolver = system_resolver,
-    ssl_context: ssl.SSLContext | None = None,
-) -> httpx.AsyncClient:
-    """Return a client for requests that a model or a remote party can steer.
-
-    The client ignores proxy variables and ``.netrc``, keeps no cookies, follows at most five
-    redirects and drops everything that may be a secret when a redirect leaves the origin.
-
-    Args:
-        allow: Exceptions beside the public internet, of ``allow.parse_allow``.
-        ports: Ports that are open on public addresses.
-        max_response_bytes: Limit of one response body after decompression.
-        deadline_seconds: Limit of one request in total: every redirect, and the body.
-        resolver: Replaced in tests.
-        ssl_context: Replaces the default one (certifi's authorities).
-    """
-    policy = AddressPolicy(allow=tuple(allow), ports=frozenset(ports))
-    pool = _pool(policy, resolver, ssl_context, max_connections=MAX_CONNECTIONS)
-    transport = GuardedTransport(pool, max_response_bytes=max_response_bytes)
-    return GuardedClient(transport, deadline_seconds=deadline_seconds)
+            ) from None
 
 
 def guarded_model_client(*, allow: Iterable[AllowRule] = ()) -> httpx.AsyncClient:
@@ -167,30 +133,15 @@ def guarded_model_client(*, allow: Iterable[AllowRule] = ()) -> httpx.AsyncClien
     limits: ``agents.llm`` limits each silence, the whole call and its size.
 
     Args:
-        allow: As for ``guarded_client``.
+        allow: As for ``GuardedClient``.
     """
-    pool = _pool(AddressPolicy(allow=tuple(allow)), max_connections=None)
     return GuardedClient(
-        GuardedTransport(pool, max_response_bytes=MAX_MODEL_BYTES),
+        allow=allow,
+        max_response_bytes=MAX_MODEL_BYTES,
         deadline_seconds=MODEL_DEADLINE_SECONDS,
         silence_seconds=MODEL_DEADLINE_SECONDS,
         follow_redirects=False,
-    )
-
-
-def _pool(
-    policy: AddressPolicy,
-    resolver: Resolver = system_resolver,
-    ssl_context: ssl.SSLContext | None = None,
-    *,
-    max_connections: int | None,
-) -> httpcore.AsyncConnectionPool:
-    return httpcore.AsyncConnectionPool(
-        ssl_context=ssl_context or _public_authorities(),
-        max_connections=max_connections,
-        max_keepalive_connections=20,
-        keepalive_expiry=5.0,
-        network_backend=GuardedBackend(policy, resolver=resolver),
+        max_connections=None,
     )
 
 
@@ -200,19 +151,17 @@ def _public_authorities() -> ssl.SSLContext:
     return httpx.create_ssl_context(trust_env=False)
 
 
-async def _read(response: httpx.Response) -> None:
-    """Read the body, and return the connection to the pool in any case."""
-    try:
-        await response.aread()
-    finally:
-        await response.aclose()
+async def _prepare(request: httpx.Request) -> None:
+    """Restrict a request before each hop: its compression, and what leaves the first origin."""
+    # Only gzip, which ``bodies`` bounds: brotli and zstd bombs could not be bounded.
+    request.headers["accept-encoding"] = "gzip"
+    origin = _origin(request.url)
+    if request.extensions.get(_LAST_ORIGIN, origin) != origin:
+        for name in set(request.headers) - _PORTABLE_HEADERS:
+            del request.headers[name]
+    request.extensions = {**request.extensions, _LAST_ORIGIN: origin}
 
 
 def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
     default = {"http": 80, "https": 443}.get(url.scheme)
     return url.scheme, url.host, url.port or default
-
-
-def _drop_secrets(request: httpx.Request) -> None:
-    for name in set(request.headers) - _PORTABLE_HEADERS:
-        del request.headers[name]

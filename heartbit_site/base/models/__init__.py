@@ -9,14 +9,3 @@ from heartbit_site.base.models.provider_account import ProviderAccount
 from heartbit_site.base.models.tier import Tier
 from heartbit_site.base.models.usage import UsageEntry
 from heartbit_site.base.models.workspace import Workspace
-
-__all__ = [
-    "ApiKey",
-    "AuditEntry",
-    "Membership",
-    "ProviderAccount",
-    "Role",
-    "Tier",
-    "UsageEntry",
-    "Workspace",
-]

@@ -79,7 +79,3 @@ class ApiKey(models.Model):
         """True while neither revoked nor expired, and its creator's account is active."""
         left = self.user is not None and not self.user.is_active
         return self.revoked_at is None and not self.expired and not left
-
-    def allows(self, scope: str) -> bool:
-        """Return True if the key has ``scope``."""
-        return scope in self.scopes

@@ -6,6 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
 
+from heartbit_site.base.models.constraints import index, unique
 from heartbit_site.base.models.workspace import Workspace
 
 
@@ -57,10 +58,8 @@ class AuditEntry(models.Model):
     class Meta:
         ordering = ["-id"]
         verbose_name_plural = "audit entries"
-        constraints = [
-            models.UniqueConstraint(fields=["chain", "number"], name="audit_number_once"),
-        ]
-        indexes = [models.Index(fields=["target"], name="audit_of_target")]
+        constraints = [unique("audit_number_once", "chain", "number")]
+        indexes = [index("audit_of_target", "target")]
 
     def __str__(self) -> str:
         return f"{self.action} {self.label or self.target}"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
 from django.db.models.functions import Now
 
+from heartbit_site.base.models.constraints import one_of, unique
 from heartbit_site.base.models.workspace import Workspace
 
 
@@ -37,8 +37,8 @@ class Membership(models.Model):
     class Meta:
         ordering = ["workspace", "user"]
         constraints = [
-            models.UniqueConstraint(fields=["workspace", "user"], name="one_membership_each"),
-            models.CheckConstraint(name="membership_role_known", condition=Q(role__in=Role.values)),
+            unique("one_membership_each", "workspace", "user"),
+            one_of("role", Role.values, name="membership_role_known"),
         ]
 
     def __str__(self) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
 from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator
 from django.db import models
@@ -11,6 +9,7 @@ from django.db.models import Q
 
 from heartbit_site.base.models.secret_text import SecretTextField
 from heartbit_site.base.models.workspace import Workspace
+from heartbit_site.base.web_url import split_web_url
 
 
 def check_base_url(url: str) -> None:
@@ -19,12 +18,8 @@ def check_base_url(url: str) -> None:
     Raises:
         ValidationError: The URL is not valid, or has a password, a query or a fragment.
     """
-    try:
-        parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:
-        usable = False
-    if not usable or not url.isascii() or not url.isprintable() or " " in url:
+    parts = split_web_url(url)
+    if parts is None or not url.isascii() or " " in url:
         raise ValidationError("Write it like https://host/v1.")
     if "@" in parts.netloc:
         raise ValidationError("Leave name and password out; the key has a field of its own.")

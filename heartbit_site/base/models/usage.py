@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.db import models
 
+from heartbit_site.base.models.constraints import index
 from heartbit_site.base.models.workspace import Workspace
 
 
@@ -28,4 +29,4 @@ class UsageEntry(models.Model):
 
     class Meta:
         verbose_name_plural = "usage entries"
-        indexes = [models.Index(fields=["workspace", "at"], name="usage_by_workspace")]
+        indexes = [index("usage_by_workspace", "workspace", "at")]

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
 from agents.reads.agent_view import AgentStatusOut
-from heartbit_site.base.visible_text import readable_json
+from heartbit_site.base.amounts import duration
+from heartbit_site.base.visible_text import readable_json, visible
 from heartbit_site.cli import options
 from heartbit_site.cli.errors import OK
 from heartbit_site.cli.groups import group
 from heartbit_site.cli.invocation import as_json, backend
-from heartbit_site.cli.output import note, one_line, seconds, write, write_view
+from heartbit_site.cli.output import NAME_WIDTH, note, one_line, write
+from heartbit_site.cli.question import margined, text_width
 from heartbit_site.cli.run_names import SHORT_ID
 from heartbit_site.cli.shared_options import RemoteCommand
-from heartbit_site.cli.table import Table, print_done, print_facts, print_list
+from heartbit_site.cli.table import Table, print_done, print_facts, print_list, print_view
 from heartbit_site.cli.times import format_relative, local_minute
-from heartbit_site.cli.version_diff import print_diff
 from heartbit_site.contract import agent_status, versions
 from heartbit_site.contract.agents import LIST_AGENTS, SHOW_AGENT, AgentOut
 from heartbit_site.contract.versions import VersionOut
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
+    from agents.definitions.snapshot_diff import FieldChangeOut, PartChangeOut
     from agents.reads.agent_view import AgentMetricsOut
+    from heartbit_site.contract.versions import DiffOut
 
 NAME = typer.Argument(metavar="NAME", help="The agent's name.")
 ANY = typer.Argument(None, metavar="[NAME]", help="The agent's name; none: all.")
@@ -42,7 +45,6 @@ FORCE = typer.Option(
 )
 
 STYLES: Final = {"idle": "green", "busy": "cyan", "error": "red", "stopped": "dim"}
-MODEL_WIDTH: Final = 40
 TITLES: Final = 13  # characters of the longest title of a fact
 HASH: Final = 12  # characters of a hash
 
@@ -53,7 +55,7 @@ app = group()
 def list_agents() -> int:
     """List the agents with their state and figures."""
     found = backend().every(LIST_AGENTS)
-    return print_list(found, AGENTS.of(found.agents))
+    return print_list(found, AGENTS, found.agents)
 
 
 @app.command(cls=RemoteCommand)
@@ -62,9 +64,6 @@ def show(name: str = NAME) -> int:
     server = backend()
     agent = server.call(SHOW_AGENT, name=name)
     published = server.every(versions.LIST_VERSIONS, name=name).versions
-    if as_json():
-        write_view(agent, versions=[one.model_dump(mode="json") for one in published])
-        return OK
     busy = f" with run {agent.current_run_id}" if agent.current_run_id else ""
     numbers = (f"{one.number}{' (current)' if one.current else ''}" for one in published)
     facts = (
@@ -73,13 +72,17 @@ def show(name: str = NAME) -> int:
         ("tools", ", ".join(agent.tools) or "none"),
         ("team", ", ".join(agent.team) or "none"),
         *_figures(agent.metrics),
-        ("uptime", "-" if agent.state == "stopped" else seconds(agent.metrics.uptime_seconds)),
+        ("uptime", "-" if agent.state == "stopped" else duration(agent.metrics.uptime_seconds)),
         ("last active", _ago(agent.metrics.last_activity)),
         ("versions", ", ".join(numbers)),
     )
-    print_facts(f"{agent.name}: {agent.description or 'no description'}", facts, width=TITLES)
-    write(f"  definition\n{readable_json(agent.definition)}")
-    return OK
+
+    def print_text() -> None:
+        print_facts(f"{agent.name}: {agent.description or 'no description'}", facts, width=TITLES)
+        write(f"  definition\n{readable_json(agent.definition)}")
+
+    dumped = [one.model_dump(mode="json") for one in published]
+    return print_view(agent, print_text, versions=dumped)
 
 
 @app.command(name="versions", cls=RemoteCommand)
@@ -87,18 +90,14 @@ def list_versions(name: str = NAME) -> int:
     """List what was published of an agent, the newest first."""
     found = backend().every(versions.LIST_VERSIONS, name=name)
     none = f"The agent {one_line(found.agent)} was never published."
-    return print_list(found, VERSIONS.of(found.versions), none=none)
+    return print_list(found, VERSIONS, found.versions, none=none)
 
 
 @app.command(cls=RemoteCommand)
 def diff(name: str = NAME, older: int | None = FROM, newer: int | None = TO) -> int:
     """Show what changed between two versions of an agent."""
     found = backend().call(versions.COMPARE_VERSIONS, name=name, older=older, newer=newer)
-    if as_json():
-        write_view(found)
-    else:
-        print_diff(found)
-    return OK
+    return print_view(found, lambda: _print_diff(found))
 
 
 @app.command(cls=RemoteCommand)
@@ -117,13 +116,9 @@ def status(name: str | None = ANY) -> int:
     """Show what an agent is doing: its runs, queue, uptime and tools."""
     if name is None:
         everything = backend().every(agent_status.LIST_AGENT_STATUSES)
-        return print_list(everything, STATUSES.of(everything.agents))
+        return print_list(everything, STATUSES, everything.agents)
     found = backend().call(agent_status.SHOW_AGENT_STATUS, name=name)
-    if as_json():
-        write_view(found)
-    else:
-        print_facts(found.name, _facts(found), width=TITLES)
-    return OK
+    return print_view(found, lambda: print_facts(found.name, _facts(found), width=TITLES))
 
 
 @app.command(cls=RemoteCommand)
@@ -157,6 +152,42 @@ def restart(name: str = NAME) -> int:
     return print_done(found, f"The agent {one_line(found.name)} is restarted.")
 
 
+def _print_diff(diff: DiffOut) -> None:
+    """Print what changed, setting by setting."""
+    agent, older, newer = one_line(diff.agent), diff.older, diff.newer
+    if not diff.changed:
+        write(f"{agent}: v{older} and v{newer} are the same.")
+        return
+    write(f"{agent}: from v{older} to v{newer}")
+    if diff.prompt:
+        write("  system prompt")
+        write("\n".join(margined(visible(diff.prompt), text_width())))
+    for change in diff.fields:
+        write(f"  {_change(change)}")
+    for noun, parts in (("tool", diff.tools), ("team member", diff.team)):
+        for part in parts:
+            for line in _part(noun, part):
+                write(f"  {line}")
+
+
+def _change(change: FieldChangeOut) -> str:
+    return f"{change.name}: {_value(change.before)} -> {_value(change.after)}"
+
+
+def _value(value: Any) -> str:
+    return "-" if value is None else one_line(readable_json(value))
+
+
+def _part(noun: str, part: PartChangeOut) -> Iterator[str]:
+    if part.kind != "changed":
+        yield f"{noun} {one_line(part.name)}: {part.kind}"
+        return
+    if part.definition:
+        yield f"{noun} {one_line(part.name)}: described differently"
+    for change in part.fields:
+        yield f"{noun} {one_line(part.name)}: {_change(change)}"
+
+
 def _facts(found: AgentStatusOut) -> Iterator[tuple[str, str]]:
     queue, tools = found.queue, found.tools
     oldest = queue.oldest_seconds
@@ -169,7 +200,7 @@ def _facts(found: AgentStatusOut) -> Iterator[tuple[str, str]]:
     yield "changed", ", ".join(tools.changed)
     yield "unknown", ", ".join(tools.unknown)
     yield "stopped", ", ".join(tools.stopped)
-    waiting = f", the oldest for {seconds(oldest)}" if oldest is not None else ""
+    waiting = f", the oldest for {duration(oldest)}" if oldest is not None else ""
     yield "queue", f"{queue.name}: {queue.queued} queued{waiting}"
     yield "", f"{queue.running} running, {queue.waiting} waiting"
     yield from _figures(found.metrics)
@@ -189,11 +220,11 @@ def _rate(metrics: AgentMetricsOut) -> str:
 
 
 def _average(metrics: AgentMetricsOut) -> str:
-    return "-" if metrics.average_seconds is None else seconds(metrics.average_seconds)
+    return "-" if metrics.average_seconds is None else duration(metrics.average_seconds)
 
 
 def _uptime(found: AgentStatusOut) -> str:
-    return seconds(found.uptime_seconds) if found.enabled else "-"
+    return duration(found.uptime_seconds) if found.enabled else "-"
 
 
 def _ago(moment: datetime | None) -> str:
@@ -220,7 +251,7 @@ AGENTS: Final = Table[AgentOut](
         "AVERAGE": lambda agent: _average(agent.metrics),
         "TOKENS": lambda agent: f"{agent.metrics.input_tokens + agent.metrics.output_tokens:,}",
         "ACTIVE": lambda agent: _ago(agent.metrics.last_activity),
-        "MODEL": lambda agent: one_line(agent.model, MODEL_WIDTH) or "default",
+        "MODEL": lambda agent: one_line(agent.model, NAME_WIDTH) or "default",
         "": _now,
     },
     STYLES,

@@ -8,25 +8,18 @@ import typer
 
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 from heartbit_site.cli.backend import checked
-from heartbit_site.cli.errors import USAGE, CommandError
-from heartbit_site.cli.groups import command
+from heartbit_site.cli.errors import CommandError, UsageError
 from heartbit_site.cli.invocation import backend
 from heartbit_site.cli.output import one_line
 from heartbit_site.cli.run_names import SHORT_ID
-from heartbit_site.cli.shared_options import RemoteCommand
 from heartbit_site.cli.table import Table, print_done, print_list
 from heartbit_site.contract.waits import ANSWER_WAIT, LIST_WAITS, AnswerIn, WaitOut
 
 RUN = typer.Argument(None, metavar="RUN", help="The run's id, or how it begins; none: list all.")
 ANSWER = typer.Argument(None, metavar="ANSWER", help="The answer as JSON; none: list the run's.")
-WAIT = typer.Option(
-    "", "--wait", metavar="KEY", help="Answer this one of several waits of the run."
-)
-
-app = command()
+WAIT = typer.Option("", metavar="KEY", help="Answer this one of several waits of the run.")
 
 
-@app.command(cls=RemoteCommand)
 def answer(run: str | None = RUN, text: str | None = ANSWER, *, wait: str = WAIT) -> int:
     """Answer what else runs wait for.
 
@@ -35,11 +28,11 @@ def answer(run: str | None = RUN, text: str | None = ANSWER, *, wait: str = WAIT
     """
     if run is None or text is None:
         found = backend().every(LIST_WAITS, run=run)
-        return print_list(found, WAITS.of(found.waits), none="Nothing waits for an answer.")
+        return print_list(found, WAITS, found.waits, none="Nothing waits for an answer.")
     try:
         body = checked(AnswerIn, {"answer": parse_untrusted_json(text)})
     except UntrustedJSONError as error:
-        raise CommandError(f"The answer is no JSON: {error}", USAGE) from error
+        raise UsageError(f"The answer is no JSON: {error}") from error
     server = backend()
     open_waits = server.every(LIST_WAITS, run=run).waits
     named = [one for one in open_waits if wait in ("", one.key)]
@@ -47,7 +40,7 @@ def answer(run: str | None = RUN, text: str | None = ANSWER, *, wait: str = WAIT
         raise CommandError(f"Nothing waits for an answer in run {one_line(run)[:36]}.")
     if len(named) > 1:
         names = ", ".join(one_line(f"{one.key} of run {one.run_id}") for one in named)
-        raise CommandError(f"Several waits are open: name one with --wait: {names}.", USAGE)
+        raise UsageError(f"Several waits are open: name one with --wait: {names}.")
     [chosen] = named
     answered = server.call(ANSWER_WAIT, body, run_id=chosen.run_id, key=chosen.key)
     sentence = f"Answered: {one_line(chosen.label)} of {one_line(chosen.agent)}."

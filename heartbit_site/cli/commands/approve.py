@@ -2,49 +2,71 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 
 import typer
 
 from heartbit_site.cli import options
-from heartbit_site.cli.choices import Answer, Approve, Choice, Deny, Edit, Scope
-from heartbit_site.cli.errors import USAGE, CommandError
-from heartbit_site.cli.groups import command
+from heartbit_site.cli.decisions import Answer, Approve, Choice, Deny, Edit, Scope
+from heartbit_site.cli.errors import UsageError
 from heartbit_site.cli.kinds import APPROVAL
 from heartbit_site.cli.pending_calls import list_or_decide
-from heartbit_site.cli.shared_options import RemoteCommand
-from heartbit_site.cli.until import moment
+from heartbit_site.cli.shared_options import with_groups
+from heartbit_site.cli.times import until
 
-RUN = typer.Argument(None, metavar="RUN", help="The run's id, or how it begins; none: all runs.")
 CALL = typer.Argument(None, metavar="CALL", help="Decide this call, e.g. 1.0; none: all.")
-YES = typer.Option(options.OFF, "--yes", "-y", help="Let it run as it was shown.")
-EDIT = typer.Option(None, "--edit", metavar="JSON", help="Let it run with these arguments.")
-ANSWER = typer.Option(
-    None, "--answer", metavar="TEXT", help="Answer it, if it is a question: text, or JSON."
-)
-DENY = typer.Option(None, "--deny", metavar="REASON", help="Do not; the model reads why.")
-ALWAYS = typer.Option(
-    None, "--always", help="With --yes: such calls in this run, or of this agent, from now on."
-)
-UNTIL = typer.Option(
-    None, "--until", metavar="WHEN", help="With --always: 2h, 3d, 2026-12-31; else for good."
-)
-DIGEST = typer.Option("", "--digest", help="Only the call that --json showed with it.")
-
-app = command()
+DIGEST = typer.Option("", help="Only the call that --json showed with it.")
 
 
-@app.command(cls=RemoteCommand)
+@dataclass(frozen=True, slots=True)
+class DecisionOptions:
+    """Options that say how a call is decided."""
+
+    yes: bool = typer.Option(options.OFF, "--yes", "-y", help="Let it run as it was shown.")
+    edit: str | None = typer.Option(None, metavar="JSON", help="Let it run with these arguments.")
+    answer: str | None = typer.Option(
+        None, metavar="TEXT", help="Answer it, if it is a question: text, or JSON."
+    )
+    deny: str | None = typer.Option(None, metavar="REASON", help="Do not; the model reads why.")
+    always: Scope | None = typer.Option(
+        None, help="With --yes: such calls in this run, or of this agent, from now on."
+    )
+    until: str | None = typer.Option(
+        None, metavar="WHEN", help="With --always: 2h, 3d, 2026-12-31; else for good."
+    )
+
+    def choice(self) -> Choice | None:
+        """Return the choice that the options make; None: the person is asked.
+
+        Raises:
+            CommandError: The options contradict each other, or `until` is no moment to come.
+        """
+        texts = (self.edit, self.answer, self.deny)
+        if self.yes + sum(text is not None for text in texts) > 1:
+            raise UsageError("Say one of --yes, --edit, --answer and --deny.")
+        if self.always is None and self.until is not None:
+            raise UsageError("--until goes with --always run or --always agent.")
+        if self.always is not None and not self.yes:
+            raise UsageError("--always goes with --yes.")
+        if self.edit is not None:
+            return Edit(self.edit)
+        if self.answer is not None:
+            return Answer(self.answer)
+        if self.deny is not None:
+            return Deny(self.deny)
+        if not self.yes:
+            return None
+        end = None if self.until is None else until(self.until, datetime.now().astimezone())
+        return Approve(self.always, end)
+
+
+@with_groups
 def approve(
-    run: str | None = RUN,
+    run: str | None = options.ANY_RUN,
     call: str | None = CALL,
     *,
-    yes: bool = YES,
-    edit: str | None = EDIT,
-    answer: str | None = ANSWER,
-    deny: str | None = DENY,
-    always: Scope | None = ALWAYS,
-    until: str | None = UNTIL,
+    verdict: DecisionOptions,
     digest: str = DIGEST,
 ) -> int:
     """Decide tool calls that wait for a person.
@@ -52,39 +74,4 @@ def approve(
     Without a run it lists what waits. On a terminal it then asks, one call after the other.
     What an agent asks with ask_human is answered here as well.
     """
-    choice = choice_of(yes=yes, edit=edit, answer=answer, deny=deny, always=always, until=until)
-    if run is None and choice is not None:
-        raise CommandError("Name the run whose calls you decide: `heartbit approve` lists.", USAGE)
-    return list_or_decide(APPROVAL, run, call, choice, digest=digest)
-
-
-def choice_of(
-    *,
-    yes: bool = False,
-    edit: str | None = None,
-    answer: str | None = None,
-    deny: str | None = None,
-    always: Scope | None = None,
-    until: str | None = None,
-) -> Choice | None:
-    """Return the choice that the options make; None: the person is asked.
-
-    Raises:
-        CommandError: The options contradict each other.
-        UntilError: `until` is no moment to come.
-    """
-    if yes + sum(text is not None for text in (edit, answer, deny)) > 1:
-        raise CommandError("Say one of --yes, --edit, --answer and --deny.", USAGE)
-    if always is None and until is not None:
-        raise CommandError("--until goes with --always run or --always agent.", USAGE)
-    if always is not None and not yes:
-        raise CommandError("--always goes with --yes.", USAGE)
-    if edit is not None:
-        return Edit(edit)
-    if answer is not None:
-        return Answer(answer)
-    if deny is not None:
-        return Deny(deny)
-    if not yes:
-        return None
-    return Approve(always, None if until is None else moment(until, datetime.now().astimezone()))
+    return list_or_decide(APPROVAL, run, call, verdict.choice(), digest=digest)

@@ -5,14 +5,10 @@ from __future__ import annotations
 from heartbit_site.base.log_output import log_to_stderr
 from heartbit_site.cli import options
 from heartbit_site.cli.errors import OK
-from heartbit_site.cli.groups import command
 from heartbit_site.cli.services import kept
 from heartbit_site.cli.startup import ensure_ready
 
-app = command()
 
-
-@app.command()
 def beat(*, loglevel: options.LogLevel = options.LOG_LEVEL) -> int:
     """Send periodic tasks to the workers when they are due.
 

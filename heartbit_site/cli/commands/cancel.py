@@ -4,29 +4,25 @@ from __future__ import annotations
 
 from typing import Final
 
+from heartbit_site.base.errors import ConflictError
 from heartbit_site.cli import options
 from heartbit_site.cli.describe import run_tree
-from heartbit_site.cli.errors import OK, CommandError
-from heartbit_site.cli.groups import command
+from heartbit_site.cli.errors import OK
 from heartbit_site.cli.invocation import as_json, backend
 from heartbit_site.cli.outcome import LIVE, past
 from heartbit_site.cli.output import note, write, write_json
 from heartbit_site.cli.run_names import run_id_of
-from heartbit_site.cli.shared_options import RemoteCommand
 from heartbit_site.contract.runs import CANCEL_RUN, SHOW_RUN, WAIT_FOR_RESULT
 
 PATIENCE: Final = 10.0  # seconds for the run's end
 
-app = command()
 
-
-@app.command(cls=RemoteCommand)
 def cancel(run: str = options.RUN) -> int:
     """Cancel a run and its sub-agents."""
     server = backend()
     found = server.call(SHOW_RUN, run_id=run_id_of(run))
     if found.status not in LIVE:
-        raise CommandError(f"Run {found.id} has ended already: it {past(found)}.")
+        raise ConflictError(f"Run {found.id} has ended already: it {past(found)}.")
     server.call(CANCEL_RUN, run_id=found.id)
     server.call(WAIT_FOR_RESULT, run_id=found.id, wait=PATIENCE)
     found = server.call(SHOW_RUN, run_id=found.id)

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
 from heartbit_site.base.visible_text import readable_json
-from heartbit_site.cli import delivery_options, options
+from heartbit_site.cli import options
 from heartbit_site.cli.backend import checked
 from heartbit_site.cli.confirmation import confirm_removal, print_removed
-from heartbit_site.cli.errors import OK, USAGE, CommandError
+from heartbit_site.cli.errors import UsageError
 from heartbit_site.cli.groups import group
-from heartbit_site.cli.invocation import as_json, backend
+from heartbit_site.cli.invocation import backend
 from heartbit_site.cli.json_option import json_object
 from heartbit_site.cli.keyboard import is_interactive
-from heartbit_site.cli.output import one_line, write, write_view
-from heartbit_site.cli.shared_options import RemoteCommand
-from heartbit_site.cli.table import Table, print_facts, print_list
-from heartbit_site.cli.targets import named_targets, no_such, target_text, with_numbers
+from heartbit_site.cli.output import NAME_WIDTH, TEXT_WIDTH, one_line, write
+from heartbit_site.cli.shared_options import RemoteCommand, with_groups
+from heartbit_site.cli.table import Table, print_facts, print_list, print_view
+from heartbit_site.cli.targets import TargetOptions, no_such, target_text
 from heartbit_site.contract import channels as contract
 from heartbit_site.contract.channels import (
     ChannelChangeIn,
@@ -38,41 +39,69 @@ if TYPE_CHECKING:
 
 NEW = typer.Argument(metavar="NAME", help="Purpose of the channel, such as 'support mailbox'.")
 NAME = typer.Argument(metavar="NAME", help="The channel's name, or its number.")
-KIND = typer.Option(..., "--kind", help="Signed posts, or mails.")
+KIND = typer.Option(..., help="Signed posts, or mails.")
 RENAME = typer.Option(None, "--name", metavar="NAME", help="Give it this name.")
-AGENT = typer.Option(None, "--agent", "-a", metavar="NAME", help="Let this agent answer.")
-ENABLED = typer.Option(None, "--enable/--disable", help="A disabled one takes nothing.")
-APPROVE = typer.Option(
-    None,
-    "--require-approval/--no-require-approval",
-    help="Require approval of every tool call of its runs.",
-)
-LIMIT = typer.Option(
-    None, "--hourly-limit", metavar="N", help="Accept N messages an hour; 60 unless set."
-)
-MAPPING = typer.Option(
-    None,
-    "--mapping",
-    metavar="JSON",
-    help='Make a webhook\'s task so, such as \'{"task": "Answer {ticket.body}"}\'.',
-)
-SENDERS = typer.Option(
-    [],
-    "--sender",
-    metavar="ADDRESS",
-    help="Let this address, '@example.org' or '*' write; may be repeated.",
-    show_default=False,
-)
-REPLY = typer.Option(None, "--reply/--no-reply", help="Answer a mail's sender.")
-HOST = typer.Option(None, "--imap-host", metavar="HOST", help="Read a mailbox there; '': none.")
-PORT = typer.Option(None, "--imap-port", metavar="PORT", help="993 unless said.")
-SECURITY = typer.Option(None, "--imap-security", help="tls unless said.")
-USER = typer.Option(None, "--imap-user", metavar="USER", help="Log in as this user.")
-FOLDER = typer.Option(None, "--imap-folder", metavar="FOLDER", help="INBOX unless said.")
 STDIN = typer.Option(
     options.OFF, "--password-stdin", help="Read the mailbox's password from standard input."
 )
 ASK = typer.Option(options.OFF, "--ask-password", help="Ask for the mailbox's new password.")
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelOptions:
+    """Options for settings of a channel, by the names that the REST API has for them."""
+
+    agent: str | None = typer.Option(
+        None, "--agent", "-a", metavar="NAME", help="Let this agent answer; else the orchestrator."
+    )
+    enabled: bool | None = typer.Option(
+        None, "--enable/--disable", help="A disabled one takes nothing."
+    )
+    require_approval: bool | None = typer.Option(
+        None,
+        "--require-approval/--no-require-approval",
+        help="Require approval of every tool call of its runs.",
+    )
+    hourly_limit: int | None = typer.Option(
+        None, metavar="N", help="Accept N messages an hour; 60 unless set."
+    )
+    mapping: str | None = typer.Option(
+        None,
+        metavar="JSON",
+        help='Make a webhook\'s task so, such as \'{"task": "Answer {ticket.body}"}\'.',
+    )
+    senders: list[str] = typer.Option(
+        [],
+        "--sender",
+        metavar="ADDRESS",
+        help="Let this address, '@example.org' or '*' write; may be repeated.",
+    )
+    reply: bool | None = typer.Option(None, "--reply/--no-reply", help="Answer a mail's sender.")
+
+    def given(self, server: Backend, deliver: TargetOptions) -> dict[str, Any]:
+        """Return the named settings as the REST API takes them, but for the mailbox."""
+        found = _named({**asdict(self), "deliver": deliver.given(server)})
+        if self.mapping is not None:
+            found["mapping"] = json_object(self.mapping, "--mapping", EXAMPLE)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class MailboxOptions:
+    """Options for the mailbox of a channel: the REST API's names after ``imap_``."""
+
+    imap_host: str | None = typer.Option(
+        None, metavar="HOST", help="Read a mailbox there; '': none."
+    )
+    imap_port: int | None = typer.Option(None, metavar="PORT", help="993 unless said.")
+    imap_security: Security | None = typer.Option(None, help="tls unless said.")
+    imap_user: str | None = typer.Option(None, metavar="USER", help="Log in as this user.")
+    imap_folder: str | None = typer.Option(None, metavar="FOLDER", help="INBOX unless said.")
+
+    def named(self) -> dict[str, Any]:
+        """Return the parts that are named."""
+        return {name.removeprefix("imap_"): value for name, value in _named(asdict(self)).items()}
+
 
 STYLES: Final = {
     "active": "green",
@@ -83,11 +112,10 @@ STYLES: Final = {
 }
 SHOWN: Final = 10  # messages
 EXAMPLE: Final = '{"task": "Answer {ticket.body}"}'
-NAME_WIDTH: Final = 40
-TEXT_WIDTH: Final = 300
 LONGEST_PASSWORD: Final = 1000
 #: Parts of a mailbox's address: the password goes there, so it has to be given again.
 PLACE: Final = ("host", "port", "security")
+PARTS: Final = {*PLACE, "user", "folder"}
 
 app = group()
 
@@ -97,7 +125,7 @@ def list_channels() -> int:
     """List the channels, the newest first."""
     found = backend().every(contract.LIST_CHANNELS)
     none = "No channels yet: `heartbit channels add NAME --kind webhook` makes one."
-    return print_list(found, CHANNELS.of(found.channels), none=none)
+    return print_list(found, CHANNELS, found.channels, none=none)
 
 
 @app.command(cls=RemoteCommand)
@@ -106,137 +134,75 @@ def show(name: str = NAME) -> int:
     server = backend()
     found = _find(server, name)
     page = server.call(contract.LIST_INBOUND_MESSAGES, channel_id=found.id, limit=SHOWN)
-    messages = page.messages
-    if as_json():
-        write_view(found, messages=[one.model_dump(mode="json") for one in messages])
-        return OK
-    _print(found)
-    if messages:
-        write("")
-        MESSAGES.of(messages).print()
-    return OK
+
+    def print_text() -> None:
+        _print(found)
+        if page.messages:
+            write("")
+            MESSAGES.print(page.messages)
+
+    messages = [one.model_dump(mode="json") for one in page.messages]
+    return print_view(found, print_text, messages=messages)
 
 
 @app.command(cls=RemoteCommand)
+@with_groups
 def add(
     name: str = NEW,
     *,
     kind: Kind = KIND,
-    agent: str = options.AGENT,
-    enabled: bool | None = ENABLED,
-    approve: bool | None = APPROVE,
-    hourly_limit: int | None = LIMIT,
-    mapping: str | None = MAPPING,
-    sender: list[str] = SENDERS,
-    reply: bool | None = REPLY,
-    email: list[str] = delivery_options.EMAIL,
-    webhook: list[str] = delivery_options.WEBHOOK,
-    artifact: list[str] = delivery_options.ARTIFACT,
-    imap_host: str | None = HOST,
-    imap_port: int | None = PORT,
-    imap_security: Security | None = SECURITY,
-    imap_user: str | None = USER,
-    imap_folder: str | None = FOLDER,
+    settings: ChannelOptions,
+    deliver: TargetOptions,
+    mailbox: MailboxOptions,
     password_stdin: bool = STDIN,
 ) -> int:
     """Make a channel; the secret that messages are signed with is shown once.
 
     The password of a mailbox is asked for, or read from standard input.
     """
-    settings = {
-        "name": name,
-        "kind": kind,
-        "agent": agent,
-        "enabled": enabled,
-        "require_approval": approve,
-        "hourly_limit": hourly_limit,
-        "mapping": _mapping(mapping),
-        "senders": sender or None,
-        "reply": reply,
-        "deliver": named_targets(email, webhook, artifact) or None,
-    }
-    mailbox = {
-        "host": imap_host,
-        "port": imap_port,
-        "security": imap_security,
-        "user": imap_user,
-        "folder": imap_folder,
-    }
     server = backend()
-    given = _given(settings, server)
-    if said := _mailbox(None, mailbox, password_stdin=password_stdin, ask_password=False):
+    given = {"agent": "orchestrator", **settings.given(server, deliver), "name": name, "kind": kind}
+    parts = mailbox.named()
+    if said := _mailbox(kind, None, parts, password_stdin=password_stdin, ask_password=False):
         given["mailbox"] = said
     made = server.call(contract.CREATE_CHANNEL, checked(ChannelIn, given))
-    if as_json():
-        write_view(made)
-        return OK
-    _print(made)
-    if made.mailbox is None:  # what is posted to it is signed
-        write(f"  {'secret':<12} {made.secret} (shown only now: give it to the sender)")
-    return OK
+
+    def print_text() -> None:
+        _print(made)
+        if made.mailbox is None:  # what is posted to it is signed
+            write(f"  {'secret':<12} {made.secret} (shown only now: give it to the sender)")
+
+    return print_view(made, print_text)
 
 
 @app.command(cls=RemoteCommand)
+@with_groups
 def change(
     name: str = NAME,
     *,
     new_name: str | None = RENAME,
-    agent: str | None = AGENT,
-    enabled: bool | None = ENABLED,
-    approve: bool | None = APPROVE,
-    hourly_limit: int | None = LIMIT,
-    mapping: str | None = MAPPING,
-    sender: list[str] = SENDERS,
-    reply: bool | None = REPLY,
-    email: list[str] = delivery_options.EMAIL,
-    webhook: list[str] = delivery_options.WEBHOOK,
-    artifact: list[str] = delivery_options.ARTIFACT,
-    imap_host: str | None = HOST,
-    imap_port: int | None = PORT,
-    imap_security: Security | None = SECURITY,
-    imap_user: str | None = USER,
-    imap_folder: str | None = FOLDER,
+    settings: ChannelOptions,
+    deliver: TargetOptions,
+    mailbox: MailboxOptions,
     password_stdin: bool = STDIN,
     ask_password: bool = ASK,
 ) -> int:
     """Change what is named of a channel; what is not stays."""
-    settings = {
-        "name": new_name,
-        "agent": agent,
-        "enabled": enabled,
-        "require_approval": approve,
-        "hourly_limit": hourly_limit,
-        "mapping": _mapping(mapping),
-        "senders": sender or None,
-        "reply": reply,
-        "deliver": named_targets(email, webhook, artifact) or None,
-    }
-    mailbox = {
-        "host": imap_host,
-        "port": imap_port,
-        "security": imap_security,
-        "user": imap_user,
-        "folder": imap_folder,
-    }
     server = backend()
     found = _find(server, name)
-    given = _given(settings, server)
-    if imap_host == "":
+    given = settings.given(server, deliver) | _named({"name": new_name})
+    parts = mailbox.named()
+    if parts.get("host") == "":
         given["mailbox"] = None
     elif said := _mailbox(
-        found.mailbox, mailbox, password_stdin=password_stdin, ask_password=ask_password
+        found.kind, found.mailbox, parts, password_stdin=password_stdin, ask_password=ask_password
     ):
         given["mailbox"] = said
     if not given:
-        raise CommandError("Say what is to be different: `heartbit channels change --help`.", USAGE)
-    changed = server.call(
-        contract.CHANGE_CHANNEL, checked(ChannelChangeIn, given), channel_id=found.id
-    )
-    if as_json():
-        write_view(changed)
-    else:
-        _print(changed)
-    return OK
+        raise UsageError("Say what is to be different: `heartbit channels change --help`.")
+    body = checked(ChannelChangeIn, given)
+    changed = server.call(contract.CHANGE_CHANNEL, body, channel_id=found.id)
+    return print_view(changed, lambda: _print(changed))
 
 
 @app.command(cls=RemoteCommand)
@@ -264,24 +230,13 @@ def _find(server: Backend, name: str) -> ChannelOut:
     return named[0]
 
 
-def _mapping(text: str | None) -> dict[str, Any] | None:
-    return None if text is None else json_object(text, "--mapping", EXAMPLE)
-
-
 def _named(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings that the command line names; of the others the value is None."""
-    return {name: value for name, value in values.items() if value is not None}
-
-
-def _given(settings: Mapping[str, Any], server: Backend) -> dict[str, Any]:
-    """Return the named settings as the REST API takes them, but for the mailbox."""
-    given = _named(settings)
-    if "deliver" in given:
-        given["deliver"] = with_numbers(server, given["deliver"])
-    return given
+    """Return the settings that the command line names."""
+    return {name: value for name, value in values.items() if value not in (None, [])}
 
 
 def _mailbox(
+    kind: Kind,
     present: MailboxOut | None,
     parts: Mapping[str, Any],
     *,
@@ -291,17 +246,20 @@ def _mailbox(
     """Return a channel's mailbox as the REST API takes it; empty: the command line names none.
 
     Raises:
-        CommandError: It has no server, or there is no password.
+        CommandError: The channel reads none, it has no server, or there is no password.
     """
-    said = _named(parts)
     with_password = password_stdin or ask_password
-    if not said and not with_password:
+    if not parts and not with_password:
         return {}
-    before = present.model_dump(include=set(parts)) if present else {}
-    mailbox = before | said
+    if kind != "email":
+        password = "--password-stdin" if password_stdin else "--ask-password"
+        option = f"--imap-{next(iter(parts))}" if parts else password
+        raise UsageError(f"{option} goes with --kind email: a {kind} channel reads no mailbox.")
+    before = present.model_dump(include=PARTS) if present else {}
+    mailbox = {**before, **parts}
     if not mailbox.get("host"):
-        raise CommandError("A mailbox needs a server: name it with --imap-host.", USAGE)
-    moved = any(name in said and said[name] != before.get(name) for name in PLACE)
+        raise UsageError("A mailbox needs a server: name it with --imap-host.")
+    moved = any(mailbox.get(name) != before.get(name) for name in PLACE)
     if moved or with_password:
         mailbox["password"] = _password(from_stdin=password_stdin)
     return mailbox
@@ -318,13 +276,12 @@ def _password(*, from_stdin: bool) -> str:
     elif is_interactive():
         password = str(typer.prompt("Password of the mailbox", hide_input=True, err=True))
     else:
-        raise CommandError(
+        raise UsageError(
             "The mailbox's password is never an argument: give it on standard input, with "
-            "--password-stdin.",
-            USAGE,
+            "--password-stdin."
         )
     if not password:
-        raise CommandError("Standard input holds no password: it is the first line.", USAGE)
+        raise UsageError("Standard input holds no password: it is the first line.")
     return password
 
 

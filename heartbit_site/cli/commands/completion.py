@@ -10,13 +10,10 @@ from typing import Final, Literal
 import typer
 
 from heartbit_site.cli.errors import OK
-from heartbit_site.cli.groups import command
 
 VARIABLE: Final = "_HEARTBIT_COMPLETE"  # where the shell says what it wants to be completed
 Shell = Literal["bash", "zsh", "fish"]
-SHELL = typer.Argument(metavar="bash|zsh|fish", help="The shell.")
-
-app = command()
+SHELL = typer.Argument(metavar="SHELL", help="bash, zsh or fish.")
 
 
 def prepare() -> None:
@@ -25,7 +22,6 @@ def prepare() -> None:
         importlib.import_module("typer.completion").completion_init()
 
 
-@app.command()
 def completion(shell: Shell = SHELL) -> int:
     """Print a script that completes commands in a shell.
 

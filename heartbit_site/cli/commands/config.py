@@ -15,12 +15,13 @@ from agents.definitions.spec import GROUPS
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.terminal_text import clean
 from heartbit_site.cli import options
-from heartbit_site.cli.errors import CANNOT_START, OK, USAGE, CommandError
+from heartbit_site.cli.errors import CANNOT_START, OK, CommandError, UsageError
 from heartbit_site.cli.groups import group_without_default
 from heartbit_site.cli.invocation import as_json
 from heartbit_site.cli.output import note, write, write_exactly, write_json
 from heartbit_site.cli.shared_options import ChangeHereCommand, PrintingCommand
 from heartbit_site.cli.startup import ensure_ready, set_up_django
+from heartbit_site.cli.table import print_facts
 from heartbit_site.config.errors import ConfigFileError
 from heartbit_site.config.locate import NAME, find
 from heartbit_site.environment import read
@@ -67,7 +68,11 @@ def check(file: Path | None = FILE, *, config: Path | None = CONFIG) -> int:
             }
         )
     else:
-        write("\n".join([f"{path} is in order.", *_summary(configuration)]))
+        rows = [("model", configuration.default_model), ("server", configuration.server_url)]
+        rows += [(agent.name, _described(agent)) for agent in configuration.agents]
+        rows += [(one.name, f"schedule of {one.agent}") for one in configuration.schedules]
+        width = max((len(name) for name, value in rows if value), default=0) + 1
+        print_facts(f"{path} is in order.", rows, width=width)
         for sentence in notes:
             note(sentence)
     return OK
@@ -120,9 +125,13 @@ def export(file: Path = TARGET, *, force: bool = FORCE) -> int:
         return OK
     content = text.encode()
     try:
-        _replace(file, content) if force else _create(file, content)
+        if force:
+            _replace(file, content)
+        else:
+            with file.open("xb") as target:
+                target.write(content)
     except FileExistsError:
-        raise CommandError(f"{file} is there already: add --force to replace it.", USAGE) from None
+        raise UsageError(f"{file} is there already: add --force to replace it.") from None
     except OSError as error:
         raise CommandError(f"{file} cannot be written: {error.strerror}.") from error
     note(f"Wrote {file}.")
@@ -132,15 +141,12 @@ def export(file: Path = TARGET, *, force: bool = FORCE) -> int:
 def _found(file: Path | None, config: Path | None) -> Path:
     """Return the configuration file that is named, by an argument or by --config, or found."""
     if file is not None and config is not None and file != config:
-        raise CommandError(
-            f"FILE is {file} and --config is {config}: name one configuration file.", USAGE
-        )
+        raise UsageError(f"FILE is {file} and --config is {config}: name one configuration file.")
     path = find(file or config)
     if path is None:
-        raise CommandError(
+        raise ConfigurationError(
             f"There is no {NAME} in this directory: name the file, or set HEARTBIT_CONFIG; "
-            f"`heartbit config export {NAME}` makes one.",
-            USAGE,
+            f"`heartbit config export {NAME}` makes one."
         )
     return path
 
@@ -164,10 +170,8 @@ def _notes(configuration: Configuration) -> list[str]:
     if not groups:
         return list(configuration.notes)
     names = ", ".join(f'"{name}"' for name in groups)
-    return [
-        *configuration.notes,
-        f"An import needs these groups of approvers, which only a database knows: {names}.",
-    ]
+    text = f"An import needs these groups of approvers, which only a database knows: {names}."
+    return [*configuration.notes, text]
 
 
 def _print_problems(path: Path, error: ConfigurationError) -> None:
@@ -182,26 +186,11 @@ def _print_problems(path: Path, error: ConfigurationError) -> None:
         sys.stderr.write(f"{clean(line)}\n")
 
 
-def _summary(configuration: Configuration) -> list[str]:
-    rows = [("model", configuration.default_model), ("server", configuration.server_url)]
-    rows += [(agent.name, _described(agent)) for agent in configuration.agents]
-    rows += [(one.name, f"schedule of {one.agent}") for one in configuration.schedules]
-    width = max((len(name) for name, value in rows if value), default=0)
-    return [f"  {name:<{width}}  {value}" for name, value in rows if value]
-
-
 def _described(agent: AgentSpec) -> str:
-    parts = [
-        f"{title}: {', '.join(names)}"
-        for title, names in (("team", agent.team), ("tools", [tool.name for tool in agent.tools]))
-        if names
-    ]
-    return "; ".join(parts) or "no tools"
-
-
-def _create(file: Path, content: bytes) -> None:
-    with file.open("xb") as target:
-        target.write(content)
+    named = {"team": agent.team, "tools": [tool.name for tool in agent.tools]}
+    return "; ".join(f"{one}: {', '.join(names)}" for one, names in named.items() if names) or (
+        "no tools"
+    )
 
 
 def _replace(file: Path, content: bytes) -> None:

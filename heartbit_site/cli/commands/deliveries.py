@@ -7,31 +7,21 @@ from typing import Final
 import typer
 
 from heartbit_site.cli import options
-from heartbit_site.cli.groups import command
 from heartbit_site.cli.invocation import backend
-from heartbit_site.cli.output import one_line
+from heartbit_site.cli.output import TEXT_WIDTH, one_line
 from heartbit_site.cli.run_names import SHORT_ID
-from heartbit_site.cli.shared_options import RemoteCommand
 from heartbit_site.cli.table import Table, print_list
 from heartbit_site.contract.deliveries import LIST_DELIVERIES, ResultDeliveryOut, Status
 
-RUN = typer.Option(
-    "", "--run", metavar="RUN", help="Show deliveries of this run: its id, or how it begins."
-)
-STATUS = typer.Option(None, "--status", help="In this state.", show_default=False)
-
-TEXT_WIDTH: Final = 300
-
-app = command()
+RUN = typer.Option("", metavar="RUN", help="Show deliveries of this run: its id, or how it begins.")
+STATUS = typer.Option(None, help="In this state.")
 
 
-@app.command(cls=RemoteCommand)
 def deliveries(*, run: str = RUN, status: Status | None = STATUS, last: int = options.LAST) -> int:
     """Show where results went, and what is wrong with them."""
     page = backend().call(LIST_DELIVERIES, run=run or None, status=status, limit=last)
     none = "No such deliveries." if run or status else "No run delivers its result yet."
-    newest = page.model_copy(update={"next_cursor": None})
-    return print_list(newest, DELIVERIES.of(page.deliveries), none=none)
+    return print_list(page, DELIVERIES, page.deliveries, none=none)
 
 
 DELIVERIES: Final = Table[ResultDeliveryOut](

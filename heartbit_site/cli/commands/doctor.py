@@ -16,10 +16,9 @@ from rich.text import Text
 from heartbit_site.base.terminal_text import clean
 from heartbit_site.cli.doctor import Check, examine
 from heartbit_site.cli.errors import FAILED, OK
-from heartbit_site.cli.groups import command
 from heartbit_site.cli.invocation import as_json
 from heartbit_site.cli.output import write_json
-from heartbit_site.cli.shared_options import PrintingCommand, use_config
+from heartbit_site.cli.shared_options import use_config
 
 CONFIG = typer.Option(
     None,
@@ -31,10 +30,7 @@ CONFIG = typer.Option(
 STYLES: Final = {"ok": "green", "warn": "yellow", "fail": "red"}
 WIDTH: Final = 16
 
-app = command()
 
-
-@app.command(cls=PrintingCommand)
 def doctor(*, config: str | None = CONFIG) -> int:
     """Check the installation and say how to mend what is wrong."""
     use_config(config)

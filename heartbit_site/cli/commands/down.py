@@ -6,9 +6,8 @@ import typer
 
 from heartbit_site.cli import options
 from heartbit_site.cli.errors import OK, CommandError
-from heartbit_site.cli.groups import command
 from heartbit_site.cli.output import write
-from heartbit_site.cli.services import in_use, running
+from heartbit_site.cli.services import in_use
 from heartbit_site.embedded import client
 from heartbit_site.embedded.state import StateDirectory
 
@@ -17,17 +16,13 @@ FORCE = typer.Option(
 )
 
 
-app = command()
-
-
-@app.command()
 def down(*, force: bool = FORCE) -> int:
     """Stop the embedded services now.
 
     By themselves they stop minutes after their last use. The next command starts them again.
     """
     state = StateDirectory()
-    names = running(state)
+    names = [name for name, status in client.status(state).services.items() if status.pid]
     if names and not force and in_use(state):
         raise CommandError(
             "Other processes use the embedded services: end them first (`heartbit serve`, "

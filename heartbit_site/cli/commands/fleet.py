@@ -8,15 +8,16 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from agents.reads.fleet_view import QueueOut, WorkerOut
+from agents.reads.fleet_view import FleetOut, QueueOut, WorkerOut
+from heartbit_site.base.amounts import counted, duration
 from heartbit_site.cli import rolling_restart
 from heartbit_site.cli.backend import checked
-from heartbit_site.cli.errors import OK, USAGE, CommandError
+from heartbit_site.cli.errors import OK, UsageError
 from heartbit_site.cli.groups import group
 from heartbit_site.cli.invocation import as_json, backend
-from heartbit_site.cli.output import one_line, seconds, write, write_json, write_view
+from heartbit_site.cli.output import one_line, write, write_json
 from heartbit_site.cli.shared_options import RemoteCommand
-from heartbit_site.cli.table import Table, print_done
+from heartbit_site.cli.table import Table, print_done, print_view
 from heartbit_site.contract import pauses
 from heartbit_site.contract.fleet import SHOW_FLEET
 from heartbit_site.contract.pauses import PauseIn
@@ -44,10 +45,7 @@ PLACE = typer.Option(
     None, "--workspace", metavar="WORKSPACE", help="Only in this one (its short name), not in all."
 )
 REASON = typer.Option(
-    "",
-    "--reason",
-    metavar="TEXT",
-    help="Give a reason, shown in the fleet view and stored in the audit.",
+    "", metavar="TEXT", help="Give a reason, shown in the fleet view and stored in the audit."
 )
 
 STYLES: Final = {
@@ -65,24 +63,24 @@ app = group()
 def status() -> int:
     """Show the workers, the queues, and what is wrong with them."""
     fleet = backend().call(SHOW_FLEET)
-    if as_json():
-        write_view(fleet)
-        return OK
+    return print_view(fleet, lambda: _print(fleet))
+
+
+def _print(fleet: FleetOut) -> None:
     totals = fleet.totals
     write(
-        f"{_counted(totals.workers, 'worker')} alive, {totals.slots_used} of {totals.slots} "
-        f"slots in use, {_counted(totals.queued, 'run')} queued"
+        f"{counted(totals.workers, 'worker')} alive, {totals.slots_used} of {totals.slots} "
+        f"slots in use, {counted(totals.queued, 'run')} queued"
     )
     if fleet.workers:
         write("")
-        WORKERS.of(fleet.workers).print()
+        WORKERS.print(fleet.workers)
     if fleet.queues:
         write("")
-        QUEUES.of(fleet.queues).print()
+        QUEUES.print(fleet.queues)
     console = Console(highlight=False)
     for sentence in fleet.problems:
         console.print(Text(f"\n{one_line(sentence)}", style="red"), soft_wrap=True)
-    return OK
 
 
 @app.command(cls=RemoteCommand)
@@ -183,7 +181,7 @@ def _not_empty(slug: str) -> str:
         CommandError: It is empty.
     """
     if not slug:
-        raise CommandError("The workspace's short name is empty: leave it out for all.", USAGE)
+        raise UsageError("The workspace's short name is empty: leave it out for all.")
     return slug
 
 
@@ -214,14 +212,10 @@ def _state(done: PauseStateOut) -> str:
     return "paused" if done.kind == "queue" else "stopped"
 
 
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
 def _served(queue: QueueOut) -> str:
     if queue.paused:
         return "paused"
-    return _counted(queue.workers, "worker") if queue.workers else "no worker"
+    return counted(queue.workers, "worker") if queue.workers else "no worker"
 
 
 WORKERS: Final = Table[WorkerOut](
@@ -229,9 +223,9 @@ WORKERS: Final = Table[WorkerOut](
         "ID": lambda worker: worker.id,
         "WORKER": lambda worker: worker.name,
         "STATE": lambda worker: worker.state,
-        "UPTIME": lambda worker: seconds(worker.uptime_seconds),
+        "UPTIME": lambda worker: duration(worker.uptime_seconds),
         "HOLDS": lambda worker: f"{worker.slots_used} of {worker.slots}",
-        "LAST BEAT": lambda worker: f"{seconds(worker.heartbeat_age_seconds)} ago",
+        "LAST BEAT": lambda worker: f"{duration(worker.heartbeat_age_seconds)} ago",
         "QUEUES": lambda worker: ", ".join(worker.queues) or "one suspicious run, alone",
     },
     STYLES,
@@ -241,7 +235,7 @@ QUEUES: Final = Table[QueueOut](
         "QUEUE": lambda queue: queue.name,
         "QUEUED": lambda queue: queue.depth,
         "RUNNING": lambda queue: queue.running,
-        "OLDEST": lambda queue: seconds(queue.oldest_seconds) if queue.depth else "-",
+        "OLDEST": lambda queue: duration(queue.oldest_seconds) if queue.depth else "-",
         "HELD BACK": lambda queue: queue.blocked or "-",
         "SERVED BY": _served,
     },

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 import typer
 
 from heartbit_site.cli import options
 from heartbit_site.cli.backend import backend_for, checked
-from heartbit_site.cli.errors import USAGE, CommandError
+from heartbit_site.cli.errors import CommandError, UsageError
 from heartbit_site.cli.invocation import INVOCATION
 from heartbit_site.cli.json_option import json_object
 from heartbit_site.cli.keyboard import is_interactive
 from heartbit_site.cli.output import note
 from heartbit_site.cli.run_names import run_id_of
 from heartbit_site.cli.run_streams import accepted
+from heartbit_site.cli.shared_options import with_groups
 from heartbit_site.cli.turn_text import effects
 from heartbit_site.contract.calls import SHOW_CALL
 from heartbit_site.contract.turns import FORK_RUN, SHOW_TURN, ForkIn
@@ -24,33 +26,54 @@ if TYPE_CHECKING:
 
     from heartbit_site.cli.backend import Backend
 
-TURN = typer.Option(
-    None, "--turn", "-t", metavar="N", min=0, help="The last turn that is kept; 0: the task alone."
-)
-MESSAGE = typer.Option("", "--message", metavar="TEXT", help="Tell the next model call this.")
-TASK = typer.Option("", "--task", metavar="TEXT", help="Another task.")
-CALL = typer.Option("", "--call", metavar="CALL", help="A call of the turn, e.g. 2.0.")
-ARGUMENTS = typer.Option(
-    None, "--arguments", metavar="JSON", help="Other arguments: all calls of the turn run again."
-)
-RESULT = typer.Option(None, "--result", metavar="TEXT", help="Another result: nothing runs again.")
-VERSION = typer.Option(
-    None, "--version", metavar="NUMBER", min=1, help="Another version of the agent."
-)
 YES = typer.Option(options.OFF, "--yes", "-y", help="Do not ask before effects happen again.")
 LOCAL = typer.Option(options.OFF, "--local", help="Run it in this process instead of on the fleet.")
 
 
+@dataclass(frozen=True, slots=True)
+class ForkOptions:
+    """Options for the new run, by the names that the REST API has for them."""
+
+    turn: int | None = typer.Option(
+        None,
+        "--turn",
+        "-t",
+        metavar="N",
+        min=0,
+        help="The last turn that is kept; 0: the task alone.",
+    )
+    message: str = typer.Option("", metavar="TEXT", help="Tell the next model call this.")
+    task: str = typer.Option("", metavar="TEXT", help="Another task.")
+    call_id: str = typer.Option("", "--call", metavar="CALL", help="A call of the turn, e.g. 2.0.")
+    arguments: str | None = typer.Option(
+        None, metavar="JSON", help="Other arguments: all calls of the turn run again."
+    )
+    result: str | None = typer.Option(
+        None, metavar="TEXT", help="Another result: nothing runs again."
+    )
+    version: int | None = typer.Option(
+        None, metavar="NUMBER", min=1, help="Another version of the agent."
+    )
+
+    def body(self) -> ForkIn:
+        """Return the request.
+
+        Raises:
+            CommandError: It would be refused.
+        """
+        given = asdict(self) | {"turn": last_turn(self.turn, self.call_id)}
+        if self.arguments is not None:
+            given["arguments"] = json_object(self.arguments, "--arguments", '{"url": "..."}')
+        return checked(
+            ForkIn, {name: value for name, value in given.items() if value not in ("", None)}
+        )
+
+
+@with_groups
 def fork(
     run: str = options.RUN,
     *,
-    turn: int | None = TURN,
-    message: str = MESSAGE,
-    task: str = TASK,
-    call: str = CALL,
-    arguments: str | None = ARGUMENTS,
-    result: str | None = RESULT,
-    version: int | None = VERSION,
+    changes: ForkOptions,
     yes: bool = YES,
     local: bool = LOCAL,
     watch: bool = options.WATCH,
@@ -62,19 +85,8 @@ def fork(
     again, and what they do outside happens again.
     """
     if local and INVOCATION.url:
-        raise CommandError("--local is this process, --url another machine: choose one.", USAGE)
-    given = {
-        "turn": last_turn(turn, call),
-        "message": message,
-        "task": task,
-        "call_id": call,
-        "arguments": _json_object(arguments),
-        "result": result,
-        "version": version,
-    }
-    body = checked(
-        ForkIn, {name: value for name, value in given.items() if value not in ("", None)}
-    )
+        raise UsageError("--local is this process, --url another machine: choose one.")
+    body = changes.body()
     server = backend_for("" if local else INVOCATION.url)
     confirm(server, run_id_of(run), body, yes=yes)
     if not local:
@@ -101,13 +113,11 @@ def last_turn(turn: int | None, call: str) -> int:
     """
     own = call.partition(".")[0]
     if call and not own.isdecimal():
-        raise CommandError(f"{call} is no call: they are named 2.0, for example.", USAGE)
+        raise UsageError(f"{call} is no call: they are named 2.0, for example.")
     if turn is None and not call:
-        raise CommandError(
-            "Say from which turn: --turn 2 keeps two turns, --turn 0 the task alone.", USAGE
-        )
+        raise UsageError("Say from which turn: --turn 2 keeps two turns, --turn 0 the task alone.")
     if call and turn not in (None, int(own)):
-        raise CommandError(f"The call {call} belongs to turn {own}.", USAGE)
+        raise UsageError(f"The call {call} belongs to turn {own}.")
     return int(own) if turn is None else turn
 
 
@@ -133,10 +143,6 @@ def confirm(server: Backend, run_id: str, body: ForkIn, *, yes: bool = False) ->
     for line in again:
         note(f"  {line}")
     if not is_interactive():
-        raise CommandError("Say --yes if that is meant.", USAGE)
+        raise UsageError("Say --yes if that is meant.")
     if not typer.confirm("Fork?", err=True):
         raise CommandError("Nothing was forked.")
-
-
-def _json_object(text: str | None) -> dict[str, Any] | None:
-    return None if text is None else json_object(text, "--arguments", '{"url": "..."}')

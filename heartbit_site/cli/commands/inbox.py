@@ -7,11 +7,10 @@ from typing import Final
 import typer
 
 from heartbit_site.cli import options
-from heartbit_site.cli.groups import command
 from heartbit_site.cli.invocation import backend
-from heartbit_site.cli.output import one_line
-from heartbit_site.cli.shared_options import RemoteCommand
+from heartbit_site.cli.output import NAME_WIDTH, TEXT_WIDTH, one_line
 from heartbit_site.cli.table import Table, print_done, print_list
+from heartbit_site.contract.agents import SHOW_AGENT
 from heartbit_site.contract.messages import LIST_MESSAGES, SHOW_MESSAGE, AgentMessageSummaryOut
 
 AGENT = typer.Argument(metavar="AGENT", help="Whose inbox.")
@@ -19,13 +18,9 @@ MESSAGE = typer.Argument(
     "", metavar="[MESSAGE]", help="Show all of this message; --json lists the ids."
 )
 
-AGENT_WIDTH: Final = 40
-TEXT_WIDTH: Final = 300
-
-app = command()
+BROADCAST: Final = "broadcast"  # every agent's inbox
 
 
-@app.command(cls=RemoteCommand)
 def inbox(agent: str = AGENT, message: str = MESSAGE, *, last: int = options.LAST) -> int:
     """Show what an agent was written, the newest first."""
     server = backend()
@@ -33,17 +28,18 @@ def inbox(agent: str = AGENT, message: str = MESSAGE, *, last: int = options.LAS
         found = server.call(SHOW_MESSAGE, message_id=message)
         return print_done(found, found.text)
     page = server.call(LIST_MESSAGES, to=agent, limit=last)
-    none = f"Nobody has written to {one_line(agent, AGENT_WIDTH)} yet."
-    newest = page.model_copy(update={"next_cursor": None})
-    return print_list(newest, MESSAGES.of(page.messages), none=none)
+    if not page.messages and agent != BROADCAST:
+        server.call(SHOW_AGENT, name=agent)  # refused if there is no such agent
+    none = f"Nobody has written to {one_line(agent, NAME_WIDTH)} yet."
+    return print_list(page, MESSAGES, page.messages, none=none)
 
 
 MESSAGES: Final = Table[AgentMessageSummaryOut](
     {
         "TIME": lambda row: f"{row.created_at:%Y-%m-%d %H:%M:%S}",
-        "FROM": lambda row: one_line(row.sender.removeprefix("agent:"), AGENT_WIDTH),
+        "FROM": lambda row: one_line(row.sender.removeprefix("agent:"), NAME_WIDTH),
         "KIND": lambda row: row.kind,
-        "THREAD": lambda row: one_line(row.thread, AGENT_WIDTH),
+        "THREAD": lambda row: one_line(row.thread, NAME_WIDTH),
         "TEXT": lambda row: one_line(row.text, TEXT_WIDTH),
     }
 )

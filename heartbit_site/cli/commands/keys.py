@@ -12,10 +12,10 @@ from heartbit_site.base.scopes import SCOPES, USUAL_DAYS
 from heartbit_site.base.untrusted import clean_text
 from heartbit_site.cli import options
 from heartbit_site.cli.backend import backend_for, checked
-from heartbit_site.cli.errors import OK, USAGE, CommandError
+from heartbit_site.cli.errors import OK, UsageError
 from heartbit_site.cli.groups import group_without_default
 from heartbit_site.cli.invocation import as_json
-from heartbit_site.cli.output import note, one_line, write, write_view
+from heartbit_site.cli.output import NAME_WIDTH, note, one_line, write, write_view
 from heartbit_site.cli.shared_options import ChangeHereCommand, PrintingCommand
 from heartbit_site.cli.table import Table, print_done, print_list
 from heartbit_site.cli.times import local_minute
@@ -25,30 +25,24 @@ from heartbit_site.contract.keys import KeyIn, KeyOut
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-NAME = typer.Argument(help="Purpose of the key, such as nightly-import.")
+NAME = typer.Argument(metavar="NAME", help="Purpose of the key, such as nightly-import.")
 PREFIX = typer.Argument(
-    help="Beginning of the key: hb_ and ten letters, as `heartbit keys list` shows."
+    metavar="PREFIX",
+    help="Beginning of the key: hb_ and ten letters, as `heartbit keys list` shows.",
 )
 SCOPE = typer.Option(
     [],
     "--scope",
     "-s",
     metavar="SCOPE",
-    help=(
-        "runs:read, runs:write, approvals:decide, agents:read, agents:write, workspace:manage, "
-        "audit:read, fleet:manage; may be repeated; default: runs:read and runs:write."
-    ),
-    show_default=False,
+    help=f"{', '.join(SCOPES)}; may be repeated; default: runs:read and runs:write.",
 )
-EXPIRES = typer.Option(
-    None, "--expires", metavar="DATE", help="From then on it is refused; none: in 90 days."
-)
+EXPIRES = typer.Option(None, metavar="DATE", help="From then on it is refused; none: in 90 days.")
 FOREVER = typer.Option(
     options.OFF, "--no-expiry", help="Make a key that lasts until it is revoked."
 )
 
 NAME_CHARACTERS: Final = 100
-NAME_WIDTH: Final = 40
 #: The option --url of no server: the command line of a server makes its keys.
 HERE: Final = ""
 
@@ -83,7 +77,7 @@ def list_keys() -> int:
     """List the keys, without what is secret of them."""
     found = backend_for(HERE).every(contract.LIST_KEYS)
     none = "No API keys yet: `heartbit keys create NAME` makes one."
-    return print_list(found, KEYS.of(found.keys), none=none)
+    return print_list(found, KEYS, found.keys, none=none)
 
 
 @app.command(cls=ChangeHereCommand)
@@ -96,14 +90,12 @@ def revoke(prefix: str = PREFIX) -> int:
 def _given(name: str, scopes: Sequence[str], expires: datetime | None, *, forever: bool) -> KeyIn:
     label = one_line(name)
     if not label or len(label) > NAME_CHARACTERS:
-        raise CommandError(f"A key's name has 1 to {NAME_CHARACTERS} characters.", USAGE)
+        raise UsageError(f"A key's name has 1 to {NAME_CHARACTERS} characters.")
     unknown = [one_line(scope) for scope in scopes if scope not in SCOPES]
     if unknown:
-        raise CommandError(
-            f"{', '.join(unknown)} is no scope; choose from {', '.join(SCOPES)}.", USAGE
-        )
+        raise UsageError(f"{', '.join(unknown)} is no scope; choose from {', '.join(SCOPES)}.")
     if forever and expires is not None:
-        raise CommandError("--expires and --no-expiry contradict each other: give one.", USAGE)
+        raise UsageError("--expires and --no-expiry contradict each other: give one.")
     given: dict[str, Any] = {"name": label}
     if scopes:
         given["scopes"] = sorted(set(scopes))
@@ -119,7 +111,7 @@ def _aware(expires: datetime) -> datetime:
         return to_utc(expires.astimezone())
     except (OverflowError, ValueError) as error:  # before it could be asked
         said = error if isinstance(error, TooFarError) else TooFarError("The time is too far away.")
-        raise CommandError(f"--expires: {said}", USAGE) from None
+        raise UsageError(f"--expires: {said}") from None
 
 
 KEYS: Final = Table[KeyOut](

@@ -2,69 +2,64 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import typer
 
 from heartbit_site.cli import options
-from heartbit_site.cli.choices import Settle
-from heartbit_site.cli.errors import USAGE, CommandError
-from heartbit_site.cli.groups import command
+from heartbit_site.cli.decisions import Settle
+from heartbit_site.cli.errors import UsageError
 from heartbit_site.cli.kinds import OUTCOME
 from heartbit_site.cli.pending_calls import list_or_decide
-from heartbit_site.cli.shared_options import RemoteCommand
+from heartbit_site.cli.shared_options import with_groups
 
 if TYPE_CHECKING:
-    from heartbit_site.cli.choices import Outcome
+    from heartbit_site.cli.decisions import Outcome
 
-RUN = typer.Argument(None, metavar="RUN", help="The run's id, or how it begins; none: all runs.")
 CALL = typer.Argument(None, metavar="CALL", help="Resolve this call of the run, e.g. 1.0.")
-RETRY = typer.Option(
-    options.OFF, "--retry", help="Make the call again: its effect may happen twice."
-)
-CONFIRM = typer.Option(options.OFF, "--confirm", help="Record that the call took effect.")
-RESULT = typer.Option(
-    None, "--result", metavar="TEXT", help="With --confirm: result that the model reads."
-)
-SKIP = typer.Option(
-    options.OFF, "--skip", help="Leave the call; the model reads that its outcome is unknown."
-)
-
-app = command()
 
 
-@app.command(cls=RemoteCommand)
+@dataclass(frozen=True, slots=True)
+class ResolutionOptions:
+    """Options that say what became of a call."""
+
+    retry: bool = typer.Option(
+        options.OFF, "--retry", help="Make the call again: its effect may happen twice."
+    )
+    confirm: bool = typer.Option(options.OFF, "--confirm", help="Record that the call took effect.")
+    result: str | None = typer.Option(
+        None, metavar="TEXT", help="With --confirm: result that the model reads."
+    )
+    skip: bool = typer.Option(
+        options.OFF, "--skip", help="Leave the call; the model reads that its outcome is unknown."
+    )
+
+    def choice(self) -> Settle | None:
+        """Return the choice that the options make; None: the person is asked.
+
+        Raises:
+            CommandError: The options contradict each other.
+        """
+        said: dict[Outcome, bool] = {
+            "retry": self.retry,
+            "confirm": self.confirm,
+            "skip": self.skip,
+        }
+        chosen = [outcome for outcome, is_said in said.items() if is_said]
+        if len(chosen) > 1:
+            raise UsageError("Say one of --retry, --confirm and --skip.")
+        if self.result is not None and not self.confirm:
+            raise UsageError("--result goes with --confirm.")
+        return Settle(chosen[0], self.result or "") if chosen else None
+
+
+@with_groups
 def resolve(
-    run: str | None = RUN,
-    call: str | None = CALL,
-    *,
-    retry: bool = RETRY,
-    confirm: bool = CONFIRM,
-    result: str | None = RESULT,
-    skip: bool = SKIP,
+    run: str | None = options.ANY_RUN, call: str | None = CALL, *, resolution: ResolutionOptions
 ) -> int:
     """Resolve tool calls whose worker died while they ran.
 
     Without a run it lists them. On a terminal it then asks, one call after the other.
     """
-    choice = choice_of(retry=retry, confirm=confirm, result=result, skip=skip)
-    if run is None and choice is not None:
-        raise CommandError("Name the run whose call you resolve: `heartbit resolve` lists.", USAGE)
-    return list_or_decide(OUTCOME, run, call, choice)
-
-
-def choice_of(
-    *, retry: bool = False, confirm: bool = False, result: str | None = None, skip: bool = False
-) -> Settle | None:
-    """Return the choice that the options make; None: the person is asked.
-
-    Raises:
-        CommandError: The options contradict each other.
-    """
-    said: dict[Outcome, bool] = {"retry": retry, "confirm": confirm, "skip": skip}
-    chosen = [outcome for outcome, is_said in said.items() if is_said]
-    if len(chosen) > 1:
-        raise CommandError("Say one of --retry, --confirm and --skip.", USAGE)
-    if result is not None and not confirm:
-        raise CommandError("--result goes with --confirm.", USAGE)
-    return Settle(chosen[0], result or "") if chosen else None
+    return list_or_decide(OUTCOME, run, call, resolution.choice())

@@ -9,11 +9,9 @@ import typer
 
 from heartbit_site.cli import options
 from heartbit_site.cli.errors import CANNOT_START, FAILED, CommandError, explain
-from heartbit_site.cli.groups import command
 from heartbit_site.cli.invocation import backend
 from heartbit_site.cli.outcome import LIVE, conclude, warn_without_worker
 from heartbit_site.cli.run_names import run_id_of
-from heartbit_site.cli.shared_options import RemoteCommand
 from heartbit_site.contract.runs import MAX_WAIT_SECONDS, SHOW_RUN, WAIT_FOR_RESULT
 
 if TYPE_CHECKING:
@@ -24,10 +22,7 @@ WAIT = typer.Option(options.OFF, "--wait", "-w", help="Wait until it has ended."
 RETRY_SECONDS: Final = 1.0
 LOST_PATIENCE: Final = 60.0  # a server, or a database, that restarts is back within seconds
 
-app = command()
 
-
-@app.command(cls=RemoteCommand)
 def result(run: str = options.RUN, *, wait: bool = WAIT) -> int:
     """Print a run's answer.
 

@@ -5,20 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from heartbit_site.cli import options
-from heartbit_site.cli.groups import command
 from heartbit_site.cli.outcome import warn_without_worker
 from heartbit_site.cli.output import note
 from heartbit_site.cli.run_streams import stay
-from heartbit_site.cli.shared_options import ChangeHereCommand
 from heartbit_site.cli.startup import ensure_ready
 
 if TYPE_CHECKING:
     from uuid import UUID
 
-app = command()
 
-
-@app.command(cls=ChangeHereCommand)
 def resume(run: str = options.RUN, *, plain: bool = options.PLAIN) -> int:
     """Resume a run whose process has ended.
 

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 import typer
 
 from heartbit_site.cli import options
-from heartbit_site.cli.groups import command
-from heartbit_site.cli.shared_options import ChangeHereCommand
 from heartbit_site.cli.startup import ensure_ready
 from heartbit_site.config.locate import find
 
@@ -24,10 +22,7 @@ CONFIG = typer.Option(
     help="Whose agents; else HEARTBIT_CONFIG, or heartbit.toml here.",
 )
 
-app = command()
 
-
-@app.command(cls=ChangeHereCommand)
 def run(
     task: str | None = options.TASK,
     *,
@@ -40,9 +35,9 @@ def run(
 ) -> int:
     """Do a task here and now, in this process, and print the answer.
 
-    On a terminal, calls that wait for approval are asked about; elsewhere `heartbit approve`
-    decides them. Ctrl-C cancels the run; a second Ctrl-C leaves at once. SIGTERM, or a terminal
-    that is closed, leaves a run that `heartbit resume` continues.
+    On a terminal, calls that wait for approval are asked about; elsewhere this process waits until
+    `heartbit approve` has decided them. Ctrl-C cancels the run; a second Ctrl-C leaves at once.
+    SIGTERM, or a terminal that is closed, leaves a run that `heartbit resume` continues.
     """
     task = options.check_task(task, payload, "run")
     file = find(config)

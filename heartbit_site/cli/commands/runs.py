@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import typer
 
+from heartbit_site.base.amounts import counted
 from heartbit_site.cli import options
 from heartbit_site.cli.commands.fork import fork
 from heartbit_site.cli.errors import OK
@@ -118,7 +120,7 @@ def archive(*, days: int | None = OLDER, dry_run: bool = DRY) -> int:
     else:
         done = archive_workspace(workspace, days=days, said=_note_progress)
     if as_json():
-        write_json(_archived(done))
+        write_json({**asdict(done), "files": [str(path) for path in done.files]})
         return OK
     if dry_run:
         write(f"{_counted(done)} would go into {directory()} and leave the database.")
@@ -153,17 +155,5 @@ def _note_progress(done: Archived) -> None:
 
 
 def _counted(found: Archived) -> str:
-    runs = "1 run" if found.runs == 1 else f"{found.runs:,} runs"
-    threads = found.conversations
-    if not threads:
-        return runs
-    return f"{runs} and {'1 conversation' if threads == 1 else f'{threads:,} conversations'}"
-
-
-def _archived(found: Archived) -> dict[str, Any]:
-    return {
-        "runs": found.runs,
-        "conversations": found.conversations,
-        "kept": found.kept,
-        "files": [str(path) for path in found.files],
-    }
+    runs, threads = counted(found.runs, "run"), counted(found.conversations, "conversation")
+    return f"{runs} and {threads}" if found.conversations else runs

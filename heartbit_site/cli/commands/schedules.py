@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
 from agents.delivery.words import DELIVERIES
-from heartbit_site.base.moments import TooFarError, to_utc
 from heartbit_site.base.visible_text import readable_json
-from heartbit_site.cli import delivery_options, options
+from heartbit_site.cli import options
 from heartbit_site.cli.backend import checked
 from heartbit_site.cli.confirmation import confirm_removal, print_removed
-from heartbit_site.cli.errors import OK, USAGE, CommandError
+from heartbit_site.cli.errors import UsageError
 from heartbit_site.cli.groups import group
-from heartbit_site.cli.invocation import as_json, backend
+from heartbit_site.cli.invocation import backend
 from heartbit_site.cli.json_option import json_object
 from heartbit_site.cli.outcome import LIVE, warn_without_worker
-from heartbit_site.cli.output import listed, one_line, write, write_view
-from heartbit_site.cli.shared_options import RemoteCommand
-from heartbit_site.cli.table import Lines, Table, print_done, print_facts, print_list
-from heartbit_site.cli.targets import named_targets, target_text, with_numbers
-from heartbit_site.cli.times import format_relative, format_time, moment, span, time_zone
+from heartbit_site.cli.output import NAME_WIDTH, listed, one_line, write
+from heartbit_site.cli.shared_options import RemoteCommand, with_groups
+from heartbit_site.cli.table import Table, print_done, print_facts, print_list, print_view
+from heartbit_site.cli.targets import TargetOptions, target_text
+from heartbit_site.cli.times import after, format_relative, format_time, moment, span, time_zone
 from heartbit_site.contract import schedules as contract
 from heartbit_site.contract.runs import SHOW_RUN
 from heartbit_site.contract.schedules import (
@@ -34,46 +33,20 @@ from heartbit_site.contract.schedules import (
 from scheduling.spec import CatchUp, Overlap  # noqa: TC001  typer reads the annotations
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from heartbit_site.cli.backend import Backend
     from heartbit_site.contract.schedules import FiringOut, ScheduleOut
 
 NEW = typer.Argument(metavar="NAME", help="Purpose of the schedule, such as 'Monday sales report'.")
 NAME = typer.Argument(metavar="NAME", help="The schedule's name, or its number.")
-TASK = typer.Option("", "--task", "-t", metavar="TEXT", help="Give the agent this task each time.")
-CRON = typer.Option(
-    "", "--cron", metavar="EXPRESSION", help="Minute hour day month weekday: '0 9 * * MON'."
-)
-EVERY = typer.Option("", "--every", metavar="SPAN", help="Again and again, such as 15m or 1d.")
-AT = typer.Option("", "--at", metavar="TIME", help="Once, such as 2026-12-01T09:00.")
-AFTER = typer.Option("", "--in", metavar="SPAN", help="Once, so long from now, such as 3d.")
-TIME_ZONE = typer.Option(
-    "UTC", "--time-zone", metavar="ZONE", help="Set the IANA time zone of the times."
-)
-CATCH_UP = typer.Option(
-    "latest", "--catch-up", help="Run missed occurrences: none, only the latest, or all."
-)
-OVERLAP = typer.Option(
-    "skip",
-    "--overlap",
-    help="Skip, queue or start an occurrence while the last run is still running.",
-)
-JITTER = typer.Option("", "--jitter", metavar="SPAN", help="Fire up to so late, such as 5m.")
+JITTER = typer.Option("", metavar="SPAN", help="Fire up to so late, such as 5m.")
 CONVERSATION = typer.Option(
     options.OFF, "--conversation", help="Post each task to one conversation, with its history."
 )
-TOOL = typer.Option("", "--tool", metavar="TOOL", help="Call this tool of the agent, unasked.")
-ARGUMENTS = typer.Option(
-    "", "--arguments", metavar="JSON", help="Call --tool with these arguments."
-)
-REQUIRE_APPROVAL = typer.Option(
-    options.OFF, "--require-approval", help="Require approval of every tool call."
-)
+TOOL = typer.Option("", metavar="TOOL", help="Call this tool of the agent, unasked.")
+ARGUMENTS = typer.Option("", metavar="JSON", help="Call --tool with these arguments.")
 FROM = typer.Option(..., "--from", metavar="TIME", help="The first moment, in the schedule's zone.")
 TO = typer.Option(..., "--to", metavar="TIME", help="The last one.")
 
-FIRINGS: Final = ("SLOT", "CAUSE", "STATUS", "RUN", "NOTE")
 STYLES: Final = {
     "active": "green",
     "paused": "yellow",
@@ -84,7 +57,67 @@ STYLES: Final = {
     "skipped": "dim",
 }
 SHOWN: Final = 10  # firings
-NAME_WIDTH: Final = 40
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleOptions:
+    """Options for settings of a schedule, by the names that the REST API has for them."""
+
+    agent: str = options.AGENT
+    task: str = typer.Option(
+        "", "--task", "-t", metavar="TEXT", help="Give the agent this task each time."
+    )
+    time_zone: str = typer.Option(
+        "UTC", metavar="ZONE", help="Set the IANA time zone of the times."
+    )
+    catch_up: CatchUp = typer.Option(
+        "latest", help="Run missed occurrences: none, only the latest, or all."
+    )
+    overlap: Overlap = typer.Option(
+        "skip", help="Skip, queue or start an occurrence while the last run is still running."
+    )
+    require_approval: bool = typer.Option(
+        options.OFF, "--require-approval", help="Require approval of every tool call."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RecurrenceOptions:
+    """Options that say when: one of them is given."""
+
+    cron: str = typer.Option(
+        "", metavar="EXPRESSION", help="Minute hour day month weekday: '0 9 * * MON'."
+    )
+    every: str = typer.Option("", metavar="SPAN", help="Again and again, such as 15m or 1d.")
+    at: str = typer.Option("", metavar="TIME", help="Once, such as 2026-12-01T09:00.")
+    after: str = typer.Option(
+        "", "--in", metavar="SPAN", help="Once, so long from now, such as 3d."
+    )
+
+    def given(self, zone: str) -> dict[str, Any]:
+        """Return the recurrence, or the one time, as the REST API takes it.
+
+        Args:
+            zone: Time zone in which ``--at`` is meant.
+
+        Raises:
+            CommandError: None is given, or several, or it cannot be read.
+        """
+        said = {"--cron": self.cron, "--every": self.every, "--at": self.at, "--in": self.after}
+        named = [option for option, text in said.items() if text]
+        if len(named) != 1:
+            raise UsageError(
+                f"Say when by one of {', '.join(said)}"
+                f"{f', not by {listed(named)}' if named else ', such as --in 3d'}."
+            )
+        if self.cron:
+            return {"cron": self.cron}
+        if self.every:
+            return {"every_seconds": span(self.every, "--every")}
+        if self.at:
+            return {"at": moment(self.at, time_zone(zone), "--at").isoformat()}
+        return {"at": after(self.after, "--in").isoformat(timespec="seconds")}
+
 
 app = group()
 
@@ -94,48 +127,34 @@ def list_schedules() -> int:
     """List the schedules with what comes next."""
     found = backend().every(contract.LIST_SCHEDULES)
     none = "No schedules yet: `heartbit schedules add NAME --task ... --in 3d` makes one."
-    return print_list(found, SCHEDULES.of(found.schedules), none=none)
+    return print_list(found, SCHEDULES, found.schedules, none=none)
 
 
 @app.command(cls=RemoteCommand)
+@with_groups
 def add(
     name: str = NEW,
     *,
-    agent: str = options.AGENT,
-    task: str = TASK,
-    cron: str = CRON,
-    every: str = EVERY,
-    at: str = AT,
-    after: str = AFTER,
-    zone: str = TIME_ZONE,
-    catch_up: CatchUp = CATCH_UP,
-    overlap: Overlap = OVERLAP,
+    settings: ScheduleOptions,
+    when: RecurrenceOptions,
+    deliver: TargetOptions,
     jitter: str = JITTER,
-    email: list[str] = delivery_options.EMAIL,
-    webhook: list[str] = delivery_options.WEBHOOK,
-    artifact: list[str] = delivery_options.ARTIFACT,
     conversation: bool = CONVERSATION,
     tool: str = TOOL,
     arguments: str = ARGUMENTS,
-    require_approval: bool = REQUIRE_APPROVAL,
 ) -> int:
     """Make a schedule: --cron, --every, --at or --in says when."""
     given: dict[str, Any] = {
         "name": name,
-        "agent": agent,
-        "task": task,
-        "time_zone": zone,
-        "catch_up": catch_up,
-        "overlap": overlap,
-        "require_approval": require_approval,
-        **_when({"--cron": cron, "--every": every, "--at": at, "--in": after}, zone),
+        **asdict(settings),
+        **when.given(settings.time_zone),
         **_work(tool, arguments, conversation=conversation),
     }
     if jitter:
         given["jitter_seconds"] = span(jitter, "--jitter")
     server = backend()
-    if deliver := named_targets(email, webhook, artifact):
-        given["deliver"] = with_numbers(server, deliver)
+    if targets := deliver.given(server):
+        given["deliver"] = targets
     made = server.call(contract.CREATE_SCHEDULE, checked(ScheduleIn, given))
     return print_done(made, f"{one_line(made.name)}: {made.description}. {_coming(made)}")
 
@@ -146,14 +165,14 @@ def show(name: str = NAME) -> int:
     server = backend()
     found = _find(server, name)
     firings = server.call(contract.LIST_FIRINGS, schedule=str(found.id), limit=SHOWN).firings
-    if as_json():
-        write_view(found, firings=[one.model_dump(mode="json") for one in firings])
-        return OK
-    print_facts(found.name, _facts(found))
-    if firings:
-        write("")
-        Lines(FIRINGS, [_firing(one, found.time_zone) for one in firings], STYLES).print()
-    return OK
+
+    def print_text() -> None:
+        print_facts(found.name, _facts(found))
+        if firings:
+            write("")
+            _firings(found.time_zone).print(firings)
+
+    return print_view(found, print_text, firings=[one.model_dump(mode="json") for one in firings])
 
 
 @app.command(cls=RemoteCommand)
@@ -208,51 +227,15 @@ def remove(name: str = NAME, *, yes: bool = options.YES) -> int:
 def _work(tool: str, arguments: str, *, conversation: bool) -> dict[str, Any]:
     """Return what is done each time, beside the task, as the REST API takes it."""
     if conversation and tool:
-        raise CommandError("--conversation goes to the agent, --tool past it: choose one.", USAGE)
+        raise UsageError("--conversation goes to the agent, --tool past it: choose one.")
     if arguments and not tool:
-        raise CommandError("--arguments are those of --tool: name the tool.", USAGE)
+        raise UsageError("--arguments are those of --tool: name the tool.")
     if conversation:
         return {"task_type": "message"}
     if not tool:
         return {}
     values = json_object(arguments, "--arguments", '{"url": "..."}') if arguments else {}
     return {"task_type": "tool_call", "tool": tool, "arguments": values}
-
-
-def _when(said: Mapping[str, str], zone: str) -> dict[str, Any]:
-    """Return the recurrence, or the one time, as the REST API takes it.
-
-    Args:
-        said: The text of each option that says when; empty: it was not given.
-        zone: Time zone in which ``--at`` is meant.
-    """
-    named = [option for option, text in said.items() if text]
-    if len(named) != 1:
-        raise CommandError(
-            f"Say when by one of {', '.join(said)}"
-            f"{f', not by {listed(named)}' if named else ', such as --in 3d'}.",
-            USAGE,
-        )
-    [option] = named
-    text = said[option]
-    match option:
-        case "--cron":
-            return {"cron": text}
-        case "--every":
-            return {"every_seconds": span(text, option)}
-        case "--at":
-            return {"at": moment(text, time_zone(zone), option).isoformat()}
-        case _:
-            return {"at": _in(span(text, option)).isoformat(timespec="seconds")}
-
-
-def _in(seconds: int) -> datetime:
-    try:
-        return to_utc(datetime.now(UTC) + timedelta(seconds=seconds))
-    except (OverflowError, TooFarError):
-        raise CommandError(
-            "--in is too long: the time has to be before the year 9999.", USAGE
-        ) from None
 
 
 def _switch(name: str, *, enabled: bool) -> ScheduleOut:
@@ -301,13 +284,16 @@ def _facts(one: ScheduleOut) -> list[tuple[str, object]]:
     ]
 
 
-def _firing(one: FiringOut, zone: str) -> tuple[str, ...]:
-    return (
-        format_time(one.scheduled_for, zone),
-        one.trigger,
-        _standing(one),
-        one.run_id or "-",
-        one.note,
+def _firings(zone: str) -> Table[FiringOut]:
+    return Table(
+        {
+            "SLOT": lambda one: format_time(one.scheduled_for, zone),
+            "CAUSE": lambda one: one.trigger,
+            "STATUS": _standing,
+            "RUN": lambda one: one.run_id or "-",
+            "NOTE": lambda one: one.note,
+        },
+        STYLES,
     )
 
 

@@ -6,7 +6,6 @@ import typer
 
 from heartbit_site.cli import options
 from heartbit_site.cli.address import check_port, parse_address
-from heartbit_site.cli.groups import command
 from heartbit_site.cli.startup import ensure_ready
 
 CONCURRENCY = typer.Option(100, "--concurrency", "-c", min=1, help="Runs it holds at once.")
@@ -17,19 +16,9 @@ QUEUES = typer.Option(
     metavar="A,B",
     help="Consume these queues, separated by commas.",
 )
-BIND = typer.Option(
-    "",
-    "--bind",
-    metavar="HOST:PORT",
-    help="Answer health checks there: /live and /ready.",
-    show_default=False,
-)
+BIND = typer.Option("", metavar="HOST:PORT", help="Answer health checks there: /live and /ready.")
 
 
-app = command()
-
-
-@app.command()
 def serve(
     *,
     concurrency: int = CONCURRENCY,

@@ -12,15 +12,13 @@ from rich.live import Live
 
 from heartbit_site.cli import options
 from heartbit_site.cli.describe import run_tree
-from heartbit_site.cli.errors import OK, USAGE, CommandError
-from heartbit_site.cli.groups import command
+from heartbit_site.cli.errors import OK, UsageError
 from heartbit_site.cli.invocation import as_json, backend
 from heartbit_site.cli.outcome import LIVE, answer, reason, warn_without_worker
 from heartbit_site.cli.output import write, write_json
 from heartbit_site.cli.run_names import run_id_of
 from heartbit_site.cli.run_streams import print_tree, stay
-from heartbit_site.cli.runs_table import print_runs, table
-from heartbit_site.cli.shared_options import RemoteCommand
+from heartbit_site.cli.runs_table import NO_RUNS, RUNS, print_runs
 from heartbit_site.contract.runs import LIST_RUNS, SHOW_RUN
 
 if TYPE_CHECKING:
@@ -31,10 +29,7 @@ LAST = typer.Option(20, "--last", "-n", min=1, max=1000, help="List at most N ru
 
 REFRESH_SECONDS: Final = 1.0
 
-app = command()
 
-
-@app.command(cls=RemoteCommand)
 def status(
     run: str | None = RUN,
     *,
@@ -66,11 +61,10 @@ def status(
 def _watch_list(server: Backend, last: int) -> NoReturn:
     """List the last runs every second until Ctrl-C."""
     if not sys.stdout.isatty():
-        raise CommandError("Name a run to watch; the list is watched on a terminal only.", USAGE)
+        raise UsageError("Name a run to watch; the list is watched on a terminal only.")
     console = Console(highlight=False)
     with Live(console=console, auto_refresh=False) as live:
         while True:
-            live.update(
-                Group(*table(server.call(LIST_RUNS, limit=last).runs, console)), refresh=True
-            )
+            runs = server.call(LIST_RUNS, limit=last).runs
+            live.update(Group(*RUNS.lines(runs, console)) if runs else NO_RUNS, refresh=True)
             time.sleep(REFRESH_SECONDS)

@@ -8,22 +8,17 @@ import typer
 
 from heartbit_site.cli import options
 from heartbit_site.cli.backend import ServerBackend, checked
-from heartbit_site.cli.errors import USAGE, CommandError
-from heartbit_site.cli.groups import command
+from heartbit_site.cli.errors import UsageError
 from heartbit_site.cli.invocation import backend
 from heartbit_site.cli.payload_option import payload_of
 from heartbit_site.cli.run_streams import accepted, stream_of
-from heartbit_site.cli.shared_options import RemoteCommand
 from heartbit_site.contract.runs import START_RUN, RunIn
 
 PRIORITY = typer.Option(
     0, "--priority", "-p", min=-1000, max=1000, help="Higher goes first in its workspace."
 )
 KEY = typer.Option(
-    None,
-    "--idempotency-key",
-    metavar="KEY",
-    help="Start one run for this key, even if it is submitted again.",
+    None, metavar="KEY", help="Start one run for this key, even if it is submitted again."
 )
 CONFIG = typer.Option(
     None,
@@ -33,10 +28,7 @@ CONFIG = typer.Option(
     help="The agents of this file instead of the installation's.",
 )
 
-app = command()
 
-
-@app.command(cls=RemoteCommand)
 def submit(
     task: str | None = options.TASK,
     *,
@@ -57,11 +49,10 @@ def submit(
     task = options.check_task(task, payload, "submit")
     server = backend(config)
     if isinstance(server, ServerBackend) and config is not None:
-        raise CommandError(
+        raise UsageError(
             f"--config {config} is for this installation, but {server.server.url} does the "
             "run: import the file there (`heartbit config import`), or leave --config out; with "
-            "--url '' it is done here.",
-            USAGE,
+            "--url '' it is done here."
         )
     if watch:
         stream_of(server)  # imported before there is anything to show

@@ -6,19 +6,19 @@ from typing import Final
 
 import typer
 
+from heartbit_site.base.amounts import duration
 from heartbit_site.base.effect_text import EFFECT_TEXT
 from heartbit_site.base.errors import NotFoundError, Remedy
 from heartbit_site.base.visible_text import readable_json
 from heartbit_site.cli import remote
 from heartbit_site.cli.backend import ServerBackend
-from heartbit_site.cli.errors import OK
 from heartbit_site.cli.escape import visible
 from heartbit_site.cli.groups import group
-from heartbit_site.cli.invocation import INVOCATION, as_json
-from heartbit_site.cli.output import one_line, seconds, write, write_view
+from heartbit_site.cli.invocation import INVOCATION
+from heartbit_site.cli.output import one_line, write
 from heartbit_site.cli.shared_options import RemoteCommand
 from heartbit_site.cli.startup import set_up_django
-from heartbit_site.cli.table import Table, print_list
+from heartbit_site.cli.table import Table, print_facts, print_list, print_view
 from heartbit_site.contract.tools import LIST_TOOLS, ToolOut, ToolsOut
 from heartbit_site.environment import read
 from tools.registry import closest, resolve
@@ -38,7 +38,7 @@ class ToolNotFoundError(NotFoundError):
 def list_tools() -> int:
     """List the tools with their effects."""
     found = _tools()
-    return print_list(found, TOOLS.of(found.tools))
+    return print_list(found, TOOLS, found.tools)
 
 
 @app.command(cls=RemoteCommand)
@@ -51,23 +51,21 @@ def show(name: str = NAME) -> int:
         hint = f": did you mean {near[0]}?" if near else "."
         remedy = None if near else Remedy("tools.list_tools")
         raise ToolNotFoundError(f"There is no tool named {name!r}{hint}", remedy=remedy)
-    if as_json():
-        write_view(tool)
-        return OK
+    return print_view(tool, lambda: _print(tool))
+
+
+def _print(tool: ToolOut) -> None:
     facts = (
         ("effect", f"{tool.effect}: {EFFECT_TEXT.get(tool.effect, '')}"),
         ("approval", _asked_by(tool)),
-        ("limit", "unknown" if tool.timeout_seconds is None else seconds(tool.timeout_seconds)),
+        ("limit", "unknown" if tool.timeout_seconds is None else duration(tool.timeout_seconds)),
         ("from", visible(tool.source)),
         ("needs", ", ".join(map(visible, tool.credentials)) or "no credentials"),
         ("tags", ", ".join(map(visible, tool.tags)) or "none"),
     )
-    write(visible(tool.name))
-    for title, text in facts:
-        write(f"  {title:<9} {text}")
+    print_facts(visible(tool.name), facts, width=9)
     description = "\n".join(map(visible, tool.description.splitlines()))
     write(f"\n{description}\n\n{readable_json(tool.parameters)}")
-    return OK
 
 
 def _tools() -> ToolsOut:

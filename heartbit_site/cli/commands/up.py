@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 import os
+from typing import Final
 
 import typer
 
 from heartbit_site.base import variables
 from heartbit_site.cli.address import check_port, page_url
-from heartbit_site.cli.groups import command
 from heartbit_site.cli.startup import ensure_ready
 
-PORT = typer.Option(8000, "--port", min=1, max=65535, help="Serve the web pages on this port.")
-BIND = typer.Option("127.0.0.1", "--bind", metavar="ADDRESS", help="On which address.")
+#: What the three processes import, here once for all of them: they are forks (`cli.fork`).
+IMPORTED: Final = (
+    "agents.tasks",
+    "celery.apps.beat",
+    "celery.apps.worker",
+    "celery.backends.redis",
+    "django_celery_beat.schedulers",
+    "heartbit_site.asgi",
+    "heartbit_site.celery_pool",
+    "heartbit_site.cli.all_in_one",
+    "heartbit_site.cli.worker",
+    "heartbit_site.urls",
+    "heartbit_site.web_server.connection",
+    "scheduling.tasks",
+)
+
+PORT = typer.Option(8000, min=1, max=65535, help="Serve the web pages on this port.")
+BIND = typer.Option("127.0.0.1", metavar="ADDRESS", help="On which address.")
 CONCURRENCY = typer.Option(100, "--concurrency", "-c", min=1, help="Runs the worker holds at once.")
 
-app = command()
 
-
-@app.command()
 def up(*, port: int = PORT, bind: str = BIND, concurrency: int = CONCURRENCY) -> int:
     """Start everything here: worker, beat, web and services.
 
@@ -29,7 +42,7 @@ def up(*, port: int = PORT, bind: str = BIND, concurrency: int = CONCURRENCY) ->
     check_port(bind, port)
     if not os.environ.get(variables.PUBLIC_URL.name, "").strip():
         os.environ[variables.PUBLIC_URL.name] = page_url(bind, port)  # of all its children as well
-    admin = ensure_ready()
+    admin = ensure_ready(*IMPORTED)
     from heartbit_site.cli import all_in_one
 
     return all_in_one.up(port=port, bind=bind, concurrency=concurrency, admin=admin)

@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
-from heartbit_site.cli.errors import OK
-from heartbit_site.cli.groups import command
-from heartbit_site.cli.invocation import as_json, backend
-from heartbit_site.cli.output import one_line, write, write_view
-from heartbit_site.cli.shared_options import RemoteCommand
-from heartbit_site.cli.table import Lines, Table
-from heartbit_site.contract.usage import SHOW_USAGE, AgentUseOut
+from agents.reads.usage_view import AgentUseOut
+from heartbit_site.cli.invocation import backend
+from heartbit_site.cli.output import NAME_WIDTH, one_line, write
+from heartbit_site.cli.table import Table, print_view
+from heartbit_site.contract.usage import SHOW_USAGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from heartbit_site.contract.usage import BudgetUseOut, CountGaugeOut, MoneyGaugeOut
+    from agents.reads.usage_view import (
+        BudgetUseOut,
+        CountGaugeOut,
+        MoneyGaugeOut,
+        WorkspaceUsageOut,
+    )
 
-GAUGES: Final = ("WHAT", "USED", "LIMIT", "STATE")
-STYLES: Final = {"warning": "yellow", "exceeded": "red"}
-AGENT_WIDTH: Final = 40
 
-app = command()
-
-
-@app.command(cls=RemoteCommand)
 def usage() -> int:
     """Show what was used today and this month, and what may be."""
     found = backend().call(SHOW_USAGE)
-    if as_json():
-        write_view(found)
-        return OK
+    return print_view(found, lambda: _print(found))
+
+
+def _print(found: WorkspaceUsageOut) -> None:
     write(f"Tier: {one_line(found.tier or 'none')}, {found.queued} runs queued")
     write("")
     gauges = [
@@ -40,17 +38,16 @@ def usage() -> int:
         _gauge("runs at once", found.runs_at_once),
         *(gauge for budget in found.budgets for gauge in _gauges_of(budget)),
     ]
-    Lines(GAUGES, gauges, STYLES).print()
+    GAUGES.print(gauges)
     if found.agents:
         write("")
-        AGENTS.of(found.agents).print()
+        AGENTS.print(found.agents)
     if found.unpriced_calls:
         write(f"\nOf {found.unpriced_calls} model calls of this month the price is not known.")
-    return OK
 
 
 def _gauges_of(budget: BudgetUseOut) -> Iterator[tuple[str, ...]]:
-    whose = f"{one_line(budget.agent, AGENT_WIDTH)}, " if budget.agent else ""
+    whose = f"{one_line(budget.agent, NAME_WIDTH)}, " if budget.agent else ""
     if budget.tokens is not None:
         yield _gauge(f"budget: {whose}tokens a {budget.period}", budget.tokens)
     if budget.usd is not None:
@@ -67,9 +64,13 @@ def _amount(value: int | str, unit: str) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{unit}{value}"
 
 
+GAUGES: Final = Table[tuple[str, ...]](
+    {title: itemgetter(place) for place, title in enumerate(("WHAT", "USED", "LIMIT", "STATE"))},
+    {"warning": "yellow", "exceeded": "red"},
+)
 AGENTS: Final = Table[AgentUseOut](
     {
-        "AGENT": lambda row: one_line(row.agent or "(deleted runs)", AGENT_WIDTH),
+        "AGENT": lambda row: one_line(row.agent or "(deleted runs)", NAME_WIDTH),
         "RUNS": lambda row: f"{row.runs:,}",
         "TOKENS": lambda row: f"{row.tokens:,}",
         "COST": lambda row: f"${row.cost_usd}",

@@ -16,11 +16,11 @@ import typer
 
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.cli import options
-from heartbit_site.cli.errors import OK, USAGE, CommandError
+from heartbit_site.cli.errors import OK, UsageError
 from heartbit_site.cli.groups import group_without_default
 from heartbit_site.cli.invocation import INVOCATION, as_json
 from heartbit_site.cli.keyboard import is_interactive
-from heartbit_site.cli.output import note, one_line, write, write_json
+from heartbit_site.cli.output import NAME_WIDTH, note, one_line, write, write_json
 from heartbit_site.cli.shared_options import ChangeHereCommand, PrintingCommand
 from heartbit_site.cli.startup import ensure_ready
 from heartbit_site.cli.table import Table
@@ -31,20 +31,16 @@ if TYPE_CHECKING:
 
     from django.contrib.auth.models import User
 
-CREATE_USER: Final = "heartbit_site.base.actions.create_user"
-SET_PASSWORD: Final = "heartbit_site.base.actions.set_password"  # noqa: S105  a module
 PASSWORD_BYTES: Final = 12
-NAME_WIDTH: Final = 40
 
-NAME = typer.Argument(help="The name that the person logs in with.")
-EMAIL = typer.Option("", "--email", metavar="ADDRESS", help="Send mails there.", show_default=False)
+NAME = typer.Argument(metavar="NAME", help="The name that the person logs in with.")
+EMAIL = typer.Option("", metavar="ADDRESS", help="Send mails there.")
 ROLE = typer.Option(
     "",
     "--role",
     "-r",
     metavar="ROLE",
     help="Add the person to the workspace as viewer (the default), operator, editor or admin.",
-    show_default=False,
 )
 SUPERUSER = typer.Option(
     options.OFF, "--superuser", help="Give every right in every workspace, and the fleet."
@@ -66,7 +62,7 @@ def list_users() -> int:
     if as_json():
         write_json({"users": [_described(row) for row in rows]})
     else:
-        USERS.of(rows).print()
+        USERS.print(rows)
     return OK
 
 
@@ -81,14 +77,14 @@ def create(
 ) -> int:
     """Create a member of one workspace, or a superuser; asks for the password, or generates it."""
     if superuser and (role or INVOCATION.workspace):
-        raise CommandError(
-            "--superuser gives every right in every workspace: leave out --role and --workspace.",
-            USAGE,
+        raise UsageError(
+            "--superuser gives every right in every workspace: leave out --role and --workspace."
         )
-    ensure_ready(CREATE_USER)
+    ensure_ready("heartbit_site.base.actions.create_user")
     from django.contrib.auth.models import User
 
     from heartbit_site.base.actions.create_user import create_user
+    from heartbit_site.base.actions.save_member import check_role
     from heartbit_site.base.models import Role
     from heartbit_site.base.os_user import terminal_user
     from heartbit_site.first_start import default_workspace
@@ -96,6 +92,7 @@ def create(
     workspace = None if superuser else default_workspace()
     role = role or Role.VIEWER.value
     with _refused_as_usage():
+        check_role(role)  # before the password is asked for
         secret = _secret(User(username=name, email=email), generate=generate)
         user = create_user(
             name,
@@ -117,7 +114,7 @@ def create(
 @app.command(cls=ChangeHereCommand)
 def password(name: str = NAME, *, generate: bool = GENERATE) -> int:
     """Set a new password; the person's sessions end."""
-    ensure_ready(SET_PASSWORD)
+    ensure_ready("heartbit_site.base.actions.set_password")
     from heartbit_site.base.actions.set_password import find_user, set_password
     from heartbit_site.base.os_user import terminal_user
 
@@ -137,7 +134,7 @@ def _refused_as_usage() -> Iterator[None]:
     try:
         yield
     except ConfigurationError as error:
-        raise CommandError(str(error), USAGE) from error
+        raise UsageError(str(error)) from error
 
 
 def _secret(user: User, *, generate: bool) -> str:
@@ -150,15 +147,13 @@ def _secret(user: User, *, generate: bool) -> str:
     if generate:
         return secrets.token_urlsafe(PASSWORD_BYTES)
     if not is_interactive():
-        raise CommandError(
-            "A password is typed at a terminal: add --generate to get a random one.", USAGE
-        )
+        raise UsageError("A password is typed at a terminal: add --generate to get a random one.")
     from heartbit_site.base.actions.set_password import check_password
 
     typed = getpass.getpass("New password: ")
     check_password(typed, user)
     if getpass.getpass("The same again: ") != typed:
-        raise CommandError("The two passwords differ: nothing was changed.", USAGE)
+        raise UsageError("The two passwords differ: nothing was changed.")
     return typed
 
 
@@ -173,22 +168,14 @@ def _done(user: User, secret: str, text: str, *, generate: bool) -> int:
     return OK
 
 
-def _state(user: User) -> str:
-    return "active" if user.is_active else "closed"
-
-
-def _rights(user: User) -> list[str]:
-    if user.is_superuser:
-        return ["superuser"]
-    return [f"{member.workspace.slug}: {member.role}" for member in user.memberships.all()]
-
-
 def _described(user: User) -> dict[str, Any]:
+    members = user.memberships.all()
+    rights = [f"{member.workspace.slug}: {member.role}" for member in members]
     return {
         "name": user.username,
         "email": user.email,
-        "state": _state(user),
-        "rights": _rights(user),
+        "state": "active" if user.is_active else "closed",
+        "rights": ["superuser"] if user.is_superuser else rights,
         "last_login": user.last_login.astimezone(UTC).isoformat() if user.last_login else None,
     }
 
@@ -196,8 +183,8 @@ def _described(user: User) -> dict[str, Any]:
 USERS: Final[Table[User]] = Table(
     {
         "USER": lambda user: one_line(user.username, NAME_WIDTH),
-        "STATE": _state,
-        "RIGHTS": lambda user: ", ".join(_rights(user)) or "none",
+        "STATE": lambda user: _described(user)["state"],
+        "RIGHTS": lambda user: ", ".join(_described(user)["rights"]) or "none",
         "LAST LOGIN": lambda user: local_minute(user.last_login),
     },
     {"active": "green", "closed": "dim"},

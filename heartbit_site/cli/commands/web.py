@@ -8,23 +8,16 @@ from heartbit_site.base.log_output import log_to_stderr
 from heartbit_site.cli import options
 from heartbit_site.cli.address import check_port
 from heartbit_site.cli.errors import OK
-from heartbit_site.cli.groups import command
 from heartbit_site.cli.services import kept
 from heartbit_site.cli.startup import ensure_ready
 
 PORT = typer.Option(
-    8000, "--port", min=0, max=65535, help="Listen on this port; 0: any free one, which is logged."
+    8000, min=0, max=65535, help="Listen on this port; 0: any free one, which is logged."
 )
-BIND = typer.Option("127.0.0.1", "--bind", metavar="ADDRESS", help="Listen on this address.")
-GRACE = typer.Option(
-    8, "--grace", min=0, metavar="SECONDS", help="Wait for open requests so long at the end."
-)
+BIND = typer.Option("127.0.0.1", metavar="ADDRESS", help="Listen on this address.")
+GRACE = typer.Option(8, min=0, metavar="SECONDS", help="Wait for open requests so long at the end.")
 
 
-app = command()
-
-
-@app.command()
 def web(
     *,
     port: int = PORT,

@@ -33,6 +33,11 @@ TOOLS = {
     Effect.TRANSACTIONAL: "keep_row",
     Effect.AT_MOST_ONCE: "send_once",
 }
+#: The same as plain functions, whose threads write their own intents and results.
+IN_THREAD = {
+    Effect.IDEMPOTENT: "put_item_in_thread",
+    Effect.AT_MOST_ONCE: "send_once_in_thread",
+}
 HELPER = "helper"
 _POLICIES = ("tell_model", "ask_human", "retry")
 
@@ -67,7 +72,7 @@ def add_agent(
         uncertain_calls=policy,
     )
     agent.team.set(team)
-    tools = TOOLS.values() if armed else ()
+    tools = (*TOOLS.values(), *IN_THREAD.values()) if armed else ()
     ToolBinding.objects.bulk_create(ToolBinding(agent=agent, tool=tool) for tool in tools)
     publish_agent(agent)
     return agent
@@ -95,13 +100,16 @@ class Play:
 
 
 def start(workspace: Workspace, case: Case, name: str) -> Play:
-    """Start a case's run."""
+    """Start a case's run; every second name has a plain function for a tool, where there is one."""
+    tool = TOOLS[case.effect]
+    if name[-1] in "02468":
+        tool = IN_THREAD.get(case.effect, tool)
     policy = case.word.policy
     if case.kind is RunKind.TOOL_CALL:
-        once = ToolCall("call_0", TOOLS[case.effect], json.dumps({"op": name}))
+        once = ToolCall("call_0", tool, json.dumps({"op": name}))
         task = f"{planned(case.plan)}[[run: {name}]]"
         return Play(case, name, start_run(workspace, task, agent=policy, call=once))
-    call = f"{TOOLS[case.effect]} {json.dumps({'op': name})}"
+    call = f"{tool} {json.dumps({'op': name})}"
     if case.boundary in (Boundary.SUSPENDING, Boundary.SUSPENDED):
         helped = {"tasks": [{"agent": HELPER, "task": f"Help. [[run: {name}-helper]]"}]}
         call += f", delegate_task {json.dumps(helped)}"

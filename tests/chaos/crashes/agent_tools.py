@@ -10,7 +10,10 @@ import json
 import os
 import time
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
+
+import httpx
 
 from agents.models import BlackboardEntry
 from heartbit_site.base.toolspec import Effect, ToolContext, tool
@@ -21,17 +24,21 @@ _SECONDS = 30
 async def _tell_the_server(context: ToolContext, kind: str, op: str, seconds: float) -> str:
     """Have the effect, then take a while; say when somebody says that it is over."""
     try:
-        response = await context.http.post(
-            f"{os.environ['CHAOS_EFFECTS_URL']}/{kind}",
-            json={"op": op},
-            headers={"idempotency-key": context.idempotency_key},
-        )
+        response = await context.http.post(**_request(context, kind, op))
         response.raise_for_status()
         await asyncio.sleep(seconds)
     except asyncio.CancelledError:
         _was_told(op)
         raise
     return f"{kind} {op}"
+
+
+def _request(context: ToolContext, kind: str, op: str) -> dict[str, Any]:
+    return {
+        "url": f"{os.environ['CHAOS_EFFECTS_URL']}/{kind}",
+        "json": {"op": op},
+        "headers": {"idempotency-key": context.idempotency_key},
+    }
 
 
 def _was_told(op: str) -> None:
@@ -67,6 +74,20 @@ def keep_row(context: ToolContext, op: str, seconds: float = 0) -> str:
 async def send_once(context: ToolContext, op: str, seconds: float = 0) -> str:
     """Send something that cannot be taken back."""
     return await _tell_the_server(context, "send_once", op, seconds)
+
+
+@tool(effect=Effect.IDEMPOTENT, timeout_seconds=_SECONDS)
+def put_item_in_thread(context: ToolContext, op: str) -> str:
+    """Put an item under its key, from a plain function."""
+    httpx.post(**_request(context, "put_item", op)).raise_for_status()
+    return f"put_item {op}"
+
+
+@tool(effect=Effect.AT_MOST_ONCE, timeout_seconds=_SECONDS)
+def send_once_in_thread(context: ToolContext, op: str) -> str:
+    """Send something that cannot be taken back, from a plain function."""
+    httpx.post(**_request(context, "send_once", op)).raise_for_status()
+    return f"send_once {op}"
 
 
 def _install() -> None:

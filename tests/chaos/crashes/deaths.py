@@ -83,6 +83,7 @@ def install(markers: Path) -> None:
     wrap(run_executor, "claim", claim)
     wrap(ModelCaller, "call_model", _answering)
     wrap(JournaledState, "record", _recording)
+    wrap_plain(JournaledState, "record_here", _recording_here)
     wrap(JournaledState, "transact", _transacting)
     wrap(RunToolbox, "execute", _executing)
     wrap(pipeline, "_on_loop", _acting)
@@ -104,6 +105,13 @@ async def _recording(inner: Any, state: JournaledState, *events: Event) -> None:
         _passes(Boundary.ANSWER_JOURNALED)
     if any(isinstance(event, ToolFinished) for event in events):
         _passes(Boundary.RESULT_JOURNALED)
+
+
+def _recording_here(inner: Any, state: JournaledState, *events: Event) -> bool:
+    is_written: bool = inner(state, *events)
+    if any(isinstance(event, ToolFinished) for event in events):
+        _passes(Boundary.RESULT_JOURNALED)
+    return is_written
 
 
 async def _transacting(

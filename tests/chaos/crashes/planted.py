@@ -35,6 +35,7 @@ def install(bug: str) -> None:
     match Bug(bug):
         case Bug.NO_INTENT:
             wrap(JournaledState, "record", _without_intent)
+            wrap_plain(JournaledState, "record_here", _without_intent_here)
         case Bug.NO_SWEEPER:
             wrap_plain(Sweeper, "sweep", _nothing)
 
@@ -43,6 +44,10 @@ async def _without_intent(inner: Any, state: JournaledState, *events: Event) -> 
     kept = [event for event in events if not isinstance(event, ToolStarted)]
     if kept:
         await inner(state, *kept)
+
+
+def _without_intent_here(inner: Any, state: JournaledState, *events: Event) -> bool:
+    return isinstance(events[0], ToolStarted) or inner(state, *events)
 
 
 def _nothing(inner: Any, *args: Any) -> None:

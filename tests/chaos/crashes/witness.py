@@ -44,6 +44,7 @@ class Witness:
         wrap(run_executor, "claim", self._claim)
         wrap(ControlSession, "_beat", self._beat)
         wrap(Lease, "_write", self._write)
+        wrap_plain(Lease, "record_here", self._record_here)
         wrap_plain(lease, "in_one_transaction", self._transact)
 
     async def _beat(self, inner: Any, *args: Any) -> bool:
@@ -75,6 +76,17 @@ class Witness:
         accepted = not row.get("moved", False) and row.get("released", True)
         self._tell(what, run, token, seq=row.get("last_seq"), accepted=bool(accepted))
         return row
+
+    def _record_here(self, inner: Any, held: Lease, folded: int, *events: Any) -> Any:
+        run, token = held._held()
+        try:
+            recorded = inner(held, folded, *events)
+        except BaseException as error:
+            lost = isinstance(error, LeaseLostError)
+            self._tell("record", run, token, accepted=False if lost else None)
+            raise
+        self._tell("record", run, token, seq=recorded[-1].seq if recorded else folded)
+        return recorded
 
     def _transact(self, inner: Any, run: Any, token: int, *args: Any) -> Any:
         try:

@@ -13,13 +13,13 @@ from unittest import mock
 from django.test import override_settings
 
 from agents.actions.publish_agent import publish_agent
+from agents.actions.save_provider_account import save_provider_account
 from agents.actions.start_run import start_run
 from agents.choices import TERMINAL, Placement, RunStatus
 from agents.live.follow import wait_for_end
 from agents.models import Agent, Run, ToolBinding
 from agents.runtime.host import LocalHost
 from heartbit_site.base import orm
-from heartbit_site.base.actions.save_provider_account import save_provider_account
 from heartbit_site.base.models import ProviderAccount, Workspace
 from tests.chaos.model_faults.observed import Case, Ledgers, Observed, observe
 from tests.chaos.model_faults.replies import SAVE

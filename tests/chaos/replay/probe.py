@@ -23,7 +23,7 @@ from heartbit_site.base.toolspec import ToolContext
 from tools.result import ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+    from collections.abc import AsyncIterator, Callable, Sequence
     from decimal import Decimal
     from uuid import UUID
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from agents.loop.ports import Pending, ReadyCall
     from agents.loop.state import RunState
     from agents.runtime.toolbox import OfferedTools
-    from tools.pipeline import SuspendedCall
+    from tools.pipeline import CallJournal, SuspendedCall
 
 #: What a clock says, not the loop.
 _MEASURED = frozenset({"duration_ms"})
@@ -116,8 +116,14 @@ class _Notes:
         return f"{done} {first['type']}" if isinstance(first, dict) and "type" in first else done
 
     async def record(self, *events: Event) -> Sequence[RecordedEvent]:
+        return self.record_here(0, *events)
+
+    def record_here(self, folded: int, *events: Event) -> Sequence[RecordedEvent]:
         self.add("record", [_shown(event) for event in events])
         return ()
+
+    def committed(self, seq: int) -> None:
+        """Nothing is committed."""
 
     async def transact(
         self, body: Callable[[], Event], *, timeout_seconds: float
@@ -189,14 +195,16 @@ class _Toolbox(RunToolbox):
         )
         self._notes = notes
 
-    async def execute(
-        self, ready: ReadyCall, intent: Callable[[], Awaitable[None]]
-    ) -> ToolResult | SuspendedCall:
+    @property
+    def free_threads(self) -> int:
+        return 0
+
+    async def execute(self, ready: ReadyCall, journal: CallJournal) -> ToolResult | SuspendedCall:
         self._note(ready)
         if ready.prepared.spec.name == delegation.NAME:
-            return await super().execute(ready, intent)
+            return await super().execute(ready, journal)
         if ready.prepared.spec.effect in ("idempotent", "at_most_once"):
-            await intent()
+            await journal.intend()
         return ToolResult("as it was", "ok")
 
     def transaction(self, call_id: str, ready: ReadyCall) -> Callable[[], ToolFinished]:

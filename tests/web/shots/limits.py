@@ -16,16 +16,17 @@ if TYPE_CHECKING:
 
 def limit(workspace: Workspace) -> None:
     """Give it the tier *starter*, with limits that fit what its agents have used so far."""
-    _, tokens, usd, _ = usage_of(workspace).gauges
+    usage = usage_of(workspace)
+    spent = Decimal(usage.usd_this_month.used)
     tier = Tier.objects.get(name="starter")
     tier.runs_per_day, tier.runs_at_once = 40, 5
-    tier.tokens_per_month = int(tokens.used * Decimal("1.18"))
-    tier.usd_per_month = round(usd.used * 3, 2)
+    tier.tokens_per_month = int(usage.tokens_this_month.used * Decimal("1.18"))
+    tier.usd_per_month = round(spent * 3, 2)
     tier.save()
     workspace.tier = tier
     workspace.save(update_fields=["tier"])
     analyst = Agent.objects.get(workspace=workspace, name="analyst")
     save_budget(Budget(workspace=workspace, agent=analyst, period="day", max_tokens=4_000))
     save_budget(
-        Budget(workspace=workspace, period="month", max_usd=round(usd.used * 5, 2), max_tokens=None)
+        Budget(workspace=workspace, period="month", max_usd=round(spent * 5, 2), max_tokens=None)
     )

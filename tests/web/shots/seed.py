@@ -12,6 +12,7 @@ from django.utils import timezone
 from agents.actions.pause_work import pause_work
 from agents.actions.post_message import post_message, start_conversation
 from agents.actions.publish_agent import publish_agent
+from agents.actions.save_provider_account import save_provider_account
 from agents.actions.save_webhook import save_webhook
 from agents.actions.start_run import start_run
 from agents.approvals.links import token_of
@@ -19,7 +20,6 @@ from agents.limits.pauses import queue
 from agents.models import Agent, Run, ToolCall, WebhookEndpoint
 from heartbit_site.base.actions.create_api_key import create_api_key, usual_expiry
 from heartbit_site.base.actions.save_member import save_member
-from heartbit_site.base.actions.save_provider_account import save_provider_account
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import ProviderAccount, Role, Workspace
 from tests.fleet import wait_until

@@ -14,7 +14,7 @@ import { isWait, waitCard } from "./wait.js";
 
 document.head.append(el("link", { rel: "stylesheet", href: new URL("card.css", import.meta.url) }));
 
-const SAID = { approved: "Approved", edited: "Approved with changes", answered: "Answered", denied: "Denied", retried: "It is made again", done: "Confirmed", confirmed: "Confirmed", skipped: "Left as it is" };
+const SAID = { approved: "Approved", edited: "Approved with changes", answered: "Answered", denied: "Denied", retried: "Retried", done: "Confirmed", confirmed: "Confirmed", skipped: "Skipped" };
 
 const AGAIN_MS = 1000; // after a failed request for the state of a call
 const LONGEST_MS = 60000;
@@ -69,9 +69,9 @@ export function card(asked, { onDecided = () => {}, onAway = () => {}, link = ru
         opens("deny", "Decline", "block", (how) => denyPanel(how), (reason) => deny(asked, reason), ".danger")];
     }
     return isInDoubt(asked)
-      ? [act("retry", "Make it again", "replay", "", () => settle(asked, "retry")),
-        opens("confirm", "It took effect", "check", (how) => donePanel(how), (result) => settle(asked, "confirm", result)),
-        act("skip", "Leave it", "skip_next", "", () => settle(asked, "skip"))]
+      ? [act("retry", "Retry", "replay", "", () => settle(asked, "retry")),
+        opens("confirm", "Confirm", "check", (how) => donePanel(how), (result) => settle(asked, "confirm", result)),
+        act("skip", "Skip", "skip_next", "", () => settle(asked, "skip"))]
       : [act("approve", "Approve", "check", ".primary", () => approve(asked)),
         editing(),
         opens("deny", "Deny", "block", (how) => denyPanel(how), (reason) => deny(asked, reason), ".danger"),

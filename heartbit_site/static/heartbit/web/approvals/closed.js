@@ -6,7 +6,7 @@ import { ago, moment, person } from "../words.js";
 const TICK_MS = 5000;
 const SENTENCES = {
   approved: ["Approved", ""], edited: ["Approved with changes", ""], answered: ["Answered", ""], denied: ["Denied", ""],
-  retried: ["Made again, as decided", ""], done: ["Confirmed", ""], skipped: ["Left as it is", ""],
+  retried: ["Retried", ""], done: ["Confirmed", ""], skipped: ["Skipped", ""],
   expired: ["Expired", "Nobody decided in time, so the call was refused."],
   cancelled: ["Cancelled", "Its run was stopped: nothing of it can be decided."],
   closed: ["Closed", "The call is not asked about any more."],

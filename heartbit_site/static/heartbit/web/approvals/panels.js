@@ -26,7 +26,7 @@ export function alwaysPanel(asked, { send, leave }) {
 /** Asks what a call of unknown outcome gave, after all. */
 export function donePanel({ send, leave }) {
   const result = el("textarea", { rows: 3, placeholder: "The model reads this as the call's answer" });
-  return form("It took effect", () => send(result.value), leave, "It took effect", "primary",
+  return form("Confirm that the call took effect", () => send(result.value), leave, "Confirm", "primary",
     el("label", {}, el("span", {}, "What did it answer?", el("span.quiet", {}, " optional")), result));
 }
 

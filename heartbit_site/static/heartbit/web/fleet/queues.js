@@ -9,10 +9,10 @@ import { table } from "./rows.js";
 export function queues(place, rows, act) {
   table(place, {
     title: "Queues",
-    columns: ["Queue", "State", "Waiting", "Oldest", "Held back", "Running", "Workers", ""],
+    columns: ["Queue", "State", "Waiting", "Oldest", "Blocked", "Running", "Workers", ""],
     rows,
     key: (row) => row.name,
-    said: ({ oldest_seconds, depth, parked, running, workers, ...rest }) => rest,
+    said: ({ oldest_seconds, depth, blocked, running, workers, ...rest }) => rest,
     cells: (row) => [
       el("b", {}, row.name), state(row), String(row.depth),
       row.depth ? duration(row.oldest_seconds * 1000) : "–", row.blocked ? String(row.blocked) : "–",

@@ -12,7 +12,7 @@ const SHOWN = 3;
 export function workers(place, rows, act) {
   table(place, {
     title: "Workers",
-    columns: ["Worker", "State", "Slots", "Last beat", "Up for", "Queues", "Works on", ""],
+    columns: ["Worker", "State", "Slots", "Last heartbeat", "Up for", "Queues", "Runs", ""],
     rows,
     key: (row) => String(row.id),
     said: ({ heartbeat_age_seconds, uptime_seconds, ...rest }) => rest,

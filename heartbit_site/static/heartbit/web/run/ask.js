@@ -15,7 +15,7 @@ export function ask({ title, label, danger = false, body, send }) {
   const problem = el("div", { role: "alert" });
   const go = el(danger ? "button.button.danger" : "button.button.primary", {}, label);
   const form = el("form.inside.stack", {}, el("h2", { id: `ask-${number}` }, title), body, problem,
-    el("div.actions", {}, go, el("button.button", { type: "button", onClick: () => box.close() }, "Leave it")));
+    el("div.actions", {}, go, el("button.button", { type: "button", onClick: () => box.close() }, "Close")));
   const box = el("dialog", { "aria-labelledby": `ask-${number}`, onClose: () => box.remove() }, form);
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
