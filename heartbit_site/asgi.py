@@ -20,6 +20,7 @@ with refusal():
 http = get_asgi_application()
 
 from agents.routing import websocket_urlpatterns  # noqa: E402
+from heartbit_site.api.programs import ProgramRequests  # noqa: E402
 from heartbit_site.api.sockets import Handshake  # noqa: E402
 from heartbit_site.celery import app as celery_app  # noqa: E402
 from heartbit_site.web_server.bodies import BodyLimits  # noqa: E402
@@ -29,7 +30,9 @@ __all__ = ["application", "celery_app"]
 
 application = ProtocolTypeRouter(
     {
-        "http": BodyLimits(LentThreads(http), seconds=settings.HEARTBIT_REQUEST_SECONDS),
+        "http": BodyLimits(
+            ProgramRequests(LentThreads(http)), seconds=settings.HEARTBIT_REQUEST_SECONDS
+        ),
         "websocket": Handshake(URLRouter(websocket_urlpatterns)),
     }
 )

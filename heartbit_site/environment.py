@@ -89,7 +89,7 @@ def django_database(url: str) -> dict[str, object]:
     options = conninfo_to_dict(url)
     entry = {name.upper(): options.pop(name, "") for name in ("user", "password", "host", "port")}
     return {
-        "ENGINE": "django.db.backends.postgresql",
+        "ENGINE": "heartbit_site.base.postgres",
         "NAME": options.pop("dbname", ""),
         **entry,
         "OPTIONS": options,

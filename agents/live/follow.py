@@ -7,22 +7,18 @@ starts late or is disconnected misses nothing: it resumes from its sequence numb
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from redis.exceptions import RedisError
 
-from agents.choices import TERMINAL
-from agents.errors import RunNotFoundError
 from agents.live.pubsub import START, Cursor, LiveSubscriber
 from agents.live.tree_reader import TreeReader
 from agents.live.updates import DeltaUpdate, EventUpdate, RunUpdate, Update
 from agents.models import Run
-from agents.runs.live_entries import Delta, Entry, RunEnd, RunEnded
+from agents.runs.live_entries import Delta, Entry, RunEnd
 from heartbit_site.base import orm
-from heartbit_site.base.query import fetch_one
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -41,7 +37,6 @@ __all__ = [
 
 logger = logging.getLogger(__name__)
 
-_END = "SELECT status, output, structured, error FROM agents_run WHERE id = %s"
 LOOK_SECONDS = 1.0  # of silence on the streams, after which a reader polls Postgres
 STREAMING_LOOK_SECONDS = 3.0  # between polls while the streams are never silent
 
@@ -89,36 +84,10 @@ async def wait_for_end(run_id: UUID, source: LiveSubscriber) -> Run:
 async def wait_for_result(run_id: UUID, source: LiveSubscriber) -> RunEnd:
     """Return the end of a run once it has ended.
 
-    Live output wakes the reader, which also polls each second.
-
     Raises:
         RunNotFoundError: The run does not exist or was deleted.
     """
-    cursors = {run_id: START}
-    while True:
-        entries = await _read(source, cursors)
-        for _, cursor, _entry in entries:
-            cursors[run_id] = cursor
-        last = entries[-1][2] if entries else None
-        if isinstance(last, RunEnded) and last.end is not None:
-            return last.end
-        if last is None or isinstance(last, RunEnded):
-            end = await orm.read_in_thread(lambda: _end(run_id))
-            if end.status in TERMINAL:
-                return end
-
-
-def _end(run_id: UUID) -> RunEnd:
-    # Plain SQL: a query set of forty columns costs more than the rest of a wait.
-    row = fetch_one(_END, [run_id])
-    if row is None:
-        raise RunNotFoundError(f"There is no run {run_id}.")
-    status, output, structured, error = row
-    return RunEnd(run_id, status, output, _loaded(structured), _loaded(error))
-
-
-def _loaded(column: str | None) -> Any:
-    return None if column is None else json.loads(column)  # Django leaves it as text
+    return await source.ends.result(run_id)
 
 
 async def _read(

@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from typing import TYPE_CHECKING
 
+from agents.live.ends import Ends
 from agents.runs.live_entries import RunEnded
 
 if TYPE_CHECKING:
@@ -18,22 +19,50 @@ if TYPE_CHECKING:
 KEEP_ENDED = 256  # streams of ended runs; the text of older ones is in Postgres
 
 
+class InMemoryEnds(Ends):
+    """The waiters of one process, notified by its own stream.
+
+    Args:
+        entries: Of the stream.
+    """
+
+    recalls = True
+
+    def __init__(self, entries: Mapping[UUID, list[Entry]]) -> None:
+        super().__init__()
+        self._entries = entries
+
+    def _came(self, run_id: UUID) -> None:
+        entries = self._entries.get(run_id)
+        if entries and isinstance(entries[-1], RunEnded):
+            self.tell(run_id, entries[-1].end)
+
+
 class InMemoryLiveStream:
-    """Publisher and subscriber in one process. A cursor is an index. For one loop only."""
+    """Publisher and subscriber in one process. A cursor is an index. For one loop only.
+
+    Attributes:
+        ends: Waiters for the ends of its runs.
+    """
 
     def __init__(self) -> None:
         self._entries: dict[UUID, list[Entry]] = {}
+        self.ends: Ends = InMemoryEnds(self._entries)
         self._ended: deque[UUID] = deque()
         self._news = asyncio.Condition()
+        self._readers = 0
         self._wakers: set[asyncio.Task[None]] = set()
 
     def publish(self, run_id: UUID, entry: Entry) -> None:
-        """Add an entry to the run's stream."""
+        """Add an entry to the run's stream, and tell the waiters of an end."""
         self._entries.setdefault(run_id, []).append(entry)
         if isinstance(entry, RunEnded):
             self._ended.append(run_id)
             if len(self._ended) > KEEP_ENDED:
                 self._entries.pop(self._ended.popleft(), None)
+            self.ends.tell(run_id, entry.end)
+        if not self._readers:
+            return
         waker = asyncio.get_running_loop().create_task(self._wake())
         self._wakers.add(waker)
         waker.add_done_callback(self._wakers.discard)
@@ -46,13 +75,15 @@ class InMemoryLiveStream:
         self, cursors: Mapping[UUID, Cursor], *, timeout: float
     ) -> list[tuple[UUID, Cursor, Entry]]:
         """Return entries after the cursors; wait at most ``timeout`` seconds for the first."""
-        async with self._news:
-            try:
-                async with asyncio.timeout(timeout):
-                    await self._news.wait_for(lambda: bool(self._after(cursors)))
-            except TimeoutError:
-                return []
-            return self._after(cursors)
+        self._readers += 1
+        try:
+            async with self._news, asyncio.timeout(timeout):
+                await self._news.wait_for(lambda: bool(self._after(cursors)))
+                return self._after(cursors)
+        except TimeoutError:
+            return []
+        finally:
+            self._readers -= 1
 
     def _after(self, cursors: Mapping[UUID, Cursor]) -> list[tuple[UUID, Cursor, Entry]]:
         return [

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from uuid import UUID
 
+    from agents.live.ends import Ends
+
 #: Where a reader is in one run's stream; the empty cursor is its beginning.
 Cursor = str
 START: Cursor = ""
@@ -30,6 +32,11 @@ class LivePublisher(Protocol):
 
 class LiveSubscriber(Protocol):
     """Reader of live output."""
+
+    @property
+    def ends(self) -> Ends:
+        """Waiters for the ends of runs."""
+        ...
 
     async def read(
         self, cursors: Mapping[UUID, Cursor], *, timeout: float

@@ -1,4 +1,7 @@
-"""Live output over Valkey: one capped stream a run, written in batches, followed with XREAD."""
+"""Live output over Valkey: one capped stream a run, written in batches, followed with XREAD.
+
+The end of a run is also published to those who wait for it (``agents.live.valkey_ends``).
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,16 @@ from typing import TYPE_CHECKING, Any
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from agents.runs.live_entries import Delta, Entry, JournalAdvanced, RunEnded, decode, encode
+from agents.live.valkey_ends import ValkeyEnds, end_channel
+from agents.runs.live_entries import (
+    Delta,
+    Entry,
+    JournalAdvanced,
+    RunEnded,
+    decode,
+    encode,
+    encode_end,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -109,6 +121,8 @@ class ValkeyPublisher:
             fields: dict[FieldT, EncodableT] = dict(encode(entry).items())
             pipeline.xadd(key, fields, maxlen=MAX_ENTRIES, approximate=True)
             last[key] = entry
+            if isinstance(entry, RunEnded):
+                pipeline.publish(end_channel(run_id), encode_end(entry))
         for key, entry in last.items():
             self._expire(pipeline, key, has_ended=isinstance(entry, RunEnded))
         try:
@@ -161,9 +175,14 @@ def _join(before: Entry | None, entry: Entry) -> Entry | None:
 
 
 class ValkeySubscriber:
-    """Reader of streams with a blocking XREAD."""
+    """Reader of streams with a blocking XREAD, on its client's loop.
+
+    Attributes:
+        ends: Waiters for the ends of runs.
+    """
 
     def __init__(self, client: Redis) -> None:
+        self.ends = ValkeyEnds(client)
         self._client = client
 
     async def read(

@@ -4,24 +4,93 @@ Usage::
 
     result = result_of(run)      # the form of agents.output.results
     metrics = metrics_of(run)    # until now if the run has not ended
+    ended = read_outcome(run_id)     # both, in one statement
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
-from django.db.models import Q
 from django.utils import timezone
 
-from agents.journal.events import RunSucceeded
-from agents.models import Run, RunEvent, ToolCall
+from agents.choices import TERMINAL
+from agents.errors import RunNotFoundError
 from agents.output.results import MetricsOut, ResultOut, build
-from agents.reads.artifacts import kept_names
-from agents.reads.metrics import SUMS, cost_of
-from heartbit_site.base.models import UsageEntry
+from agents.reads.metrics import cost_of
+from heartbit_site.base.query import fetch_one
 
 if TYPE_CHECKING:
-    from datetime import timedelta
+    from datetime import datetime, timedelta
+    from uuid import UUID
+
+    from agents.models import Run
+
+# One round trip: those who wait for a run's end wait for this as well.
+_OUTCOME: Final = """
+    SELECT r.status, r.output, r.structured, r.error, r.created_at, r.started_at, r.finished_at,
+           (SELECT e.payload ->> 'finish_reason' FROM agents_runevent e
+            WHERE e.run_id = r.id AND e.type = 'run.succeeded' ORDER BY e.seq LIMIT 1),
+           ARRAY(SELECT d.target ->> 'name' FROM agents_delivery d
+                 WHERE d.run_id = r.id AND d.kind = 'artifact' ORDER BY d.position),
+           (SELECT count(*) FROM agents_toolcall c WHERE c.run_id = ANY(t.ids)),
+           u.calls, u.unpriced, u.input_tokens, u.output_tokens, u.cost_usd
+    FROM agents_run r
+    CROSS JOIN LATERAL (
+        SELECT array_agg(m.id) AS ids FROM agents_run m
+        WHERE m.root_id = r.root_id AND (r.parent_id IS NULL OR m.id = r.id)) t
+    CROSS JOIN LATERAL (
+        SELECT count(*) AS calls, count(*) FILTER (WHERE e.cost_usd IS NULL) AS unpriced,
+               coalesce(sum(e.input_tokens), 0)::bigint AS input_tokens,
+               coalesce(sum(e.output_tokens), 0)::bigint AS output_tokens,
+               coalesce(sum(e.cost_usd), 0) AS cost_usd
+        FROM base_usageentry e WHERE e.run_id = ANY(t.ids)) u
+    WHERE r.id = %s
+"""
+_SPENT: Final = ("calls", "unpriced", "input_tokens", "output_tokens", "cost_usd")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Status, result and metrics of a run until now.
+
+    Attributes:
+        result: None as long as the run has not ended.
+        error: ``{kind, message, limit}`` of a run that failed.
+    """
+
+    status: str
+    result: ResultOut | None
+    metrics: MetricsOut
+    error: Any
+
+
+def read_outcome(run_id: UUID) -> Outcome:
+    """Return the outcome of a run.
+
+    Raises:
+        RunNotFoundError: The run does not exist or was deleted.
+    """
+    row = fetch_one(_OUTCOME, [run_id])
+    if row is None:
+        raise RunNotFoundError(f"There is no run {run_id}.")
+    status, output, structured, error, created, started, finished, reason, kept, calls, *sums = row
+    spent = dict(zip(_SPENT, sums, strict=True))
+    metrics = _metrics(created, started, finished, spent, tool_calls=calls)
+    told = _loaded(error)
+    result = None
+    if status in TERMINAL:
+        result = build(
+            status,
+            text=output or "",
+            data=_loaded(structured),
+            error=told.get("message") if isinstance(told, dict) else None,
+            metrics=metrics,
+            kept=kept,
+            finish_reason=reason,
+        )
+    return Outcome(status, result, metrics, told)
 
 
 def result_of(run: Run) -> ResultOut:
@@ -32,17 +101,10 @@ def result_of(run: Run) -> ResultOut:
     Raises:
         ValueError: The run has not ended.
     """
-    error = run.error if isinstance(run.error, dict) else {}
-    ending = RunEvent.objects.filter(run=run, type=RunSucceeded.type).first()
-    return build(
-        run.status,
-        text=run.output or "",
-        data=run.structured,
-        error=error.get("message"),
-        metrics=metrics_of(run),
-        kept=kept_names([run.pk]).get(run.pk, ()),
-        finish_reason=ending.payload.get("finish_reason") if ending is not None else None,
-    )
+    result = read_outcome(run.pk).result
+    if result is None:
+        raise ValueError(f"a run that is {run.status!r} has no result")
+    return result
 
 
 def metrics_of(run: Run) -> MetricsOut:
@@ -50,20 +112,32 @@ def metrics_of(run: Run) -> MetricsOut:
 
     The cost is None if the price of any model call is unknown.
     """
-    tree = Q(root_id=run.root_id) if run.parent_id is None else Q(pk=run.pk)
-    runs = Run.objects.filter(tree).order_by().values("pk")
-    spent = UsageEntry.objects.filter(run_id__in=runs).aggregate(**SUMS)
-    end = run.finished_at or timezone.now()
+    return read_outcome(run.pk).metrics
+
+
+def _metrics(
+    created: datetime,
+    started: datetime | None,
+    finished: datetime | None,
+    spent: dict[str, Any],
+    *,
+    tool_calls: int,
+) -> MetricsOut:
+    end = finished or timezone.now()
     cost = cost_of(spent)
     return MetricsOut(
-        duration_ms=_milliseconds(end - run.created_at),
-        queued_ms=_milliseconds((run.started_at or end) - run.created_at),
+        duration_ms=_milliseconds(end - created),
+        queued_ms=_milliseconds((started or end) - created),
         model_calls=spent["calls"],
-        tool_calls=ToolCall.objects.filter(run__in=runs).count(),
+        tool_calls=tool_calls,
         input_tokens=spent["input_tokens"],
         output_tokens=spent["output_tokens"],
         cost_usd=None if cost is None else f"{cost.normalize():f}",
     )
+
+
+def _loaded(column: str | None) -> Any:
+    return None if column is None else json.loads(column)  # Django leaves it as text
 
 
 def _milliseconds(span: timedelta) -> int:

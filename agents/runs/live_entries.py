@@ -7,14 +7,17 @@ news in Postgres; a reader that misses one finds the news by its next poll.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from uuid import UUID
 
 DeltaKind = Literal["text", "thinking"]
+#: Of an end that is pushed to those who wait for it; a longer one is read in Postgres.
+PUSHED_BYTES: Final = 262_144
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,7 @@ class RunEnded:
     """The run reached a terminal state.
 
     Attributes:
-        end: How, for readers in the process that committed it; others read it in Postgres.
+        end: How, for those who wait for it; not part of the stream's entry.
     """
 
     status: str
@@ -89,3 +92,20 @@ def decode(fields: Mapping[str, str]) -> Entry:
             return JournalAdvanced(int(fields["q"]))
         case _:
             return RunEnded(fields["st"])
+
+
+def encode_end(ended: RunEnded) -> str:
+    """Return what is pushed to those who wait for the end of a run; empty: they read Postgres."""
+    end = ended.end
+    if end is None or len(end.output or "") > PUSHED_BYTES:
+        return ""
+    text = json.dumps([end.status, end.output, end.structured, end.error])
+    return text if len(text) <= PUSHED_BYTES else ""
+
+
+def decode_end(run_id: UUID, text: str) -> RunEnd | None:
+    """Return the end that was pushed (see ``encode_end``); None: Postgres has it."""
+    if not text:
+        return None
+    status, output, structured, error = json.loads(text)
+    return RunEnd(run_id, status, output, structured, error)

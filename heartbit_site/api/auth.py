@@ -121,8 +121,9 @@ def _key(request: HttpRequest) -> Access | None:
 
 
 def _user(request: HttpRequest) -> Any:
-    user = get_user(request)
-    if "Authorization" in request.headers or not user.is_authenticated:
+    # A request with the header has no session at all (``heartbit_site.api.programs``).
+    user = None if "Authorization" in request.headers else get_user(request)
+    if user is None or not user.is_authenticated:
         raise refuse_unknown(
             address_of(request), UnauthorizedError("Send an API key: Authorization: Bearer hb_...")
         )

@@ -47,8 +47,7 @@ def router_for(noun: ModuleType) -> Router:
             status=operation.status,
             body=operation.body is not None,
         )
-        if operation.other_status is not None:
-            responses[operation.other_status] = operation.output
+        responses |= dict.fromkeys(operation.other_statuses, operation.output)
         router.add_api_operation(
             operation.path,
             [operation.method],

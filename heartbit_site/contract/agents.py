@@ -99,7 +99,7 @@ LIST_AGENTS = Operation(
 )  # fmt: skip
 CREATE_AGENT = Operation(
     "agents.create_agent", "POST /agents", AgentDetailOut, "Create an agent", WRITE_AGENTS,
-    body=AgentIn, status=201, other_status=200, errors=(409,),
+    body=AgentIn, status=201, other_statuses=(200,), errors=(409,),
 )  # fmt: skip
 SHOW_AGENT = Operation(
     "agents.show_agent", "GET /agents/{name}", AgentDetailOut, "Get an agent", READ_AGENTS,

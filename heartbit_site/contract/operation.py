@@ -69,7 +69,7 @@ class Operation(Generic[Out]):
         needs: Rights that it takes.
         body: The model of the request's body; None: it takes none.
         status: Of a successful response.
-        other_status: A further successful status, which the function may answer with.
+        other_statuses: Further successful statuses, which the function may answer with.
         errors: Statuses of errors beside those that every operation has.
         command: The same at a terminal, as sentences of errors name it, with the path's
             ``{parameters}``; empty: they do not.
@@ -82,7 +82,7 @@ class Operation(Generic[Out]):
     needs: Needs
     body: type[BaseModel] | None = None
     status: int = 200
-    other_status: int | None = None
+    other_statuses: tuple[int, ...] = ()
     errors: tuple[int, ...] = ()
     command: str = ""
 

@@ -161,7 +161,7 @@ class SteerIn(Body):
 
 START_RUN = Operation(
     "runs.start_run", "POST /runs", RunDetailOut, "Start a run", WRITE_RUNS, body=RunIn,
-    status=201, other_status=200, errors=(409,),
+    status=201, other_statuses=(200, 202), errors=(409,),
 )  # fmt: skip
 LIST_RUNS = Operation(
     "runs.list_runs", "GET /runs", RunPageOut, "List runs", READ_RUNS, command="`heartbit status`"
@@ -169,7 +169,7 @@ LIST_RUNS = Operation(
 SHOW_RUN = Operation("runs.show_run", "GET /runs/{run_id}", RunViewOut, "Get a run", READ_RUNS)
 WAIT_FOR_RESULT = Operation(
     "runs.wait_for_result", "GET /runs/{run_id}/result", RunResultOut, "Wait for a result",
-    READ_RUNS, other_status=202,
+    READ_RUNS, other_statuses=(202,),
 )  # fmt: skip
 CANCEL_RUN = Operation(
     "runs.cancel_run", "POST /runs/{run_id}/cancel", RunStateOut, "Cancel a run", WRITE_RUNS

@@ -214,7 +214,7 @@ REMOVE_SCHEDULE: Operation[None] = Operation(
 )  # fmt: skip
 RUN_SCHEDULE = Operation(
     "schedules.run_schedule", "POST /schedules/{schedule}/run", ScheduledRunOut,
-    "Run a schedule now", WRITE_RUNS, status=201, other_status=200, errors=(409,),
+    "Run a schedule now", WRITE_RUNS, status=201, other_statuses=(200,), errors=(409,),
 )  # fmt: skip
 BACKFILL_SCHEDULE = Operation(
     "schedules.backfill_schedule", "POST /schedules/{schedule}/backfill", BackfilledOut,

@@ -182,5 +182,5 @@ SHOW_TURN = Operation(
 )  # fmt: skip
 FORK_RUN = Operation(
     "turns.fork_run", "POST /runs/{run_id}/fork", RunDetailOut, "Fork a run", WRITE_RUNS,
-    body=ForkIn, status=201, other_status=200, errors=(409,),
+    body=ForkIn, status=201, other_statuses=(200,), errors=(409,),
 )  # fmt: skip

@@ -253,7 +253,9 @@ class Heartbit:
         await self.aclose()
 
     async def _perform(self, task: str, thread: Conversation | None) -> Result:
-        shared = await asyncio.to_thread(shared_host.acquire)
+        shared = shared_host.acquire_running()
+        if shared is None:
+            shared = await asyncio.to_thread(shared_host.acquire)
         try:
             # Models can be imported only now that Django is set up.
             from heartbit_site.library.execution import execute  # noqa: PLC0415

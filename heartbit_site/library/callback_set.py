@@ -22,6 +22,10 @@ class Callbacks:
     event: Callable[[Event], Any] | None = None
     ask: Ask | None = None
 
+    def __bool__(self) -> bool:
+        """Return True if there is one."""
+        return any((self.text, self.restart, self.event, self.ask))
+
 
 async def invoke(callback: Callable[..., Any] | None, *arguments: Any) -> Any:
     """Call a callback, if there is one, and await what it returns, if that can be awaited."""

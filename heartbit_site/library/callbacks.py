@@ -26,6 +26,15 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
+def warn_of_waiting(tool: str, agent: str) -> None:
+    """Log that a call waits, and that the program could decide."""
+    logger.warning(
+        "%s of %s waits for a decision in the admin: .on_approval(...) lets the program decide",
+        tool,
+        agent,
+    )
+
+
 class CallbackDispatcher:
     """Delivers the updates of one run tree to the callbacks.
 
@@ -75,12 +84,7 @@ class CallbackDispatcher:
 
     def _asked(self, event: Event, fact: ApprovalRequested) -> None:
         if self._callbacks.ask is None:
-            logger.warning(
-                "%s of %s waits for a decision in the admin: "
-                ".on_approval(...) lets the program decide",
-                fact.tool,
-                event.agent,
-            )
+            warn_of_waiting(fact.tool, event.agent)
             return
         self._waiting.put_nowait(
             Approval(

@@ -1,24 +1,27 @@
 """One library run: executed on the host's event loop, reported on the caller's.
 
 ``RunExecution`` lives on the host's loop, ``execute`` on the caller's; a queue is between them, so
-that a slow callback delays nothing but itself.
+that a slow callback delays nothing but itself. A run without callbacks is not followed: its journal
+is read once, after its end.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from django.db import InterfaceError, OperationalError
 
 from agents.actions.cancel_run import cancel_run
 from agents.live.follow import follow
 from agents.models import Run
+from agents.querysets import calls_waiting, shown_tool
 from heartbit_site.base import orm
 from heartbit_site.library import outcome
-from heartbit_site.library.callbacks import CallbackDispatcher
+from heartbit_site.library.callbacks import CallbackDispatcher, warn_of_waiting
 from heartbit_site.library.run_request import STARTER, RunRequest, create_run
 
 if TYPE_CHECKING:
@@ -32,8 +35,11 @@ if TYPE_CHECKING:
     from heartbit_site.library.result import Result
     from heartbit_site.library.shared_host import SharedHost
 
+T = TypeVar("T")
+
 DATABASE_PATIENCE: Final = 30.0  # seconds; a database that restarts is back by then
 PAUSE_SECONDS: Final = 1.0
+LOOK_SECONDS: Final = 1.0  # for calls that wait, while nobody follows
 STOP_SECONDS: Final = 5.0  # a cancelled run ends within one; more, if the database is away
 
 logger = logging.getLogger(__name__)
@@ -43,7 +49,10 @@ class RunExecution:
     """A run on the shared host."""
 
     def __init__(
-        self, shared: SharedHost, request: RunRequest, tell: Callable[[Update | None], None]
+        self,
+        shared: SharedHost,
+        request: RunRequest,
+        tell: Callable[[Update | None], None] | None = None,
     ) -> None:
         """Report every update to ``tell``, on the host's thread; None is the end."""
         self._host = shared.host
@@ -52,16 +61,45 @@ class RunExecution:
         self._accepting: asyncio.Task[UUID] | None = None
 
     async def run(self) -> Result:
-        """Start the run, follow it to its end and return its result."""
+        """Start the run, wait for its end and return its result.
+
+        Without ``tell`` it has the events.
+        """
         try:
             request = self._request
             self._accepting = asyncio.ensure_future(orm.run_in_thread(lambda: create_run(request)))
             run_id = await self._accepting
             self._host.execute(run_id)
+            if self._tell is None and (found := await self._unfollowed(run_id)) is not None:
+                return found
+            # Followed; or a sub-agent's run is still ending.
             await self._follow(run_id)
-            return await orm.run_in_thread(lambda: outcome.read(run_id))
+            return await self._read(lambda: outcome.read(run_id, with_events=self._tell is None))
         finally:
-            self._tell(None)
+            if self._tell is not None:
+                self._tell(None)
+
+    async def _unfollowed(self, run_id: UUID) -> Result | None:
+        """Wait for the run's end and return its result; None if its tree has not ended by then."""
+        asked: set[int] = set()
+        ended = asyncio.ensure_future(self._host.window.ends.result(run_id))
+        try:
+            while not (await asyncio.wait({ended}, timeout=LOOK_SECONDS))[0]:
+                with contextlib.suppress(OperationalError, InterfaceError):
+                    await orm.read_in_thread(lambda: _say_what_waits(run_id, asked))
+            ended.result()
+            return await self._read(lambda: outcome.read_if_ended(run_id))
+        finally:
+            ended.cancel()
+
+    async def _read(self, read: Callable[[], T]) -> T:
+        """Read in a thread; wait for an unavailable database."""
+        patience = _Patience()
+        while True:
+            try:
+                return await orm.read_in_thread(read)
+            except (OperationalError, InterfaceError) as error:
+                await patience.wait(error)
 
     async def cancel(self) -> None:
         """Cancel the run, if it was started."""
@@ -80,20 +118,39 @@ class RunExecution:
 
     async def _follow(self, run_id: UUID) -> None:
         """Report all updates; wait for an unavailable database, then start over."""
-        clock = asyncio.get_running_loop().time
-        lost_at: float | None = None
+        patience = _Patience()
         while True:
             try:
                 async for update in follow(run_id, self._host.window):
-                    lost_at = None
-                    self._tell(update)
-            except (OperationalError, InterfaceError):
-                lost_at = clock() if lost_at is None else lost_at
-                if clock() - lost_at > DATABASE_PATIENCE:
-                    raise
-                await asyncio.sleep(PAUSE_SECONDS)
+                    patience = _Patience()
+                    if self._tell is not None:
+                        self._tell(update)
+            except (OperationalError, InterfaceError) as error:
+                await patience.wait(error)
             else:
                 return
+
+
+class _Patience:
+    """Waits for an unavailable database, from its first error on."""
+
+    def __init__(self) -> None:
+        self._lost_at: float | None = None
+
+    async def wait(self, error: Exception) -> None:
+        """Wait a moment because of an error, which is raised if it is too much."""
+        now = asyncio.get_running_loop().time()
+        self._lost_at = now if self._lost_at is None else self._lost_at
+        if now - self._lost_at > DATABASE_PATIENCE:
+            raise error
+        await asyncio.sleep(PAUSE_SECONDS)
+
+
+def _say_what_waits(run_id: UUID, said: set[int]) -> None:
+    """Log the calls of a tree that wait for a decision, each once: no callback decides them."""
+    for call in calls_waiting().filter(run__root_id=run_id).exclude(pk__in=said):
+        said.add(call.pk)
+        warn_of_waiting(shown_tool(call), call.run.agent)
 
 
 async def execute(
@@ -106,6 +163,9 @@ async def execute(
 
     The run is cancelled if this is cancelled or a callback fails.
     """
+    if not callbacks:
+        found = await _unfollowed(shared, request)
+        return replace(found, structured=outcome.typed(found.structured, answer_type))
     loop = asyncio.get_running_loop()
     updates: asyncio.Queue[Update | None] = asyncio.Queue()
 
@@ -116,8 +176,7 @@ async def execute(
             logger.debug("the program has closed its loop: an update of its run is dropped")
 
     execution = RunExecution(shared, request, tell)
-    playing = asyncio.wrap_future(shared.submit(execution.run()))
-    playing.add_done_callback(lambda future: future.cancelled() or future.exception())
+    playing = _begun(shared, execution)
     dispatcher = CallbackDispatcher(callbacks, shared)
     listening = asyncio.create_task(dispatcher.dispatch(updates), name="heartbit-listen")
     deciding_task = asyncio.create_task(dispatcher.decide(), name="heartbit-decide")
@@ -131,10 +190,33 @@ async def execute(
         structured = outcome.typed(found.structured, answer_type)
         return replace(found, structured=structured, events=tuple(dispatcher.events))
     except BaseException:
-        await shared.run_on_host(execution.cancel())
-        await asyncio.wait({playing}, timeout=STOP_SECONDS)
+        await _cancelled(shared, execution, playing)
         raise
     finally:
         for task in both:
             task.cancel()
         await asyncio.gather(*both, return_exceptions=True)
+
+
+async def _unfollowed(shared: SharedHost, request: RunRequest) -> Result:
+    execution = RunExecution(shared, request)
+    playing = _begun(shared, execution)
+    try:
+        return await asyncio.shield(playing)
+    except BaseException:
+        await _cancelled(shared, execution, playing)
+        raise
+
+
+def _begun(shared: SharedHost, execution: RunExecution) -> asyncio.Future[Result]:
+    playing = asyncio.wrap_future(shared.submit(execution.run()))
+    playing.add_done_callback(lambda future: future.cancelled() or future.exception())
+    return playing
+
+
+async def _cancelled(
+    shared: SharedHost, execution: RunExecution, playing: asyncio.Future[Result]
+) -> None:
+    """Cancel the run, and wait a moment for its end."""
+    await shared.run_on_host(execution.cancel())
+    await asyncio.wait({playing}, timeout=STOP_SECONDS)

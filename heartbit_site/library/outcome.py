@@ -2,38 +2,78 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, cast
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from pydantic import BaseModel, ValidationError
 
-from agents.choices import RunStatus
-from agents.models import BlackboardEntry, Run
-from agents.reads.outcome import metrics_of
-from heartbit_site.library.result import AnswerError, Result, Usage
+from agents.choices import TERMINAL, RunStatus
+from agents.live.readable import readable
+from agents.reads.outcome import read_outcome
+from heartbit_site.base.query import fetch_all
+from heartbit_site.library.result import AnswerError, Event, Result, Usage
 
 if TYPE_CHECKING:
+    from datetime import datetime
     from uuid import UUID
 
+    from agents.reads.outcome import Outcome
     from heartbit_site.library.result import Status
 
+_BLACKBOARD: Final = """
+    SELECT key, value::text FROM agents_blackboardentry WHERE root_id = %s ORDER BY key
+"""
+_JOURNALS: Final = """
+    SELECT r.id, r.agent, r.status, e.seq, e.type, e.payload::text, e.at
+    FROM agents_run r JOIN agents_runevent e ON e.run_id = r.id
+    WHERE r.root_id = %s ORDER BY r.created_at, r.id, e.seq
+"""
 
-def read(run_id: UUID) -> Result:
-    """Return the result of an ended run, without its events."""
-    run = Run.objects.get(pk=run_id)
-    metrics = metrics_of(run)
-    entries = BlackboardEntry.objects.filter(root_id=run_id).values_list("key", "value")
+
+def read(run_id: UUID, *, with_events: bool = False) -> Result:
+    """Return the result of an ended run.
+
+    Raises:
+        ValueError: The run has not ended.
+    """
+    outcome = read_outcome(run_id)
+    result, metrics = outcome.result, outcome.metrics
+    if result is None:
+        raise ValueError(f"run {run_id} is {outcome.status}")
     return Result(
-        text=run.output or "",
-        structured=run.structured,
-        status=cast("Status", run.status),
-        error=_reason(run),
-        run_id=run.pk,
+        text=result.text,
+        structured=result.data,
+        status=cast("Status", outcome.status),
+        error=_reason(run_id, outcome),
+        run_id=run_id,
         usage=Usage(metrics.input_tokens, metrics.output_tokens),
         cost=None if metrics.cost_usd is None else Decimal(metrics.cost_usd),
-        blackboard=dict(entries),
-        events=(),
+        blackboard={key: json.loads(value) for key, value in fetch_all(_BLACKBOARD, [run_id])},
+        events=_events(fetch_all(_JOURNALS, [run_id])) if with_events else (),
     )
+
+
+def read_if_ended(run_id: UUID) -> Result | None:
+    """Return the result with its events; None if a run of the tree has not ended."""
+    journals = fetch_all(_JOURNALS, [run_id])
+    if any(status not in TERMINAL for _, _, status, *_ in journals):
+        return None
+    return replace(read(run_id), events=_events(journals))
+
+
+def _events(journals: list[Any]) -> tuple[Event, ...]:
+    """Return all events of a tree, in the order of their times; each journal keeps its own."""
+    found: list[tuple[datetime, Event]] = []
+    latest: dict[UUID, datetime] = {}
+    for run_id, agent, _, seq, kind, payload, at in journals:
+        fact = readable(kind, json.loads(payload))
+        latest[run_id] = max(at, latest.get(run_id, at))
+        event = Event(run_id=run_id, agent=agent, seq=seq, type=fact.type, data=fact, at=at)
+        found.append((latest[run_id], event))
+    return tuple(event for _, event in sorted(found, key=itemgetter(0)))
 
 
 def typed(structured: Any, answer_type: type[BaseModel] | None) -> Any:
@@ -54,10 +94,12 @@ def typed(structured: Any, answer_type: type[BaseModel] | None) -> Any:
         ) from error
 
 
-def _reason(run: Run) -> str:
-    if run.status == RunStatus.SUCCEEDED:
+def _reason(run_id: UUID, outcome: Outcome) -> str:
+    if outcome.status == RunStatus.SUCCEEDED:
         return ""
-    if run.status == RunStatus.CANCELLED:
+    if outcome.status == RunStatus.CANCELLED:
         return "The run was cancelled."
-    message = run.error.get("message") if isinstance(run.error, dict) else None
-    return str(message or f"The run is {run.status}; `heartbit status {run.pk}` shows its journal.")
+    message = outcome.error.get("message") if isinstance(outcome.error, dict) else None
+    return str(
+        message or f"The run is {outcome.status}; `heartbit status {run_id}` shows its journal."
+    )

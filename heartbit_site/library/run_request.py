@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from django.db import transaction
 
@@ -14,9 +14,11 @@ from agents.actions.start_run import start_run
 from agents.choices import Placement
 from agents.models import Agent, BlackboardEntry
 from agents.models import Conversation as Thread
+from heartbit_site.base import variables
 from heartbit_site.base.access import NoWorkspaceError
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.query import fetch_one
 from heartbit_site.config.apply import ephemeral_agent
 from heartbit_site.config.build import build
 from heartbit_site.library import team as teams
@@ -28,10 +30,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from uuid import UUID
 
-    from heartbit_site.base.models import Workspace
+    from heartbit_site.base.toolspec import ToolSpec
     from heartbit_site.library.conversation import Conversation
     from heartbit_site.library.team import Team
 
+_VERSIONS: Final = """
+    SELECT ARRAY(SELECT a.current_version_id FROM agents_agent a
+                 JOIN base_workspace w ON w.id = a.workspace_id
+                 WHERE w.id = %s AND w.slug = %s AND a.origin = %s ORDER BY a.id)
+"""
 AUTHOR = "program"  # of the blackboard's first entries
 STARTER = Actor("the program", "system")  # of its runs
 
@@ -67,6 +74,29 @@ class RunRequest:
     thread: Conversation | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadyTeam:
+    """A team's rows in a workspace, as they were last found.
+
+    Attributes:
+        agent: The agent that gets the task, with its workspace.
+        versions: Current version of each agent, by the agents' ids.
+        tools: What the registry had under the names of their tools.
+    """
+
+    agent: Agent
+    versions: list[int]
+    tools: Mapping[str, ToolSpec | None]
+
+    def still_holds(self) -> bool:
+        """Return True if the rows and the tools are as they were."""
+        if any(registry.get(name) is not spec for name, spec in self.tools.items()):
+            return False
+        workspace = self.agent.workspace
+        row = fetch_one(_VERSIONS, [workspace.pk, workspace.slug, self.agent.origin])
+        return bool(row[0] == self.versions)
+
+
 def create_run(request: RunRequest) -> UUID:
     """Create the run, which does not execute yet.
 
@@ -74,38 +104,66 @@ def create_run(request: RunRequest) -> UUID:
         ConfigurationError: The team, its tools or the workspace cannot be used.
         EmptyTaskError: The task is blank.
     """
-    try:
-        workspace = find_workspace(request.workspace)
-    except NoWorkspaceError as error:
-        raise ConfigurationError(str(error)) from error
     register(request.team.tools)
-    agent = _agent(workspace, request.team)
+    agent = _agent(request)
     if request.thread is not None:
         return _post(request, request.thread, agent)
+    if not request.entries:
+        return _start(request, agent)  # one statement, which is atomic by itself
     with transaction.atomic():
-        run_id = start_run(
-            workspace,
-            request.task,
-            agent=agent.name,
-            origin=agent.origin,
-            home=Placement.LOCAL,
-            by=STARTER,
-        )
+        run_id = _start(request, agent)
         _write(run_id, request.entries)
     return run_id
 
 
-def _agent(workspace: Workspace, team: Team) -> Agent:
-    """Return the agent that gets the task, after creating its row and its team's."""
+def _start(request: RunRequest, agent: Agent) -> UUID:
+    return start_run(
+        agent.workspace,
+        request.task,
+        agent=agent.name,
+        origin=agent.origin,
+        home=Placement.LOCAL,
+        by=STARTER,
+    )
+
+
+def _agent(request: RunRequest) -> Agent:
+    """Return the agent that gets the task; its row and its team's are created if need be."""
+    key = (request.workspace, variables.PROVIDER.read(), variables.MODEL.read())
+    ready = request.team.ready.get(key)
+    if ready is None or not ready.still_holds():
+        ready = request.team.ready[key] = _ready(request.workspace, request.team)
+    return ready.agent
+
+
+def _ready(slug: str, team: Team) -> ReadyTeam:
+    try:
+        workspace = find_workspace(slug)
+    except NoWorkspaceError as error:
+        raise ConfigurationError(str(error)) from error
     content = team.content(DEFAULT_TEAM)
     teams.check(content)
     configuration = build(content, {})
     # A model that the program names wins over the environment's: it stands in the code.
     configuration = configuration.with_model(configuration.default_model)
     agent = ephemeral_agent(workspace, configuration)
-    if any(map(_is_stale, Agent.objects.filter(workspace=workspace, origin=agent.origin))):
-        return _published_again(workspace, agent)
-    return agent
+    everyone = _everyone(agent)
+    if any(map(_is_stale, everyone)):
+        everyone = _published_again(everyone)
+    agent = next(one for one in everyone if one.pk == agent.pk)
+    agent.workspace = workspace
+    versions = [one.current_version for one in everyone if one.current_version is not None]
+    names = {tool["name"] for version in versions for tool in version.snapshot["tools"]}
+    return ReadyTeam(
+        agent=agent,
+        versions=[version.pk for version in versions],
+        tools={name: registry.get(name) for name in names},
+    )
+
+
+def _everyone(agent: Agent) -> list[Agent]:
+    found = Agent.objects.filter(workspace_id=agent.workspace_id, origin=agent.origin)
+    return list(found.select_related("current_version").order_by("pk"))
 
 
 def _is_stale(agent: Agent) -> bool:
@@ -121,10 +179,10 @@ def _is_stale(agent: Agent) -> bool:
 
 
 @transaction.atomic
-def _published_again(workspace: Workspace, agent: Agent) -> Agent:
-    for row in Agent.objects.filter(workspace=workspace, origin=agent.origin).order_by("pk"):
+def _published_again(everyone: list[Agent]) -> list[Agent]:
+    for row in everyone:
         publish_agent(row, by=STARTER)
-    return Agent.objects.get(pk=agent.pk)
+    return _everyone(everyone[0])
 
 
 def _post(request: RunRequest, conversation: Conversation, agent: Agent) -> UUID:

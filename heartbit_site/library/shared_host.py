@@ -97,6 +97,20 @@ def acquire() -> SharedHost:
         return _stage
 
 
+def acquire_running() -> SharedHost | None:
+    """Return the process's host if it runs, as ``acquire`` does, without blocking; else None."""
+    global _users
+    if not _lock.acquire(blocking=False):
+        return None
+    try:
+        if _stage is None or _stage.pid != os.getpid():
+            return None
+        _users += 1
+        return _stage
+    finally:
+        _lock.release()
+
+
 def release() -> None:
     """End one use of the host, which stays for the next one."""
     global _users

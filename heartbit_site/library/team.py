@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agents.definitions.validation_messages import Complaint
+    from heartbit_site.library.run_request import ReadyTeam
     from heartbit_site.library.tool_sources import ResolvedTool
 
 Table = dict[str, Any]
@@ -54,6 +55,7 @@ class Team:
         lead: The orchestrator, if it was named.
         every: Settings of all agents without their own.
         response_schema: Schema of the answer of the agent that gets the task.
+        ready: Its agents' rows, once they were looked up (``run_request``).
     """
 
     provider: Mapping[str, Any] = field(default_factory=dict)
@@ -61,6 +63,9 @@ class Team:
     lead: Member | None = None
     every: Mapping[str, Any] = field(default_factory=dict)
     response_schema: Mapping[str, Any] | None = None
+    ready: dict[tuple[str, str, str], ReadyTeam] = field(
+        init=False, default_factory=dict, compare=False, repr=False
+    )
 
     @property
     def tools(self) -> tuple[ResolvedTool, ...]:

@@ -2,33 +2,41 @@
 
 from __future__ import annotations
 
+import functools
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from django.db.models import Exists, OuterRef
+from django.db.models.functions import JSONArray
 
 from agents.choices import TERMINAL
 from agents.journal.events import RunForked
 from agents.limits.pauses import blocked_reason
-from agents.models import RunEvent, WorkerHeartbeat
-from agents.querysets import tree
-from agents.reads.metrics import SUMS, cost_of
-from agents.reads.outcome import metrics_of
-from agents.reads.outcome import result_of as find_result
-from heartbit_site.base.models import UsageEntry
+from agents.models import Run, RunEvent, WorkerHeartbeat
+from agents.querysets import tree_rows
+from agents.reads.metrics import cost_of
+from agents.reads.outcome import Outcome, read_outcome
 from heartbit_site.base.preview import preview
+from heartbit_site.base.query import fetch_named
 from heartbit_site.contract.runs import ForkOut, RunDetailOut, RunSummaryOut, RunTreeOut, RunViewOut
 from heartbit_site.operations.paging import with_beginning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from uuid import UUID
 
     from django.db.models import QuerySet
 
-    from agents.models import Run
-    from agents.output.results import ResultOut
-
 #: What the model calls of each run cost; None where a price is unknown.
-Costs = dict["UUID", Decimal | None]
+Costs = dict[UUID, Decimal | None]
+
+_COSTS: Final = """
+    SELECT run_id, count(*) FILTER (WHERE cost_usd IS NULL) AS unpriced,
+           coalesce(sum(cost_usd), 0) AS cost_usd
+    FROM base_usageentry WHERE run_id = ANY(%s) GROUP BY run_id
+"""
+#: Stands for a tree's root in a query that is compiled once.
+_ROOT: Final = UUID(int=0)
 
 _MOST_FORKS = 20
 
@@ -36,8 +44,7 @@ _MOST_FORKS = 20
 def costs_of(runs: Iterable[Run]) -> Costs:
     """Return what each of these runs cost by itself; 0 without a model call."""
     ids = [run.pk for run in runs]
-    entries = UsageEntry.objects.filter(run_id__in=ids).values("run_id").order_by()
-    spent: dict[UUID, Any] = {row["run_id"]: row for row in entries.annotate(**SUMS)}
+    spent: dict[UUID, Any] = {row["run_id"]: row for row in fetch_named(_COSTS, [ids])}
     return {run_id: cost_of(spent.get(run_id, {})) for run_id in ids}
 
 
@@ -55,24 +62,24 @@ def summary(run: Any, costs: Mapping[UUID, Decimal | None]) -> RunSummaryOut:
 
 def detail(run: Run) -> RunDetailOut:
     """Return a run as it is answered alone: with its tree and its result."""
-    row, values = _whole(run)
+    row, values, _ = _whole(run.root_id, run.pk)
+    return RunDetailOut.of(row, **values)
+
+
+def detail_of_new(run_id: UUID) -> RunDetailOut:
+    """Return a run that was just created, as ``detail`` does; it is the top of its tree."""
+    row, values, _ = _whole(run_id, run_id, is_new=True)
     return RunDetailOut.of(row, **values)
 
 
 def seen(run: Run) -> RunViewOut:
     """Return a run in the form that the caller asks for."""
-    row, values = _whole(run)
-    result: ResultOut | None = values["result"]
-    metrics = metrics_of(row) if result is None else result.metrics
+    row, values, outcome = _whole(run.root_id, run.pk)
+    metrics = (outcome or read_outcome(row.pk)).metrics
     version, blocked = row.version.number, blocked_reason(row)
     return RunViewOut.of(
         row, **values, version=version, blocked_reason=blocked, metrics=metrics, forks=_forks(row)
     )
-
-
-def result_of(run: Run) -> ResultOut | None:
-    """Return the result of a run; None as long as it has not ended."""
-    return find_result(run) if run.status in TERMINAL else None
 
 
 def _forks(run: Run) -> list[ForkOut]:
@@ -84,15 +91,33 @@ def _forks(run: Run) -> list[ForkOut]:
     return [ForkOut(id=str(fork), turn=turn) for fork, turn in rows]
 
 
-def _whole(run: Run) -> tuple[Run, dict[str, Any]]:
-    """Return a run's row and the values of its view that the row does not have."""
-    rows = tree(run.root_id)
-    row = next(row for row in rows if row.pk == run.pk)  # of the same moment as the others
-    return row, {
-        **_computed(row, rows, costs_of(rows)),
-        "result": result_of(row),
-        "has_worker": WorkerHeartbeat.objects.serving(row.queue).exists(),
-    }
+@functools.cache
+def _tree_query() -> tuple[str, tuple[Any, ...]]:
+    """Return the query of a tree's rows with ``has_worker``: to compile it takes longer."""
+    serving = WorkerHeartbeat.objects.serving().filter(
+        queues__contains=JSONArray(OuterRef("queue"))
+    )
+    return tree_rows(_ROOT).annotate(has_worker=Exists(serving)).query.sql_with_params()
+
+
+def _whole(
+    root_id: UUID, run_id: UUID, *, is_new: bool = False
+) -> tuple[Run, dict[str, Any], Outcome | None]:
+    """Return a run's row, the values of its view that the row does not have, and its outcome."""
+    query, parameters = _tree_query()
+    given = [root_id if value == _ROOT else value for value in parameters]
+    rows: list[Any] = list(Run.objects.raw(query, given))
+    row = next(row for row in rows if row.pk == run_id)  # of the same moment as the others
+    outcome = read_outcome(run_id) if row.status in TERMINAL else None
+    costs: Costs
+    if is_new and row.started_at is None:
+        costs = {run_id: Decimal(0)}  # no worker has claimed it yet
+    elif outcome is not None and len(rows) == 1:
+        cost = outcome.metrics.cost_usd
+        costs = {run_id: None if cost is None else Decimal(cost)}
+    else:
+        costs = costs_of(rows)
+    return row, {**_computed(row, rows, costs), "result": outcome and outcome.result}, outcome
 
 
 def _computed(run: Run, rows: list[Run], costs: Costs) -> dict[str, Any]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
+from uuid import UUID
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
 from pydantic import Field
@@ -25,7 +26,8 @@ from agents.delivery.targets import check_targets
 from agents.errors import ConversationBusyError
 from agents.models import Run
 from agents.output.payload import parse
-from agents.querysets import find_run, id_range
+from agents.querysets import find_run, find_run_status, id_range
+from agents.reads.outcome import read_outcome
 from heartbit_site.base import orm
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of, starter_of
@@ -45,22 +47,51 @@ from heartbit_site.contract.runs import (
 from heartbit_site.operations.idempotency import run_with
 from heartbit_site.operations.messages_of_conversations import find_conversation
 from heartbit_site.operations.paging import page
-from heartbit_site.operations.run_views import costs_of, detail, result_of, seen, summaries, summary
+from heartbit_site.operations.run_views import (
+    costs_of,
+    detail,
+    detail_of_new,
+    seen,
+    summaries,
+    summary,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from uuid import UUID
 
     from agents.delivery.targets import Target
 
 
-def start_run(
-    access: Access, body: RunIn, idempotency_key: Word | None = None
+Wait = Annotated[
+    float, Field(ge=0, le=MAX_WAIT_SECONDS, description="Seconds to wait for its end.")
+]
+
+
+async def start_run(
+    access: Access, body: RunIn, idempotency_key: Word | None = None, *, wait: Wait = 0
 ) -> RunDetailOut | Answered[RunDetailOut]:
-    """Accept a task. 200 instead of 201 when the idempotency key had been used before."""
-    is_new, run_id = accept(access, body, idempotency_key or None)
-    run = detail(find_run(access.workspace, run_id))
-    return run if is_new else Answered(200, run)
+    """Accept a task. 200 instead of 201 when the idempotency key had been used before.
+
+    With `wait` the answer comes once the run has ended, with its result, or is 202.
+    """
+    if not wait:
+        return await orm.run_in_thread(lambda: _started(access, body, idempotency_key))
+    is_new, run_id = await orm.run_in_thread(lambda: accept(access, body, idempotency_key or None))
+    await _ended(run_id, wait)
+    read = detail_of_new if is_new else partial(_detail, access)
+    run = await orm.read_in_thread(lambda: read(run_id))
+    return Answered((201 if is_new else 200) if run.result is not None else 202, run)
+
+
+def _started(access: Access, body: RunIn, key: str | None) -> RunDetailOut | Answered[RunDetailOut]:
+    is_new, run_id = accept(access, body, key or None)
+    if is_new:
+        return detail_of_new(run_id)
+    return Answered(200, _detail(access, run_id))
+
+
+def _detail(access: Access, run_id: UUID) -> RunDetailOut:
+    return detail(find_run(access.workspace, run_id))
 
 
 def accept(access: Access, body: RunIn, key: str | None, *, origin: str = "") -> tuple[bool, UUID]:
@@ -76,8 +107,10 @@ def accept(access: Access, body: RunIn, key: str | None, *, origin: str = "") ->
         Whether the run is new, and its id.
     """
     workspace, by = access.workspace, starter_of(access)
-    payload = parse(body.payload) if body.payload is not None else None
     targets = check_targets(workspace, body.deliver)
+    if key is None and body.conversation_id is None and not targets:
+        # One statement, which is atomic by itself.
+        return True, _start(access, body, key, origin=origin)
     with transaction.atomic():
         used = run_with(workspace, key)
         if used is not None:
@@ -96,20 +129,24 @@ def accept(access: Access, body: RunIn, key: str | None, *, origin: str = "") ->
                 return False, posted.run_id
             create_deliveries(posted.run_id, workspace, targets)
             return True, posted.run_id
-        run_id = starting.start_run(
-            workspace,
-            body.task,
-            agent=body.agent or ORCHESTRATOR,
-            model=body.model,
-            priority=body.priority,
-            idempotency_key=key,
-            origin=origin,
-            approve=body.require_approval,
-            payload=payload,
-            by=by,
-        )
+        run_id = _start(access, body, key, origin=origin)
         create_deliveries(run_id, workspace, targets)
     return True, run_id
+
+
+def _start(access: Access, body: RunIn, key: str | None, *, origin: str) -> UUID:
+    return starting.start_run(
+        access.workspace,
+        body.task,
+        agent=body.agent or ORCHESTRATOR,
+        model=body.model,
+        priority=body.priority,
+        idempotency_key=key,
+        origin=origin,
+        approve=body.require_approval,
+        payload=parse(body.payload) if body.payload is not None else None,
+        by=starter_of(access),
+    )
 
 
 def list_runs(
@@ -151,19 +188,29 @@ def show_run(access: Access, run_id: Word) -> RunViewOut:
 
 
 async def wait_for_result(
-    access: Access,
-    run_id: Word,
-    *,
-    wait: Annotated[
-        float, Field(ge=0, le=MAX_WAIT_SECONDS, description="Seconds to wait for its end.")
-    ] = 0,
+    access: Access, run_id: Word, *, wait: Wait = 0
 ) -> RunResultOut | Answered[RunResultOut]:
     """Return the result of a run; 202 and no result as long as the run has not ended."""
-    run = await orm.run_in_thread(lambda: find_run(access.workspace, run_id))
-    if wait and run.status not in TERMINAL:
-        run = await _ended(run, wait)
-    view = await orm.run_in_thread(lambda: RunResultOut.of(run, result=result_of(run)))
-    return view if run.status in TERMINAL else Answered(202, view)
+    view = await orm.read_in_thread(lambda: _result(access, run_id))
+    if view.result is None and wait:
+        pk = UUID(view.id)
+        await _ended(pk, wait)
+        view = await orm.read_in_thread(lambda: _result_of(pk))
+    return view if view.result is not None else Answered(202, view)
+
+
+def _result(access: Access, run_id: str) -> RunResultOut:
+    pk, status = find_run_status(access.workspace, run_id)
+    return (
+        _result_of(pk)
+        if status in TERMINAL
+        else RunResultOut(id=str(pk), status=status, result=None)
+    )
+
+
+def _result_of(pk: UUID) -> RunResultOut:
+    outcome = read_outcome(pk)
+    return RunResultOut.of({}, pk=pk, status=outcome.status, result=outcome.result)
 
 
 def cancel_run(access: Access, run_id: Word) -> RunStateOut:
@@ -231,17 +278,11 @@ def _says(text: str) -> Q:
     return found if span is None else found | Q(pk__range=span)
 
 
-async def _ended(run: Run, seconds: float) -> Run:
-    """Wait for a run to end, at most for some seconds, and return it."""
-    # Slow to import, for the only operation that waits.
-    from agents.live.follow import wait_for_end  # noqa: PLC0415
-    from agents.live.valkey import ValkeySubscriber, connect  # noqa: PLC0415
+async def _ended(run_id: UUID, seconds: float) -> None:
+    """Wait for a run to end, at most for some seconds."""
+    # Slow to import, for the only operations that wait.
+    from agents.live import valkey_ends  # noqa: PLC0415
 
-    client = connect(settings.REDIS_URL)
-    try:
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                return await wait_for_end(run.pk, ValkeySubscriber(client))
-    finally:
-        await client.aclose()
-    return await orm.run_in_thread(lambda: Run.objects.get(pk=run.pk))
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await valkey_ends.shared().result(run_id)

@@ -74,7 +74,16 @@ def options(
 
 def serve(*, bind: str, port: int, **more: Any) -> None:
     """Serve until SIGINT or SIGTERM, with ``options``."""
+    _raise_open_files()
     uvicorn.run(**options(bind=bind, port=port, **more))
+
+
+def _raise_open_files() -> None:
+    """Allow as many open files as the connections need, if the hard limit does."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 2 * MOST_CONNECTIONS if hard < 0 else min(2 * MOST_CONNECTIONS, hard)
+    if 0 <= soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def most_connections() -> int:

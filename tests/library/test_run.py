@@ -6,6 +6,7 @@ import asyncio
 import os
 import secrets
 import threading
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Literal
 
@@ -13,13 +14,16 @@ import httpx
 import pytest
 from pydantic import BaseModel, field_validator
 
+from agents.actions.cancel_run import cancel_run
 from agents.models import Agent, Run, WorkerHeartbeat
 from heartbit_site.base import orm
 from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.models import Workspace
 from heartbit_site.library import AnswerError, RunFailedError, tool
+from tests.fleet import wait_until
 
 if TYPE_CHECKING:
-    from heartbit_site.library import Event, Heartbit
+    from heartbit_site.library import Event, Heartbit, Result
     from tests.fleet import WireServer
 
 
@@ -415,6 +419,77 @@ def test_an_edited_tool_is_published_anew(heartbit: Heartbit) -> None:
     assert contents == [["Bonn"], ["Bonn"]]
     versions = {Run.objects.get(pk=result.run_id).version_id for result in results}
     assert len(versions) == 2
+
+
+class TestTheTeamIsLookedUpOnce:
+    def test_until_another_program_publishes_it_with_its_own_tools(
+        self, heartbit: Heartbit
+    ) -> None:
+        solo = heartbit.agent("solo", "Be brief.", tools=[people_of])
+        first = Run.objects.get(pk=solo.run("[[text: Yes.]]").run_id)
+        again = Run.objects.get(pk=solo.run("[[text: Yes.]]").run_id)
+        assert first.version_id == again.version_id
+        agent = first.version.agent
+        version = first.version
+        snapshot = dict(version.snapshot)
+        snapshot["tools"] = [{**tool, "hash": "another"} for tool in snapshot["tools"]]
+        version.pk, version.number, version.snapshot = None, version.number + 1, snapshot
+        version.hash, version._state.adding = secrets.token_hex(32), True
+        version.save(force_insert=True)
+        Agent.objects.filter(pk=agent.pk).update(current_version=version)
+        result = solo.run('[[calls: people_of {"city": "Bonn"}]] [[text: Many.]]')
+        [content] = [one.data.content for one in result.events if one.type == "tool.finished"]
+        assert content == "330000"
+
+    def test_until_its_rows_are_gone(self, heartbit: Heartbit) -> None:
+        solo = heartbit.agent("solo", "Be brief.")
+        first = Run.objects.select_related("version").get(pk=solo.run("[[text: Yes.]]").run_id)
+        agent = Agent.objects.get(pk=first.version.agent_id)
+        Agent.objects.filter(pk=agent.pk).update(origin="somewhere-else")
+        assert solo.run("[[text: Again.]]").text == "Again."
+
+    def test_for_each_of_two_workspaces(self, heartbit: Heartbit) -> None:
+        other = Workspace.objects.create(slug=f"t-{secrets.token_hex(4)}", name="other")
+        solo = heartbit.agent("solo", "Be brief.")
+        elsewhere = replace(solo, workspace=other.slug)
+        for builder, slug in ((solo, solo.workspace), (elsewhere, other.slug)) * 2:
+            run = Run.objects.get(pk=builder.run("[[text: Yes.]]").run_id)
+            assert run.workspace.slug == slug
+
+
+def test_events_come_with_callbacks_and_without(heartbit: Heartbit) -> None:
+    team = heartbit.agent("one", "One.").agent("two", "Two.")
+    task = (
+        """[[delegate: {"agent": "one", "task": "[[text: A.]]"}, {"agent": "two", "task": "B"}]]"""
+    )
+    heard: list[Event] = []
+    followed = team.on_event(heard.append).run(task)
+    unfollowed = team.run(task)
+
+    def journals(result: Result) -> list[list[str]]:
+        found: dict[object, list[str]] = {}
+        for event in result.events:
+            found.setdefault(event.run_id, []).append(f"{event.seq} {event.agent} {event.type}")
+        return sorted(found.values())
+
+    assert journals(followed) == journals(unfollowed)
+    assert len(journals(unfollowed)) == 3
+    assert tuple(heard) == followed.events
+
+
+def test_a_call_that_waits_is_logged_also_without_callbacks(
+    heartbit: Heartbit, caplog: pytest.LogCaptureFixture
+) -> None:
+    solo = heartbit.agent("solo", "Be brief.", tools=[people_of], approval="always")
+    run = threading.Thread(
+        target=lambda: solo.run('[[calls: people_of {"city": "Bonn"}]] [[text: Many.]]')
+    )
+    run.start()
+    wait_until(lambda: "people_of of solo waits for a decision" in caplog.text, what="the log")
+    found = Run.objects.get(workspace__slug=heartbit.workspace, finished_at=None)
+    cancel_run(found.workspace, found.pk, reason="enough")
+    run.join(30)
+    assert not run.is_alive()
 
 
 def test_costs_are_summed_and_free_is_nought(heartbit: Heartbit) -> None:

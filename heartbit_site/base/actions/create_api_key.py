@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import hmac
+import json
 import secrets
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from django.db import transaction
-from django.db.models import Q
+from django.contrib.auth import get_user_model
+from django.db import DEFAULT_DB_ALIAS, transaction
+from django.db.models import Model, Q
 from django.utils import timezone
 
 from heartbit_site.base.audit import SYSTEM, Actor, record_on
 from heartbit_site.base.errors import ConfigurationError, about
-from heartbit_site.base.models import ApiKey
+from heartbit_site.base.models import ApiKey, Workspace
 from heartbit_site.base.moments import to_utc
+from heartbit_site.base.query import fetch_one
 from heartbit_site.base.scopes import SCOPES, USUAL_DAYS
 
 if TYPE_CHECKING:
@@ -24,7 +28,6 @@ if TYPE_CHECKING:
 
     from django.contrib.auth.models import User
 
-    from heartbit_site.base.models import Workspace
 
 SECRET_BYTES = 32
 PREFIX_BYTES = 5
@@ -99,12 +102,51 @@ def authenticate_api_key(text: str) -> ApiKey | None:
     if parts is None:
         return None
     prefix, secret = parts
-    row = ApiKey.objects.select_related("workspace", "user").filter(prefix=prefix).first()
+    row = _read(prefix)
     known = row.hash if row else ""
     if not hmac.compare_digest(_digest(secret), known) or row is None or not row.usable:
         return None
     _note_use(row)
     return row
+
+
+def _read(prefix: str) -> ApiKey | None:
+    """Return the key with this public part, with its workspace and user.
+
+    Every request reads one: Django's own way takes a millisecond more to write the same query.
+    """
+    query, parts = _query()
+    values = fetch_one(query, [prefix])
+    if values is None:
+        return None
+    rows: list[Any] = []
+    for model, names in parts:
+        own, values = values[: len(names)], values[len(names) :]
+        rows.append(model.from_db(DEFAULT_DB_ALIAS, names, own) if own[0] is not None else None)
+    key, workspace, user = rows
+    key.scopes = json.loads(key.scopes)
+    key.workspace, key.user = workspace, user
+    found: ApiKey = key
+    return found
+
+
+@functools.cache
+def _query() -> tuple[str, list[tuple[type[Model], list[str]]]]:
+    """Return the query of a key, and the models of its columns with their attributes."""
+    models: tuple[type[Model], ...] = (ApiKey, Workspace, get_user_model())
+    key, workspace, user = (model._meta.db_table for model in models)
+    columns = [
+        f'"{model._meta.db_table}"."{field.column}"'
+        for model in models
+        for field in model._meta.concrete_fields
+    ]
+    parts = [(model, [field.attname for field in model._meta.concrete_fields]) for model in models]
+    query = (
+        f'SELECT {", ".join(columns)} FROM "{key}"'  # noqa: S608  names of our models
+        f' JOIN "{workspace}" ON "{workspace}".id = "{key}".workspace_id'
+        f' LEFT JOIN "{user}" ON "{user}".id = "{key}".user_id WHERE "{key}".prefix = %s'
+    )
+    return query, parts
 
 
 def prefix_of(text: str) -> str | None:

@@ -1,0 +1,129 @@
+"""Requests of programs: Django's handler without the middleware of pages.
+
+Django runs each middleware's code in a thread and waits for it, some twenty times a request. A
+request with an ``Authorization`` header has no session, no form and no page: what is left only
+looks at the request or sets headers, and is done on the loop::
+
+    application = ProgramRequests(pages=get_asgi_application())
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING, Any, Final
+
+from asgiref.sync import ThreadSensitiveContext
+from django.core.exceptions import RequestAborted
+from django.core.handlers.asgi import ASGIHandler, get_script_prefix
+from django.core.handlers.exception import convert_exception_to_response
+from django.http import HttpResponse
+from django.urls import set_script_prefix
+from django.utils.module_loading import import_string
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest
+    from django.http.response import HttpResponseBase
+
+PATH: Final = "/api/"
+#: Those of ``settings.MIDDLEWARE`` that count here, in its order; they neither block nor wait.
+MIDDLEWARE: Final = (
+    "django.middleware.security.SecurityMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "csp.middleware.CSPMiddleware",
+)
+
+
+class ProgramRequests:
+    """ASGI application that handles programs' requests itself.
+
+    Args:
+        pages: Handles all others.
+    """
+
+    def __init__(self, pages: Any) -> None:
+        self._pages = pages
+        self._programs = _Handler()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve one request."""
+        by_program = scope["path"].startswith(PATH) and any(
+            name == b"authorization" for name, _ in scope["headers"]
+        )
+        await (self._programs if by_program else self._pages)(scope, receive, send)
+
+
+class _Handler(ASGIHandler):
+    """Django's handler, with its middleware on the loop and without its signals.
+
+    The signals close old connections of the thread that serves the request: here no thread does,
+    and ``heartbit_site.base.orm`` looks after those of its own.
+    """
+
+    def load_middleware(self, is_async: bool = False) -> None:  # noqa: FBT001, FBT002  Django's
+        """Build the chain of ``MIDDLEWARE``."""
+        self._view_middleware: list[Any] = []
+        self._template_response_middleware: list[Any] = []
+        self._exception_middleware: list[Any] = []
+        layers = [import_string(name)(_nothing) for name in MIDDLEWARE]
+        inner: Any = self._get_response_async  # type: ignore[attr-defined]  # Django's own
+        respond: Any = convert_exception_to_response(inner)
+
+        async def chain(request: HttpRequest) -> HttpResponseBase:
+            for layer in layers:
+                if hasattr(layer, "process_request"):
+                    refused: HttpResponseBase | None = layer.process_request(request)
+                    if refused is not None:
+                        return refused
+            response: HttpResponseBase = await respond(request)
+            for layer in reversed(layers):
+                response = layer.process_response(request, response)
+            return response
+
+        self._middleware_chain = convert_exception_to_response(chain)
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve one request."""
+        async with ThreadSensitiveContext():
+            await self.handle(scope, receive, send)
+
+    async def handle(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve one request; its view is cancelled when the client disconnects."""
+        try:
+            body = await self.read_body(receive)
+        except RequestAborted:
+            return
+        with contextlib.closing(body):
+            set_script_prefix(get_script_prefix(scope))
+            request, refusal = self.create_request(scope, body)
+            if refusal is not None:
+                await self.send_response(refusal, send)
+                return
+            answering = asyncio.create_task(self._answer(request, send))
+            leaving = asyncio.create_task(self._left(receive))
+            try:
+                await asyncio.wait((answering, leaving), return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                leaving.cancel()
+                answering.cancel()
+                await asyncio.wait((answering, leaving))
+            if not answering.cancelled():
+                answering.result()
+
+    async def _answer(self, request: Any, send: Any) -> None:
+        response = await self.run_get_response(request)
+        try:
+            await self.send_response(response, send)
+        finally:
+            response.close()
+
+    async def _left(self, receive: Any) -> None:
+        """Return when the client has disconnected."""
+        with contextlib.suppress(RequestAborted):
+            await self.listen_for_disconnect(receive)
+
+
+def _nothing(request: HttpRequest) -> HttpResponse:
+    """Stand for the rest of the chain, which the layers are not asked to call."""
+    return HttpResponse()

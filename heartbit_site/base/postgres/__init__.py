@@ -1,0 +1,1 @@
+"""Database backend: Django's for PostgreSQL, which asks an idle connection less often."""
