@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import select
 import signal
 import socket
 import subprocess
 import sys
 import threading
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
@@ -129,12 +131,20 @@ def test_submit_status_result_and_cancel_as_at_home(
     assert "no run begins with" in absent.err
 
 
-def columns(table: str) -> list[tuple[str, str, str]]:
-    """A table without its ages, which move, and without how long what is not over yet has taken."""
-    return [
-        (line[:28], "" if line[15:28].strip() in LIVE else line[40:50], line[50:])
-        for line in table.splitlines()
-    ]
+def columns(table: str) -> list[tuple[str, ...]]:
+    """The rows of a table without ages, which move, or what one that is not over yet has taken."""
+    head, *rows = table.splitlines()
+    begins = [found.start() for found in re.finditer(r"\S+", head)]
+    names = head.split()
+    found = []
+    for row in rows:
+        cells = [row[a:b].strip() for a, b in pairwise([*begins, None])]
+        cell = dict(zip(names, cells, strict=True))
+        cell.pop("AGE")
+        if cell["STATUS"] in LIVE:
+            cell.pop("TOOK")
+        found.append(tuple(cell.values()))
+    return [tuple(names), *found]
 
 
 def test_watch_shows_the_run_and_exits_as_at_home(afar: Afar, worker: Worker) -> None:
