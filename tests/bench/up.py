@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections import defaultdict
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,12 +44,13 @@ def measure(plan: Plan) -> Row:
     say("UP: worker, beat, web and servers at rest")
     with _up() as process:
         time.sleep(SETTLED_SECONDS)
+        sizes: defaultdict[str, float] = defaultdict(float, {"heartbit up": _pss_mb(process)})
+        for child in process.children():
+            sizes[child.cmdline()[1]] += _pss_mb(child)
         servers = [*costs.server_processes(), _supervisor()]
-        sizes = {
-            "heartbit up": _pss_mb(process),
-            **{child.cmdline()[1]: _pss_mb(child) for child in process.children()},
-            **{server.name(): sum(map(_pss_mb, _tree(server))) for server in servers},
-        }
+        # Those of the servers that are the supervisor's children are counted once.
+        for part in {part for server in servers for part in _tree(server)}:
+            sizes[part.name()] += _pss_mb(part)
     return Row(
         "UP",
         "durable",
