@@ -30,7 +30,7 @@ LEASE = 2.0
 #: What R1 promises: a lease, a sweep and three seconds; and some more to end in.
 RECOVERY_SECONDS = LEASE + 0.5 + 3.0 + 1.5
 
-PLAYS = 3
+PLAYS = 6
 
 
 def killed_with(bug: Bug, directory: Path) -> Verdict:

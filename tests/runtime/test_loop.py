@@ -169,10 +169,12 @@ async def test_a_defect_while_tools_are_served_ends_the_run_once(
 
 
 class TestDelegation:
+    # Each answer takes longer than a busy machine needs to begin with all three.
     TEAM = (
-        '[[delegate: {"agent": "researcher", "task": "[[text: Facts.]] [[latency: 100]]"},'
+        '[[delegate: {"agent": "researcher", "task": "[[text: Facts.]] [[latency: 1500]]"},'
         ' {"agent": "analyst", "task": "[[calls: calculate {\\"expression\\": \\"2+2\\"}]]'
-        ' [[text: Four.]]"}, {"agent": "writer", "task": "[[text: Prose.]]"}]]'
+        ' [[text: Four.]] [[latency: 1500]]"},'
+        ' {"agent": "writer", "task": "[[text: Prose.]] [[latency: 1500]]"}]]'
         " [[text: All together.]]"
     )
 
