@@ -23,6 +23,7 @@ import json
 import logging
 import threading
 from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import Future as ThreadFuture
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -39,7 +40,6 @@ from tools.result import MAX_OUTPUT_BYTES, Status, ToolResult, answer
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
-    from concurrent.futures import Future as ThreadFuture
 
 logger = logging.getLogger(__name__)
 
@@ -213,17 +213,39 @@ class _ThreadCall:
         self._stop = stop
         self._lock = threading.Lock()
         self._is_settled = False
+        self._announced: ThreadFuture[None] | None = None
 
     def run(self) -> ToolResult | SuspendedCall:
         """Run the call, unless the tool was disabled while every thread was busy."""
         if self._stop is not None and self._stop.done():
             return answer(self._stop.result(), "refused", self._prepared.max_output_bytes)
         if self._journal is not None:
-            self._journal.intend_here()
+            with self._lock:
+                self._announced = ThreadFuture()
+                is_late = self._is_settled
+            try:
+                if not is_late:
+                    self._journal.intend_here()
+            finally:
+                self._announced.set_result(None)
+            if self._is_settled:  # its time was over before it could act
+                return _late(self._prepared, never_ran=True)
         done = execute_here(self._prepared)
         if self._journal is not None and self.settle():
             self._journal.settle_here(done)
         return done
+
+    async def withdraw(self) -> bool:
+        """Wait for an intent that is being written; return True if the call will not act.
+
+        Otherwise the intent would follow the result in the journal.
+        """
+        with self._lock:
+            announced = self._announced
+        if announced is None or announced.done():
+            return False
+        await asyncio.wrap_future(announced)
+        return True
 
     def settle(self) -> bool:
         """Return True to the first caller only, who decides the call's result."""
@@ -294,6 +316,8 @@ async def _limited(
     if not running.done():
         never_ran = thread is not None and thread.future.cancel()
         if thread is None or thread.settle():
+            if thread is not None:
+                never_ran = await thread.withdraw() or never_ran
             await _stop(running)
             return _late(prepared, never_ran=never_ran)
         await asyncio.wait({running})  # it has acted in time, and writes its result

@@ -282,6 +282,25 @@ async def test_the_result_of_a_call_whose_time_was_over_is_dropped() -> None:
     assert (done.status, journal.told) == ("timeout", ["intent"])
 
 
+async def test_a_call_whose_time_ends_as_its_intent_is_written_does_not_act() -> None:
+    release, ran = threading.Event(), threading.Event()
+
+    class SlowJournal(Journal):
+        def intend_here(self) -> None:
+            release.wait(10)
+            super().intend_here()
+
+    journal = SlowJournal()
+    spec = made(ran.set, Effect.AT_MOST_ONCE, name="late", timeout_seconds=0.05)
+    pending = asyncio.create_task(call(spec, journal=journal))
+    await asyncio.wait({pending}, timeout=0.2)  # four times its time
+    assert not pending.done(), "the intent would follow the result"
+    release.set()
+    done = await pending
+    assert isinstance(done, ToolResult)
+    assert (done.status, journal.told, ran.is_set()) == ("timeout", ["intent"], False)
+
+
 async def test_a_result_that_is_being_journaled_as_its_time_ends_is_the_result() -> None:
     release, is_writing = threading.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
