@@ -14,6 +14,7 @@ import hypothesis
 import pytest
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.db import connections
+from httpx._config import DEFAULT_TIMEOUT_CONFIG as httpx_defaults
 from hypothesis import HealthCheck
 
 from agents.actions.create_default_team import create_default_team
@@ -54,6 +55,7 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # what starts the tests may be under nohup
     prepared_processes.forks = True
     PBKDF2PasswordHasher.iterations = 1_000  # of a million, which take half a second a password
+    httpx_defaults.read = 60.0  # of five seconds, which a loaded machine may take to answer
     gc.disable()
     # How fast examples are is the machine's, and no property of the code.
     hypothesis.settings.register_profile(

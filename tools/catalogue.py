@@ -8,6 +8,7 @@ Usage::
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
@@ -87,4 +88,5 @@ def record_installed() -> None:
 
 def _facts(spec: ToolSpec) -> list[Any]:
     source = clean_text(spec.source)
-    return [definition_hash(spec), spec.origin.value, source, list(spec.credentials)]
+    needs = [asdict(need) | {"kinds": list(need.kinds)} for need in spec.credentials]
+    return [definition_hash(spec), spec.origin.value, source, needs]

@@ -25,7 +25,9 @@ import threading
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future as ThreadFuture
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 import httpx
@@ -40,6 +42,8 @@ from tools.result import MAX_OUTPUT_BYTES, Status, ToolResult, answer
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
+
+    from heartbit_site.base.credentials import CredentialType
 
 logger = logging.getLogger(__name__)
 
@@ -104,6 +108,7 @@ def prepare(
     max_output_bytes: int = MAX_OUTPUT_BYTES,
     timeout_seconds: float | None = None,
     answered: bool = False,
+    credentials: Mapping[str, CredentialType] = MappingProxyType({}),
 ) -> PreparedCall | PendingApprovalCall | ToolResult:
     """Prepare a call for execution, or return its result if it cannot run.
 
@@ -117,6 +122,7 @@ def prepare(
         timeout_seconds: Limit of the caller; the lesser of it and the tool's own holds.
         answered: A person wrote the arguments, as in ``read``. Otherwise a question is pending,
             whatever the policy.
+        credentials: Credentials of the call, by parameter.
     """
     found = read(
         specs, name=name, arguments=arguments, max_output_bytes=max_output_bytes, answered=answered
@@ -131,10 +137,12 @@ def prepare(
             return PendingApprovalCall(spec, values, reason)
     if spec.answer_parameter is not None and not answered:
         return PendingApprovalCall(spec, values, questions.REASON)
-    if spec.context_parameter is not None:
-        keywords[spec.context_parameter] = context
     limits = (spec.timeout_seconds, timeout_seconds)
     seconds = min(limit for limit in limits if limit is not None)
+    if spec.context_parameter is not None:
+        deadline = datetime.now(UTC) + timedelta(seconds=seconds)
+        keywords[spec.context_parameter] = replace(context, deadline=deadline)
+    keywords |= {need.parameter: credentials.get(need.parameter) for need in spec.credentials}
     return PreparedCall(spec, values, keywords, max_output_bytes, seconds)
 
 

@@ -40,6 +40,7 @@ Strategy = Annotated[
     dict[str, Any], AfterValidator(validators.storable_json), AfterValidator(validators.strategy)
 ]
 Arguments = Annotated[dict[str, Any], _JSON_TABLE]
+CredentialNames = Annotated[dict[str, str], _JSON_TABLE]
 Money = Annotated[Decimal, BeforeValidator(validators.money)]
 Positive = Annotated[int, Field(ge=1, le=2_147_483_647)]
 Count = Annotated[int, Field(ge=0, le=2_147_483_647)]
@@ -119,6 +120,22 @@ class ToolGrant(Spec):
     defaults: Annotated[Arguments, Pinned()] = Field(
         default_factory=dict,
         description="Arguments used when the model gives none: a JSON object.",
+    )
+    credentials: Annotated[CredentialNames, Pinned(late=True)] = Field(
+        default_factory=dict,
+        description=(
+            "Names of the credentials that the tool uses, by its parameter: a JSON object. Empty: "
+            "the only ones that fit."
+        ),
+    )
+    requires: Annotated[
+        str, Field(max_length=150), AfterValidator(validators.permission), Pinned(late=True)
+    ] = Field(
+        "",
+        description=(
+            "Django permission, e.g. shop.view_order, that the person behind the run has to have. "
+            "Empty: none."
+        ),
     )
 
 

@@ -36,6 +36,7 @@ KEYS_BELONG: Final = (
 )
 _MOST_MONEY: Final = 100_000_000
 _AGENT_NAME: Final = re.compile(r"[a-z][a-z0-9_-]*")
+_PERMISSION: Final = re.compile(r"[A-Za-z_]\w*\.[A-Za-z_]\w*")
 _QUEUE: Final = re.compile(r"[a-z][a-z0-9_.-]*")
 
 
@@ -52,6 +53,13 @@ def agent_name(name: str) -> str:
         raise ValueError(
             f'is "{name}"; use lower-case letters, digits, - and _, and begin with a letter'
         )
+    return name
+
+
+def permission(name: str) -> str:
+    """Accept the name of a Django permission, or an empty text."""
+    if name and not _PERMISSION.fullmatch(name):
+        raise ValueError(f'is "{name}"; write app.action_model, such as shop.view_order')
     return name
 
 

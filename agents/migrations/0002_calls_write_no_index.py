@@ -1,7 +1,5 @@
 from django.db import migrations
 
-from agents.runs.install import install
-
 
 class Migration(migrations.Migration):
     dependencies = [("agents", "0001_initial")]
@@ -12,5 +10,4 @@ class Migration(migrations.Migration):
         migrations.RunSQL(
             "ALTER TABLE agents_toolcall SET (fillfactor = 70)", migrations.RunSQL.noop
         ),
-        migrations.RunPython(install, migrations.RunPython.noop, elidable=False),
     ]

@@ -155,6 +155,10 @@ class ToolBinding(models.Model):
     defaults = models.JSONField(
         default=dict, db_default=Value({}, models.JSONField()), **_grant("defaults")
     )
+    credentials = models.JSONField(
+        default=dict, db_default=Value({}, models.JSONField()), **_grant("credentials")
+    )
+    requires = models.CharField(max_length=150, **_grant("requires"))
 
     class Meta:
         ordering = ["tool"]

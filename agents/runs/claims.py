@@ -35,6 +35,7 @@ class ClaimedRun:
         checkpoint: The fold up to that number, as stored.
         thread: Earlier runs of the conversation: {task, output, steers} each.
         limited: True if the workspace has a limit on concurrent runs.
+        user_id: The person who started the run tree; None: no person did.
     """
 
     id: UUID
@@ -54,6 +55,8 @@ class ClaimedRun:
     checkpoint_seq: int = 0
     checkpoint: dict[str, Any] | None = None
     limited: bool = False
+    user_id: int | None = None
+    conversation_id: UUID | None = None
 
     def restored(self) -> RunState | None:
         """Return the checkpoint's state, which ``history`` continues; None: no checkpoint."""
@@ -138,4 +141,6 @@ async def claim(
         checkpoint_seq=row["checkpoint_seq"],
         checkpoint=row["checkpoint"],
         limited=row["limited"],
+        user_id=row["user_id"],
+        conversation_id=row["conversation_id"],
     )

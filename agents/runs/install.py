@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "9174fb1a598b0f800867fa35a506942b4484745e69b5cd0b9816633bb1e50fac"
+FINGERPRINT = "03615469ceb62741ae1ae588f645d09fc2dc5229e54e0454b6344481712a5bbf"
 
 
 def statements() -> str:

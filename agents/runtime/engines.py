@@ -22,6 +22,7 @@ from agents.runtime.budgets import Budgets
 from agents.runtime.decision_rights import revoked_right_lookup
 from agents.runtime.definitions import Definitions
 from agents.runtime.grants import grant_lookup
+from agents.runtime.person import credential_lookup, permission_lookup
 from agents.runtime.stopped_tools import StoppedTools, WorkspaceStoppedTools
 from agents.runtime.toolbox import RunToolbox, context_factory, offered_tools
 from agents.runtime.unread import with_unread_count
@@ -50,8 +51,13 @@ class EngineDependencies:
     async def toolbox(self, active: ActiveRun, definition: AgentDefinition) -> RunToolbox:
         """Return the toolbox of a run's version."""
         dependencies, claimed = self.dependencies, active.claimed
+        permissions = permission_lookup(claimed)
+        required = frozenset(tool.requires for tool in definition.tools if tool.requires)
         offer = offered_tools(
-            definition, dependencies.registry, is_child=claimed.parent_id is not None
+            definition,
+            dependencies.registry,
+            is_child=claimed.parent_id is not None,
+            permissions=await permissions(required) if required else frozenset(),
         )
         return RunToolbox(
             await with_unread_count(self.pool, definition.agent_id, offer),
@@ -60,12 +66,16 @@ class EngineDependencies:
             granted=grant_lookup(self.pool, definition.agent_id, claimed),
             lost=revoked_right_lookup(self.pool, claimed),
             stopped=WorkspaceStoppedTools(self._stopped, claimed.workspace_id),
+            credentials=credential_lookup(claimed),
+            permissions=permissions,
             context=context_factory(
                 workspace_id=claimed.workspace_id,
                 run_id=claimed.id,
                 root_id=claimed.root_id,
                 agent=claimed.agent,
                 http=dependencies.guarded_http,
+                user_id=claimed.user_id,
+                conversation_id=claimed.conversation_id,
             ),
             executor=dependencies.executor,
         )

@@ -15,6 +15,7 @@ from agents.journal.events import ApprovalLapsed, ApprovalRequested, ToolFinishe
 from agents.llm.messages import Message, ToolCall, ToolDefinition
 from agents.loop import delegation
 from agents.loop.ports import ApprovedCall, ReadyCall
+from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.jsonschema import fits
 from heartbit_site.base.toolspec import Effect, ToolContext, ToolSpec, WaitOutcome
 from tools import pipeline
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from agents.definitions.definition import AgentDefinition
     from agents.runtime.stopped_tools import WorkspaceStoppedTools
     from heartbit_site.base.orm import OrmExecutor
+    from tools.credentials.choice import ChosenCredential
     from tools.pipeline import CallJournal
 
 logger = logging.getLogger(__name__)
@@ -41,6 +43,12 @@ _UNBOUND = BoundTool(name="", pinned="")  # for delegating, which has no binding
 
 # Returns the standing permission for a tool by its name and pinned hash, if there is one.
 GrantLookup = Callable[[str, str], Awaitable[int | None]]
+# Chooses the credentials of a call by the names that its binding gives; raises HeartbitError.
+CredentialLookup = Callable[
+    [ToolSpec, "Mapping[str, str]"], Awaitable["Mapping[str, ChosenCredential]"]
+]
+# Returns those of some permissions that the person behind the run has.
+PermissionLookup = Callable[[frozenset[str]], Awaitable[frozenset[str]]]
 # Returns the approver who decided the wait of that key and has lost the right to decide.
 RevokedRightLookup = Callable[[str], Awaitable[str | None]]
 
@@ -54,7 +62,11 @@ class OfferedTools:
 
 
 def offered_tools(
-    definition: AgentDefinition, tools: Mapping[str, ToolSpec], *, is_child: bool
+    definition: AgentDefinition,
+    tools: Mapping[str, ToolSpec],
+    *,
+    is_child: bool,
+    permissions: frozenset[str] | None = None,
 ) -> OfferedTools:
     """Return the tools that a run of this version is offered.
 
@@ -66,6 +78,9 @@ def offered_tools(
         tools: Tools by name. A process that calls them passes its registry; one that only shows or
             reads calls ``tools.catalogue.catalogue``.
         is_child: True for a sub-agent's run.
+        permissions: Those of the version's required permissions that the person behind the run
+            has: tools that require another one are left out. None: the tools are only shown or
+            read.
     """
     offer = OfferedTools({}, {})
     if definition.team and not is_child:
@@ -73,6 +88,8 @@ def offered_tools(
         offer.specs[spec.name] = spec
         offer.hashes[spec.name] = definition_hash(spec)
     for tool in definition.tools:
+        if permissions is not None and tool.requires and tool.requires not in permissions:
+            continue
         known = tools.get(tool.name)
         if known is None or definition_hash(known) != tool.pinned:
             logger.warning(
@@ -121,6 +138,14 @@ def approval_policy(definition: AgentDefinition, offer: OfferedTools, *, approve
     return policy
 
 
+def _with_credentials(reason: str, needs: Mapping[str, ChosenCredential]) -> str:
+    """Return the reason of an approval with the credentials that the call would use."""
+    if not needs:
+        return reason
+    used = ", ".join(f"{chosen.name} ({chosen.value.label})" for chosen in needs.values())
+    return f"{reason} It uses the credential {used}."
+
+
 def _answered(found: PendingApprovalCall | ToolResult | PreparedCall) -> ToolResult:
     if not isinstance(found, ToolResult):
         raise TypeError("without a policy a call is prepared or answered")
@@ -141,6 +166,8 @@ class RunToolbox:
         granted: GrantLookup,
         lost: RevokedRightLookup,
         stopped: WorkspaceStoppedTools,
+        credentials: CredentialLookup,
+        permissions: PermissionLookup,
     ) -> None:
         """Take the run's tools and the lookups of permissions.
 
@@ -153,6 +180,8 @@ class RunToolbox:
             granted: Looks up a standing permission.
             lost: Looks up an approver who lost the right to decide.
             stopped: Tools that are disabled now, whatever was approved before.
+            credentials: Chooses the credentials of a call.
+            permissions: Looks up the permissions of the person behind the run.
         """
         self._specs = offer.specs
         self._hashes = offer.hashes
@@ -164,6 +193,8 @@ class RunToolbox:
         self._granted = granted
         self._lost = lost
         self._stopped = stopped
+        self._credentials = credentials
+        self._permissions = permissions
         self._offered = tuple(
             ToolDefinition(spec.name, spec.description, dict(spec.parameters))
             for spec in offer.specs.values()
@@ -189,9 +220,12 @@ class RunToolbox:
     ) -> ReadyCall | ToolResult | ApprovalRequested:
         """Check a call before it runs; see ``pipeline.prepare``."""
         context = self._context(call_id)
+        needs = await self._needs(call)
+        if isinstance(needs, ToolResult):
+            return needs
         if approved is not None:
-            return self._decided(call, context, approved)
-        found = self._prepare(call, call.arguments, context, self._policy)
+            return self._decided(call, context, approved, needs)
+        found = self._prepare(call, call.arguments, context, self._policy, needs)
         if not isinstance(found, PendingApprovalCall):
             return ReadyCall(found) if isinstance(found, PreparedCall) else found
         bound = self._bound.get(found.spec.name, _UNBOUND)
@@ -201,7 +235,7 @@ class RunToolbox:
         pinned = self._hashes[found.spec.name]
         grant = await self._granted(found.spec.name, pinned) if alone else None
         if grant is not None:
-            allowed = self._prepare(call, call.arguments, context, None)
+            allowed = self._prepare(call, call.arguments, context, None, needs)
             return (
                 ReadyCall(allowed, grant)
                 if isinstance(allowed, PreparedCall)
@@ -213,8 +247,8 @@ class RunToolbox:
             tool=found.spec.name,
             arguments=dict(found.arguments),
             effect=found.spec.effect.value,
-            digest=self._digest(context, found.spec, found.arguments),
-            reason=found.reason,
+            digest=self._digest(context, found.spec, found.arguments, needs),
+            reason=_with_credentials(found.reason, needs),
             timeout_seconds=bound.approval_timeout_seconds
             or self._definition.approval_timeout_seconds,
             needed=1 if is_question else bound.required_approvals,
@@ -233,14 +267,32 @@ class RunToolbox:
         reason = f"{who} let the call run, but lost the right to decide: it is asked about again."
         return ApprovalLapsed(call_id, key, reason)
 
+    async def _needs(self, call: ToolCall) -> Mapping[str, ChosenCredential] | ToolResult:
+        """Return the credentials of a call, or the refusal if the person or a credential lacks."""
+        spec = resolve(self._specs, call.name)
+        bound = _UNBOUND if spec is None else self._bound.get(spec.name, _UNBOUND)
+        if spec is None or not (spec.credentials or bound.requires):
+            return {}
+        if bound.requires and not await self._permissions(frozenset({bound.requires})):
+            text = f"The person behind this run may not use {spec.name}: {bound.requires}."
+            return ToolResult(text, "refused")
+        try:
+            return await self._credentials(spec, bound.credentials)
+        except HeartbitError as error:
+            return ToolResult(str(error), "refused")
+
     def _decided(
-        self, call: ToolCall, context: ToolContext, approved: ApprovedCall
+        self,
+        call: ToolCall,
+        context: ToolContext,
+        approved: ApprovedCall,
+        needs: Mapping[str, ChosenCredential],
     ) -> ReadyCall | ToolResult:
         arguments = call.arguments if approved.arguments is None else approved.arguments
-        found = self._prepare(call, arguments, context, None, answered=True)
+        found = self._prepare(call, arguments, context, None, needs, answered=True)
         if not isinstance(found, PreparedCall):
             return _answered(found)
-        if self._digest(context, found.spec, found.arguments) != approved.digest:
+        if self._digest(context, found.spec, found.arguments, needs) != approved.digest:
             text = f"{found.spec.name} has changed since it was approved: it was not run."
             return ToolResult(text, "refused")
         return ReadyCall(found)
@@ -251,6 +303,7 @@ class RunToolbox:
         arguments: str,
         context: ToolContext,
         policy: Policy | None,
+        needs: Mapping[str, ChosenCredential],
         *,
         answered: bool = False,
     ) -> PreparedCall | PendingApprovalCall | ToolResult:
@@ -267,14 +320,22 @@ class RunToolbox:
             max_output_bytes=self._definition.max_tool_output_bytes,
             timeout_seconds=self._definition.tool_timeout_seconds,
             answered=answered,
+            credentials={parameter: chosen.value for parameter, chosen in needs.items()},
         )
 
-    def _digest(self, context: ToolContext, spec: ToolSpec, arguments: Mapping[str, object]) -> str:
+    def _digest(
+        self,
+        context: ToolContext,
+        spec: ToolSpec,
+        arguments: Mapping[str, object],
+        needs: Mapping[str, ChosenCredential],
+    ) -> str:
         return digest(
             context.run_id,
             context.call_id,
             definition_hash=self._hashes[spec.name],
             arguments=arguments,
+            credentials={parameter: chosen.id for parameter, chosen in needs.items()},
         )
 
     @property
@@ -334,7 +395,14 @@ def execute_transactional(
 
 
 def context_factory(
-    *, workspace_id: int, run_id: UUID, root_id: UUID, agent: str, http: httpx.AsyncClient
+    *,
+    workspace_id: int,
+    run_id: UUID,
+    root_id: UUID,
+    agent: str,
+    http: httpx.AsyncClient,
+    user_id: int | None = None,
+    conversation_id: UUID | None = None,
 ) -> Callable[[str], ToolContext]:
     """Return a function that builds the context of each call of one run."""
 
@@ -347,6 +415,8 @@ def context_factory(
             call_id=call_id,
             idempotency_key=f"{run_id}:{call_id}",
             http=http,
+            user_id=user_id,
+            conversation_id=conversation_id,
         )
 
     return build

@@ -7,8 +7,8 @@ Usage::
         '''Add two numbers.'''
         return a + b
 
-    @tool(effect=Effect.IDEMPOTENT, timeout_seconds=10, credentials=("BANK_KEY",))
-    async def charge(context: ToolContext, amount: int) -> str:
+    @tool(effect=Effect.IDEMPOTENT, timeout_seconds=10, labels=(Label.OUTBOUND,))
+    async def charge(context: ToolContext, bank: BearerCredential, amount: int) -> str:
         '''Charge the customer (in cents).'''
         ...  # send context.idempotency_key with the request
 
@@ -20,8 +20,9 @@ Usage::
 
 Any app offers its tools in a module ``agent_tools``, and any package by the entry point group
 ``heartbit.tools``; ``tools`` discovers both. The runtime supplies a parameter annotated
-``ToolContext`` and hides it from the model; a person supplies one annotated ``Answer``, and each
-call waits for that. The guide: docs/howto/tools.md.
+``ToolContext``, or with a type of ``heartbit_site.base.credentials``, and hides it from the model;
+a person supplies one annotated ``Answer``, and each call waits for that. The guide:
+docs/howto/tools.md.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from __future__ import annotations
 import enum
 import inspect
 import re
+import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import (
@@ -36,6 +38,7 @@ from typing import (
     Annotated,
     Any,
     TypeVar,
+    Union,
     get_args,
     get_origin,
     get_type_hints,
@@ -46,9 +49,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema
 
 from heartbit_site.base import docstrings
+from heartbit_site.base.credentials import CredentialType
 from heartbit_site.base.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from datetime import datetime
     from uuid import UUID
 
     import httpx
@@ -74,6 +79,14 @@ class Origin(enum.StrEnum):
     PROGRAM = "program"  # a program that uses the library; known in its own process only
 
 
+class Label(enum.StrEnum):
+    """Property of a tool's data flow, from which the rule on mixed data follows."""
+
+    UNTRUSTED = "untrusted"  # its result contains text by outsiders: mail, web pages, MCP servers
+    PRIVATE = "private"  # its result contains data of the workspace or of a person
+    OUTBOUND = "outbound"  # its arguments leave the installation
+
+
 @dataclass(frozen=True, slots=True)
 class ToolContext:
     """Context of the call that a tool serves.
@@ -86,6 +99,9 @@ class ToolContext:
         call_id: ``turn.index`` of the call within its run.
         idempotency_key: Stable over every attempt of this call: ``run_id:call_id``.
         http: The guarded client; the only way out for a request a model can steer.
+        user_id: The person who started the run tree, or who owns its schedule; None: no person did.
+        conversation_id: The run's conversation, if it has one.
+        deadline: Time after which the result is dropped.
     """
 
     workspace_id: int
@@ -95,6 +111,9 @@ class ToolContext:
     call_id: str
     idempotency_key: str
     http: httpx.AsyncClient
+    user_id: int | None = None
+    conversation_id: UUID | None = None
+    deadline: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +166,21 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class CredentialNeed:
+    """A credential that a tool asks for.
+
+    Attributes:
+        parameter: The function's parameter that receives it.
+        kinds: Kinds that fit (``heartbit_site.base.credentials``).
+        optional: True if the tool also works without it, and then receives None.
+    """
+
+    parameter: str
+    kinds: tuple[str, ...]
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ToolSpec:
     """A tool, resolved.
 
@@ -162,13 +196,13 @@ class ToolSpec:
         context_parameter: The parameter that receives the ``ToolContext``, if any.
         answer_parameter: The parameter that receives a person's ``Answer``, if any: then every call
             waits for a person to answer.
-        tags: Free labels for lists.
+        tags: Words for lists.
         bind: Turns arguments that fit the schema into the types of the function's annotations
             (dates, models, defaults); raises ``ValueError`` where a type wants more than its schema
             can say. ``None``: the function takes the JSON values as they are.
         defaults: Arguments used where the model gives none; they win over the function's own.
-        credentials: Names of credentials that the tool needs, for lists; a missing one refuses
-            nothing.
+        credentials: Credentials that the tool asks for; a call without one is refused.
+        labels: See ``Label``.
         source: Its module, or its package with version, for lists.
         origin: Source of its registration.
     """
@@ -185,7 +219,8 @@ class ToolSpec:
     tags: tuple[str, ...] = field(default=())
     bind: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None
     defaults: Mapping[str, Any] = field(default_factory=dict)
-    credentials: tuple[str, ...] = field(default=())
+    credentials: tuple[CredentialNeed, ...] = field(default=())
+    labels: frozenset[Label] = frozenset()
     source: str = ""
     origin: Origin = Origin.CODE
 
@@ -207,7 +242,7 @@ def tool(
     effect: Effect | str = Effect.AT_MOST_ONCE,
     timeout_seconds: float = 60.0,
     tags: tuple[str, ...] = (),
-    credentials: tuple[str, ...] = (),
+    labels: tuple[Label, ...] = (),
     resume: Resume | None = None,
 ) -> Callable[[F], F]: ...
 
@@ -224,7 +259,7 @@ def tool(marked: F | None = None, /, **options: Any) -> F | Callable[[F], F]:
     Args:
         marked: The function or class, when the decorator is written without brackets.
         options: ``name`` (else the function's own, or the class's in snake case), ``description``,
-            ``effect``, ``timeout_seconds``, ``tags``, ``credentials`` and ``resume``, as in
+            ``effect``, ``timeout_seconds``, ``tags``, ``labels`` and ``resume``, as in
             ``ToolSpec``.
 
     Raises:
@@ -269,7 +304,7 @@ def spec_of(
     effect: Effect | str = Effect.AT_MOST_ONCE,
     timeout_seconds: float = 60.0,
     tags: tuple[str, ...] = (),
-    credentials: tuple[str, ...] = (),
+    labels: tuple[Label, ...] = (),
     resume: Resume | None = None,
 ) -> ToolSpec:
     """Build the ``ToolSpec`` of a typed function (see ``tool``).
@@ -281,8 +316,8 @@ def spec_of(
         docstring: Read before the function's own.
         effect: The class, or its value.
         timeout_seconds: Limit on one execution.
-        tags: Free labels.
-        credentials: Names of what it needs.
+        tags: Words for lists.
+        labels: See ``Label``.
         resume: See ``ToolSpec``.
     """
     tool_name = name or function.__name__
@@ -291,8 +326,8 @@ def spec_of(
     text = (description or text or own_text).strip()
     if not text:
         raise ConfigurationError(f"Tool {tool_name!r} has no description: give it a docstring.")
-    given, fields = _fields(function, tool_name, {**told, **own_told})
-    model = create_model(tool_name, __config__=ConfigDict(extra="forbid"), **fields)
+    parameters = _read_parameters(function, tool_name, {**told, **own_told})
+    model = create_model(tool_name, __config__=ConfigDict(extra="forbid"), **parameters.fields)
     schema = model.model_json_schema(schema_generator=_Untitled)
     schema.pop("title", None)
     names = {field: information.alias or field for field, information in model.model_fields.items()}
@@ -312,11 +347,12 @@ def spec_of(
         effect=_effect(effect, tool_name),
         timeout_seconds=timeout_seconds,
         resume=resume,
-        context_parameter=given.get(ToolContext),
-        answer_parameter=given.get(Answer),
+        context_parameter=parameters.given.get(ToolContext),
+        answer_parameter=parameters.given.get(Answer),
         tags=tags,
         bind=bind,
-        credentials=credentials,
+        credentials=tuple(parameters.credentials),
+        labels=frozenset(labels),
         source=str(getattr(function, "__module__", "")),
     )
 
@@ -349,17 +385,25 @@ def _sentences(error: ValidationError) -> str:
     )
 
 
-def _fields(
+@dataclass(frozen=True, slots=True)
+class _Parameters:
+    """Parameters of a function: those that the runtime supplies, and the model's as fields."""
+
+    given: dict[type, str]
+    credentials: list[CredentialNeed]
+    fields: dict[str, Any]
+
+
+def _read_parameters(
     function: Callable[..., Any], tool_name: str, told: Mapping[str, str]
-) -> tuple[dict[type, str], dict[str, Any]]:
-    """Return the injected parameters by type, and the others as fields of a pydantic model.
+) -> _Parameters:
+    """Return the parameters of a function.
 
     Fields have neutral names and the parameters' as aliases: a parameter may be called ``json`` or
     ``schema``, which a model's attribute may not.
     """
     hints = _hints(function, tool_name)
-    given: dict[type, str] = {}
-    fields: dict[str, Any] = {}
+    found = _Parameters({}, [], {})
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
             raise ConfigurationError(
@@ -371,12 +415,31 @@ def _fields(
                 f"Parameter {name!r} of tool {tool_name!r} has no type annotation: add one."
             )
         if hints[name] in (ToolContext, Answer):
-            given[hints[name]] = name
+            found.given[hints[name]] = name
+            continue
+        need = _credential_need(name, hints[name], tool_name)
+        if need is not None:
+            found.credentials.append(need)
             continue
         default = ... if parameter.default is inspect.Parameter.empty else parameter.default
         kind = _told(hints[name], told[name]) if told.get(name) else hints[name]
-        fields[f"field_{len(fields)}"] = (kind, Field(default, alias=name))
-    return given, fields
+        found.fields[f"field_{len(found.fields)}"] = (kind, Field(default, alias=name))
+    return found
+
+
+def _credential_need(parameter: str, hint: Any, tool_name: str) -> CredentialNeed | None:
+    """Return the need of a parameter whose type is a credential's, or a union of such types."""
+    parts = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+    kinds = [part for part in parts if isinstance(part, type) and issubclass(part, CredentialType)]
+    if not kinds:
+        return None
+    if set(parts) - {*kinds, type(None)}:
+        raise ConfigurationError(
+            f"Parameter {parameter!r} of tool {tool_name!r} is a credential or something else: "
+            "let its type be credentials only."
+        )
+    names = tuple(kind.kind for kind in kinds)
+    return CredentialNeed(parameter, names, optional=type(None) in parts)
 
 
 def _hints(function: Callable[..., Any], tool_name: str) -> dict[str, Any]:

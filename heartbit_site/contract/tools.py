@@ -11,6 +11,14 @@ from heartbit_site.contract.model import Page
 from heartbit_site.contract.operation import READ_AGENTS, Operation
 
 
+class CredentialNeedOut(View):
+    """A credential that a tool asks for."""
+
+    parameter: str = Field(description="Name of the need, as in a binding's `credentials`.")
+    kinds: list[str] = Field(description="Kinds of credentials that fit.")
+    optional: bool = Field(description="The tool also works without it.")
+
+
 class ToolOut(View):
     """A tool that agents can be given."""
 
@@ -22,7 +30,10 @@ class ToolOut(View):
     hash: str = Field(description="SHA-256 of the definition, which versions of agents pin.")
     source: str = Field(description="Module or package; empty: the server lacks the tool's code.")
     tags: list[str]
-    credentials: list[str] = Field(description="Names of the credentials that it needs.")
+    credentials: list[CredentialNeedOut]
+    labels: list[str] = Field(
+        description="Flow of its data: `untrusted`, `private`, `outbound`, or none of them."
+    )
     timeout_seconds: Seconds | None = Field(description="Null: the server lacks the tool's code.")
 
 

@@ -10,9 +10,19 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, Field
 
+from heartbit_site.base.credentials import ApiKeyCredential, BearerCredential  # noqa: TC001  a signature names it
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.jsonschema import validate
-from heartbit_site.base.toolspec import Effect, Suspension, ToolContext, ToolSpec, WaitOutcome, tool
+from heartbit_site.base.toolspec import (
+    CredentialNeed,
+    Effect,
+    Label,
+    Suspension,
+    ToolContext,
+    ToolSpec,
+    WaitOutcome,
+    tool,
+)
 
 
 class Place(BaseModel):
@@ -212,17 +222,28 @@ def test_docstrings_of_other_styles_describe_parameters_too(docstring: str) -> N
 
 
 def test_options_are_taken_and_a_wrong_effect_is_refused() -> None:
-    @tool(effect="pure", credentials=("WEATHER_KEY",), tags=("web",), timeout_seconds=5)
-    def weather(city: str) -> str:
+    @tool(effect="pure", labels=(Label.OUTBOUND,), tags=("web",), timeout_seconds=5)
+    def weather(key: ApiKeyCredential | BearerCredential | None, city: str) -> str:
         """Tell the weather."""
         return city
 
     spec = spec_of(weather)
     assert (spec.effect, spec.timeout_seconds) == (Effect.PURE, 5)
-    assert (spec.credentials, spec.tags) == (("WEATHER_KEY",), ("web",))
+    assert spec.credentials == (CredentialNeed("key", ("api_key", "bearer"), optional=True),)
+    assert list(spec.parameters["properties"]) == ["city"], "the model does not see the key"
+    assert (spec.labels, spec.tags) == (frozenset({Label.OUTBOUND}), ("web",))
     assert spec.source == __name__
     with pytest.raises(ConfigurationError, match="has the effect 'harmless': one of pure, "):
         tool(effect="harmless")(weather)
+
+
+def test_a_credential_or_something_else_is_refused() -> None:
+    def weather(key: BearerCredential | str, city: str) -> str:
+        """Tell the weather."""
+        return city
+
+    with pytest.raises(ConfigurationError, match="'key' of tool 'weather' is a credential or some"):
+        tool(weather)
 
 
 class TestClasses:

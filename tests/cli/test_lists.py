@@ -18,6 +18,7 @@ from django.utils import timezone
 from agents.models import Agent, Run
 from agents.reads.metrics import agents_with_metrics
 from agents.reads.outcome import metrics_of, result_of
+from heartbit_site.base.credentials import BasicCredential, BearerCredential, ImapCredential  # noqa: TC001  a signature names it
 from heartbit_site.base.models import UsageEntry
 from heartbit_site.base.toolspec import spec_of
 from heartbit_site.cli.commands import tools
@@ -190,25 +191,31 @@ def test_options_before_the_name_of_a_command_are_its_group_s(place: Place) -> N
 def test_a_tool_says_what_it_needs_and_where_it_is_from(
     database: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def find_order(number: int) -> str:
+    def find_order(
+        shop: BearerCredential | BasicCredential, note: ImapCredential | None, number: int
+    ) -> str:
         """Find an order."""
         return str(number)
 
-    needs = ("SHOP_KEY", "SHOP_ID")
-    spec = spec_of(find_order, effect="pure", credentials=needs, tags=("shop", "read"))
+    spec = spec_of(find_order, effect="pure", tags=("shop", "read"))
     spec = dataclasses.replace(spec, source="shop-tools 1.2")
     monkeypatch.setattr(tools_operations, "registry", {"find_order": spec})
     tools.show("find_order")
     shown = capsys.readouterr().out
-    assert "  needs     SHOP_KEY, SHOP_ID\n" in shown
+    assert "  needs     bearer|basic, imap?\n" in shown
     assert "  from      shop-tools 1.2\n" in shown
     assert "  tags      shop, read\n" in shown
     tools.list_tools()
-    assert "shop-tools 1.2  SHOP_KEY,SHOP_ID  shop,read  Find an order." in capsys.readouterr().out
+    assert (
+        "shop-tools 1.2  bearer|basic,imap?  shop,read  Find an order." in capsys.readouterr().out
+    )
     monkeypatch.setattr(INVOCATION, "as_json", True)
     tools.list_tools()
     [row] = json.loads(capsys.readouterr().out)["tools"]
-    assert row["credentials"] == ["SHOP_KEY", "SHOP_ID"]
+    assert row["credentials"] == [
+        {"parameter": "shop", "kinds": ["bearer", "basic"], "optional": False},
+        {"parameter": "note", "kinds": ["imap"], "optional": True},
+    ]
     assert (row["source"], row["tags"]) == ("shop-tools 1.2", ["shop", "read"])
 
 

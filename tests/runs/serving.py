@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
     from heartbit_site.base.orm import OrmExecutor
     from heartbit_site.base.toolspec import ToolSpec
+    from tools.credentials.choice import ChosenCredential
 
 
 async def serve(
@@ -74,12 +75,24 @@ async def serve(
             executor=executor or orm.shared(),
             granted=granted,
             lost=lost,
+            credentials=no_credentials,
+            permissions=no_permissions,
             stopped=WorkspaceStoppedTools(StoppedTools(), workspace.pk),
         )
         gate = EffectGate(_proven, lambda: None)
         assert not await ToolCallRunner(journaled, definition, toolbox, gate).run_open_calls()
     assert not journaled.state.open_calls()
     return run_id
+
+
+async def no_credentials(_spec: ToolSpec, _names: object) -> dict[str, ChosenCredential]:
+    """Return none: these tools need none."""
+    return {}
+
+
+async def no_permissions(_wanted: frozenset[str]) -> frozenset[str]:
+    """Return none: these tools require none."""
+    return frozenset()
 
 
 async def _proven() -> None:

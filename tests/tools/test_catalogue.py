@@ -11,6 +11,7 @@ from django.db import DatabaseError, transaction
 
 from agents.definitions.definition import AgentDefinition, BoundTool
 from agents.runtime.toolbox import OfferedTools, offered_tools
+from heartbit_site.base.credentials import BearerCredential  # noqa: TC001  a signature names it
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.toolspec import Effect, Origin, ToolSpec, spec_of
 from tests.installed import uninstall, without_tools
@@ -27,12 +28,13 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.django_db
 
 
-def act(zeta: int, alpha: str = "a", middle: bool = True) -> str:  # noqa: FBT001, FBT002
+def act(key: BearerCredential, zeta: int, alpha: str = "a", middle: bool = True) -> str:  # noqa: FBT001, FBT002
     """Do something, ünïcode too."""
     return f"{zeta}{alpha}{middle}"
 
 
-ACT = spec_of(act, effect=Effect.IDEMPOTENT, credentials=("ACT_KEY",))
+ACT = spec_of(act, effect=Effect.IDEMPOTENT)
+NEEDS = [{"parameter": "key", "kinds": ["bearer"], "optional": False}]
 
 
 @pytest.fixture(autouse=True)
@@ -148,13 +150,13 @@ def test_the_catalogue_says_where_a_tool_comes_from_and_what_it_needs(
     rows = CatalogueTool.objects.filter(name="act", workspace=None)
     columns = ("origin", "source", "credentials", "enabled", "definition")
     digest = definition_hash(installed)
-    assert rows.values_list(*columns).get() == ("code", __name__, ["ACT_KEY"], True, digest)
+    assert rows.values_list(*columns).get() == ("code", __name__, NEEDS, True, digest)
     with django_assert_num_queries(1):
         record_installed()
     upgraded = replace(installed, source="acme 1.1", origin=Origin.PACKAGE)
     monkeypatch.setitem(registry._specs, "act", upgraded)
     record_installed()
-    assert rows.values_list(*columns).get() == ("package", "acme 1.1", ["ACT_KEY"], True, digest)
+    assert rows.values_list(*columns).get() == ("package", "acme 1.1", NEEDS, True, digest)
 
 
 def test_a_tool_that_is_not_installed_any_more_leaves_the_catalogue(

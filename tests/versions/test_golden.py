@@ -101,4 +101,6 @@ def test_the_default_of_a_setting_that_came_late_never_changes() -> None:
         (ToolGrant, "approver_group"): "",
         (ToolGrant, "escalate_after_minutes"): None,
         (ToolGrant, "escalation_group"): "",
+        (ToolGrant, "credentials"): {},
+        (ToolGrant, "requires"): "",
     }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from playwright._impl import _greenlets, _sync_base
 from playwright._impl._greenlets import wait_for_future
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +29,8 @@ FLAGS = (
     # Whatever a page asks elsewhere is seen as a request and gets nowhere.
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 )
+
+expect.set_options(timeout=30_000)  # how fast a page is drawn here is the machine's doing
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from agents.runtime.toolbox import RunToolbox, context_factory, offered_tools
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.orm import OrmExecutor
 from heartbit_site.base.toolspec import Effect, ToolSpec, spec_of
+from tests.runs.serving import no_credentials, no_permissions
 from tests.sizes import sized
 from tests.web.waiting_calls import unserved
 from tools.approval import digest
@@ -123,6 +124,8 @@ def boxed(spec: ToolSpec, *, run: UUID, pinned: str) -> RunToolbox:
         executor=OrmExecutor(1, name="tool"),
         granted=nobody,
         lost=none_lost,
+        credentials=no_credentials,
+        permissions=no_permissions,
         stopped=WorkspaceStoppedTools(StoppedTools(), 1),
     )
 

@@ -3,4 +3,5 @@
 from __future__ import annotations
 
 from tools.models.catalogue import CatalogueTool
+from tools.models.credential import Credential
 from tools.models.definition import ToolDefinition

@@ -20,7 +20,7 @@ class CatalogueTool(models.Model):
             are stopped by ``agents.limits.pauses``.
         origin: Registration source (``heartbit_site.base.toolspec.Origin``).
         source: Module, or package with its version.
-        credentials: Names of the required credentials.
+        credentials: Credentials that it asks for: {parameter, kinds, optional} each.
     """
 
     workspace = models.ForeignKey(

@@ -38,7 +38,8 @@ CREATE OR REPLACE FUNCTION heartbit_claim(
 RETURNS TABLE (run_id uuid, workspace_id bigint, version_id bigint, agent text, parent_id uuid,
                root_id uuid, queue text, model text, model_override text, lease_token bigint,
                last_seq int, events jsonb, approve boolean, history jsonb, suspect boolean,
-               checkpoint_seq int, checkpoint jsonb, limited boolean, kind text) LANGUAGE plpgsql
+               checkpoint_seq int, checkpoint jsonb, limited boolean, kind text, user_id bigint,
+               conversation_id uuid) LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE
     r agents_run;
@@ -96,5 +97,8 @@ BEGIN
     RETURN QUERY SELECT r.id, r.workspace_id, r.version_id, r.agent::text, r.parent_id, r.root_id,
         r.queue::text, r.model::text, r.model_override::text, r.lease_token, r.last_seq,
         heartbit_events(r.id, coalesce(c.seq, 0), r.last_seq), r.approve, heartbit_history(r), false,
-        coalesce(c.seq, 0), c.state, v_limited, r.kind::text;
+        coalesce(c.seq, 0), c.state, v_limited, r.kind::text,
+        CASE WHEN r.parent_id IS NULL THEN r.started_user_id
+             ELSE (SELECT t.started_user_id FROM agents_run t WHERE t.id = r.root_id) END::bigint,
+        r.conversation_id;
 END $$;

@@ -60,7 +60,7 @@ def _print(tool: ToolOut) -> None:
         ("approval", _asked_by(tool)),
         ("limit", "unknown" if tool.timeout_seconds is None else duration(tool.timeout_seconds)),
         ("from", visible(tool.source)),
-        ("needs", ", ".join(map(visible, tool.credentials)) or "no credentials"),
+        ("needs", _needs(tool, ", ") or "no credentials"),
         ("tags", ", ".join(map(visible, tool.tags)) or "none"),
     )
     print_facts(visible(tool.name), facts, width=9)
@@ -76,6 +76,13 @@ def _tools() -> ToolsOut:
     from heartbit_site.operations.tools import installed_tools
 
     return installed_tools()
+
+
+def _needs(tool: ToolOut, separator: str) -> str:
+    """Return the kinds of credentials that a tool asks for; optional ones end with ?."""
+    return visible(
+        separator.join("|".join(need.kinds) + "?" * need.optional for need in tool.credentials)
+    )
 
 
 def _approval(tool: ToolOut) -> str:
@@ -96,7 +103,7 @@ TOOLS: Final = Table[ToolOut](
         "EFFECT": lambda tool: tool.effect,
         "APPROVAL": _approval,
         "FROM": lambda tool: visible(tool.source),
-        "NEEDS": lambda tool: visible(",".join(tool.credentials)),
+        "NEEDS": lambda tool: _needs(tool, ","),
         "TAGS": lambda tool: ",".join(tool.tags),
         "": lambda tool: one_line(tool.description.partition("\n")[0], DESCRIPTION_WIDTH),
     }

@@ -20,6 +20,7 @@ from agents.loop.ports import Committed, PendingSuspension, Ports
 from agents.runtime.stopped_tools import StoppedTools, WorkspaceStoppedTools
 from agents.runtime.toolbox import RunToolbox
 from heartbit_site.base.toolspec import ToolContext
+from tests.runs.serving import no_credentials, no_permissions
 from tools.result import ToolResult
 
 if TYPE_CHECKING:
@@ -191,6 +192,8 @@ class _Toolbox(RunToolbox):
             executor=cast("Any", None),
             granted=_nobody,
             lost=_everybody_may,
+            credentials=no_credentials,
+            permissions=no_permissions,
             stopped=WorkspaceStoppedTools(StoppedTools(), 0),
         )
         self._notes = notes

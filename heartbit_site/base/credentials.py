@@ -1,0 +1,221 @@
+"""Types of credentials that tools ask for. Pure.
+
+A tool asks by a parameter: people store the credential, the runtime supplies it, and the model
+never sees it::
+
+    @tool
+    def send_email(mail: SmtpCredential | ApiKeyCredential, to: str, text: str) -> str:
+        '''Send an e-mail.'''
+
+A package adds a type with a subclass that has a ``kind`` and a ``label`` of its own. Fields of the
+type ``SecretStr`` are stored encrypted and never shown again; the others are shown to people.
+A credential that a tool sends over HTTP has a ``url``, and is sent to URLs below it only.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+
+from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.web_url import split_web_url
+
+Security = Literal["tls", "starttls", "none"]
+Host = Annotated[str, Field(min_length=1, max_length=253, description="Host name of the server.")]
+Port = Annotated[int, Field(ge=1, le=65_535, description="Port of the server.")]
+User = Annotated[str, Field(max_length=320, description="Name to log in with.")]
+Url = Annotated[
+    str,
+    Field(
+        max_length=500,
+        description="Requests with the credential go to this URL, and to URLs below it, only.",
+    ),
+]
+Key = Annotated[SecretStr, Field(max_length=10_000)]
+
+_kinds: dict[str, type[CredentialType]] = {}
+
+
+class CredentialType(BaseModel):
+    """Base of the types of credentials.
+
+    Attributes:
+        kind: Name in the database, in lists and in ``heartbit.toml``.
+        label: Name for people.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
+
+    kind: ClassVar[str]
+    label: ClassVar[str]
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        """Register the type.
+
+        Raises:
+            ConfigurationError: Another class has its kind.
+        """
+        if "kind" not in cls.__dict__:
+            return  # a base of several types
+        known = _kinds.setdefault(cls.kind, cls)
+        if known is not cls and known.__qualname__ != cls.__qualname__:
+            raise ConfigurationError(
+                f"Two types of credentials are called {cls.kind!r} ({known.__qualname__} and "
+                f"{cls.__qualname__}): give one of them another kind."
+            )
+
+    @classmethod
+    def secret_fields(cls) -> tuple[str, ...]:
+        """Return the names of the fields that are stored encrypted."""
+        return tuple(
+            name for name, field in cls.model_fields.items() if field.annotation is SecretStr
+        )
+
+
+def credential_types() -> dict[str, type[CredentialType]]:
+    """Return the known types by kind, sorted by label."""
+    return dict(sorted(_kinds.items(), key=lambda item: item[1].label))
+
+
+class _WithUrl(CredentialType):
+    """A credential that is sent over HTTP."""
+
+    url: Url
+
+    @field_validator("url")
+    @classmethod
+    def _usable(cls, url: str) -> str:
+        parts = split_web_url(url)
+        if parts is None or not url.isascii() or " " in url:
+            raise ValueError("write it like https://api.example.com/v1")
+        if "@" in parts.netloc or parts.query or parts.fragment:
+            raise ValueError("leave out names, passwords, and what begins with ? or #")
+        return url
+
+    def covers(self, url: str) -> bool:
+        """Return True if requests to ``url`` may carry the credential."""
+        try:
+            own, other = urlsplit(self.url), urlsplit(url)
+            same = _origin(own) == _origin(other)
+        except ValueError:
+            return False
+        path = own.path.rstrip("/")
+        # A path with dots or an encoded slash may mean another one to the server.
+        plain = not any(part in other.path.lower() for part in ("/.", "%2e", "%2f", "%5c", "\\"))
+        below = other.path == path or other.path.startswith(f"{path}/")
+        return same and plain and below and "@" not in other.netloc
+
+
+def _origin(parts: Any) -> tuple[str, str, int | None]:
+    return (
+        parts.scheme,
+        parts.hostname or "",
+        parts.port or {"http": 80, "https": 443}[parts.scheme],
+    )
+
+
+class SmtpCredential(CredentialType):
+    """A mail server that sends, and the address that mail is sent from."""
+
+    kind = "smtp"
+    label = "Outgoing mail (SMTP)"
+
+    host: Host
+    port: Port = 587
+    security: Security = Field("starttls", description="Encryption of the connection.")
+    username: User = ""
+    password: Key = SecretStr("")
+    sender: str = Field(min_length=3, max_length=320, description="Address that mail comes from.")
+
+
+class ImapCredential(CredentialType):
+    """A mailbox."""
+
+    kind = "imap"
+    label = "Mailbox (IMAP)"
+
+    host: Host
+    port: Port = 993
+    security: Security = Field("tls", description="Encryption of the connection.")
+    username: User
+    password: Key
+
+
+class CalDavCredential(_WithUrl):
+    """An account at a calendar server."""
+
+    kind = "caldav"
+    label = "Calendar (CalDAV)"
+
+    username: User
+    password: Key
+
+
+class S3Credential(_WithUrl):
+    """A bucket of an S3-compatible storage."""
+
+    kind = "s3"
+    label = "File storage (S3)"
+
+    bucket: str = Field(min_length=1, max_length=255, description="Name of the bucket.")
+    region: str = Field("us-east-1", max_length=60, description="Region of the bucket.")
+    access_key: str = Field(min_length=1, max_length=200, description="Id of the access key.")
+    secret_key: Key
+
+
+class BearerCredential(_WithUrl):
+    """A token in ``Authorization: Bearer``."""
+
+    kind = "bearer"
+    label = "Bearer token"
+
+    token: Key
+
+
+class ApiKeyCredential(_WithUrl):
+    """A key in a header of its own."""
+
+    kind = "api_key"
+    label = "API key in a header"
+
+    header: str = Field(
+        "X-API-Key",
+        max_length=100,
+        pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$",
+        description="Name of the header.",
+    )
+    key: Key
+
+
+class BasicCredential(_WithUrl):
+    """Name and password in ``Authorization: Basic``."""
+
+    kind = "basic"
+    label = "Name and password (HTTP Basic)"
+
+    username: User
+    password: Key
+
+
+class OAuthClientCredential(_WithUrl):
+    """An OAuth 2 client that gets its access tokens by itself (RFC 6749 section 4.4)."""
+
+    kind = "oauth_client"
+    label = "OAuth 2 client"
+
+    token_url: Url
+    client_id: str = Field(min_length=1, max_length=500, description="Id of the client.")
+    client_secret: Key
+    scope: str = Field("", max_length=1_000, description="Scopes, with blanks between them.")
+
+
+class SigningCredential(CredentialType):
+    """A secret that requests are signed with (Standard Webhooks)."""
+
+    kind = "signing"
+    label = "Signing secret"
+
+    secret: Key

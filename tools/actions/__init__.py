@@ -1,0 +1,1 @@
+"""Actions: one change per module, shared by admin, API and CLI."""

@@ -1,0 +1,120 @@
+"""Save a credential, its secrets encrypted."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+from pydantic import ValidationError
+
+from heartbit_site.base import audit, secrets
+from heartbit_site.base.errors import ConfigurationError, ConflictError, about
+from tools.credentials.values import split, type_of
+from tools.models import Credential
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from django.db.models import QuerySet
+
+    from heartbit_site.base.audit import Actor
+    from heartbit_site.base.credentials import CredentialType
+
+#: Fields that decide where the secrets are sent.
+_ADDRESS = ("url", "token_url", "host", "port", "security")
+_RECORDED = ("name", "kind", "settings", "user_id", "enabled")
+
+
+def save_credential(credential: Credential, fields: Mapping[str, object], *, by: Actor) -> None:
+    """Write a credential's row with the fields of its type.
+
+    Args:
+        credential: New or changed row: workspace, person, name, kind and whether it is enabled.
+        fields: Fields of the type by name; a missing one keeps its value. Secrets are stored
+            encrypted, and an empty secret keeps the present one.
+        by: Author, for the audit, which records that secrets changed and never the secrets.
+
+    Raises:
+        ConfigurationError: The name is missing; a field is unknown, missing or wrong; or the
+            credential leads elsewhere now and its secrets were not entered again.
+        ConflictError: The workspace, or the person in it, has another one of that name.
+    """
+    credential.name = credential.name.strip()
+    with about("name"):
+        if not credential.name:
+            raise ConfigurationError("A credential needs a name, such as: support mailbox.")
+        if _others(credential).exists():
+            raise ConflictError(f"There is another credential called {credential.name!r}.")
+    with about("kind"):
+        kind = type_of(credential.kind)
+    with transaction.atomic():
+        before = Credential.objects.select_for_update().filter(pk=credential.pk).first()
+        if before is not None and before.kind != credential.kind:
+            raise ConfigurationError("The type of a credential stays: add another one instead.")
+        given = {
+            name: value
+            for name, value in fields.items()
+            if not (name in kind.secret_fields() and value in ("", None))
+        }
+        settings, kept = _merged(before, kind, given)
+        credential.settings = settings
+        renewed = sorted(given.keys() & set(kind.secret_fields()))
+        if before is None or renewed or before.settings != settings:
+            credential.healthy, credential.health_message = None, ""
+            credential.checked_at = None
+        credential.save()
+        credential.secret = secrets.seal(credential, "secret", json.dumps(kept)) if kept else ""
+        credential.save(update_fields=["secret"])
+        old = before if before is not None else Credential()
+        changes = audit.changes(old, credential, _RECORDED) | dict.fromkeys(renewed, "not shown")
+        if changes or before is None:
+            action = f"credential.{'add' if before is None else 'change'}"
+            audit.record_on(by, action, credential, details=changes)
+
+
+def _merged(
+    before: Credential | None, kind: type[CredentialType], given: Mapping[str, object]
+) -> tuple[dict[str, object], dict[str, str]]:
+    """Return the settings and the secrets of a row, with the given fields changed."""
+    settings = dict(before.settings) if before is not None else {}
+    kept = secrets.reveal(before, "secret") if before is not None else ""
+    hidden: dict[str, str] = json.loads(kept) if kept else {}
+    value = _validated(kind, {**settings, **hidden, **given})
+    shown, own = split(value)
+    moved = [name for name in _ADDRESS if name in settings and settings[name] != shown.get(name)]
+    again = [name for name, text in hidden.items() if text and name not in given]
+    if moved and again:
+        error = ConfigurationError(
+            f"Enter {' and '.join(again)} again: {' and '.join(moved)} changed, and a secret is "
+            "only sent where it was entered for."
+        )
+        error.field = again[0]
+        raise error
+    return shown, own
+
+
+def _validated(kind: type[CredentialType], fields: Mapping[str, object]) -> CredentialType:
+    try:
+        return kind.model_validate(fields)
+    except ValidationError as error:
+        # The input is left out of the message: it may be a secret.
+        problem = error.errors(include_input=False, include_url=False)[0]
+        name = str(problem["loc"][0]) if problem["loc"] else ""
+        refusal = ConfigurationError(_sentence(name, problem["type"], problem["msg"], kind))
+        refusal.field = name
+        raise refusal from None
+
+
+def _sentence(name: str, fault: str, message: str, kind: type[CredentialType]) -> str:
+    if fault == "missing":
+        return f"{kind.label} needs {name}."
+    if fault == "extra_forbidden":
+        return f"{kind.label} has no {name}; it has: {', '.join(kind.model_fields)}."
+    return f"{name}: {message.removeprefix('Value error, ')}."
+
+
+def _others(credential: Credential) -> QuerySet[Credential]:
+    return Credential.objects.filter(
+        workspace=credential.workspace_id, user=credential.user_id, name=credential.name
+    ).exclude(pk=credential.pk)

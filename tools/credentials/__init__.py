@@ -1,0 +1,1 @@
+"""Stored credentials of tools: which one a call uses, and its value."""

@@ -1,0 +1,102 @@
+"""Choice of the stored credentials that a call uses.
+
+Of those that fit a need, the one that the agent's tool names; a person's own comes before the
+workspace's of the same name. Where the agent names none, the only one of the person, or else the
+only one of the workspace.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from django.db.models import Q
+
+from heartbit_site.base.credentials import credential_types
+from heartbit_site.base.errors import HeartbitError
+from tools.credentials.values import reveal
+from tools.models import Credential
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from heartbit_site.base.credentials import CredentialType
+    from heartbit_site.base.toolspec import CredentialNeed, ToolSpec
+
+
+class NoCredentialError(HeartbitError):
+    """A call lacks a credential, or it is not clear which one it has to use."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenCredential:
+    """A credential that a call uses.
+
+    Attributes:
+        id: Id of its row; an approval's digest covers it.
+    """
+
+    id: int
+    name: str
+    value: CredentialType
+
+
+def choose(
+    spec: ToolSpec, *, workspace_id: int, user_id: int | None, names: Mapping[str, str]
+) -> dict[str, ChosenCredential]:
+    """Return the credentials of a call, by parameter; an optional one may be missing.
+
+    Args:
+        spec: The tool.
+        workspace_id: The run's workspace.
+        user_id: The person behind the run, whose own credentials may be used; None: no person.
+        names: Names that the agent's binding gives, by parameter.
+
+    Raises:
+        NoCredentialError: There is none, or there are several.
+        ConfigurationError: The chosen one cannot be used as it is stored.
+        SecretError: Its secrets cannot be decrypted.
+    """
+    kinds = {kind for need in spec.credentials for kind in need.kinds}
+    rows = list(
+        Credential.objects.filter(
+            Q(user=None) if user_id is None else Q(user=None) | Q(user_id=user_id),
+            workspace_id=workspace_id,
+            kind__in=kinds,
+            enabled=True,
+        )
+    )
+    chosen = {}
+    for need in spec.credentials:
+        row = _choose(spec.name, need, rows, names.get(need.parameter, ""))
+        if row is not None:
+            chosen[need.parameter] = ChosenCredential(row.pk, row.name, reveal(row))
+    return chosen
+
+
+def _choose(
+    tool: str, need: CredentialNeed, rows: Sequence[Credential], name: str
+) -> Credential | None:
+    fitting = [row for row in rows if row.kind in need.kinds and name in ("", row.name)]
+    own = [row for row in fitting if row.user_id is not None]
+    for found in (own, fitting):
+        if len(found) == 1:
+            return found[0]
+        if found:
+            names = ", ".join(row.name for row in found)
+            raise NoCredentialError(
+                f"{tool} could use several credentials ({names}): choose one in the agent's tools."
+            )
+    if name:
+        raise NoCredentialError(
+            f"{tool} needs the credential {name!r}, which the workspace does not have or has "
+            "disabled: add it under Credentials, or choose another one in the agent's tools."
+        )
+    if need.optional:
+        return None
+    labels = {kind: known.label for kind, known in credential_types().items()}
+    wanted = " or ".join(labels.get(kind, kind) for kind in need.kinds)
+    raise NoCredentialError(
+        f"{tool} needs a credential that the workspace does not have: add one of the type "
+        f"{wanted} under Credentials in the admin, or with `heartbit credentials add`."
+    )

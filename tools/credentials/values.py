@@ -1,0 +1,60 @@
+"""The value of a stored credential: its settings and its secrets, as one object."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from pydantic import SecretStr, ValidationError
+
+from heartbit_site.base import secrets
+from heartbit_site.base.credentials import credential_types
+from heartbit_site.base.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from heartbit_site.base.credentials import CredentialType
+    from tools.models import Credential
+
+
+def type_of(kind: str) -> type[CredentialType]:
+    """Return the type of a kind of credential.
+
+    Raises:
+        ConfigurationError: No installed package has it.
+    """
+    known = credential_types()
+    if kind not in known:
+        raise ConfigurationError(
+            f"There is no type of credential {kind!r} here; there are: {', '.join(known)}."
+        )
+    return known[kind]
+
+
+def reveal(row: Credential) -> CredentialType:
+    """Return the value of a stored credential.
+
+    Raises:
+        ConfigurationError: Its type is not installed, or what is stored does not fit it any more.
+        SecretError: The secrets cannot be decrypted.
+    """
+    kept = secrets.reveal(row, "secret")
+    fields = {**row.settings, **(json.loads(kept) if kept else {})}
+    try:
+        return type_of(row.kind).model_validate(fields)
+    except ValidationError as error:
+        names = ", ".join(str(problem["loc"][0]) for problem in error.errors() if problem["loc"])
+        raise ConfigurationError(
+            f"The credential {row.name} has no usable {names or 'value'}: enter it again."
+        ) from None
+
+
+def split(value: CredentialType) -> tuple[dict[str, object], dict[str, str]]:
+    """Return the fields of a value that people may see, and its secrets."""
+    hidden = value.secret_fields()
+    shown: Mapping[str, object] = value.model_dump(mode="json", exclude=set(hidden))
+    own = {name: getattr(value, name) for name in hidden}
+    return dict(shown), {
+        name: each.get_secret_value() for name, each in own.items() if isinstance(each, SecretStr)
+    }
