@@ -208,6 +208,18 @@ ROUTES = (
     Route("GET", "/webhooks/{webhook_id}/deliveries", "workspace:manage"),
     Route("GET", "/webhooks/{webhook_id}/deliveries/{delivery_id}", "workspace:manage"),
     Route("POST", "/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver", "workspace:manage"),
+    Route("GET", "/credential-types", "agents:read", foreign=200),
+    Route("GET", "/credentials", "runs:read", foreign=200),
+    Route(
+        "POST",
+        "/credentials",
+        "workspace:manage",
+        {"name": "{newcomer}", "kind": "signing", "fields": {"secret": "x"}},
+        right=201,
+    ),
+    Route("PATCH", "/credentials/{credential_id}", "workspace:manage", {}),
+    Route("DELETE", "/credentials/{credential_id}", "workspace:manage", right=204),
+    Route("POST", "/credentials/{credential_id}/check", "workspace:manage"),
     Route("GET", "/channels", "workspace:manage", foreign=200),
     Route(
         "POST",
@@ -229,7 +241,7 @@ ROUTES = (
 #: What makes something new: elsewhere it is made elsewhere.
 MADE_THERE = {
     *("/agents", "/conversations", "/messages", "/runs", "/schedules"),
-    *("/members", "/keys", "/webhooks", "/channels"),
+    *("/members", "/keys", "/webhooks", "/channels", "/credentials"),
 }
 #: Addresses that describe the API and hold nothing of anybody.
 OPEN = {"openapi.json", "docs", ""}
@@ -341,6 +353,7 @@ LISTS: dict[str, str | None] = {
     "base/tier/": None,
     "base/usageentry/": "runs:read",
     "base/workspace/": "runs:read",
+    "tools/credential/": "workspace:manage",
     "django_celery_beat/clockedschedule/": None,
     "django_celery_beat/crontabschedule/": None,
     "django_celery_beat/intervalschedule/": None,
