@@ -208,6 +208,8 @@ ROUTES = (
     Route("GET", "/webhooks/{webhook_id}/deliveries", "workspace:manage"),
     Route("GET", "/webhooks/{webhook_id}/deliveries/{delivery_id}", "workspace:manage"),
     Route("POST", "/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver", "workspace:manage"),
+    Route("GET", "/tools/{tool}", "agents:read", foreign=200),
+    Route("POST", "/tools/{tool}/try", "runs:write", {"agent": "parked"}, right=201),
     Route("GET", "/credential-types", "agents:read", foreign=200),
     Route("GET", "/credentials", "runs:read", foreign=200),
     Route(
@@ -353,6 +355,7 @@ LISTS: dict[str, str | None] = {
     "base/tier/": None,
     "base/usageentry/": "runs:read",
     "base/workspace/": "runs:read",
+    "tools/cataloguetool/": "agents:read",
     "tools/credential/": "workspace:manage",
     "django_celery_beat/clockedschedule/": None,
     "django_celery_beat/crontabschedule/": None,
