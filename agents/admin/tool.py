@@ -111,7 +111,9 @@ class ToolAdmin(ReadOnlyAdmin[CatalogueTool]):
 
     workspace_path = "workspace"
     needs: ClassVar = {"view": "agents:read", "stop": "workspace:manage", "call": "runs:write"}
-    list_display = ("what", "source_of", "effect", "asks_for", "used_by", "recent", "state")
+    list_display = (
+        *("what", "origin_of", "effect_class", "asks_for", "used_by", "recent", "state"),
+    )
     list_select_related = ("definition", "workspace")
     list_filter = ("origin",)
     search_fields = ("name", "definition__description")
@@ -119,7 +121,7 @@ class ToolAdmin(ReadOnlyAdmin[CatalogueTool]):
     actions_detail = ("try_tool", "disable", "enable")
     fieldsets = (
         (None, {"fields": ("description", "source_of", "effect", "limit", "flow", "asks_for")}),
-        ("Arguments", {"fields": ("arguments",)}),
+        (None, {"fields": ("arguments",)}),
         ("Use", {"fields": ("used_by", "recent", "state", "calls")}),
     )
 
@@ -159,6 +161,10 @@ class ToolAdmin(ReadOnlyAdmin[CatalogueTool]):
     what = Column[CatalogueTool](
         "tool", lambda row: two_lines(row.name, row.definition.description.partition("\n")[0])
     )
+    origin_of = Column[CatalogueTool]("from", lambda row: _ORIGINS.get(row.origin, row.origin))
+    effect_class = Column[CatalogueTool](
+        "effect", lambda row: row.definition.effect.replace("_", " ")
+    )
     source_of = Column[CatalogueTool](
         "from", lambda row: two_lines(_ORIGINS.get(row.origin, row.origin), row.source)
     )
@@ -171,7 +177,7 @@ class ToolAdmin(ReadOnlyAdmin[CatalogueTool]):
     description = Column[CatalogueTool](
         "description", lambda row: text_block(row.definition.description)
     )
-    asks_for = Column[CatalogueTool]("credentials", lambda row: _needs(row) or "none")
+    asks_for = Column[CatalogueTool]("credentials", lambda row: _needs(row) or "-")
     limit = Column[CatalogueTool](
         "time limit",
         lambda row: (
@@ -195,18 +201,16 @@ class ToolAdmin(ReadOnlyAdmin[CatalogueTool]):
         ),
     )
 
-    used_by = Column[CatalogueTool](
-        "agents", lambda row: ", ".join(_seen(row).use.agents) or "none"
-    )
+    used_by = Column[CatalogueTool]("agents", lambda row: ", ".join(_seen(row).use.agents) or "-")
 
     @admin.display(description="last calls")
     def recent(self, row: CatalogueTool) -> SafeString | str:
         """Return how many calls the newest runs made, and the share that failed."""
         use = _seen(row).use
         if use.error_rate is None:
-            return "none"
+            return "-"
         tone: Tone = "danger" if use.error_rate > _MANY else "warning" if use.failed else "success"
-        return pill(f"{use.calls} calls, {use.error_rate:.0%} failed", tone=tone)
+        return pill(f"{use.calls}, {use.error_rate:.0%} failed", tone=tone)
 
     @admin.display(description="state")
     def state(self, row: CatalogueTool) -> SafeString:

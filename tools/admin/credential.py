@@ -65,7 +65,12 @@ class CredentialAdmin(VerbAdmin[Credential]):
             **self.admin_site.each_context(request),
             "title": "Add a credential",
             "types": [
-                {"kind": each.kind, "label": each.label, "tools": sorted(needed.get(each.kind, ()))}
+                {
+                    "kind": each.kind,
+                    "label": each.label,
+                    "about": (each.__doc__ or "").partition("\n")[0],
+                    "tools": sorted(needed.get(each.kind, ())),
+                }
                 for each in credential_types().values()
             ],
         }
