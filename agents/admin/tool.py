@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 _SHOWN_CALLS = 10
 _MANY = 0.2  # share of failed calls
-_ORIGINS = {"code": "This installation", "package": "Package", "mcp": "MCP server"}
+_ORIGINS = {"code": "Code", "package": "Package", "mcp": "MCP server"}
 _LABELS = {
     Label.UNTRUSTED: "Its results contain text by outsiders.",
     Label.PRIVATE: "Its results contain private data.",
