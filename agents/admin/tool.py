@@ -73,7 +73,7 @@ class _WorkspaceForm(DialogForm):
 
 
 class DisableForm(_WorkspaceForm):
-    """Where a tool is disabled, and why."""
+    """Workspace in which a tool is disabled, and the reason."""
 
     reason = forms.CharField(
         required=False,

@@ -41,12 +41,12 @@ class ToolOut(View):
 class ToolDetailOut(ToolOut):
     """A tool, and how the workspace uses it."""
 
-    origin: str = Field(description="Where it comes from: code, package, program or mcp.")
-    disabled: str = Field(description="Who disabled it, and why; empty: it is enabled.")
+    origin: str = Field(description="Source of its registration: code, package, program or mcp.")
+    disabled: str = Field(description="Name of who disabled it, with the reason; empty: enabled.")
     agents: list[str] = Field(description="The agents that have it.")
     calls: int = Field(description="Calls that ended, in the newest 1,000 runs.")
     failed: int = Field(
-        description="Those among them with an error, a timeout or invalid arguments."
+        description="Calls among them with an error, a timeout or invalid arguments."
     )
 
 

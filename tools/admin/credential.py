@@ -32,7 +32,7 @@ HEALTH: Final = ("health", "finding", "checked")
 
 @admin.register(Credential)
 class CredentialAdmin(VerbAdmin[Credential]):
-    """What tools log in with: of a workspace, or of one person in it."""
+    """Credentials of a workspace, or of one person in it."""
 
     workspace_path = "workspace"
     needs: ClassVar = {

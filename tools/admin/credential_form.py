@@ -25,7 +25,7 @@ _KEPT: Final = "Empty: the present one is kept."
 
 
 class CredentialForm(VerbForm[Credential]):
-    """What all types of credentials have."""
+    """The fields that all types of credentials have."""
 
     class Meta:
         model = Credential
