@@ -72,7 +72,7 @@ def read_outcome(run_id: UUID) -> Outcome:
     Raises:
         RunNotFoundError: The run does not exist or was deleted.
     """
-    row = fetch_one(_OUTCOME, [run_id])
+    row = fetch_one(_OUTCOME, [run_id], prepare=True)
     if row is None:
         raise RunNotFoundError(f"There is no run {run_id}.")
     status, output, structured, error, created, started, finished, reason, kept, calls, *sums = row

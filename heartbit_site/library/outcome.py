@@ -58,7 +58,7 @@ def read(run_id: UUID, *, with_events: bool = False) -> Result:
 
 def read_if_ended(run_id: UUID) -> Result | None:
     """Return the result with its events; None if a run of the tree has not ended."""
-    journals = fetch_all(_JOURNALS, [run_id])
+    journals = fetch_all(_JOURNALS, [run_id], prepare=True)
     if any(status not in TERMINAL for _, _, status, *_ in journals):
         return None
     return replace(read(run_id), events=_events(journals))
