@@ -79,9 +79,7 @@ class PendingResponse(HttpResponse):
         return await orm.read_in_thread(lambda: _response(self._operation, self._pending.read()))
 
 
-def _view(
-    operation: Operation[Any], function: Callable[..., Any]
-) -> Callable[..., HttpResponse]:
+def _view(operation: Operation[Any], function: Callable[..., Any]) -> Callable[..., HttpResponse]:
     """Return a view with the function's parameters but the first, which is the caller."""
 
     def view(request: HttpRequest, **given: Any) -> HttpResponse:

@@ -83,7 +83,7 @@ def on_loop(view: Callable[..., Any]) -> Callable[..., Any]:
 async def _completed(request: HttpRequest, response: PendingResponse) -> HttpResponseBase:
     try:
         return await response.complete()
-    except Exception as error:  # as ninja does for its views
+    except Exception as error:  # noqa: BLE001  as ninja does for its views
         answered: HttpResponseBase = api.on_exception(request, error)
         return answered
 
