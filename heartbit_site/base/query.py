@@ -6,6 +6,7 @@ for what every request asks.
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from django.db import connection
@@ -36,6 +37,18 @@ def fetch_one(query: str, values: Values = None, *, prepare: bool = False) -> An
     with _cursor(prepare=prepare) as cursor:
         cursor.execute(query, values)
         return cursor.fetchone()
+
+
+def fetch_together(*asked: tuple[str, Values]) -> list[list[Any]]:
+    """Return the rows of several prepared queries, which take one round trip together."""
+    backend: Any = connection
+    backend.ensure_connection()
+    with ExitStack() as stack:
+        stack.enter_context(backend.connection.pipeline())
+        cursors = [stack.enter_context(_cursor(prepare=True)) for _ in asked]
+        for cursor, (query, values) in zip(cursors, asked, strict=True):
+            cursor.execute(query, values)
+        return [cursor.fetchall() for cursor in cursors]
 
 
 def fetch_named(query: str, values: Values = None) -> list[dict[str, Any]]:

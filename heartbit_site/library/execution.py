@@ -70,17 +70,16 @@ class RunExecution:
             self._accepting = asyncio.ensure_future(orm.run_in_thread(lambda: create_run(request)))
             run_id = await self._accepting
             self._host.execute(run_id)
-            if self._tell is None and (found := await self._unfollowed(run_id)) is not None:
-                return found
-            # Followed; or a sub-agent's run is still ending.
+            if self._tell is None:
+                return await self._unfollowed(run_id)
             await self._follow(run_id)
-            return await self._read(lambda: outcome.read(run_id, with_events=self._tell is None))
+            return await self._read(lambda: outcome.read(run_id))
         finally:
             if self._tell is not None:
                 self._tell(None)
 
-    async def _unfollowed(self, run_id: UUID) -> Result | None:
-        """Wait for the run's end and return its result; None if its tree has not ended by then."""
+    async def _unfollowed(self, run_id: UUID) -> Result:
+        """Wait for the run's end and return its result, once its sub-agents have ended too."""
         asked: set[int] = set()
         ended = asyncio.ensure_future(self._host.window.ends.result(run_id))
         try:
@@ -88,9 +87,11 @@ class RunExecution:
                 with contextlib.suppress(OperationalError, InterfaceError):
                     await orm.read_in_thread(lambda: _say_what_waits(run_id, asked))
             ended.result()
-            return await self._read(lambda: outcome.read_if_ended(run_id))
         finally:
             ended.cancel()
+        while (found := await self._read(lambda: outcome.read_with_events(run_id))) is None:
+            await self._follow(run_id)
+        return found
 
     async def _read(self, read: Callable[[], T]) -> T:
         """Read in a thread; wait for an unavailable database."""
