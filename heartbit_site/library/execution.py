@@ -26,6 +26,7 @@ from heartbit_site.library.run_request import STARTER, RunRequest, create_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from concurrent.futures import Future
     from uuid import UUID
 
     from pydantic import BaseModel
@@ -54,21 +55,21 @@ class RunExecution:
         request: RunRequest,
         tell: Callable[[Update | None], None] | None = None,
     ) -> None:
-        """Report every update to ``tell``, on the host's thread; None is the end."""
+        """Have a thread create the run now, before the host's loop comes to ``run``.
+
+        ``tell`` gets every update, on the host's thread; None is the end.
+        """
         self._host = shared.host
-        self._request = request
         self._tell = tell
-        self._accepting: asyncio.Task[UUID] | None = None
+        self._accepting: Future[UUID] = orm.shared().submit(create_run, request)
 
     async def run(self) -> Result:
-        """Start the run, wait for its end and return its result.
+        """Execute the run, wait for its end and return its result.
 
         Without ``tell`` it has the events.
         """
         try:
-            request = self._request
-            self._accepting = asyncio.ensure_future(orm.run_in_thread(lambda: create_run(request)))
-            run_id = await self._accepting
+            run_id = await asyncio.wrap_future(self._accepting)
             self._host.execute(run_id)
             if self._tell is None:
                 return await self._unfollowed(run_id)
@@ -103,13 +104,12 @@ class RunExecution:
                 await patience.wait(error)
 
     async def cancel(self) -> None:
-        """Cancel the run, if it was started."""
-        if self._accepting is None:
+        """Cancel the run, if it was created."""
+        accepting = asyncio.wrap_future(self._accepting)
+        await asyncio.wait({accepting})
+        if accepting.cancelled() or accepting.exception() is not None:
             return
-        await asyncio.wait({self._accepting})
-        if self._accepting.cancelled() or self._accepting.exception() is not None:
-            return
-        run_id = self._accepting.result()
+        run_id = accepting.result()
 
         def cancel() -> None:
             run = Run.objects.select_related("workspace").get(pk=run_id)
