@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import select
+import sys
 from typing import Any
 
 import psycopg
@@ -24,6 +25,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
     read from the socket. So a connection on which nothing has come since its last statement is as
     good as one that has just answered.
     """
+
+    def get_connection_params(self) -> dict[str, Any]:
+        """Return the parameters of Django's, with which statements can be prepared."""
+        # Django's text holds the values, so that it hardly ever comes again: none is prepared by
+        # itself, however often it came.
+        return {**super().get_connection_params(), "prepare_threshold": sys.maxsize}
 
     def preparing_cursor(self) -> Any:
         """Return a cursor for a few constant statements that come again and again."""
