@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from decimal import Decimal
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -49,10 +48,12 @@ def read_with_events(run_id: UUID) -> Result | None:
     )
     if any(status not in TERMINAL for _, _, status, *_ in journals):
         return None
-    return replace(_result(run_id, *ended), events=_events(journals))
+    return _result(run_id, *ended, events=_events(journals))
 
 
-def _result(run_id: UUID, found: list[Any], entries: list[Any]) -> Result:
+def _result(
+    run_id: UUID, found: list[Any], entries: list[Any], *, events: tuple[Event, ...] = ()
+) -> Result:
     outcome = outcome_in(found[0])
     result, metrics = outcome.result, outcome.metrics
     if result is None:
@@ -66,6 +67,7 @@ def _result(run_id: UUID, found: list[Any], entries: list[Any]) -> Result:
         usage=Usage(metrics.input_tokens, metrics.output_tokens),
         cost=None if metrics.cost_usd is None else Decimal(metrics.cost_usd),
         blackboard={key: json.loads(value) for key, value in entries},
+        events=events,
     )
 
 
