@@ -14,6 +14,8 @@ import contextlib
 from typing import TYPE_CHECKING, Any, Final
 
 from asgiref.sync import ThreadSensitiveContext
+from csp.constants import HEADER as CSP_HEADER
+from csp.utils import build_policy
 from django.core.exceptions import RequestAborted
 from django.core.handlers.asgi import ASGIHandler, get_script_prefix
 from django.core.handlers.exception import convert_exception_to_response
@@ -31,7 +33,6 @@ MIDDLEWARE: Final = (
     "django.middleware.security.SecurityMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "csp.middleware.CSPMiddleware",
 )
 
 
@@ -69,6 +70,7 @@ class _Handler(ASGIHandler):
         layers = [import_string(name)(_nothing) for name in MIDDLEWARE]
         inner: Any = self._get_response_async  # type: ignore[attr-defined]  # Django's own
         respond: Any = convert_exception_to_response(inner)
+        policy = build_policy()  # as CSPMiddleware gives it to a page without needs of its own
 
         async def chain(request: HttpRequest) -> HttpResponseBase:
             for layer in layers:
@@ -79,6 +81,7 @@ class _Handler(ASGIHandler):
             response: HttpResponseBase = await respond(request)
             for layer in reversed(layers):
                 response = layer.process_response(request, response)
+            response.setdefault(CSP_HEADER, policy)
             return response
 
         self._middleware_chain = convert_exception_to_response(chain)

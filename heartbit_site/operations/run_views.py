@@ -17,8 +17,9 @@ from agents.models import Run, RunEvent, WorkerHeartbeat
 from agents.querysets import tree_rows
 from agents.reads.metrics import cost_of
 from agents.reads.outcome import Outcome, read_outcome
+from heartbit_site.base.instances import instance_of
 from heartbit_site.base.preview import preview
-from heartbit_site.base.query import fetch_named
+from heartbit_site.base.query import fetch_all, fetch_named
 from heartbit_site.contract.runs import ForkOut, RunDetailOut, RunSummaryOut, RunTreeOut, RunViewOut
 from heartbit_site.operations.paging import with_beginning
 
@@ -100,13 +101,22 @@ def _tree_query() -> tuple[str, tuple[Any, ...]]:
     return tree_rows(_ROOT).annotate(has_worker=Exists(serving)).query.sql_with_params()
 
 
+def _tree(root_id: UUID) -> list[Any]:
+    query, parameters = _tree_query()
+    given = [root_id if value == _ROOT else value for value in parameters]
+    rows = []
+    for *values, has_worker in fetch_all(query, given, prepare=True):
+        row: Any = instance_of(Run, values)
+        row.has_worker = has_worker
+        rows.append(row)
+    return rows
+
+
 def _whole(
     root_id: UUID, run_id: UUID, *, is_new: bool = False
 ) -> tuple[Run, dict[str, Any], Outcome | None]:
     """Return a run's row, the values of its view that the row does not have, and its outcome."""
-    query, parameters = _tree_query()
-    given = [root_id if value == _ROOT else value for value in parameters]
-    rows: list[Any] = list(Run.objects.raw(query, given))
+    rows = _tree(root_id)
     row = next(row for row in rows if row.pk == run_id)  # of the same moment as the others
     outcome = read_outcome(run_id) if row.status in TERMINAL else None
     costs: Costs
