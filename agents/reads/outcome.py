@@ -19,7 +19,7 @@ from agents.choices import TERMINAL
 from agents.errors import RunNotFoundError
 from agents.output.results import MetricsOut, ResultOut, build
 from agents.reads.metrics import cost_of
-from heartbit_site.base.query import fetch_one
+from heartbit_site.base.query import fetch_all
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,15 +73,20 @@ def read_outcome(run_id: UUID) -> Outcome:
     Raises:
         RunNotFoundError: The run does not exist or was deleted.
     """
-    row = fetch_one(OUTCOME, [run_id], prepare=True)
-    if row is None:
+    return outcome_in(fetch_all(OUTCOME, [run_id], prepare=True), run_id)
+
+
+def outcome_in(rows: Sequence[Sequence[Any]], run_id: UUID) -> Outcome:
+    """Return the outcome of a run in the rows of ``OUTCOME``.
+
+    Raises:
+        RunNotFoundError: As for ``read_outcome``.
+    """
+    if not rows:
         raise RunNotFoundError(f"There is no run {run_id}.")
-    return outcome_in(row)
-
-
-def outcome_in(row: Sequence[Any]) -> Outcome:
-    """Return the outcome in a row of ``OUTCOME``."""
-    status, output, structured, error, created, started, finished, reason, kept, calls, *sums = row
+    status, output, structured, error, created, started, finished, reason, kept, calls, *sums = (
+        rows[0]
+    )
     spent = dict(zip(_SPENT, sums, strict=True))
     metrics = _metrics(created, started, finished, spent, tool_calls=calls)
     told = _loaded(error)

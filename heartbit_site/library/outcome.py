@@ -54,7 +54,7 @@ def read_with_events(run_id: UUID) -> Result | None:
 def _result(
     run_id: UUID, found: list[Any], entries: list[Any], *, events: tuple[Event, ...] = ()
 ) -> Result:
-    outcome = outcome_in(found[0])
+    outcome = outcome_in(found, run_id)
     result, metrics = outcome.result, outcome.metrics
     if result is None:
         raise ValueError(f"run {run_id} is {outcome.status}")

@@ -47,6 +47,7 @@ from heartbit_site.operations.run_views import (
     costs_of,
     detail,
     detail_of_new,
+    detail_of_root,
     seen,
     summaries,
     summary,
@@ -73,17 +74,14 @@ def start_run(
     is_new, run_id = accept(access, body, idempotency_key or None)
     status = 201 if is_new else 200
 
-    def read() -> RunDetailOut:
-        return detail_of_new(run_id) if is_new else _detail(access, run_id)
-
     if not wait:
-        return Answered(status, read())
+        return Answered(status, detail_of_new(run_id) if is_new else _detail(access, run_id))
 
-    def answer() -> Answered[RunDetailOut]:
-        run = read()
+    def read() -> Answered[RunDetailOut]:
+        run = detail_of_root(run_id) if is_new else _detail(access, run_id)
         return Answered(202 if run.result is None else status, run)
 
-    return PendingAnswer(run_id, wait, answer)
+    return PendingAnswer(run_id, wait, read)
 
 
 def _detail(access: Access, run_id: UUID) -> RunDetailOut:
