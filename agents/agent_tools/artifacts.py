@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 from typing import Annotated
 
 from django.db.models import BinaryField, F, Func, Value
@@ -12,6 +11,7 @@ from agents.errors import ArtifactNotFoundError
 from agents.models import Run
 from agents.querysets import stored_artifacts
 from heartbit_site.base.toolspec import Effect, ToolContext, tool
+from tools.text_parts import describe_part
 
 _FRAME_BYTES = 120  # the line above the text
 
@@ -40,11 +40,4 @@ def read_artifact(
     row = rows.values_list("size", part).first()
     if row is None:
         raise ArtifactNotFoundError(f"This run has stored no artifact {artifact!r}.")
-    size, data = row[0], bytes(row[1])
-    decoder = codecs.getincrementaldecoder("utf-8")("ignore")
-    text = decoder.decode(data)
-    end = offset + len(data) - len(decoder.getstate()[0])  # without half a character
-    if offset >= size:
-        return f"[{artifact} has {size} bytes: nothing from {offset} on]"
-    rest = "the end" if end >= size else f"continue at offset {end}"
-    return f"[bytes {offset} to {end} of {size}; {rest}]\n{text}"
+    return describe_part(artifact, bytes(row[1]), offset=offset, size=row[0])

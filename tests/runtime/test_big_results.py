@@ -97,7 +97,7 @@ async def test_a_fork_keeps_the_artifacts_of_the_results_it_copied(
     run = await made(studio, agent)
 
     def check() -> None:
-        fork = fork_run(run.workspace, run.pk, turn=3)
+        fork = fork_run(run, 2)
         names = Artifact.objects.filter(run=fork).values_list("name", flat=True)
         assert list(names) == list(Artifact.objects.filter(run=run).values_list("name", flat=True))
 
