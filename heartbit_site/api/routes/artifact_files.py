@@ -33,7 +33,7 @@ Named = Annotated[Word, Path(description="Name in the list of artifacts.")]
     openapi_extra=FILE,
 )
 async def fetch(request: HttpRequest, run_id: Word, artifact: Named) -> Any:
-    """Return one artifact of the run itself as a file; 409 as long as the run has not ended."""
+    """Return one artifact of the run itself as a file; 409 for parts of an answer still awaited."""
     workspace = access_of(request).workspace
     found = await orm.run_in_thread(lambda: find_artifact(find_run(workspace, run_id), artifact))
     response = HttpResponse(found.content, content_type="text/plain; charset=utf-8")

@@ -7,7 +7,7 @@ import socket
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-import boto3
+import httpx
 import pytest
 from moto.server import ThreadedMotoServer
 from pydantic import SecretStr
@@ -42,14 +42,7 @@ def moto() -> Iterator[int]:
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     _, port = server.get_host_and_port()
-    s3 = boto3.client(
-        "s3",
-        endpoint_url=f"http://127.0.0.1:{port}",
-        region_name="us-east-1",
-        aws_access_key_id="AKIATEST",
-        aws_secret_access_key=SECRET,
-    )
-    s3.create_bucket(Bucket="papers")
+    assert httpx.put(f"http://127.0.0.1:{port}/papers").status_code == 200
     yield port
     server.stop()
 

@@ -158,8 +158,7 @@ class CalDavCalendar:
             event = urlsplit(row.findtext(f"{_DAV}href") or "").path.rpartition("/")[2]
             if ics and _EVENT_ID.fullmatch(event):
                 etag = row.findtext(f".//{_DAV}getetag") or ""
-                recurring = "yes" if "\nRRULE" in ics or "\nRDATE" in ics else "no"
-                objects.append({"id": event, "etag": etag, "ics": ics, "recurring": recurring})
+                objects.append({"id": event, "etag": etag, "ics": ics})
         found = await icalendar_process.run(
             "expand",
             objects=objects[:MAX_OBJECTS],

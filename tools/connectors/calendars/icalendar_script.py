@@ -41,8 +41,9 @@ def expand(objects: list[dict[str, str]], start: str, end: str, zone: str, limit
         signal.setitimer(signal.ITIMER_VIRTUAL, allowed)
         try:
             calendar = Calendar.from_ical(each["ics"])
+            repeats = any("RRULE" in one or "RDATE" in one for one in calendar.walk("VEVENT"))
             rows = [
-                _row(event, each, ZoneInfo(zone))
+                _row(event, {**each, "recurring": repeats}, ZoneInfo(zone))
                 for event in recurring_ical_events.of(calendar).between(first, last)
             ]
         except Exception:  # noqa: BLE001  a parser of hostile text may raise anything
@@ -128,7 +129,7 @@ def _rule(text: str) -> vRecur:
     return rule
 
 
-def _row(event: Any, source: dict[str, str], zone: ZoneInfo) -> dict[str, Any]:
+def _row(event: Any, source: dict[str, Any], zone: ZoneInfo) -> dict[str, Any]:
     start, end = event.start, event.end
     whole_days = not isinstance(start, datetime)
     status = str(event.get("STATUS", "")).upper()[:20]
@@ -143,7 +144,7 @@ def _row(event: Any, source: dict[str, str], zone: ZoneInfo) -> dict[str, Any]:
         "description": str(event.get("DESCRIPTION", ""))[:2_000],
         "organizer": str(event.get("ORGANIZER", ""))[:300],
         "status": status,
-        "recurring": source["recurring"] == "yes",
+        "recurring": source["recurring"],
         "busy": status != "CANCELLED" and str(event.get("TRANSP", "")).upper() != "TRANSPARENT",
     }
 

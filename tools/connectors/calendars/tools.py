@@ -71,12 +71,13 @@ async def find_free_time(
     day_end: Hour = "17:00",
     calendar: Names = "",
 ) -> dict[str, Any]:
-    """Find times without events, within the hours of each day."""
+    """Find times without events, within the hours of each day.
+
+    Events that cannot be read are not considered; left_out counts them.
+    """
     zone = zone_of(time_zone)
     span = span_of(start, end, zone, time_zone)
     found = await _calendar(context, account).events(span, calendar)
-    if found.left_out:
-        raise CalendarError("There are more events than can be read: choose a shorter time.")
     hours = time.fromisoformat(day_start), time.fromisoformat(day_end)
     gaps = free_times(
         found.events, span, zone, minutes=minutes, day_start=hours[0], day_end=hours[1]
@@ -85,7 +86,8 @@ async def find_free_time(
         {"start": first.isoformat(timespec="minutes"), "end": last.isoformat(timespec="minutes")}
         for first, last in gaps
     ]
-    return {"free": slots[:_MOST_SLOTS], "more": len(slots) > _MOST_SLOTS}
+    more = len(slots) > _MOST_SLOTS
+    return {"free": slots[:_MOST_SLOTS], "more": more, "left_out": found.left_out}
 
 
 @tool(effect=Effect.IDEMPOTENT, timeout_seconds=60, tags=("calendar",), labels=_WRITE)
