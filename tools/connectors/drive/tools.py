@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
@@ -101,7 +101,9 @@ async def write_file(
     elif context.read_artifact is None:
         raise DriveError("Nothing stores artifacts here: give a text.")
     else:
-        data = await asyncio.to_thread(context.read_artifact, artifact)
+        from heartbit_site.base import orm  # noqa: PLC0415  as in _drive
+
+        data = await orm.run_in_thread(partial(context.read_artifact, str(artifact)))
     name = checked_name(file)
     await _drive(context, storage).write(name, data, replace=replace)
     return f"Wrote {name} ({len(data)} bytes)."
