@@ -20,6 +20,7 @@ from tests.tools.connectors.connecting import error, value
 from tools.connectors.drive import folder as folder_module
 from tools.connectors.drive.bucket import check_s3
 from tools.connectors.drive.files import DriveError
+from tools.connectors.drive.folder import FolderDrive
 from tools.connectors.sigv4 import sign
 
 if TYPE_CHECKING:
@@ -154,7 +155,8 @@ async def test_only_plain_files_of_the_folder_are_seen(drive: Path, tmp_path: Pa
 
 
 async def test_what_is_too_much_is_refused(drive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "limit" in await error("write_file", file="a", text="x" * 10_000_001)
+    with pytest.raises(DriveError, match="the limit for agents"):
+        await FolderDrive(drive).write("a", b"x" * 10_000_001, replace=False)
     monkeypatch.setattr(folder_module, "MAX_FILES", 1)
     await value("write_file", file="a", text="x")
     assert "full" in await error("write_file", file="b", text="x")
