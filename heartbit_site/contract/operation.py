@@ -51,6 +51,8 @@ WRITE_AGENTS = Needs(("agents:write",))
 #: A schedule is an agent's, and starts runs.
 WRITE_SCHEDULES = Needs(("agents:write", "runs:write"))
 MANAGE = Needs(("workspace:manage",))
+#: What people who start runs may do for themselves, and managers for all.
+MANAGE_OR_OWN = Needs(("workspace:manage", "runs:write"), either=True)
 READ_AUDIT = Needs(("audit:read",))
 OPERATE = Needs(("fleet:manage",), operator=True)
 
