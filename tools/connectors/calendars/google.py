@@ -11,6 +11,7 @@ from urllib.parse import quote
 from pydantic import Field
 
 from heartbit_site.base.credentials import Key, Url, UrlCredential
+from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 from tools.connectors.calendars.events import MAX_EVENTS, CalendarError, Found, Span
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _EVENT_ID = re.compile(r"[A-Za-z0-9_]{1,200}")
 _OK, _NOT_FOUND, _CONFLICT, _GONE, _CHANGED = 200, 404, 409, 410, 412
+_MAX_JSON_BYTES = 5_000_000
 _TEXTS = {"title": "summary", "location": "location", "description": "description"}
 
 
@@ -222,8 +224,8 @@ def _row(item: Any) -> dict[str, Any] | None:
 
 def _json(answer: httpx.Response) -> dict[str, Any]:
     try:
-        found = answer.json()
-    except (ValueError, RecursionError):
+        found = parse_untrusted_json(answer.content, max_bytes=_MAX_JSON_BYTES)
+    except UntrustedJSONError:
         found = None
     if not isinstance(found, dict):
         raise CalendarError("Google's answer is not the expected JSON.")
