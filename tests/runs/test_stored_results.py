@@ -70,7 +70,7 @@ async def test_a_result_whose_artifact_cannot_be_written_is_not_journaled(
 
     monkeypatch.setattr(big_results, "stored_artifacts", unavailable)
     spec = spec_of(in_thread, name="act", effect=Effect.AT_MOST_ONCE)
-    with pytest.raises(JournalAwayError, match="a result could not be stored"):
+    with pytest.raises(JournalAwayError):
         await serve(workspace, pool, claimant, [spec])
 
     def written() -> list[str]:

@@ -20,7 +20,7 @@ def free_times(
     day_start: time,
     day_end: time,
 ) -> Iterator[tuple[datetime, datetime]]:
-    """Yield the gaps between busy events, of at least so many minutes, within each day's hours."""
+    """Yield the gaps between busy events, of a least length in minutes, within each day's hours."""
     busy = sorted(_busy(event, zone) for event in events if event["busy"])
     least = timedelta(minutes=minutes)
     day = span.start.astimezone(zone).date()

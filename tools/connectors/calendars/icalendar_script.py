@@ -11,11 +11,14 @@ import resource
 import signal
 import sys
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 import recurring_ical_events
 from icalendar import Calendar, Event, vRecur
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 CPU_SECONDS = 20
 MEMORY_BYTES = 1_000_000_000
@@ -24,8 +27,8 @@ ALL_CPU_SECONDS = 10.0  # of all
 _TEXTS = {"title": "SUMMARY", "location": "LOCATION", "description": "DESCRIPTION"}
 
 
-class RefusedError(Exception):
-    """What is asked for cannot be done; its text is for the model."""
+class RefusedOperationError(Exception):
+    """The operation cannot be carried out; the text is for the model."""
 
 
 def expand(objects: list[dict[str, str]], start: str, end: str, zone: str, limit: int) -> Any:
@@ -78,10 +81,12 @@ def edit(ics: str, changes: dict[str, Any]) -> Any:
     events = calendar.walk("VEVENT")
     masters = [event for event in events if "RECURRENCE-ID" not in event]
     if len(masters) != 1:
-        raise RefusedError("The calendar's entry is not one event: use a calendar program.")
+        raise RefusedOperationError(
+            "The calendar's entry is not one event: use a calendar program."
+        )
     event = masters[0]
     if "start" in changes and len(events) > 1:
-        raise RefusedError(
+        raise RefusedOperationError(
             "Single dates of this recurring event were moved: use a calendar program."
         )
     before = event.to_ical()
@@ -123,9 +128,11 @@ def _rule(text: str) -> vRecur:
         rule = vRecur.from_ical(text.removeprefix("RRULE:"))
         frequency = rule["FREQ"][0]
     except Exception:  # noqa: BLE001  as above
-        raise RefusedError("The repetition is no RRULE such as FREQ=WEEKLY;COUNT=10.") from None
+        raise RefusedOperationError(
+            "The repetition is no RRULE such as FREQ=WEEKLY;COUNT=10."
+        ) from None
     if frequency not in ("DAILY", "WEEKLY", "MONTHLY", "YEARLY"):
-        raise RefusedError("An event repeats daily, weekly, monthly or yearly.")
+        raise RefusedOperationError("An event repeats daily, weekly, monthly or yearly.")
     return rule
 
 
@@ -166,10 +173,10 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     signal.signal(signal.SIGVTALRM, _too_long)
     asked = json.load(sys.stdin)
-    operation = {"expand": expand, "build": build, "edit": edit}[asked.pop("operation")]
+    operations: dict[str, Callable[..., Any]] = {"expand": expand, "build": build, "edit": edit}
     try:
-        answer = operation(**asked)
-    except RefusedError as error:
+        answer = operations[asked.pop("operation")](**asked)
+    except RefusedOperationError as error:
         answer = {"refused": str(error)}
     except Exception:  # noqa: BLE001  as above
         answer = {"refused": "The calendar's entry cannot be read."}

@@ -45,7 +45,7 @@ async def search_files(
     query: Annotated[str, Field(min_length=1, max_length=200, description="Words to find.")],
     *,
     folder: Folder = "",
-    contents: Annotated[bool, Field(description="Also read the files' text.")] = False,
+    contents: Annotated[bool, Field(description="True to read the files' text, too.")] = False,
 ) -> dict[str, Any]:
     """Find files of the workspace's drive whose name, or text, contains some words."""
     drive, wanted = _drive(context, storage), query.casefold()
