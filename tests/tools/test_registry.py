@@ -54,6 +54,15 @@ def test_the_built_in_tools_are_discovered() -> None:
         "current_time": "pure",
         "http_get": "pure",
         "http_request": "at_most_once",
+        "list_files": "pure",
+        "search_files": "pure",
+        "read_file": "pure",
+        "write_file": "idempotent",
+        "list_events": "pure",
+        "find_free_time": "pure",
+        "create_event": "idempotent",
+        "update_event": "idempotent",
+        "delete_event": "idempotent",
     }
     assert all(spec.description and "Args:" not in spec.description for spec in registry.values())
 
