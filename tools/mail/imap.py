@@ -12,28 +12,22 @@ from __future__ import annotations
 
 import base64
 import re
-import ssl
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from imaplib import IMAP4
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from agents.delivery.report import one_line
-from agents.errors import MailboxError
-from agents.inbound.connection import Connection
-from agents.inbound.route import find_route
-from heartbit_site.base.http.errors import BlockedAddressError
+from tools.mail.connection import Connection
+from tools.mail.errors import MailboxError
+from tools.mail.route import IMAP_PORTS
+from tools.mail.server import MailServer, check_lines, find_server, sentences, server_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from agents.inbound.route import MailRoute
-
 MOST_BYTES = 10 * 1024 * 1024
-_MOST_SAID = 300
 _NOT_ASCII = re.compile(r"[^ -~]+")
-_NOT_IN_ARGUMENTS = re.compile("[\r\n\x00\ud800-\udfff]")
 _UID = re.compile(rb"\bUID (\d{1,10})\b", re.IGNORECASE)
 _SIZE = re.compile(rb"\bRFC822\.SIZE (\d{1,18})\b", re.IGNORECASE)
 _NUMBER = re.compile(rb"\d{1,10}")
@@ -42,27 +36,15 @@ _LAST_UID = 2**32 - 1
 # Exceptions of imaplib for malformed answers, besides its own errors.
 _NONSENSE = (IMAP4.error, ValueError, TypeError, LookupError, AttributeError, EOFError)
 
-Security = Literal["tls", "starttls", "none"]
-
 
 @dataclass(frozen=True, slots=True)
-class MailAccount:
-    """Location of a mailbox, and its login.
+class MailAccount(MailServer):
+    """A mailbox, and the login there.
 
     Attributes:
-        host: The server's name.
-        port: Usually 993 with TLS, else 143.
-        security: ``none`` only for hosts that an operator named in ``HEARTBIT_HTTP_ALLOWLIST``.
-        user: User name on the server.
-        password: The password, or an app password if the server needs one.
         folder: The folder's display name.
     """
 
-    host: str
-    port: int
-    security: Security
-    user: str
-    password: str = field(repr=False)
     folder: str = "INBOX"
 
 
@@ -163,10 +145,9 @@ def open_mailbox(account: MailAccount) -> Iterator[Mailbox]:
     Raises:
         MailboxError: The folder cannot be opened. No message or cause contains the password.
     """
-    _check_arguments(account)
+    check_lines(account, MailboxError, "mailbox")
     with _sentences(account):
-        route = find_route(account.host, account.port)
-        _check_secrecy(account, route)
+        route = find_server(account, IMAP_PORTS)
         connection = Connection(route, tls=account.security == "tls")
     try:
         with _sentences(account):
@@ -178,20 +159,6 @@ def open_mailbox(account: MailAccount) -> Iterator[Mailbox]:
             connection.log_out()
     finally:
         connection.shutdown()
-
-
-def _check_arguments(account: MailAccount) -> None:
-    for name in ("host", "user", "password", "folder"):
-        if _NOT_IN_ARGUMENTS.search(getattr(account, name)):
-            raise MailboxError(f"The mailbox's {name} must be one line of text.")
-
-
-def _check_secrecy(account: MailAccount, route: MailRoute) -> None:
-    if account.security == "none" and not route.trusted:
-        raise MailboxError(
-            f"Without TLS everybody on the way to {account.host} can read the password: use tls "
-            "or starttls, or let an operator add the host to HEARTBIT_HTTP_ALLOWLIST."
-        )
 
 
 def _log_in(connection: Connection, account: MailAccount) -> None:
@@ -220,60 +187,23 @@ def _log_in(connection: Connection, account: MailAccount) -> None:
 
 @contextmanager
 def _sentences(account: MailAccount) -> Iterator[None]:
-    """Convert every failure to one sentence without the password, and without a cause.
-
-    A cause would keep the server's words, which may repeat the password.
-    """
+    """Convert every failure to one sentence, as ``server.sentences`` does."""
     where = f"The mail server {account.host}"
-    try:
-        yield
-    except BlockedAddressError as error:
-        raise MailboxError(str(error)) from None
-    except TimeoutError:
-        raise MailboxError(f"{where} takes too long to answer.") from None
-    except ssl.SSLError as error:
-        raise MailboxError(
-            f"{where} cannot be talked to over TLS: {_words(_tls_trouble(error), account)}"
-        ) from None
-    except OSError as error:
-        why = error.strerror or str(error) or type(error).__name__
-        raise MailboxError(f"{where} cannot be reached: {_words(why, account)}") from None
-    except IMAP4.abort as error:
-        raise MailboxError(f"{where} broke off: {_words(str(error), account)}") from None
-    except _NONSENSE as error:
-        why = str(error) or type(error).__name__
-        raise MailboxError(
-            f"{where} answers what no mail server says: {_words(why, account)}"
-        ) from None
-
-
-def _tls_trouble(error: ssl.SSLError) -> str:
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return f"its certificate is not good: {error.verify_message}"
-    if error.reason in {"WRONG_VERSION_NUMBER", "HTTP_REQUEST"}:
-        return "it speaks without TLS at this port: use starttls, or another port"
-    return (error.reason or str(error)).replace("_", " ").lower()
+    with sentences(account, MailboxError):
+        try:
+            yield
+        except OSError:  # some are errors of values, too
+            raise
+        except IMAP4.abort as error:
+            words = server_words(str(error), account)
+            raise MailboxError(f"{where} broke off: {words}") from None
+        except _NONSENSE as error:
+            words = server_words(str(error) or type(error).__name__, account)
+            raise MailboxError(f"{where} answers what no mail server says: {words}") from None
 
 
 def _said(connection: Connection, account: MailAccount) -> str:
-    return f": {_words(connection.said, account)}" if connection.said else "."
-
-
-def _words(text: str, account: MailAccount) -> str:
-    """Return the server's words as one line, unless they repeat the password."""
-    password = account.password.encode()
-    plain = f"\0{account.user}\0{account.password}".encode()
-    forms = {account.password, password.decode("ascii", "replace"), repr(password)[2:-1]}
-    forms |= {base64.b64encode(secret).decode() for secret in (password, plain)}
-    if account.password and any(_bare(form) in _bare(text) for form in forms):
-        return "its words are not shown, because the password is in them."
-    line = one_line(text, _MOST_SAID)
-    return line if line.endswith((".", "!", "?", "…")) else f"{line}."
-
-
-def _bare(text: str) -> str:
-    """Remove the backslashes that quoting, or imaplib, adds."""
-    return text.replace("\\", "")
+    return f": {server_words(connection.said, account)}" if connection.said else "."
 
 
 def _is(uid: int, said: bytes) -> bool:

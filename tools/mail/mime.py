@@ -14,16 +14,16 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agents.errors import UnreadableMailError
-from agents.inbound.addresses import people
-from agents.inbound.auto_replies import auto_reply_reason
-from agents.inbound.headers import content_of, decode_words, one_line, split_header
-from agents.inbound.parts import read_body
 from heartbit_site.base.untrusted import clean_text
+from tools.mail.addresses import people
+from tools.mail.auto_replies import auto_reply_reason
+from tools.mail.errors import UnreadableMailError
+from tools.mail.headers import content_of, decode_words, one_line, split_header
+from tools.mail.parts import read_body
 
 if TYPE_CHECKING:
-    from agents.inbound.headers import Headers
-    from agents.inbound.parts import Body
+    from tools.mail.headers import Headers
+    from tools.mail.parts import Body
 
 MOST_CHARACTERS = 100_000
 MOST_OF_SUBJECT = 200
