@@ -1,4 +1,4 @@
-"""Built-in tools, imported here for discovery."""
+"""Built-in tools and connectors, imported here for discovery."""
 
 from __future__ import annotations
 
@@ -6,3 +6,8 @@ from tools.builtin.arithmetic import calculate
 from tools.builtin.clock import current_time
 from tools.builtin.people import ask_human
 from tools.builtin.web import http_get, http_request
+from tools.connectors.mailbox import read_email, search_email
+from tools.connectors.send_email import send_email
+from tools.connectors.web_fetch import web_fetch
+from tools.connectors.web_search import web_search
+from tools.connectors.webhook import webhook

@@ -70,7 +70,7 @@ class Connection(IMAP4):
         """
         self.untagged_responses.clear()
         self._stream.begin_answer()
-        self.literal = literal
+        self.literal = literal  # type: ignore[assignment]  # bytes, whatever typeshed says
         answer, said = self.xatom(name, *cast("tuple[str, ...]", words))
         return self._ended(answer, said)
 

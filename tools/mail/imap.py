@@ -1,4 +1,4 @@
-"""Read-only access to mails in a mailbox over IMAP.
+"""Access to mails in a mailbox over IMAP, read-only unless asked otherwise.
 
 Usage::
 
@@ -6,6 +6,7 @@ Usage::
     with open_mailbox(account) as mailbox:
         for uid in mailbox.after(last, most=20):
             raw = mailbox.fetch(uid)  # None: deleted meanwhile
+        for uid in mailbox.search(["UNSEEN"], {"FROM": "ada"})[:20]: ...
 """
 
 from __future__ import annotations
@@ -20,18 +21,24 @@ from typing import TYPE_CHECKING
 
 from tools.mail.connection import Connection
 from tools.mail.errors import MailboxError
+from tools.mail.headers import one_line
 from tools.mail.route import IMAP_PORTS
 from tools.mail.server import MailServer, check_lines, find_server, sentences, server_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
 MOST_BYTES = 10 * 1024 * 1024
+_MOST_FOLDERS = 100
+_MOST_OF_FOLDER = 200
 _NOT_ASCII = re.compile(r"[^ -~]+")
 _UID = re.compile(rb"\bUID (\d{1,10})\b", re.IGNORECASE)
 _SIZE = re.compile(rb"\bRFC822\.SIZE (\d{1,18})\b", re.IGNORECASE)
+_SEEN = re.compile(rb"\\Seen\b", re.IGNORECASE)
+_FOLDER = re.compile(rb'\([^)]*\) (?:NIL|"(?:[^"\\]|\\.)*+") (?:"((?:[^"\\]|\\.)*+)"|([^ "]+))')
+_ENCODED = re.compile(r"&([A-Za-z0-9+,]*)-")
 _NUMBER = re.compile(rb"\d{1,10}")
-_QUOTED_BODY = re.compile(rb'BODY\[\] "((?:[^"\\]|\\.)*+)"', re.IGNORECASE | re.DOTALL)
+_QUOTED_BODY = re.compile(rb'BODY\[\](?:<0>)? "((?:[^"\\]|\\.)*+)"', re.IGNORECASE | re.DOTALL)
 _LAST_UID = 2**32 - 1
 # Exceptions of imaplib for malformed answers, besides its own errors.
 _NONSENSE = (IMAP4.error, ValueError, TypeError, LookupError, AttributeError, EOFError)
@@ -48,6 +55,19 @@ class MailAccount(MailServer):
     folder: str = "INBOX"
 
 
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Beginning of a mail.
+
+    Attributes:
+        raw: Its first bytes.
+        seen: True if it is marked as read.
+    """
+
+    raw: bytes
+    seen: bool
+
+
 class Mailbox:
     """An open folder.
 
@@ -56,14 +76,17 @@ class Mailbox:
         uid_next: UID that the next new mail was to get when the folder was opened.
     """
 
-    def __init__(self, connection: Connection, account: MailAccount) -> None:
+    def __init__(
+        self, connection: Connection, account: MailAccount, *, writable: bool = False
+    ) -> None:
         self._connection = connection
         self._account = account
+        opening = "SELECT" if writable else "EXAMINE"
         with _sentences(account):
-            if self._command("EXAMINE", _quoted(folder_name(account.folder))) != "OK":
+            if self._command(opening, _quoted(folder_name(account.folder))) != "OK":
                 raise MailboxError(
                     f"The mailbox {account.user} has no folder {account.folder!r} that can be "
-                    f"opened{_said(connection, account)}"
+                    f"opened{_said(connection, account)}{self._other_folders()}"
                 )
             connection.state = "SELECTED"
             self.uid_validity = self._number("UIDVALIDITY")
@@ -84,10 +107,28 @@ class Mailbox:
             return []
         with _sentences(self._account):
             self._uid("SEARCH", "UID", f"{uid + 1}:*")
-            words = b" ".join(map(_bytes, self._connection.response("SEARCH")[1])).split()
-        found = {int(word) for word in words if _NUMBER.fullmatch(word)}
+            found = self._found()
         # ``*`` means the last mail, even if its UID is lower than the first number.
         return sorted(one for one in found if one > uid)[:most]
+
+    def search(self, keys: Sequence[str], texts: Mapping[str, str]) -> list[int]:
+        """Return the UIDs of the mails that fit every criterion, the newest first.
+
+        Args:
+            keys: Search keys of RFC 3501 without text, such as ``UNSEEN``.
+            texts: Texts by search key, such as ``SUBJECT``.
+
+        Raises:
+            MailboxError: The server does not answer, or refuses.
+        """
+        found: set[int] | None = None
+        with _sentences(self._account):
+            # Only a literal may hold every character, and imaplib sends one a command.
+            for key, text in texts.items() or [("ALL", "")]:
+                words = ["CHARSET", "UTF-8", *keys, key] if text else [*keys, key]
+                self._uid("SEARCH", *words, literal=text.encode() if text else None)
+                found = self._found() if found is None else found & self._found()
+        return sorted(found or (), reverse=True)
 
     def size(self, uid: int) -> int | None:
         """Return the size of a mail in bytes; None: it was deleted.
@@ -111,20 +152,71 @@ class Mailbox:
         """
         with _sentences(self._account):
             self._uid("FETCH", str(uid), "(UID BODY.PEEK[])")
-            items = [*self._connection.response("FETCH")[1], None]
-            for item, behind in pairwise(items):
-                if isinstance(item, tuple):
-                    before, mail = item
-                    around = before + (behind if isinstance(behind, bytes) else b"")
-                    if b"BODY[]" in before.upper() and _is(uid, around):
-                        return bytes(mail)
-                elif item and _is(uid, item) and (body := _QUOTED_BODY.search(item)):
-                    return re.sub(rb"\\(.)", rb"\1", body[1])
-        return None
+            return next((raw for raw, said in self._mails() if _is(uid, said)), None)
 
-    def _uid(self, *words: str) -> None:
+    def heads(self, uids: Sequence[int], most_bytes: int) -> dict[int, Head]:
+        """Return the beginnings of mails by UID, without marking them as read.
+
+        Args:
+            uids: UIDs of the mails; a deleted one is missing in the result.
+            most_bytes: Limit of each beginning.
+
+        Raises:
+            MailboxError: The server does not answer, or refuses.
+        """
+        if not uids:
+            return {}
+        found = {}
+        with _sentences(self._account):
+            numbers = ",".join(map(str, uids))
+            self._uid("FETCH", numbers, f"(UID FLAGS BODY.PEEK[]<0.{most_bytes}>)")
+            for raw, said in self._mails():
+                uid = _UID.search(said)
+                if uid is not None:
+                    found[int(uid[1])] = Head(raw, seen=_SEEN.search(said) is not None)
+        return found
+
+    def mark_as_read(self, uid: int) -> None:
+        """Mark a mail as read, in a folder that was opened writable.
+
+        Raises:
+            MailboxError: The server does not answer, or refuses.
+        """
+        with _sentences(self._account):
+            self._uid("STORE", str(uid), "+FLAGS.SILENT", r"(\Seen)")
+
+    def _other_folders(self) -> str:
+        """Return a sentence that names the folders; empty if the server does not list them."""
+        if self._command("LIST", '""', '"*"') != "OK":
+            return ""
+        names = []
+        for item in self._connection.response("LIST")[1]:
+            if isinstance(item, tuple):
+                names.append(bytes(item[1]))
+            elif item and (found := _FOLDER.fullmatch(item)):
+                names.append(found[2] or re.sub(rb"\\(.)", rb"\1", found[1]))
+        shown = [folder_of(name.decode("ascii", "replace")) for name in names[:_MOST_FOLDERS]]
+        return f" Its folders: {', '.join(shown)}." if shown else ""
+
+    def _found(self) -> set[int]:
+        words = b" ".join(map(_bytes, self._connection.response("SEARCH")[1])).split()
+        return {int(word) for word in words if _NUMBER.fullmatch(word)}
+
+    def _mails(self) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the contents of the fetched mails, each with the words around it."""
+        items = [*self._connection.response("FETCH")[1], None]
+        for item, behind in pairwise(items):
+            if isinstance(item, tuple):
+                before, mail = item
+                if b"BODY[]" in before.upper():
+                    yield bytes(mail), before + (behind if isinstance(behind, bytes) else b"")
+            elif item and (body := _QUOTED_BODY.search(item)):
+                yield re.sub(rb"\\(.)", rb"\1", body[1]), item[: body.start()] + item[body.end() :]
+
+    def _uid(self, *words: str, literal: bytes | None = None) -> None:
         """Send a UID command; a deleted mail is not an error."""
-        if self._command("UID", *words) != "OK" and "EXPUNGEISSUED" not in self._connection.said:
+        answer = self._connection.command("UID", *words, literal=literal)
+        if answer != "OK" and "EXPUNGEISSUED" not in self._connection.said:
             raise MailboxError(
                 f"The mail server {self._account.host} refuses to show its mails"
                 f"{_said(self._connection, self._account)}"
@@ -139,8 +231,12 @@ class Mailbox:
 
 
 @contextmanager
-def open_mailbox(account: MailAccount) -> Iterator[Mailbox]:
-    """Open the folder read-only for the duration of the block.
+def open_mailbox(account: MailAccount, *, writable: bool = False) -> Iterator[Mailbox]:
+    """Open the folder for the duration of the block.
+
+    Args:
+        account: The mailbox, and the login.
+        writable: True to change what is noted of its mails.
 
     Raises:
         MailboxError: The folder cannot be opened. No message or cause contains the password.
@@ -154,7 +250,7 @@ def open_mailbox(account: MailAccount) -> Iterator[Mailbox]:
             if account.security == "starttls":
                 connection.start_tls()
             _log_in(connection, account)
-        yield Mailbox(connection, account)
+        yield Mailbox(connection, account, writable=writable)
         with suppress(MailboxError, OSError, *_NONSENSE):  # everything is read by now
             connection.log_out()
     finally:
@@ -231,6 +327,20 @@ def folder_name(name: str) -> str:
         UnicodeEncodeError: The name holds a lone surrogate.
     """
     return _NOT_ASCII.sub(lambda found: f"&{_base64(found[0])}-", name.replace("&", "&-"))
+
+
+def folder_of(spelled: str) -> str:
+    """Return a folder's display name; the reverse of ``folder_name``, for any text."""
+    return one_line(_ENCODED.sub(_decoded, spelled), _MOST_OF_FOLDER)
+
+
+def _decoded(found: re.Match[str]) -> str:
+    letters = found[1].replace(",", "/")
+    try:
+        data = base64.b64decode(letters + "=" * (-len(letters) % 4))
+        return data.decode("utf-16-be", "replace") if letters else "&"
+    except ValueError:
+        return found[0]
 
 
 def _base64(text: str) -> str:

@@ -1,0 +1,1 @@
+"""Tools for services outside: mail, search, web pages and webhooks."""
