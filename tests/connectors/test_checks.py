@@ -98,7 +98,7 @@ async def test_an_address_is_asked_with_the_credential(server: Server) -> None:
         assert await said(value) == (
             f"http://127.0.0.1:{server.port}/ refuses the credential: 401 Unauthorized."
         )
-    assert CANARY in str(server.requests[0].headers)
+    assert server.requests[0].headers["authorization"] == f"Bearer {CANARY}"
 
 
 async def test_a_service_that_is_not_there_is_said() -> None:

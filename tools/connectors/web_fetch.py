@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import httpx
 
 PAGE_CHARACTERS = 20_000
-_MOST_OF_HTML = 3_000_000
+_MOST_OF_HTML = 3_000_000  # bytes
 _MOST_OF_TITLE = 300
 _MOST_OF_URL = 2_000
 READ_SECONDS = 15.0
@@ -78,14 +78,18 @@ async def _read(response: httpx.Response, content_type: str) -> tuple[str, str]:
     """Return the title and the text of a page, or of another text file."""
     declared = _CHARSET.search(response.content[:_HEAD_BYTES])
     named = response.charset_encoding or (declared[1].decode("ascii") if declared else "")
-    source = decode_charset(response.content, named)[:_MOST_OF_HTML]
+    source = decode_charset(response.content[:_MOST_OF_HTML], named)
     kind = content_type.partition(";")[0].strip().lower()
     if "html" not in kind and not (kind == "unknown" and "<html" in source[:_HEAD_BYTES].lower()):
         return "", source[: page_reader.MOST_CHARACTERS]
-    title, text = await asyncio.to_thread(_main_text, source, str(response.url))
-    # Pages of few words have no main text, and some are too much for the reader.
-    text = text or text_of_html(source)[: page_reader.MOST_CHARACTERS] or "(no text)"
+    title, text = await asyncio.to_thread(_title_and_text, source, str(response.url))
     return one_line(title, _MOST_OF_TITLE), text
+
+
+def _title_and_text(source: str, url: str) -> tuple[str, str]:
+    title, text = _main_text(source, url)
+    # Pages of few words have no main text, and some are too much for the reader.
+    return title, text or text_of_html(source)[: page_reader.MOST_CHARACTERS] or "(no text)"
 
 
 def _main_text(source: str, url: str) -> tuple[str, str]:
