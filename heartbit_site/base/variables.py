@@ -230,6 +230,11 @@ HTTP_ALLOW: Final = _text(
     formats.allow_list,
     help="private hosts that tools may reach, `10.0.0.7:8080,wiki.internal`",
 )
+MCP_COMMANDS: Final = _text(
+    "HEARTBIT_MCP_COMMANDS",
+    help="programs that may be MCP servers, `name = command line`, with semicolons between them "
+    "([MCP servers](docs/howto/mcp.md))",
+)
 API_RATE: Final = Variable(
     "HEARTBIT_API_RATE_LIMIT",
     50.0,
