@@ -33,10 +33,10 @@ def endpoint(request: pytest.FixtureRequest, url: str) -> Endpoint:
 
 
 async def called(
-    connection: Connection, tool: str, seconds: float = 20.0, **arguments: object
+    connection: Connection, tool: str, within: float = 20.0, /, **arguments: object
 ) -> str:
     wanted = pinned(connection, tool)
-    return await connection.call(wanted, arguments, key="run:1.0", seconds=seconds)
+    return await connection.call(wanted, arguments, key="run:1.0", seconds=within)
 
 
 async def test_a_server_is_read_and_called(endpoint: Endpoint) -> None:
@@ -61,7 +61,7 @@ async def test_a_tool_s_failures_are_sentences_and_the_connection_stays(endpoint
             await called(connection, "slow", 1.0, seconds=30)
         with pytest.raises(McpToolError):
             await called(connection, "ask")
-        with pytest.raises(McpToolError, match="no such place|[Uu]nknown resource|not found"):
+        with pytest.raises(McpToolError, match=r"[Uu]nknown resource|not found"):
             await connection.read_resource("shop://no-such-place", seconds=20)
         assert connection.is_open
         assert await called(connection, "echo", text="still here") == "still here"
@@ -88,7 +88,7 @@ async def test_a_process_has_its_own_user_home_and_environment() -> None:
     os.environ["CANARY_OF_HEARTBIT"] = "secret"
     async with connected(Endpoint(1, "shop", words=STDIO)) as connection:
         found = json.loads(await called(connection, "environment"))
-    assert found["cwd"].startswith("/tmp/heartbit-mcp-") or "heartbit-mcp-" in found["cwd"]
+    assert "heartbit-mcp-" in found["cwd"]
     assert not os.path.exists(found["cwd"])  # noqa: PTH110
     assert set(found["names"].split()) <= {"HOME", "LANG", "PATH", "PWD", "TMPDIR", "LC_CTYPE"}
     if os.geteuid() == 0:
@@ -105,7 +105,7 @@ async def test_a_server_that_dies_ends_the_connection(endpoint: Endpoint) -> Non
 
 async def dies(endpoint: Endpoint) -> None:
     async with connected(endpoint) as connection:
-        with pytest.raises(McpConnectionError, match="^The MCP server shop failed: "):
+        with pytest.raises(McpConnectionError, match=r"^The MCP server shop failed: "):
             await called(connection, "die")
         assert not connection.is_open
 

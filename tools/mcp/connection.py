@@ -47,6 +47,7 @@ _DECLINED = mcp_types.ElicitResult(action="decline")
 #: The SDK's error for 404 to a session that the server does not know any more.
 _TERMINATED = "Session terminated"
 _CLOSE_SECONDS = 5.0
+_LISTEN_SECONDS = 2.0
 _CLIENT_ERROR = 400
 _UNAUTHORIZED = (401, 403)
 
@@ -187,25 +188,34 @@ class Connection:
                     elicitation_callback=_declined,
                 )
                 async with client:
-                    self.offer = await read_offer(client)
-                    self._opened.set_result(client)
-                    listening = asyncio.create_task(self._listen(client))
+                    heard = asyncio.Event()
+                    listening = asyncio.create_task(self._listen(client, heard))
                     try:
+                        # Before the tools are read, so that no change falls between the two.
+                        with contextlib.suppress(TimeoutError):
+                            async with asyncio.timeout(_LISTEN_SECONDS):
+                                await heard.wait()
+                        self.offer = await read_offer(client)
+                        self._opened.set_result(client)
                         await self._end.wait()
                     finally:
                         listening.cancel()
         except Exception as error:  # noqa: BLE001  whatever ends a connection is its failure
             self._failure = error
 
-    async def _listen(self, client: Client) -> None:
+    async def _listen(self, client: Client, heard: asyncio.Event) -> None:
         """Hear of changes: newer servers send them only to those who listen."""
         tools = client.server_capabilities.tools
-        if tools is None or not tools.list_changed:
-            return
-        with contextlib.suppress(ListenNotSupportedError, SubscriptionLost, MCPError):
-            async with client.listen(tools_list_changed=True) as changes:
-                async for _ in changes:
-                    self._note_change()
+        try:
+            if tools is not None and tools.list_changed:
+                async with client.listen(tools_list_changed=True) as changes:
+                    heard.set()
+                    async for _ in changes:
+                        self._note_change()
+        except (ListenNotSupportedError, SubscriptionLost, MCPError):
+            return  # an older server, which tells everybody; or one that does not keep its word
+        finally:
+            heard.set()
 
     @contextlib.asynccontextmanager
     async def _transport(self) -> AsyncIterator[Transport]:

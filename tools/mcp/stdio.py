@@ -84,6 +84,8 @@ async def stdio(words: Sequence[str], *, number: int) -> AsyncIterator[Transport
 
 
 async def _started(words: Sequence[str], home: str, number: int) -> Process:
+    if shutil.which(words[0]) is None:
+        raise McpConnectionError(f"its program {words[0]} is not there, or cannot be executed")
     options: dict[str, Any] = {}
     if os.geteuid() == 0:
         user = _FIRST_USER + number % _USERS
