@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.fleet import wait_until
 from tests.mcp.servers import STDIO, connected, hostile, http_server, pinned
 from tools.mcp.endpoint import Endpoint
 from tools.mcp.errors import McpConnectionError, McpError, McpListingError, McpToolError
@@ -165,7 +166,7 @@ async def test_what_a_process_started_ends_with_it() -> None:
     async with connected(hostile("grandchild")) as connection:
         child = int(connection.offer.tools["good"].description or "")
         assert state(child) in "SR"
-    assert state(child) in ("Z", "")  # dead, if perhaps not yet reaped
+    wait_until(lambda: state(child) in ("Z", ""), seconds=10, what="its end")
 
 
 def state(pid: int) -> str:
