@@ -47,6 +47,8 @@ from tests.admin import rows
 from tests.admin.forms import filled
 from tests.clients import Client
 from tests.inbound.posts import channel_of
+from tools.actions.save_mcp_server import save_mcp_server
+from tools.models import McpServer
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -119,6 +121,8 @@ def filled_workspace() -> Workspace:
     run_schedule_now(schedule, by=audit.SYSTEM)
     channel, _ = channel_of(made, name=f"tickets of {slug}")
     accept_message(channel, Inbound(external_id=f"msg_{slug}", text="Hello", title=f"of {slug}"))
+    server = McpServer(workspace=made, name="shop", url=f"https://{slug}.example/mcp")
+    save_mcp_server(server, by=audit.SYSTEM)
     staff(made, Role.ADMIN)
     audit.record(audit.SYSTEM, "test.made", workspace=made, label=slug)
     return made
