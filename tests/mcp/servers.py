@@ -41,7 +41,7 @@ def http_server(port: int = 0, *options: str) -> Iterator[str]:
         stderr=subprocess.DEVNULL,
     )
     try:
-        wait_until(lambda: _listens(port), seconds=60, what="the MCP server")
+        wait_until(lambda: listens(port), seconds=60, what="the MCP server")
         yield f"http://127.0.0.1:{port}/mcp"
     finally:
         process.kill()
@@ -67,6 +67,6 @@ def pinned(connection: Connection, remote_name: str) -> PinnedTool:
     return PinnedTool(spec.name, remote_name, spec.effect, definition_hash(spec))
 
 
-def _listens(port: int) -> bool:
+def listens(port: int) -> bool:
     with socket.socket() as client:
         return client.connect_ex(("127.0.0.1", port)) == 0

@@ -84,9 +84,7 @@ class McpServerAdmin(VerbAdmin[McpServer]):
             (None, {"fields": _FIELDS}),
             ("Calls", {"fields": _LIMITS}),
         ]
-        if obj is not None:
-            fieldsets.append(("What it offers", {"fields": _FOUND}))
-        return fieldsets
+        return fieldsets if obj is None else [(None, {"fields": _FOUND}), *fieldsets]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[McpServer]:
         """Return the servers with the numbers of their tools and changes."""
@@ -105,7 +103,9 @@ class McpServerAdmin(VerbAdmin[McpServer]):
 
     # ------------------------------------------------------------------------------------- columns
 
-    what = Column[McpServer]("server", lambda row: two_lines(row.name, row.url or row.command))
+    what = Column[McpServer](
+        "server", lambda row: two_lines(row.name, row.url or f"program {row.command}")
+    )
     counted = Column[McpServer]("tools", lambda row: getattr(row, "tool_count", 0))
     last_refresh = Column[McpServer](
         "last refresh", lambda row: format_datetime(row.refreshed_at, missing="never")

@@ -26,7 +26,7 @@ class Migration(migrations.Migration):
             name='McpServer',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(help_text='Its tools are called <name>_<tool>: lower-case letters, digits and underscores.', max_length=24)),
+                ('name', models.CharField(help_text="Its tools' names begin with it. Lower-case letters, digits and underscores.", max_length=24)),
                 ('transport', models.CharField(choices=[('http', 'HTTP (Streamable HTTP)'), ('stdio', 'A program on the workers (stdio)')], default='http', max_length=8)),
                 ('url', models.CharField(blank=True, help_text='For HTTP, e.g. https://mcp.example.com/mcp. A host that is not public has to be in HEARTBIT_HTTP_ALLOWLIST.', max_length=500, verbose_name='URL')),
                 ('command', models.CharField(blank=True, help_text='For a program: its name in HEARTBIT_MCP_COMMANDS, which an administrator sets.', max_length=64)),

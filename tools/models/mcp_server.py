@@ -29,7 +29,7 @@ class McpServer(models.Model):
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="mcp_servers")
     name = models.CharField(
         max_length=24,
-        help_text="Its tools are called <name>_<tool>: lower-case letters, digits and underscores.",
+        help_text="Its tools' names begin with it. Lower-case letters, digits and underscores.",
     )
     transport = models.CharField(max_length=8, choices=Transport, default=Transport.HTTP)
     url = models.CharField(
