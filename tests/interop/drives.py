@@ -72,7 +72,7 @@ async def git(drive: Drive, place: str) -> None:
 
 async def fetch(drive: Drive, page: str) -> None:
     """`mcp-server-fetch`."""
-    assert "Nine to five" in await drive.call("fetch", url=page)
+    assert "Nine to five" in await drive.call("fetch", url=page, raw=True)
     await drive.refused("fetch", url="http://127.0.0.1:9/")
 
 
