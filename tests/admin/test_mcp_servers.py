@@ -45,7 +45,7 @@ def added(browser: Client, bare: Workspace, **fields: Any) -> Any:
 def test_a_server_is_added_read_and_its_changes_are_accepted_as_shown(
     browser: Client, bare: Workspace, settings: Settings
 ) -> None:
-    settings.HEARTBIT_MCP_COMMANDS = PROGRAM
+    settings.HEARTBIT_MCP_COMMANDS = {"parts": PROGRAM}
     added(browser, bare)
     made = McpServer.objects.get(workspace=bare)
     assert "Not read yet" in browser.get(SERVERS).content.decode()
@@ -58,7 +58,7 @@ def test_a_server_is_added_read_and_its_changes_are_accepted_as_shown(
     assert "parts-dealer" in text
     assert "Accept changes" not in text
 
-    settings.HEARTBIT_MCP_COMMANDS = f"{PROGRAM} new"
+    settings.HEARTBIT_MCP_COMMANDS = {"parts": (*PROGRAM, "new")}
     browser.post(url_of("refresh", made), SENT)
     assert "1 changed" in browser.get(SERVERS).content.decode()
     text = browser.get(url_of("change", made)).content.decode()
@@ -81,7 +81,7 @@ def test_a_server_is_added_read_and_its_changes_are_accepted_as_shown(
 def test_what_is_wrong_is_said_at_its_field(
     browser: Client, bare: Workspace, settings: Settings
 ) -> None:
-    settings.HEARTBIT_MCP_COMMANDS = PROGRAM
+    settings.HEARTBIT_MCP_COMMANDS = {"parts": PROGRAM}
     errors = added(browser, bare, command="rm").context["adminform"].form.errors
     assert "names no program" in errors["command"][0]
     errors = added(browser, bare, name="Parts!").context["adminform"].form.errors
@@ -92,10 +92,10 @@ def test_what_is_wrong_is_said_at_its_field(
 def test_a_server_that_cannot_be_read_says_why(
     browser: Client, bare: Workspace, settings: Settings
 ) -> None:
-    settings.HEARTBIT_MCP_COMMANDS = PROGRAM
+    settings.HEARTBIT_MCP_COMMANDS = {"parts": PROGRAM}
     added(browser, bare)
     made = McpServer.objects.get(workspace=bare)
-    settings.HEARTBIT_MCP_COMMANDS = ""
+    settings.HEARTBIT_MCP_COMMANDS = {}
     browser.post(url_of("refresh", made), SENT)
     assert "Failed" in browser.get(SERVERS).content.decode()
     text = browser.get(url_of("change", made)).content.decode()

@@ -17,7 +17,7 @@ from typing import Any
 from tests.bench.report import merge
 from tests.interop import drives, installed
 from tests.server_process import ROOT
-from tools.mcp.endpoint import Endpoint
+from tools.mcp.endpoint import McpEndpoint
 
 Steps = Callable[[drives.Drive], Awaitable[None]]
 
@@ -39,21 +39,21 @@ def rows() -> list[dict[str, Any]]:
         git = python("mcp-server-git", "--repository", repository)
         fetch = python("mcp-server-fetch", "--ignore-robots-txt", "--allow-private-ips")
         files = node("server-filesystem", folder)
-        plan: list[tuple[Endpoint, Steps]] = [
-            (Endpoint(1, "mcp-server-time", words=python("mcp-server-time")), drives.time),
-            (Endpoint(1, "mcp-server-git", words=git), partial(drives.git, place=repository)),
-            (Endpoint(1, "mcp-server-fetch", words=fetch), partial(drives.fetch, page=page)),
-            (Endpoint(1, "server-filesystem", words=files), partial(drives.files, place=folder)),
+        plan: list[tuple[McpEndpoint, Steps]] = [
+            (McpEndpoint(1, "mcp-server-time", words=python("mcp-server-time")), drives.time),
+            (McpEndpoint(1, "mcp-server-git", words=git), partial(drives.git, place=repository)),
+            (McpEndpoint(1, "mcp-server-fetch", words=fetch), partial(drives.fetch, page=page)),
+            (McpEndpoint(1, "server-filesystem", words=files), partial(drives.files, place=folder)),
             (
-                Endpoint(1, "server-everything", words=node("server-everything", "stdio")),
+                McpEndpoint(1, "server-everything", words=node("server-everything", "stdio")),
                 drives.everything,
             ),
-            (Endpoint(1, "server-everything", url=url), drives.everything),
+            (McpEndpoint(1, "server-everything", url=url), drives.everything),
         ]
         return [driven(endpoint, steps) for endpoint, steps in plan]
 
 
-def driven(endpoint: Endpoint, steps: Steps) -> dict[str, Any]:
+def driven(endpoint: McpEndpoint, steps: Steps) -> dict[str, Any]:
     """Drive a server."""
     over = "http" if endpoint.url else "stdio"
     row = {"client": f"{endpoint.name} over {over}", "version": installed.version(endpoint.name)}

@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from tests.mcp.servers import connected, pinned
-from tools.mcp.endpoint import Endpoint
+from tools.mcp.endpoint import McpEndpoint
 
 SECONDS = 20.0
 EXAMPLES: dict[str, Any] = {"number": 5, "integer": 5, "string": "text", "boolean": True}
@@ -15,7 +15,7 @@ EXAMPLES: dict[str, Any] = {"number": 5, "integer": 5, "string": "text", "boolea
 
 async def main(url: str) -> None:
     """Connect, and call every tool once."""
-    async with connected(Endpoint(1, "conformance", url=url), SECONDS) as connection:
+    async with connected(McpEndpoint(1, "conformance", url=url), SECONDS) as connection:
         for name, tool in connection.offer.tools.items():
             schema = tool.input_schema.get("properties", {})
             arguments = {each: EXAMPLES.get(schema[each].get("type"), {}) for each in schema}

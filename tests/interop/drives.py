@@ -21,8 +21,8 @@ from tools.mcp.errors import McpToolError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
-    from tools.mcp.connection import Connection
-    from tools.mcp.endpoint import Endpoint
+    from tools.mcp.connection import McpConnection
+    from tools.mcp.endpoint import McpEndpoint
 
 SECONDS = 60.0
 USER = 50_001  # of the processes of the endpoint 1, if root starts them
@@ -31,7 +31,7 @@ USER = 50_001  # of the processes of the endpoint 1, if root starts them
 class Drive:
     """A connection, and the number of calls that it was used for."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: McpConnection) -> None:
         self.connection = connection
         self.calls = 0
 
@@ -98,7 +98,9 @@ async def everything(drive: Drive) -> None:
     await drive.refused("get-sum", a="five", b=7)
 
 
-async def driven(endpoint: Endpoint, steps: Callable[[Drive], Awaitable[None]]) -> dict[str, Any]:
+async def driven(
+    endpoint: McpEndpoint, steps: Callable[[Drive], Awaitable[None]]
+) -> dict[str, Any]:
     """Connect, drive, and return the calls that were made and what went wrong."""
     drive: Drive | None = None
     try:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from heartbit_site.base.http.allow import parse_allow
 from heartbit_site.base.toolspec import Effect
 from tests.fleet import wait_until
-from tools.mcp.connection import Connection
-from tools.mcp.endpoint import Endpoint, PinnedTool
+from tools.mcp.connection import McpConnection
+from tools.mcp.endpoint import McpEndpoint, PinnedTool
 from tools.mcp.guarded_client import guarded_mcp_client
 from tools.mcp.listing import definition
 from tools.registry import definition_hash
@@ -25,8 +25,8 @@ HERE = Path(__file__).parent
 STDIO = (sys.executable, str(HERE / "server.py"), "stdio")
 
 
-def hostile(way: str) -> Endpoint:
-    return Endpoint(7, way, words=(sys.executable, str(HERE / "hostile.py"), way))
+def hostile(way: str) -> McpEndpoint:
+    return McpEndpoint(7, way, words=(sys.executable, str(HERE / "hostile.py"), way))
 
 
 @contextmanager
@@ -49,9 +49,9 @@ def http_server(port: int = 0, *options: str) -> Iterator[str]:
 
 
 @asynccontextmanager
-async def connected(endpoint: Endpoint, seconds: float = 30.0) -> AsyncIterator[Connection]:
+async def connected(endpoint: McpEndpoint, seconds: float = 30.0) -> AsyncIterator[McpConnection]:
     http = guarded_mcp_client(allow=parse_allow("127.0.0.1:*"))
-    connection = Connection(endpoint, http)
+    connection = McpConnection(endpoint, http)
     try:
         await connection.open(seconds)
         yield connection
@@ -60,7 +60,7 @@ async def connected(endpoint: Endpoint, seconds: float = 30.0) -> AsyncIterator[
         await http.aclose()
 
 
-def pinned(connection: Connection, remote_name: str) -> PinnedTool:
+def pinned(connection: McpConnection, remote_name: str) -> PinnedTool:
     spec = definition(
         connection.offer.tools[remote_name], name=f"x_{remote_name}", effect=Effect.AT_MOST_ONCE
     )

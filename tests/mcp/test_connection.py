@@ -11,13 +11,13 @@ import pytest
 
 from tests.fleet import wait_until
 from tests.mcp.servers import STDIO, connected, hostile, http_server, pinned
-from tools.mcp.endpoint import Endpoint
+from tools.mcp.endpoint import McpEndpoint
 from tools.mcp.errors import McpConnectionError, McpError, McpListingError, McpToolError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tools.mcp.connection import Connection
+    from tools.mcp.connection import McpConnection
 
 
 @pytest.fixture(scope="module")
@@ -27,20 +27,20 @@ def url() -> Iterator[str]:
 
 
 @pytest.fixture(params=["http", "stdio"])
-def endpoint(request: pytest.FixtureRequest, url: str) -> Endpoint:
+def endpoint(request: pytest.FixtureRequest, url: str) -> McpEndpoint:
     if request.param == "stdio":
-        return Endpoint(1, "shop", words=STDIO)
-    return Endpoint(1, "shop", url=url, headers=(("X-Shop-Key", "canary"),))
+        return McpEndpoint(1, "shop", words=STDIO)
+    return McpEndpoint(1, "shop", url=url, headers=(("X-Shop-Key", "canary"),))
 
 
 async def called(
-    connection: Connection, tool: str, within: float = 20.0, /, **arguments: object
+    connection: McpConnection, tool: str, within: float = 20.0, /, **arguments: object
 ) -> str:
     wanted = pinned(connection, tool)
     return await connection.call(wanted, arguments, key="run:1.0", seconds=within)
 
 
-async def test_a_server_is_read_and_called(endpoint: Endpoint) -> None:
+async def test_a_server_is_read_and_called(endpoint: McpEndpoint) -> None:
     async with connected(endpoint) as connection:
         assert connection.facts["server"] == "shop"
         assert {"add", "echo", "picture"} <= set(connection.offer.tools)
@@ -54,7 +54,9 @@ async def test_a_server_is_read_and_called(endpoint: Endpoint) -> None:
         assert hours == "9 to 5"
 
 
-async def test_a_tool_s_failures_are_sentences_and_the_connection_stays(endpoint: Endpoint) -> None:
+async def test_a_tool_s_failures_are_sentences_and_the_connection_stays(
+    endpoint: McpEndpoint,
+) -> None:
     async with connected(endpoint) as connection:
         with pytest.raises(McpToolError, match="Error executing tool fail"):
             await called(connection, "fail", why="no stock")
@@ -69,7 +71,7 @@ async def test_a_tool_s_failures_are_sentences_and_the_connection_stays(endpoint
 
 
 async def test_a_changed_tool_is_not_called() -> None:
-    async with connected(Endpoint(1, "shop", words=STDIO)) as connection:
+    async with connected(McpEndpoint(1, "shop", words=STDIO)) as connection:
         before = pinned(connection, "echo")
         assert await called(connection, "change") == "changed"
         async with asyncio.timeout(20):
@@ -87,7 +89,7 @@ async def test_a_changed_tool_is_not_called() -> None:
 
 async def test_a_process_has_its_own_user_home_and_environment() -> None:
     os.environ["CANARY_OF_HEARTBIT"] = "secret"
-    async with connected(Endpoint(1, "shop", words=STDIO)) as connection:
+    async with connected(McpEndpoint(1, "shop", words=STDIO)) as connection:
         found = json.loads(await called(connection, "environment"))
     assert "heartbit-mcp-" in found["cwd"]
     assert not os.path.exists(found["cwd"])  # noqa: PTH110
@@ -96,15 +98,15 @@ async def test_a_process_has_its_own_user_home_and_environment() -> None:
         assert found["uid"] == "50001"
 
 
-async def test_a_server_that_dies_ends_the_connection(endpoint: Endpoint) -> None:
+async def test_a_server_that_dies_ends_the_connection(endpoint: McpEndpoint) -> None:
     if endpoint.url:
         with http_server() as url:
-            await dies(Endpoint(1, "shop", url=url))
+            await dies(McpEndpoint(1, "shop", url=url))
     else:
         await dies(endpoint)
 
 
-async def dies(endpoint: Endpoint) -> None:
+async def dies(endpoint: McpEndpoint) -> None:
     async with connected(endpoint) as connection:
         with pytest.raises(McpConnectionError, match=r"^The MCP server shop failed: "):
             await called(connection, "die")
@@ -179,5 +181,5 @@ def state(pid: int) -> str:
 
 async def test_a_missing_program_is_named() -> None:
     with pytest.raises(McpConnectionError, match="/nowhere/at-all"):
-        async with connected(Endpoint(1, "gone", words=("/nowhere/at-all",))):
+        async with connected(McpEndpoint(1, "gone", words=("/nowhere/at-all",))):
             pass

@@ -11,8 +11,8 @@ from heartbit_site.base.http.allow import parse_allow
 from tests.base.loopback import Server, redirect, response, serving
 from tests.base.test_http_guard import HOSTS, ODD_URLS, client
 from tests.mcp.servers import connected
-from tools.mcp.connection import Connection
-from tools.mcp.endpoint import Endpoint
+from tools.mcp.connection import McpConnection
+from tools.mcp.endpoint import McpEndpoint
 from tools.mcp.errors import McpConnectionError
 from tools.mcp.guarded_client import guarded_mcp_client
 from tools.mcp.guarded_transport import GuardedMcpTransport, sdk_client
@@ -49,14 +49,16 @@ async def test_a_redirect_to_another_origin_is_not_followed(internal: Server, st
         url = f"http://127.0.0.1:{public.port}/mcp"
         headers = (("Authorization", "Bearer t"),)
         with pytest.raises(McpConnectionError, match="The MCP server x failed: "):
-            async with connected(Endpoint(1, "x", url=url, headers=headers)):
+            async with connected(McpEndpoint(1, "x", url=url, headers=headers)):
                 pass
     assert internal.connections == 0
 
 
 async def test_a_private_server_is_refused_with_a_sentence(internal: Server) -> None:
     http = guarded_mcp_client(allow=parse_allow(""))
-    connection = Connection(Endpoint(1, "x", url=f"http://127.0.0.1:{internal.port}/mcp"), http)
+    connection = McpConnection(
+        McpEndpoint(1, "x", url=f"http://127.0.0.1:{internal.port}/mcp"), http
+    )
     with pytest.raises(McpConnectionError) as refused:
         await connection.open()
     assert "an operator can add" in str(refused.value)
@@ -82,6 +84,6 @@ async def test_answers_of_no_mcp_server_are_sentences(answer: bytes, sentence: s
         server.answers["/mcp"] = answer
         url = f"http://127.0.0.1:{server.port}/mcp"
         with pytest.raises(McpConnectionError) as refused:
-            async with connected(Endpoint(1, "x", url=url)):
+            async with connected(McpEndpoint(1, "x", url=url)):
                 pass
     assert sentence in str(refused.value)

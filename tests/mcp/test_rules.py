@@ -5,10 +5,9 @@ from __future__ import annotations
 import mcp_types
 import pytest
 
-from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base import variables
 from heartbit_site.base.toolspec import Effect
 from tools.mcp.breaker import FAILURES, ServerBreaker
-from tools.mcp.commands import parse_commands
 from tools.mcp.errors import McpError
 from tools.mcp.listing import effect_of, local_names
 
@@ -41,17 +40,11 @@ def test_names_never_meet_and_stay() -> None:
 
 def test_commands_are_words_and_no_shell_reads_them() -> None:
     text = "time = /bin/time --zone 'Europe/Berlin'; files=npx files /srv;\n x = echo $(id)"
-    assert parse_commands(text) == {
+    assert variables.MCP_COMMANDS.parse(text) == {
         "time": ("/bin/time", "--zone", "Europe/Berlin"),
         "files": ("npx", "files", "/srv"),
         "x": ("echo", "$(id)"),
     }
-
-
-@pytest.mark.parametrize("text", ["time", "Time = x", "a = 'x", "a = x; a = y", "= x"])
-def test_a_wrong_command_is_refused(text: str) -> None:
-    with pytest.raises(ConfigurationError, match="HEARTBIT_MCP_COMMANDS: "):
-        parse_commands(text)
 
 
 @pytest.mark.parametrize(

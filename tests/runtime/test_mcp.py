@@ -43,10 +43,8 @@ TOKEN = "tok-5f2c-canary"
 @pytest.fixture(autouse=True)
 def _allowed(settings: Settings) -> None:
     settings.HEARTBIT_HTTP_ALLOWLIST = "127.0.0.1:*"
-    bad = f"{sys.executable} {HERE / 'hostile.py'}"
-    settings.HEARTBIT_MCP_COMMANDS = (
-        f"shop = {' '.join(STDIO)}; hang = {bad} hang; exit = {bad} exit"
-    )
+    bad = (sys.executable, str(HERE / "hostile.py"))
+    settings.HEARTBIT_MCP_COMMANDS = {"shop": STDIO, "hang": (*bad, "hang"), "exit": (*bad, "exit")}
 
 
 @pytest.fixture(scope="module")
@@ -160,7 +158,7 @@ async def test_a_changed_tool_waits_for_consent(
             assert server.needs_refresh
             result = refreshed(server)
             assert result.changed == ("shop_echo",)
-            assert not server.needs_refresh
+            assert not McpServer.objects.get(pk=server.pk).needs_refresh
             row = CatalogueTool.objects.select_related("pending").get(
                 workspace=workspace, name="shop_echo"
             )

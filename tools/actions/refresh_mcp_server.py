@@ -25,7 +25,7 @@ from tools.registry import definition_hash, registry
 
 if TYPE_CHECKING:
     from heartbit_site.base.audit import Actor
-    from tools.mcp.endpoint import Endpoint
+    from tools.mcp.endpoint import McpEndpoint
     from tools.mcp.listing import Offer
 
 
@@ -55,7 +55,7 @@ def refresh_mcp_server(server: McpServer, *, by: Actor) -> Refresh:
     """Read what a server offers and write the tools of its workspace.
 
     A new tool can be given to agents at once. A tool whose definition changed keeps the one that
-    people agreed to, and is not called until somebody accepts the change.
+    people agreed to, and is not called until a person accepts the change.
 
     Returns:
         The result, also when the server cannot be used: it is stored with the server.
@@ -76,7 +76,7 @@ def refresh_mcp_server(server: McpServer, *, by: Actor) -> Refresh:
     return result
 
 
-def _endpoint(server: McpServer) -> Endpoint:
+def _endpoint(server: McpServer) -> McpEndpoint:
     spec = _asking(server)
     chosen = choose(spec, workspace_id=server.workspace_id, user_id=None, names={})
     credential = chosen.get(CREDENTIAL)
@@ -89,7 +89,7 @@ def _asking(server: McpServer) -> ToolSpec:
     return ToolSpec(name, "", {}, function=_asking, credentials=needs_of(server))
 
 
-async def _read(endpoint: Endpoint) -> tuple[Offer, dict[str, str]]:
+async def _read(endpoint: McpEndpoint) -> tuple[Offer, dict[str, str]]:
     pool = McpPool(allow=parse_allow(settings.HEARTBIT_HTTP_ALLOWLIST))
     try:
         return await pool.read(endpoint)
@@ -133,7 +133,7 @@ def _written(server: McpServer, offer: Offer) -> Refresh:
     removed = tuple(sorted(row.name for row in gone))
     message = f"It has {amounts.counted(len(specs), 'tool')}."
     if changed:
-        message += f" Changed, and not called until somebody accepts: {', '.join(changed)}."
+        message += f" Changed, and not called until a person accepts: {', '.join(changed)}."
     if removed:
         message += f" Gone: {', '.join(removed)}."
     for remote, why in offer.left_out.items():

@@ -11,7 +11,6 @@ from django.db import transaction
 from heartbit_site.base import audit
 from heartbit_site.base.errors import ConfigurationError, ConflictError, about
 from heartbit_site.base.web_url import split_web_url
-from tools.mcp.commands import parse_commands
 from tools.models import McpServer
 
 if TYPE_CHECKING:
@@ -89,7 +88,7 @@ def _check_url(server: McpServer) -> None:
 
 def _check_program(server: McpServer) -> None:
     with about("command"):
-        known = parse_commands(settings.HEARTBIT_MCP_COMMANDS)
+        known = settings.HEARTBIT_MCP_COMMANDS
         if server.command not in known:
             names = ", ".join(known) or "none yet"
             raise ConfigurationError(

@@ -2,5 +2,5 @@
 
 ``listing`` reads and bounds what a server offers, ``specs`` turns stored definitions into tools,
 ``pool`` keeps a process's connections, and ``connection`` opens one: over HTTP through the guarded
-client, or to a process from the administrator's list (``commands``).
+client, or to a process.
 """

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from mcp.client.context import ClientRequestContext
 
     from heartbit_site.base.http.client import GuardedClient
-    from tools.mcp.endpoint import Endpoint, PinnedTool
+    from tools.mcp.endpoint import McpEndpoint, PinnedTool
 
 CONNECT_SECONDS: Final = 20.0
 _INFO = mcp_types.Implementation(name="heartbit", version="1")
@@ -52,7 +52,7 @@ _CLIENT_ERROR = 400
 _UNAUTHORIZED = (401, 403)
 
 
-class Connection:
+class McpConnection:
     """An open connection to a server, with the tools that it offers.
 
     Attributes:
@@ -62,7 +62,7 @@ class Connection:
     offer: Offer
 
     def __init__(
-        self, endpoint: Endpoint, http: GuardedClient, changed: Callable[[], None] | None = None
+        self, endpoint: McpEndpoint, http: GuardedClient, changed: Callable[[], None] | None = None
     ) -> None:
         """Take the server's address.
 
@@ -90,7 +90,7 @@ class Connection:
 
     @property
     def facts(self) -> dict[str, str]:
-        """What the server said about itself."""
+        """The server's name, version and protocol, as it says."""
         client = self._opened.result()
         info = client.server_info
         facts = {"protocol": client.protocol_version}
@@ -246,7 +246,7 @@ class Connection:
                 self._hashes.clear()
 
     def _check(self, tool: PinnedTool) -> None:
-        """Refuse a tool that the server has changed: nobody has agreed to what it is now."""
+        """Refuse a tool that the server has changed since a person agreed to it."""
         offered = self.offer.tools.get(tool.remote_name)
         if offered is None:
             why = self.offer.left_out.get(tool.remote_name, "the server does not have it any more")

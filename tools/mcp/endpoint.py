@@ -1,4 +1,4 @@
-"""What a connection to an MCP server needs to know. Pure."""
+"""Servers and their tools, as a connection needs them. Pure."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
-    """How a server is reached.
+class McpEndpoint:
+    """Address, or program, of a server.
 
     Attributes:
         id: Id of its row.

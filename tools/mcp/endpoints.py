@@ -1,4 +1,4 @@
-"""How a server's row is reached: its address, its program, and what its requests carry."""
+"""Endpoints of servers' rows: their address or program, and the credential of their requests."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from django.conf import settings
 
 from heartbit_site.base.credentials import ApiKeyCredential, BearerCredential
 from heartbit_site.base.toolspec import CredentialNeed
-from tools.mcp.commands import parse_commands
-from tools.mcp.endpoint import Endpoint
+from tools.mcp.endpoint import McpEndpoint
 from tools.mcp.errors import McpError
 from tools.models import McpServer
 
@@ -28,8 +27,8 @@ def needs_of(server: McpServer) -> tuple[CredentialNeed, ...]:
     return (CredentialNeed(CREDENTIAL, KINDS, name=server.credential),)
 
 
-def endpoint_of(server: McpServer, credential: CredentialType | None) -> Endpoint:
-    """Return how a server is reached.
+def endpoint_of(server: McpServer, credential: CredentialType | None) -> McpEndpoint:
+    """Return the endpoint of a server.
 
     Args:
         server: The server's row.
@@ -40,15 +39,15 @@ def endpoint_of(server: McpServer, credential: CredentialType | None) -> Endpoin
             address.
     """
     if server.transport == McpServer.Transport.STDIO:
-        words = parse_commands(settings.HEARTBIT_MCP_COMMANDS).get(server.command)
+        words = settings.HEARTBIT_MCP_COMMANDS.get(server.command)
         if words is None:
             raise McpError(
                 f"The MCP server {server.name} needs the program {server.command!r}, which "
                 "HEARTBIT_MCP_COMMANDS does not name on this machine."
             )
-        return Endpoint(server.pk, server.name, words=words)
+        return McpEndpoint(server.pk, server.name, words=words)
     headers = () if credential is None else (_header(server, credential),)
-    return Endpoint(server.pk, server.name, url=server.url, headers=headers)
+    return McpEndpoint(server.pk, server.name, url=server.url, headers=headers)
 
 
 def _header(server: McpServer, credential: CredentialType) -> tuple[str, str]:

@@ -14,7 +14,7 @@ class McpConnectionError(McpError):
 
 
 class McpListingError(McpError):
-    """What the server offers is more, or other, than a workspace takes."""
+    """The server offers more, or other things, than a workspace takes."""
 
 
 class McpToolError(McpError):

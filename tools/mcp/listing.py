@@ -1,4 +1,4 @@
-"""What an MCP server offers, read within bounds and turned into definitions of tools.
+"""Lists of MCP servers' tools, read within bounds and turned into definitions.
 
 A server is not trusted with its own word: it may list without end, send a schema that is none, or
 call a tool that deletes "read-only". A server that floods is refused; a single tool that cannot be
@@ -37,7 +37,7 @@ _MAX_NAME = 64
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What a server offers.
+    """Tools that a server offers.
 
     Attributes:
         tools: Its usable tools, by their own names, in its order.

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
     from heartbit_site.base.http.allow import AllowRule
-    from tools.mcp.connection import Connection
-    from tools.mcp.endpoint import Endpoint, PinnedTool
+    from tools.mcp.connection import McpConnection
+    from tools.mcp.endpoint import McpEndpoint, PinnedTool
     from tools.mcp.listing import Offer
 
 MAX_CONNECTIONS: Final = 64
@@ -33,7 +33,7 @@ IDLE_SECONDS: Final = 300.0
 
 @dataclass
 class _Kept:
-    opening: asyncio.Task[Connection]
+    opening: asyncio.Task[McpConnection]
     used_at: float = field(default_factory=time.monotonic)
     calls: int = 0
 
@@ -49,12 +49,12 @@ class McpPool:
         """
         self._http = guarded_mcp_client(allow=allow)
         self._breaker = ServerBreaker()
-        self._kept: dict[Endpoint, _Kept] = {}
+        self._kept: dict[McpEndpoint, _Kept] = {}
         self._closing: set[asyncio.Task[None]] = set()
 
     async def call(
         self,
-        endpoint: Endpoint,
+        endpoint: McpEndpoint,
         tool: PinnedTool,
         arguments: dict[str, Any],
         *,
@@ -67,24 +67,24 @@ class McpPool:
             McpError: The server cannot be used, or the tool failed; the sentence is for the model.
         """
 
-        async def ask(connection: Connection, left: float) -> str:
+        async def ask(connection: McpConnection, left: float) -> str:
             return await connection.call(tool, arguments, key=key, seconds=left)
 
         return await self._with(endpoint, ask, seconds)
 
-    async def read_resource(self, endpoint: Endpoint, uri: str, *, seconds: float) -> str:
+    async def read_resource(self, endpoint: McpEndpoint, uri: str, *, seconds: float) -> str:
         """Read a resource of a server as text.
 
         Raises:
             McpError: The server cannot be used, or has no such resource.
         """
 
-        async def ask(connection: Connection, left: float) -> str:
+        async def ask(connection: McpConnection, left: float) -> str:
             return await connection.read_resource(uri, seconds=left)
 
         return await self._with(endpoint, ask, seconds)
 
-    async def read(self, endpoint: Endpoint) -> tuple[Offer, dict[str, str]]:
+    async def read(self, endpoint: McpEndpoint) -> tuple[Offer, dict[str, str]]:
         """Return what a server offers now, and what it says about itself.
 
         Raises:
@@ -106,8 +106,8 @@ class McpPool:
 
     async def _with(
         self,
-        endpoint: Endpoint,
-        ask: Callable[[Connection, float], Awaitable[str]],
+        endpoint: McpEndpoint,
+        ask: Callable[[McpConnection, float], Awaitable[str]],
         seconds: float,
     ) -> str:
         """Ask a server over its connection; over a new one if the server forgot the old one."""
@@ -142,7 +142,7 @@ class McpPool:
             raise
         raise AssertionError("unreachable")
 
-    def _connection(self, endpoint: Endpoint) -> _Kept:
+    def _connection(self, endpoint: McpEndpoint) -> _Kept:
         kept = self._kept.get(endpoint)
         if kept is not None and not _is_usable(kept):
             self._drop(endpoint, kept)
@@ -154,7 +154,7 @@ class McpPool:
             self._kept[endpoint] = kept
         return kept
 
-    async def _open(self, endpoint: Endpoint) -> Connection:
+    async def _open(self, endpoint: McpEndpoint) -> McpConnection:
         loop = asyncio.get_running_loop()
 
         def changed() -> None:
@@ -163,12 +163,12 @@ class McpPool:
             marking.add_done_callback(self._closing.discard)
 
         module = await asyncio.to_thread(import_module, "tools.mcp.connection")
-        connection: Connection = module.Connection(endpoint, self._http, changed)
+        connection: McpConnection = module.McpConnection(endpoint, self._http, changed)
         await connection.open()
         return connection
 
     def _make_room(self) -> None:
-        """Drop connections that nobody used for a while, or the oldest ones if there are many."""
+        """Drop idle connections, and the oldest ones if there are many."""
         idle = sorted(
             (kept.used_at, endpoint) for endpoint, kept in self._kept.items() if not kept.calls
         )
@@ -177,7 +177,7 @@ class McpPool:
             if number < surplus or time.monotonic() - used_at > IDLE_SECONDS:
                 self._drop(endpoint)
 
-    def _drop(self, endpoint: Endpoint, kept: _Kept | None = None) -> None:
+    def _drop(self, endpoint: McpEndpoint, kept: _Kept | None = None) -> None:
         if kept is not None and self._kept.get(endpoint) is not kept:
             return
         task = asyncio.create_task(_close(self._kept.pop(endpoint)))
@@ -196,7 +196,7 @@ def _is_open(kept: _Kept) -> bool:
     return opening.result().is_open
 
 
-def _retrieved(opening: asyncio.Task[Connection]) -> None:
+def _retrieved(opening: asyncio.Task[McpConnection]) -> None:
     if not opening.cancelled():
         opening.exception()
 

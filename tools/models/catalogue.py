@@ -24,8 +24,8 @@ class CatalogueTool(models.Model):
         credentials: Credentials that it asks for: {parameter, kinds, optional} each.
         server: The MCP server that has the tool, which goes with it; null for other origins.
         remote_name: The tool's name at that server.
-        pending: What the server offers now, where that differs from ``definition`` and nobody has
-            accepted it yet: calls are refused until then.
+        pending: What the server offers now, where that differs from ``definition`` and no person
+            has accepted it yet: calls are refused until then.
     """
 
     workspace = models.ForeignKey(

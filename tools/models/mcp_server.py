@@ -21,7 +21,7 @@ class McpServer(models.Model):
     """
 
     class Transport(models.TextChoices):
-        """How the server is reached."""
+        """Way to reach a server."""
 
         HTTP = "http", "HTTP (Streamable HTTP)"
         STDIO = "stdio", "A program on the workers (stdio)"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from heartbit_site.base.audit import Actor
     from heartbit_site.base.models import Workspace
 
-PROGRAM = f"parts = {sys.executable} {Path(__file__).with_name('parts_server.py')} stdio"
+PROGRAM = (sys.executable, str(Path(__file__).with_name("parts_server.py")), "stdio")
 
 
 def connect(workspace: Workspace, *, by: Actor) -> McpServer:
@@ -24,8 +24,8 @@ def connect(workspace: Workspace, *, by: Actor) -> McpServer:
     server = McpServer(
         workspace=workspace, name="parts", transport=McpServer.Transport.STDIO, command="parts"
     )
-    for program in (PROGRAM, f"{PROGRAM} new"):
-        with override_settings(HEARTBIT_MCP_COMMANDS=program):
+    for program in (PROGRAM, (*PROGRAM, "new")):
+        with override_settings(HEARTBIT_MCP_COMMANDS={"parts": program}):
             if server.pk is None:
                 save_mcp_server(server, by=by)
             refresh_mcp_server(server, by=by)
