@@ -274,7 +274,9 @@ class RunToolbox:
         if spec is None or not (spec.credentials or bound.requires):
             return {}
         if bound.requires and not await self._permissions(frozenset({bound.requires})):
-            text = f"The person behind this run may not use {spec.name}: {bound.requires}."
+            text = (
+                f"The person behind this run may not use {spec.name}: {bound.requires} is needed."
+            )
             return ToolResult(text, "refused")
         try:
             return await self._credentials(spec, bound.credentials)
