@@ -53,7 +53,7 @@ def test_a_server_is_added_read_and_its_changes_are_accepted_as_shown(
     assert not CatalogueTool.objects.filter(server=made).exists()  # opening the dialog asks nobody
     assert browser.post(url_of("refresh", made), SENT).headers["HX-Refresh"] == "true"
     text = browser.get(url_of("change", made)).content.decode()
-    assert "It has 3 tools." in text
+    assert "It has 5 tools." in text
     assert "parts_order_part" in text
     assert "parts-dealer" in text
     assert "Accept changes" not in text

@@ -50,7 +50,9 @@ async def test_a_server_is_read_and_called(endpoint: McpEndpoint) -> None:
         assert await called(connection, "picture") == "[image, image/png, 9 bytes, not shown]"
         key = "canary" if endpoint.url else "none"
         assert await called(connection, "header", name="x-shop-key") == key
-        hours = await connection.read_resource("shop://opening-hours", seconds=20)
+        listed = await called(connection, "resources/list")
+        assert listed == "shop://opening-hours: When the shop is open."
+        hours = await called(connection, "resources/read", uri="shop://opening-hours")
         assert hours == "9 to 5"
 
 
@@ -65,7 +67,7 @@ async def test_a_tool_s_failures_are_sentences_and_the_connection_stays(
         with pytest.raises(McpToolError):
             await called(connection, "ask")
         with pytest.raises(McpToolError, match=r"[Uu]nknown resource|not found"):
-            await connection.read_resource("shop://no-such-place", seconds=20)
+            await called(connection, "resources/read", uri="shop://no-such-place")
         assert connection.is_open
         assert await called(connection, "echo", text="still here") == "still here"
 
@@ -145,7 +147,7 @@ async def test_a_server_that_lies_or_floods_is_refused(
 )
 async def test_a_call_that_goes_wrong_is_a_sentence(way: str, sentence: str) -> None:
     async with connected(hostile(way)) as connection:
-        with pytest.raises(McpConnectionError) as failed:
+        with pytest.raises(McpError) as failed:
             await called(connection, "good", 1.0)
     assert str(failed.value).startswith(f"The MCP server {way} failed: ")
     assert str(failed.value).endswith(sentence)

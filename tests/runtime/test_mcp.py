@@ -83,7 +83,7 @@ async def test_an_agent_calls_the_tools_of_a_server(
         server = added(workspace, url=url if transport == "http" else "")
         result = refreshed(server)
         assert result.ok, result.message
-        assert result.message == "It has 11 tools."
+        assert result.message == "It has 13 tools."
         assert server.facts["server"] == "shop"
         row = CatalogueTool.objects.get(workspace=workspace, name="shop_add")
         assert (row.origin, row.source, row.remote_name) == ("mcp", "shop", "add")
@@ -276,7 +276,7 @@ def test_hints_count_for_a_trusted_server_alone(workspace: Workspace, url: str) 
     effects = dict(
         CatalogueTool.objects.filter(server=server).values_list("remote_name", "definition__effect")
     )
-    assert effects["add"] == Effect.PURE
+    assert effects["add"] == effects["resources/read"] == Effect.PURE
     assert effects["echo"] == Effect.AT_MOST_ONCE
 
 
@@ -289,4 +289,4 @@ def test_a_refresh_that_fails_keeps_the_tools(workspace: Workspace, url: str) ->
     result = refreshed(server)
     assert not result.ok
     assert result.message.startswith("The MCP server shop failed: Talking to 127.0.0.1 failed")
-    assert CatalogueTool.objects.filter(server=server).count() == 11
+    assert CatalogueTool.objects.filter(server=server).count() == 13

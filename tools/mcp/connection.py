@@ -25,7 +25,8 @@ from tools.mcp.errors import (
 )
 from tools.mcp.guarded_transport import GuardedMcpTransport, sdk_client
 from tools.mcp.listing import Offer, definition, read_offer
-from tools.mcp.rendering import as_text, resource_as_text
+from tools.mcp.rendering import as_text
+from tools.mcp.resources import LIST, READ, resource_tools, use_resources
 from tools.mcp.stdio import stdio
 from tools.registry import definition_hash
 
@@ -145,6 +146,9 @@ class McpConnection:
             async with asyncio.timeout(seconds):
                 await self._relist()
                 self._check(tool)
+                if tool.remote_name in (LIST, READ):
+                    client = self._opened.result()
+                    return await use_resources(client, tool.remote_name, arguments)
                 result = await self._request(tool.remote_name, arguments, key)
         except TimeoutError:
             raise self._cannot(f"{tool.remote_name} did not finish in {seconds:.3g} s") from None
@@ -157,23 +161,6 @@ class McpConnection:
         if result.is_error:
             raise McpToolError(text)
         return text
-
-    async def read_resource(self, uri: str, *, seconds: float) -> str:
-        """Return a resource of the server as text.
-
-        Raises:
-            McpError: The server cannot be used, or has no such resource.
-        """
-        try:
-            async with asyncio.timeout(seconds):
-                result = await self._opened.result().read_resource(uri)
-        except TimeoutError:
-            raise self._cannot(f"{uri} was not read within {seconds:.3g} s") from None
-        except MCPError as error:
-            raise await self._translated(error) from error
-        except ValidationError as error:
-            raise self._cannot("its answer is not what the protocol says") from error
-        return resource_as_text(result.contents)
 
     # ---------------------------------------------------------------------------------- the owner
 
@@ -195,7 +182,7 @@ class McpConnection:
                         with contextlib.suppress(TimeoutError):
                             async with asyncio.timeout(_LISTEN_SECONDS):
                                 await heard.wait()
-                        self.offer = await read_offer(client)
+                        self.offer = await read_offer(client, resource_tools(client))
                         self._opened.set_result(client)
                         await self._end.wait()
                     finally:
@@ -242,7 +229,8 @@ class McpConnection:
         async with self._relisting:
             if self._is_stale:
                 self._is_stale = False
-                self.offer = await read_offer(self._opened.result())
+                client = self._opened.result()
+                self.offer = await read_offer(client, resource_tools(client))
                 self._hashes.clear()
 
     def _check(self, tool: PinnedTool) -> None:
@@ -250,7 +238,7 @@ class McpConnection:
         offered = self.offer.tools.get(tool.remote_name)
         if offered is None:
             why = self.offer.left_out.get(tool.remote_name, "the server does not have it any more")
-            raise self._cannot(f"{tool.remote_name} cannot be used: {why}")
+            raise self._refused(f"{tool.remote_name} cannot be used: {why}")
         known = self._hashes.get(tool.name)
         if known is None:
             known = definition_hash(definition(offered, name=tool.name, effect=tool.effect))
@@ -287,7 +275,7 @@ class McpConnection:
                 return result
             state = result.request_state
             answers = dict.fromkeys(result.input_requests or {}, _DECLINED)
-        raise self._cannot(f"{name} keeps asking for input of a person, which is declined")
+        raise self._refused(f"{name} keeps asking for input of a person, which is declined")
 
     def _check_result(self, name: str, result: mcp_types.CallToolResult) -> None:
         schema = self.offer.tools[name].output_schema
@@ -295,7 +283,7 @@ class McpConnection:
             return
         check_schema(schema)
         if problems := validate(schema, result.structured_content):
-            raise self._cannot(f"{name} answered other than it declares: {problems[0]}")
+            raise self._refused(f"{name} answered other than it declares: {problems[0]}")
 
     # ----------------------------------------------------------------------------------- failures
 
@@ -316,7 +304,7 @@ class McpConnection:
         if isinstance(cause, McpListingError):
             return McpListingError(f"The MCP server {self._endpoint.name} is refused: {cause}.")
         if isinstance(cause, httpx2.ConnectError) and self._opened.done():
-            return SessionEndedError(str(self._cannot(str(cause))))
+            return SessionEndedError(self._sentence(str(cause)))
         return self._cannot(self._reason(cause))
 
     def _reason(self, cause: Exception | None) -> str:
@@ -335,10 +323,14 @@ class McpConnection:
                 return str(cause)
         return type(cause).__name__
 
-    def _cannot(self, why: str) -> McpError:
-        return McpConnectionError(
-            f"The MCP server {self._endpoint.name} failed: {why.removesuffix('.')}."
-        )
+    def _cannot(self, why: str) -> McpConnectionError:
+        return McpConnectionError(self._sentence(why))
+
+    def _refused(self, why: str) -> McpError:
+        return McpError(self._sentence(why))
+
+    def _sentence(self, why: str) -> str:
+        return f"The MCP server {self._endpoint.name} failed: {why.removesuffix('.')}."
 
 
 async def _declined(

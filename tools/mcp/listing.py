@@ -48,16 +48,20 @@ class Offer:
     left_out: dict[str, str]
 
 
-async def read_offer(client: Client) -> Offer:
+async def read_offer(client: Client, own: Mapping[str, mcp_types.Tool]) -> Offer:
     """Return the tools that a server offers.
+
+    Args:
+        client: The server's client.
+        own: Tools of ours for other things that it has, by name.
 
     Raises:
         McpListingError: It offers more than a workspace takes.
         MCPError: The server answered with an error.
     """
     if client.server_capabilities.tools is None:
-        return Offer({}, {})
-    offer, size, cursor = Offer({}, {}), 0, None
+        return Offer(dict(own), {})
+    offer, size, cursor = Offer(dict(own), {}), 0, None
     for _ in range(MAX_PAGES):
         page = await client.list_tools(cursor=cursor)
         for tool in page.tools:

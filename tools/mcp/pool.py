@@ -20,7 +20,7 @@ from tools.mcp.guarded_client import guarded_mcp_client
 from tools.models import McpServer
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Iterable
 
     from heartbit_site.base.http.allow import AllowRule
     from tools.mcp.connection import McpConnection
@@ -63,26 +63,27 @@ class McpPool:
     ) -> str:
         """Call a tool of a server and return its result as text.
 
+        The call goes over a kept connection, and again over a new one if the server certainly has
+        not got it.
+
         Raises:
             McpError: The server cannot be used, or the tool failed; the sentence is for the model.
         """
-
-        async def ask(connection: McpConnection, left: float) -> str:
-            return await connection.call(tool, arguments, key=key, seconds=left)
-
-        return await self._with(endpoint, ask, seconds)
-
-    async def read_resource(self, endpoint: McpEndpoint, uri: str, *, seconds: float) -> str:
-        """Read a resource of a server as text.
-
-        Raises:
-            McpError: The server cannot be used, or has no such resource.
-        """
-
-        async def ask(connection: McpConnection, left: float) -> str:
-            return await connection.read_resource(uri, seconds=left)
-
-        return await self._with(endpoint, ask, seconds)
+        self._breaker.admit(endpoint.id, endpoint.name)
+        until = time.monotonic() + seconds
+        try:
+            try:
+                text = await self._called(endpoint, tool, arguments, key, until)
+            except SessionEndedError:
+                text = await self._called(endpoint, tool, arguments, key, until)
+        except McpConnectionError:
+            self._breaker.failed(endpoint.id)
+            raise
+        except McpError:
+            self._breaker.succeeded(endpoint.id)  # it answers, if only with an error
+            raise
+        self._breaker.succeeded(endpoint.id)
+        return text
 
     async def read(self, endpoint: McpEndpoint) -> tuple[Offer, dict[str, str]]:
         """Return what a server offers now, and what it says about itself.
@@ -104,43 +105,25 @@ class McpPool:
             await asyncio.wait(self._closing)
         await self._http.aclose()
 
-    async def _with(
+    async def _called(
         self,
         endpoint: McpEndpoint,
-        ask: Callable[[McpConnection, float], Awaitable[str]],
-        seconds: float,
+        tool: PinnedTool,
+        arguments: dict[str, Any],
+        key: str,
+        until: float,
     ) -> str:
-        """Ask a server over its connection; over a new one if the server forgot the old one."""
-        self._breaker.admit(endpoint.id, endpoint.name)
-        until = time.monotonic() + seconds
+        kept = self._connection(endpoint)
+        kept.calls += 1
         try:
-            for attempt in (1, 2):
-                kept = self._connection(endpoint)
-                kept.calls += 1
-                try:
-                    connection = await asyncio.shield(kept.opening)
-                    result = await ask(connection, until - time.monotonic())
-                except SessionEndedError:
-                    self._drop(endpoint, kept)
-                    if attempt == 2:
-                        raise
-                    continue
-                except McpConnectionError:
-                    if not _is_open(kept):
-                        self._drop(endpoint, kept)
-                    raise
-                finally:
-                    kept.calls -= 1
-                    kept.used_at = time.monotonic()
-                self._breaker.succeeded(endpoint.id)
-                return result
-        except McpConnectionError:
-            self._breaker.failed(endpoint.id)
-            raise
-        except McpError:
-            self._breaker.succeeded(endpoint.id)  # it answers, if only with an error
-            raise
-        raise AssertionError("unreachable")
+            connection = await asyncio.shield(kept.opening)
+            left = until - time.monotonic()
+            return await connection.call(tool, arguments, key=key, seconds=left)
+        finally:
+            kept.calls -= 1
+            kept.used_at = time.monotonic()
+            if kept.opening.done() and not _is_open(kept):
+                self._drop(endpoint, kept)
 
     def _connection(self, endpoint: McpEndpoint) -> _Kept:
         kept = self._kept.get(endpoint)
