@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 from tests.bench.report import merge
-from tests.interop import drives, installed
+from tests.interop import drives, installed, overhead
 from tests.server_process import ROOT
 from tools.mcp.endpoint import McpEndpoint
 
@@ -87,6 +87,13 @@ def conformance(scenario: str) -> dict[str, Any]:
     return row
 
 
+def overhead_row() -> dict[str, Any]:
+    """Measure the time that the client adds to a call."""
+    row = {"client": "overhead over http", "version": "sdk"} | asyncio.run(overhead.measured())
+    say(row)
+    return row
+
+
 def say(row: dict[str, Any]) -> None:
     """Print a row."""
     sys.stdout.write(f"{'ok  ' if row['pass'] else 'FAIL'} {row}\n")
@@ -96,7 +103,7 @@ def say(row: dict[str, Any]) -> None:
 def main() -> int:
     """Run the command; 1 when a server was not driven."""
     installed.install()
-    found = [*rows(), *(conformance(scenario) for scenario in SCENARIOS)]
+    found = [*rows(), *(conformance(scenario) for scenario in SCENARIOS), overhead_row()]
     merge(RESULT, found, keys=("client",))
     return 0 if all(row["pass"] for row in found) else 1
 

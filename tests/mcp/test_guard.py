@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import TYPE_CHECKING
 
 import httpx2
 import pytest
 
 from heartbit_site.base.http.allow import parse_allow
-from tests.base.loopback import Server, redirect, response, serving
+from tests.base.loopback import Answer, Server, redirect, response, serving
 from tests.base.test_http_guard import HOSTS, ODD_URLS, client
 from tests.mcp.servers import connected
 from tools.mcp.connection import McpConnection
@@ -18,6 +19,7 @@ from tools.mcp.guarded_client import guarded_mcp_client
 from tools.mcp.guarded_transport import GuardedMcpTransport, sdk_client
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import AsyncIterator
 
 
@@ -66,6 +68,20 @@ async def test_a_private_server_is_refused_with_a_sentence(internal: Server) -> 
     assert internal.connections == 0
 
 
+def bomb() -> bytes:
+    """A gigabyte of blanks, compressed."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, zlib.MAX_WBITS | 16)
+    blanks = b" " * 1_000_000
+    data = b"".join(packer.compress(blanks) for _ in range(1_000)) + packer.flush()
+    return response(data, headers=("Content-Type: application/json", "Content-Encoding: gzip"))
+
+
+async def cut_stream(writer: asyncio.StreamWriter) -> None:
+    """A stream of events that ends in the middle of one."""
+    writer.write(b'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: {"jsonr')
+    await writer.drain()
+
+
 @pytest.mark.parametrize(
     ("answer", "sentence"),
     [
@@ -77,9 +93,11 @@ async def test_a_private_server_is_refused_with_a_sentence(internal: Server) -> 
             response(b"x" * 20_000_000, headers=("Content-Type: application/json",)),
             "larger than 10000000 bytes.",
         ),
+        (bomb(), "larger than 10000000 bytes."),
+        (cut_stream, "failed: "),
     ],
 )
-async def test_answers_of_no_mcp_server_are_sentences(answer: bytes, sentence: str) -> None:
+async def test_answers_of_no_mcp_server_are_sentences(answer: Answer, sentence: str) -> None:
     async with serving() as server:
         server.answers["/mcp"] = answer
         url = f"http://127.0.0.1:{server.port}/mcp"
