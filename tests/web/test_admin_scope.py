@@ -48,8 +48,9 @@ from tests.admin.forms import filled
 from tests.clients import Client
 from tests.inbound.posts import channel_of
 from tools.actions.save_credential import save_credential
+from tools.actions.save_mcp_server import save_mcp_server
 from tools.definitions import store
-from tools.models import CatalogueTool, Credential
+from tools.models import CatalogueTool, Credential, McpServer
 from tools.registry import definition_hash, registry
 
 if TYPE_CHECKING:
@@ -125,6 +126,8 @@ def filled_workspace() -> Workspace:
     run_schedule_now(schedule, by=audit.SYSTEM)
     channel, _ = channel_of(made, name=f"tickets of {slug}")
     accept_message(channel, Inbound(external_id=f"msg_{slug}", text="Hello", title=f"of {slug}"))
+    server = McpServer(workspace=made, name="shop", url=f"https://{slug}.example/mcp")
+    save_mcp_server(server, by=audit.SYSTEM)
     credential = Credential(workspace=made, name=f"token of {slug}", kind="signing")
     save_credential(credential, {"secret": KEY}, by=audit.SYSTEM)
     store([registry["calculate"]])
