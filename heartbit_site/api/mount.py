@@ -84,7 +84,7 @@ def on_loop(view: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _keep_body(request: HttpRequest) -> None:
-    """Read the body now: its file is closed when the client leaves, and the thread goes on."""
+    """Read the body now: its file is closed when the client leaves, which stops no thread."""
     with contextlib.suppress(RequestDataTooBig):
         _ = request.body
 
