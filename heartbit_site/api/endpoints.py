@@ -11,11 +11,9 @@ from pydantic.fields import FieldInfo
 
 from heartbit_site.api.auth import NeedsAuth, access_of
 from heartbit_site.api.openapi import answers
-from heartbit_site.base import orm
 from heartbit_site.contract.model import Word
 from heartbit_site.contract.operation import Answered, PendingAnswer, operations_of
 from heartbit_site.operations.lookup import function_of
-from heartbit_site.operations.pending import wait_for_end
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,7 +60,7 @@ def router_for(noun: ModuleType) -> Router:
 
 
 class PendingResponse(HttpResponse):
-    """A response that waits for the end of a run: a view returns it in place of its own."""
+    """A response that is waited for: a view returns it in place of its own."""
 
     def __init__(self, operation: Operation[Any], pending: PendingAnswer[Any]) -> None:
         super().__init__()
@@ -70,13 +68,8 @@ class PendingResponse(HttpResponse):
         self._pending = pending
 
     async def complete(self) -> HttpResponse:
-        """Return the response after the wait, which keeps no thread.
-
-        Raises:
-            RunNotFoundError: The run was deleted meanwhile.
-        """
-        await wait_for_end(self._pending)
-        return await orm.read_in_thread(lambda: _response(self._operation, self._pending.read()))
+        """Return the response once it is there."""
+        return _response(self._operation, await self._pending.wait())
 
 
 def _view(operation: Operation[Any], function: Callable[..., Any]) -> Callable[..., HttpResponse]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
+from django.core.exceptions import RequestDataTooBig
 from django.urls import URLPattern, include, path, re_path
 
 from heartbit_site.api import errors
@@ -65,6 +67,7 @@ def on_loop(view: Callable[..., Any]) -> Callable[..., Any]:
         if is_async:
             response = await view(request, *args, **kwargs)
         else:
+            _keep_body(request)
             response = await orm.run_in_thread(lambda: view(request, *args, **kwargs))
         if isinstance(response, PendingResponse):
             return await _completed(request, response)
@@ -78,6 +81,12 @@ def on_loop(view: Callable[..., Any]) -> Callable[..., Any]:
         return refused
 
     return answered
+
+
+def _keep_body(request: HttpRequest) -> None:
+    """Read the body now: its file is closed when the client leaves, which stops no thread."""
+    with contextlib.suppress(RequestDataTooBig):
+        _ = request.body
 
 
 async def _completed(request: HttpRequest, response: PendingResponse) -> HttpResponseBase:

@@ -20,7 +20,6 @@ from heartbit_site.contract.operation import Answered, PendingAnswer
 from heartbit_site.contract.validation import sentence
 from heartbit_site.first_start import default_workspace
 from heartbit_site.operations.lookup import function_of
-from heartbit_site.operations.pending import wait_for_end
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -72,8 +71,7 @@ class LocalBackend(Backend):
             if isinstance(found, PendingAnswer):
                 # The next one is new, whatever becomes of the database meanwhile.
                 connections.close_all()
-                asyncio.run(wait_for_end(found))
-                found = found.read()
+                found = asyncio.run(_awaited(found))
         except (NotFoundError, ConflictError, CommandError):
             raise
         except HeartbitError as error:
@@ -104,3 +102,7 @@ def _checked(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str
             problem["loc"] = ("query", name)
             raise UsageError(sentence(problem)) from None
     return values
+
+
+async def _awaited(pending: PendingAnswer[Out]) -> Out | Answered[Out]:
+    return await pending.wait()

@@ -18,9 +18,8 @@ from heartbit_site import contract
 from heartbit_site.contract.model import rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
     from types import ModuleType
-    from uuid import UUID
 
     from pydantic import BaseModel
 
@@ -127,17 +126,13 @@ class Answered(Generic[Out]):
 
 @dataclass(frozen=True, slots=True)
 class PendingAnswer(Generic[Out]):
-    """An answer that waits for the end of a run.
+    """An answer that an operation has to wait for, which it does on a loop and not in a thread.
 
     Attributes:
-        run_id: The run.
-        seconds: Longest wait.
-        read: Returns the answer after the wait.
+        wait: Returns the answer once it is there.
     """
 
-    run_id: UUID
-    seconds: float
-    read: Callable[[], Out | Answered[Out]]
+    wait: Callable[[], Awaitable[Out | Answered[Out]]]
 
 
 def find_operation(handler: str) -> Operation[Any] | None:

@@ -52,6 +52,7 @@ from heartbit_site.contract.approvals import (
     UncertainCallsOut,
 )
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
+from heartbit_site.contract.operation import PendingAnswer
 from heartbit_site.operations.calls import find_call
 from heartbit_site.operations.paging import list_page, page
 from tools.catalogue import catalogue
@@ -147,7 +148,9 @@ def resolve_call(access: Access, run_id: Word, call_id: Word, body: OutcomeIn) -
     return ResolvedOut.of(call, outcome=outcome.value, resolved_by=by.name)
 
 
-async def dry_run(access: Access, run_id: Word, call_id: Word, body: DryRunIn) -> DryRunOut:
+def dry_run(
+    access: Access, run_id: Word, call_id: Word, body: DryRunIn
+) -> PendingAnswer[DryRunOut]:
     """Run a waiting call of a transactional tool, and undo it: the rows that it would change.
 
     409: it does not wait any more, took too long, or met others that work on the same.
@@ -158,7 +161,7 @@ async def dry_run(access: Access, run_id: Word, call_id: Word, body: DryRunIn) -
         call = find_call(access.workspace, run_id, call_id)
         return dry_run_call(call, digest=body.digest, by=decider(access), arguments=arguments)
 
-    return await in_time(attempt)
+    return PendingAnswer(lambda: in_time(attempt))
 
 
 def doubt_view(found: UncertainCall) -> UncertainCallOut:

@@ -1,17 +1,22 @@
-"""Waiting on behalf of a pending answer."""
+"""Answers that wait for the end of a run."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
+
+from heartbit_site.base import orm
 
 if TYPE_CHECKING:
-    from heartbit_site.contract.operation import PendingAnswer
+    from collections.abc import Callable
+    from uuid import UUID
+
+T = TypeVar("T")
 
 
-async def wait_for_end(pending: PendingAnswer[Any]) -> None:
-    """Wait until the run has ended, or for as long as the answer may wait.
+async def read_at_end(run_id: UUID, seconds: float, read: Callable[[], T]) -> T:
+    """Wait until a run has ended, at most for some seconds; return what is read then.
 
     Raises:
         RunNotFoundError: The run was deleted meanwhile.
@@ -20,5 +25,6 @@ async def wait_for_end(pending: PendingAnswer[Any]) -> None:
     from agents.live import valkey_ends  # noqa: PLC0415
 
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(pending.seconds):
-            await valkey_ends.shared().result(pending.run_id)
+        async with asyncio.timeout(seconds):
+            await valkey_ends.shared().result(run_id)
+    return await orm.read_in_thread(read)

@@ -43,6 +43,7 @@ from heartbit_site.contract.runs import (
 from heartbit_site.operations.idempotency import run_with
 from heartbit_site.operations.messages_of_conversations import find_conversation
 from heartbit_site.operations.paging import page
+from heartbit_site.operations.pending import read_at_end
 from heartbit_site.operations.run_views import (
     costs_of,
     detail,
@@ -81,7 +82,7 @@ def start_run(
         run = detail_of_root(run_id) if is_new else _detail(access, run_id)
         return Answered(202 if run.result is None else status, run)
 
-    return PendingAnswer(run_id, wait, read)
+    return PendingAnswer(lambda: read_at_end(run_id, wait, read))
 
 
 def _detail(access: Access, run_id: UUID) -> RunDetailOut:
@@ -189,7 +190,7 @@ def wait_for_result(
     if status in TERMINAL:
         return _result_of(pk)
     if wait:
-        return PendingAnswer(pk, wait, lambda: _answered(_result_of(pk)))
+        return PendingAnswer(lambda: read_at_end(pk, wait, lambda: _answered(_result_of(pk))))
     return _answered(RunResultOut(id=str(pk), status=status, result=None))
 
 

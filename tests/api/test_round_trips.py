@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -110,3 +111,34 @@ async def test_given_an_unknown_key_then_its_body_is_not_looked_at(
     response = await asked(f"hb_{'0' * 10}_{'A' * 43}", "POST", "/runs", content=b"no JSON")
     assert response.status_code == 401
     assert work.statements == [1]
+
+
+async def test_given_a_waiter_who_leaves_then_its_request_ends(key: str) -> None:
+    started = await asked(key, "POST", "/runs", json={"task": "x", "agent": "writer"})
+    left, sent = asyncio.Event(), []
+    arriving = [{"type": "http.request", "body": b"", "more_body": False}]
+
+    async def receive() -> dict[str, Any]:
+        if arriving:
+            return arriving.pop()
+        await left.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "path": f"/api/v1/runs/{started.json()['id']}/result",
+        "query_string": b"wait=60",
+        "headers": [(b"host", b"127.0.0.1"), (b"authorization", f"Bearer {key}".encode())],
+        "client": ("127.0.0.1", 1),
+    }
+    serving = asyncio.create_task(ProgramRequests(pages=None)(scope, receive, send))
+    await asyncio.sleep(0.3)
+    assert not serving.done()
+    left.set()
+    async with asyncio.timeout(20):
+        await serving
+    assert not sent

@@ -37,7 +37,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self.close_if_health_check_failed()
         self.ensure_connection()
         with self.wrap_database_errors:
-            return self._prepare_cursor(PreparingCursor(self.connection))
+            return self._prepare_cursor(PreparingCursor(self.connection))  # type: ignore[attr-defined]
 
     def is_usable(self) -> bool:
         """Return True if statements can be sent."""
