@@ -11,8 +11,7 @@ from django.utils import timezone
 
 from agents.choices import CallStatus, RunStatus
 from agents.errors import RunNotFoundError
-from agents.journal.events import approval_key
-from agents.journal.waits import ANSWER, APPROVAL, OUTCOME, answered_by
+from agents.journal.waits import ANSWER, APPROVAL, OUTCOME, answered_by, approval_key
 from agents.models import Artifact, BlackboardEntry, Run, RunEvent, ToolCall, Wait
 from heartbit_site.base.query import fetch_all
 

@@ -12,14 +12,12 @@ from django.core.management import call_command
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connection, transaction
 from django.db.migrations.recorder import MigrationRecorder
 
-from agents.actions.create_default_team import create_default_team
-from agents.actions.republish_agents import republish_agents
 from heartbit_site.base import variables
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.query import execute
 from heartbit_site.workspaces import find_workspace
-from tools.catalogue import record_installed
+from tools import discovery
 
 MIGRATION_LOCK = 7701  # one process migrates, the others wait
 DEFAULT_WORKSPACE = "default"
@@ -37,6 +35,9 @@ class Admin:
 
 def migrate_and_seed() -> Admin | None:
     """Migrate the tables and seed an empty installation.
+
+    A process that has postponed the discovery of tools leaves the catalogue of a current
+    installation as it is.
 
     Returns:
         The admin, when this call created it.
@@ -62,8 +63,10 @@ def migrate_and_seed() -> Admin | None:
         _migrations() <= applied.keys()
         and Workspace.objects.filter(slug=DEFAULT_WORKSPACE).exists()
     ):
-        _take_tools()
+        if not discovery.is_postponed():
+            _take_tools()
         return None
+    discovery.discover()
     execute("SELECT pg_advisory_lock(%s)", [MIGRATION_LOCK])
     try:
         call_command("migrate", verbosity=0, interactive=False)
@@ -91,6 +94,10 @@ def unused_admin() -> str | None:
 
 def _take_tools() -> None:
     """Store the tools of this process, and publish the agents whose tools have changed."""
+    # Slow to import, for the processes that know the tools.
+    from agents.actions.republish_agents import republish_agents  # noqa: PLC0415
+    from tools.catalogue import record_installed  # noqa: PLC0415
+
     record_installed()
     republish_agents()
 
@@ -110,6 +117,8 @@ def _migrations() -> set[tuple[str, str]]:
 
 @transaction.atomic(using=DEFAULT_DB_ALIAS)
 def _seed() -> Admin | None:
+    from agents.actions.create_default_team import create_default_team  # noqa: PLC0415  seldom
+
     workspace, _ = Workspace.objects.get_or_create(
         slug=DEFAULT_WORKSPACE, defaults={"name": "Default"}
     )

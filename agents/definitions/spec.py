@@ -72,7 +72,7 @@ ApprovalTimeout = Annotated[Positive | None, Pinned(name="approval_seconds", lat
 class Spec(BaseModel):
     """Base of settings: rejects unknown keys and values of another type."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
     @classmethod
     def default_of(cls, name: str) -> Any:

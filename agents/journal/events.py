@@ -6,6 +6,7 @@ default, so old journals stay readable. A type is never renamed.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, ClassVar, Literal
@@ -181,7 +182,7 @@ class ApprovalRequested:
     @property
     def key(self) -> str:
         """Key of the wait that the decision resolves."""
-        return approval_key(self.call_id, self.question)
+        return waits.approval_key(self.call_id, self.question)
 
     @property
     def wait(self) -> dict[str, Any]:
@@ -192,11 +193,6 @@ class ApprovalRequested:
             timeout_seconds=self.timeout_seconds,
             escalate_seconds=self.escalate_seconds,
         )
-
-
-def approval_key(call_id: str, question: int) -> str:
-    """Return the key of an approval's wait; the first request keeps the original format."""
-    return f"approval:{call_id}" if question == 1 else f"approval:{call_id}:{question}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -431,7 +427,7 @@ Closing = Ending | RunQuarantined | RunDiscarded
 #: Events that open a wait, given by their ``wait``.
 Opening = ApprovalRequested | OutcomeRequested | ModelDelayed
 
-_ADAPTERS: dict[str, TypeAdapter[Event]] = {kind.type: TypeAdapter(kind) for kind in Event.__args__}
+_CLASSES: dict[str, type[Event]] = {kind.type: kind for kind in Event.__args__}
 
 
 @dataclass(frozen=True, slots=True)
@@ -443,9 +439,15 @@ class RecordedEvent:
     event: Event
 
 
+@functools.cache
+def _adapter(kind: str) -> TypeAdapter[Event]:
+    """Return the codec of a type, built when it is first needed: a short command needs few."""
+    return TypeAdapter(_CLASSES[kind])
+
+
 def encode(event: Event) -> dict[str, Any]:
     """Return the stored form of an event: its type and a JSON payload."""
-    return {"type": event.type, "payload": _ADAPTERS[event.type].dump_python(event, mode="json")}
+    return {"type": event.type, "payload": _adapter(event.type).dump_python(event, mode="json")}
 
 
 def decode(kind: str, payload: dict[str, Any]) -> Event:
@@ -455,7 +457,7 @@ def decode(kind: str, payload: dict[str, Any]) -> Event:
         KeyError: The type is unknown to this version of Heartbit.
         pydantic.ValidationError: The payload does not fit the type.
     """
-    return _ADAPTERS[kind].validate_python(payload)
+    return _adapter(kind).validate_python(payload)
 
 
 def decode_row(row: dict[str, Any]) -> RecordedEvent:

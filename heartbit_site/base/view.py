@@ -24,7 +24,12 @@ class View(BaseModel):
     reads a newer server's answer: a field that it does not know is left out.
     """
 
-    model_config = ConfigDict(from_attributes=True, populate_by_name=True, frozen=True)
+    model_config = ConfigDict(
+        from_attributes=True,
+        populate_by_name=True,
+        frozen=True,
+        defer_build=True,  # a command declares hundreds of views and needs few
+    )
 
     @classmethod
     def of(cls, row: object, **more: Any) -> Self:

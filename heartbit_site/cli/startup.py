@@ -28,13 +28,14 @@ is_prepared = False
 _TITLES: Final = {"postgres": "PostgreSQL", "valkey": "Valkey", "model": "the local model"}
 
 
-def ensure_ready(*modules: str, model: str | None = None) -> Admin | None:
+def ensure_ready(*modules: str, model: str | None = None, tools: bool = True) -> Admin | None:
     """Make the installation usable; services start while Python imports.
 
     Args:
         modules: Further modules that are wanted anyway, imported while the services start.
         model: The `provider:model` that is going to be asked, empty for the default one. If that
             is the local one, its server gets ahead; who needs it waits for it.
+        tools: False: the command only reads what is stored, so the tools' code is not imported.
 
     Returns:
         The first admin, if this call created it.
@@ -51,7 +52,7 @@ def ensure_ready(*modules: str, model: str | None = None) -> Admin | None:
     if model is not None and is_local(model):
         Starting(environment, ["model"])
     gc.disable()  # imports make little garbage: looking for it costs a tenth of a second
-    set_up_django(environment)
+    set_up_django(environment, tools=tools)
     importlib.import_module("agents.llm.environment").check_environment(os.environ)
     for module in modules:
         importlib.import_module(module)
@@ -75,8 +76,8 @@ def is_local(model: str) -> bool:
     return str(reference).partition(":")[0].strip() == "local"
 
 
-def set_up_django(environment: Environment) -> None:
-    """Load settings and apps; asks no service for anything.
+def set_up_django(environment: Environment, *, tools: bool = True) -> None:
+    """Load settings and apps, with their tools or without; asks no service for anything.
 
     Raises:
         EmbeddedError: The state directory, where the keys are, cannot be used.
@@ -85,6 +86,8 @@ def set_up_django(environment: Environment) -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "heartbit_site.settings")
     with os_errors(environment.state.path):
         importlib.import_module("heartbit_site.settings")
+    if not tools:
+        importlib.import_module("tools.discovery").postpone()
     importlib.import_module("heartbit_site.extra_apps").load_apps()
 
 

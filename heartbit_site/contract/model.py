@@ -31,7 +31,7 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 class Body(BaseModel):
     """A JSON object that is sent: no field but its own, no value of another type."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, defer_build=True)
 
 
 class Page(View):

@@ -74,6 +74,8 @@ class Operation(Generic[Out]):
         status: Of a successful response.
         other_statuses: Further successful statuses, which the function may answer with.
         errors: Statuses of errors beside those that every operation has.
+        module: The module of ``heartbit_site.operations`` that the function is in, if it is not
+            the handler's: a short command imports what it needs.
         command: The same at a terminal, as sentences of errors name it, with the path's
             ``{parameters}``; empty: they do not.
     """
@@ -87,6 +89,7 @@ class Operation(Generic[Out]):
     status: int = 200
     other_statuses: tuple[int, ...] = ()
     errors: tuple[int, ...] = ()
+    module: str = ""
     command: str = ""
 
     @property

@@ -164,12 +164,15 @@ START_RUN = Operation(
     status=201, other_statuses=(200, 202), errors=(409,),
 )  # fmt: skip
 LIST_RUNS = Operation(
-    "runs.list_runs", "GET /runs", RunPageOut, "List runs", READ_RUNS, command="`heartbit status`"
+    "runs.list_runs", "GET /runs", RunPageOut, "List runs", READ_RUNS,
+    module="run_reads", command="`heartbit status`",
+)  # fmt: skip
+SHOW_RUN = Operation(
+    "runs.show_run", "GET /runs/{run_id}", RunViewOut, "Get a run", READ_RUNS, module="run_reads"
 )
-SHOW_RUN = Operation("runs.show_run", "GET /runs/{run_id}", RunViewOut, "Get a run", READ_RUNS)
 WAIT_FOR_RESULT = Operation(
     "runs.wait_for_result", "GET /runs/{run_id}/result", RunResultOut, "Wait for a result",
-    READ_RUNS, other_statuses=(202,),
+    READ_RUNS, other_statuses=(202,), module="run_reads",
 )  # fmt: skip
 CANCEL_RUN = Operation(
     "runs.cancel_run", "POST /runs/{run_id}/cancel", RunStateOut, "Cancel a run", WRITE_RUNS

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 def function_of(operation: Operation[Any]) -> Callable[..., Any]:
     """Return the function that does an operation; its module is imported when it is asked for."""
-    module = importlib.import_module(f"heartbit_site.operations.{operation.noun}")
+    name = operation.module or operation.noun
+    module = importlib.import_module(f"heartbit_site.operations.{name}")
     found: Callable[..., Any] = getattr(module, operation.name)
     return found

@@ -11,7 +11,6 @@ from django.db.models import Exists, OuterRef
 from django.db.models.functions import JSONArray
 
 from agents.choices import TERMINAL
-from agents.journal.events import RunForked
 from agents.limits.pauses import blocked_reason
 from agents.models import Run, RunEvent, WorkerHeartbeat
 from agents.querysets import tree_rows
@@ -98,6 +97,8 @@ def seen(run: Run) -> RunViewOut:
 
 def _forks(run: Run) -> list[ForkOut]:
     """Return the newest forks of a run, each with the last turn that was copied."""
+    from agents.journal.events import RunForked  # noqa: PLC0415  a list of runs needs no events
+
     found = RunEvent.objects.filter(
         run__forked_from=run.pk, type=RunForked.type, payload__source=str(run.pk)
     )

@@ -14,6 +14,9 @@ from heartbit_site.settings.theme import UNFOLD as UNFOLD  # a setting, used by 
 
 BASE_DIR = installation.PACKAGE.parent
 ENVIRONMENT = environment.read()
+#: The page and scripts of the API's documentation. As an app, ninja would be imported by every
+#: command, and Django's test client with it.
+API_PAGES = installation.directory_of("ninja")
 
 SECRET_KEY = secret_key(ENVIRONMENT.state)
 DEBUG = variables.DEBUG.read()
@@ -33,7 +36,6 @@ INSTALLED_APPS = [
     "channels",
     "csp",
     "axes",
-    "ninja",  # serves the API's documentation page locally, not from a CDN
     "heartbit_site.base",
     "memory",
     "tools",
@@ -65,7 +67,7 @@ ASGI_APPLICATION = "heartbit_site.asgi.application"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [installation.TEMPLATES],
+        "DIRS": [installation.TEMPLATES, API_PAGES / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -94,7 +96,7 @@ USE_TZ = True
 STATIC_URL = "static/"
 #: Only for `collectstatic`; without it servestatic serves the files from their own directories.
 STATIC_ROOT = (BASE_DIR if installation.CHECKOUT else ENVIRONMENT.state.path) / "staticfiles"
-STATICFILES_DIRS = [installation.STATIC]
+STATICFILES_DIRS = [installation.STATIC, API_PAGES / "static"]
 SERVESTATIC_USE_FINDERS = True
 
 # --- Browsers and the web process's clients -------------------------------------------------------

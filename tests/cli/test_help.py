@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 HELP_CPU_SECONDS = 0.4
 SLOW = ("django", "celery", "psycopg", "rich", "httpx", "pydantic", "redis")
+SLOW_TO_LIST = (
+    *("httpx", "ninja", "mcp", "redis", "tools.pipeline", "tools.agent_tools"),
+    *("agents.agent_tools", "agents.journal.events", "heartbit_site.operations.runs"),
+)
 
 
 def test_help_names_every_command_and_the_exit_codes(heartbit: Command) -> None:
@@ -43,6 +47,25 @@ def test_the_surface_imports_nothing_slow() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
     assert done.stdout.strip() == b"[]"
+
+
+def test_the_list_of_runs_imports_no_tool_and_nothing_slow() -> None:
+    program = f"""
+import sys
+from heartbit_site.cli import startup
+from heartbit_site.cli.main import load
+from heartbit_site.environment import read
+load("status")
+startup.set_up_django(read(), tools=False)
+import heartbit_site.cli.local_backend, heartbit_site.first_start
+from heartbit_site.contract.runs import LIST_RUNS
+from heartbit_site.operations.lookup import function_of
+from tools.registry import registry
+function_of(LIST_RUNS)
+print([name for name in {SLOW_TO_LIST!r} if name in sys.modules], len(registry))
+"""
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
+    assert done.stdout.strip() == b"[] 0"
 
 
 @pytest.mark.parametrize("name", COMMANDS)

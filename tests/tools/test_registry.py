@@ -85,6 +85,19 @@ def test_django_discovers_the_tools_of_every_app_at_start() -> None:
     subprocess.run([sys.executable, "-c", script], cwd=root, check=True)
 
 
+def test_a_process_that_only_reads_postpones_the_discovery() -> None:
+    script = (
+        "import django; from django.conf import settings; "
+        "below = ['django.contrib.contenttypes', 'django.contrib.auth', 'heartbit_site.base']; "
+        "settings.configure(INSTALLED_APPS=[*below, 'tools']); "
+        "from tools import discovery; discovery.postpone(); django.setup(); "
+        "from tools.registry import registry; assert not registry; "
+        "discovery.discover(); assert 'calculate' in registry; assert not discovery.is_postponed()"
+    )
+    root = Path(__file__).resolve().parents[2]
+    subprocess.run([sys.executable, "-c", script], cwd=root, check=True)
+
+
 def test_two_tools_of_one_name_are_refused() -> None:
     registry = Registry([made(act)])
     registry.register(registry["act"])

@@ -7,8 +7,6 @@ import time
 from typing import TYPE_CHECKING, Final, NoReturn
 
 import typer
-from rich.console import Console, Group
-from rich.live import Live
 
 from heartbit_site.cli import options
 from heartbit_site.cli.describe import run_tree
@@ -17,7 +15,6 @@ from heartbit_site.cli.invocation import as_json, backend
 from heartbit_site.cli.outcome import LIVE, answer, reason, warn_without_worker
 from heartbit_site.cli.output import write, write_json
 from heartbit_site.cli.run_names import run_id_of
-from heartbit_site.cli.run_streams import print_tree, stay
 from heartbit_site.cli.runs_table import NO_RUNS, RUNS, print_runs
 from heartbit_site.contract.runs import LIST_RUNS, SHOW_RUN
 
@@ -38,11 +35,14 @@ def status(
     plain: bool = options.PLAIN,
 ) -> int:
     """Show the last runs, or one of them with its sub-agents."""
-    server = backend()
+    # Of a run's waits, kinds may be declared beside tools; the list needs neither.
+    server = backend(tools=run is not None)
     if run is None:
         if watch and not as_json():
             _watch_list(server, last)
         return print_runs(server.call(LIST_RUNS, limit=last).runs)
+    from heartbit_site.cli.run_streams import print_tree, stay
+
     found = server.call(SHOW_RUN, run_id=run_id_of(run))
     if watch:
         warn_without_worker(found)
@@ -62,6 +62,9 @@ def _watch_list(server: Backend, last: int) -> NoReturn:
     """List the last runs every second until Ctrl-C."""
     if not sys.stdout.isatty():
         raise UsageError("Name a run to watch; the list is watched on a terminal only.")
+    from rich.console import Console, Group
+    from rich.live import Live
+
     console = Console(highlight=False)
     with Live(console=console, auto_refresh=False) as live:
         while True:

@@ -1,0 +1,104 @@
+"""Runs: list them, show one, wait for its result. Imports nothing that changes runs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from uuid import UUID
+
+from django.db.models import Q
+from pydantic import Field
+
+from agents.choices import TERMINAL
+from agents.models import Run
+from agents.querysets import find_run, find_run_status, id_range
+from agents.reads.outcome import read_outcome
+from heartbit_site.base.access import Access
+from heartbit_site.contract.model import Cursor, Limit, Name, Word
+from heartbit_site.contract.operation import Answered, PendingAnswer
+from heartbit_site.contract.runs import (
+    MAX_WAIT_SECONDS,
+    RunPageOut,
+    RunResultOut,
+    RunViewOut,
+    Status,
+)
+from heartbit_site.operations.paging import page
+from heartbit_site.operations.pending import read_at_end
+from heartbit_site.operations.run_views import costs_of, seen, summaries, summary
+
+Wait = Annotated[
+    float, Field(ge=0, le=MAX_WAIT_SECONDS, description="Seconds to wait for its end.")
+]
+
+
+def list_runs(
+    access: Access,
+    *,
+    limit: Limit = 20,
+    cursor: Cursor = None,
+    agent: Name | None = None,
+    status: Status | None = None,
+    text: Annotated[
+        Word | None, Field(description="In the task or the agent's name, or how the id begins.")
+    ] = None,
+    children: Annotated[bool, Field(description="List runs of sub-agents as well.")] = False,
+    mine: Annotated[bool, Field(description="List only runs that the caller started.")] = False,
+) -> RunPageOut:
+    """Return runs, the newest first; those of sub-agents are listed on request.
+
+    A row has the beginning of its task and no answer: `GET /runs/{id}` has all of both.
+    """
+    rows = Run.objects.filter(workspace=access.workspace)
+    if mine:
+        rows = rows.filter(_started_by(access))
+    if not children:
+        rows = rows.filter(parent__isnull=True)
+    if text:
+        rows = rows.filter(_says(text))
+    if agent is not None:
+        rows = rows.filter(agent=agent)
+    if status is not None:
+        rows = rows.filter(status=status)
+    found, following = page(summaries(rows), "-pk", cursor, limit)  # the ids are time-ordered
+    costs = costs_of(found)
+    return RunPageOut(runs=[summary(run, costs) for run in found], next_cursor=following)
+
+
+def show_run(access: Access, run_id: Word) -> RunViewOut:
+    """Return a run with its sub-agents and its result; the beginning of its id is enough."""
+    return seen(find_run(access.workspace, run_id))
+
+
+def wait_for_result(
+    access: Access, run_id: Word, *, wait: Wait = 0
+) -> RunResultOut | Answered[RunResultOut] | PendingAnswer[RunResultOut]:
+    """Return the result of a run; 202 and no result as long as the run has not ended."""
+    pk, status = find_run_status(access.workspace, run_id)
+    if status in TERMINAL:
+        return _result_of(pk)
+    if wait:
+        return PendingAnswer(lambda: read_at_end(pk, wait, lambda: _answered(_result_of(pk))))
+    return _answered(RunResultOut(id=str(pk), status=status, result=None))
+
+
+def _answered(view: RunResultOut) -> Answered[RunResultOut]:
+    return Answered(202 if view.result is None else 200, view)
+
+
+def _result_of(pk: UUID) -> RunResultOut:
+    outcome = read_outcome(pk)
+    return RunResultOut.of({}, pk=pk, status=outcome.status, result=outcome.result)
+
+
+def _started_by(access: Access) -> Q:
+    """Return the runs that a person or a key started; a key has its name alone."""
+    if access.user_id is None or access.key_id is not None:
+        return Q(started_by=access.name, started_user__isnull=True)
+    return Q(started_user=access.user_id)
+
+
+def _says(text: str) -> Q:
+    """Runs that a person would find by these words."""
+    found = Q(task__icontains=text) | Q(agent__icontains=text)
+    span = id_range(text)
+    return found if span is None else found | Q(pk__range=span)
