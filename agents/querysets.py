@@ -51,7 +51,7 @@ def find_run_status(workspace: Workspace, run_id: str | UUID) -> tuple[UUID, str
     span = id_range(str(run_id))
     rows: list[tuple[UUID, str]] = []
     if span is not None:
-        rows = fetch_all(_STATUS, [workspace.pk, *span])
+        rows = fetch_all(_STATUS, [workspace.pk, *span], prepare=True)
     return _only(rows, workspace, run_id)
 
 

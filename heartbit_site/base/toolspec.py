@@ -77,6 +77,7 @@ class Origin(enum.StrEnum):
     CODE = "code"  # an app of the installation
     PACKAGE = "package"  # an entry point of an installed package
     PROGRAM = "program"  # a program that uses the library; known in its own process only
+    MCP = "mcp"  # an MCP server of a workspace
 
 
 class Label(enum.StrEnum):
@@ -176,11 +177,14 @@ class CredentialNeed:
         parameter: The function's parameter that receives it.
         kinds: Kinds that fit (``heartbit_site.base.credentials``).
         optional: True if the tool also works without it, and then receives None.
+        name: Name of the credential that the tool itself asks for, unless the agent's binding names
+            another; empty: it does not matter.
     """
 
     parameter: str
     kinds: tuple[str, ...]
     optional: bool = False
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,9 @@ from heartbit_site import contract
 from heartbit_site.contract.model import rows_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import ModuleType
+    from uuid import UUID
 
     from pydantic import BaseModel
 
@@ -121,6 +123,21 @@ class Answered(Generic[Out]):
 
     status: int
     view: Out
+
+
+@dataclass(frozen=True, slots=True)
+class PendingAnswer(Generic[Out]):
+    """An answer that waits for the end of a run.
+
+    Attributes:
+        run_id: The run.
+        seconds: Longest wait.
+        read: Returns the answer after the wait.
+    """
+
+    run_id: UUID
+    seconds: float
+    read: Callable[[], Out | Answered[Out]]
 
 
 def find_operation(handler: str) -> Operation[Any] | None:

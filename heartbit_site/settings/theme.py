@@ -71,6 +71,7 @@ UNFOLD: dict[str, Any] = {
                 _page("Agents", "smart_toy", "agents.agent"),
                 _page("Versions", "history", "agents.agentversion"),
                 _page("Tools", "construction", "tools.cataloguetool"),
+                _page("MCP servers", "hub", "tools.mcpserver"),
             ),
             _section(
                 "Execution",

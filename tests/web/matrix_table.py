@@ -369,6 +369,7 @@ LISTS: dict[str, str | None] = {
     "django_celery_beat/solarschedule/": None,
     "scheduling/firing/": "agents:read",
     "scheduling/schedule/": "agents:read",
+    "tools/mcpserver/": "agents:read",
 }
 
 

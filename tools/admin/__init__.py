@@ -2,4 +2,7 @@
 
 from __future__ import annotations
 
-from tools.admin import credential  # noqa: F401  importing a module registers its classes
+from tools.admin import (  # noqa: F401  importing a module registers its classes
+    credential,
+    mcp_server,
+)

@@ -23,6 +23,7 @@ SCHEDULES = "/admin/scheduling/schedule/"
 TOOLS = "/admin/tools/cataloguetool/"
 CREDENTIALS = "/admin/tools/credential/"
 AGENTS = "/admin/agents/agent/"
+MCP_SERVERS = "/admin/tools/mcpserver/"
 #: A template's name that occurs nowhere else on the page.
 A_TEMPLATE = "Weekly report writer"
 
@@ -136,6 +137,10 @@ PAGES = {
     "admin-schedule": Shot(lambda demo: f"{SCHEDULES}{demo.schedule}/change/", "Europe/Berlin"),
     "admin-channels": Shot(lambda _: CHANNELS, MAILBOX),
     "admin-channel": Shot(lambda demo: f"{CHANNELS}{demo.channel}/change/", "Allowed senders"),
+    "admin-mcp-servers": Shot(lambda _: MCP_SERVERS, "1 changed"),
+    "admin-mcp-server": Shot(
+        lambda demo: f"{MCP_SERVERS}{demo.server}/change/", "parts_order_part"
+    ),
     "admin-came-in": Shot(lambda _: "/admin/agents/inboundmessage/", "Can I try a Wren?"),
     "web-login": Shot(lambda _: "/login/", "Log in", looks=("light",)),  # the last: it logs out
 }

@@ -25,6 +25,7 @@ from heartbit_site.base.models import ProviderAccount, Role, Workspace
 from tests.fleet import wait_until
 from tests.web.people import person
 from tests.web.shots import parts
+from tests.web.shots.dealer import connect
 from tests.web.shots.limits import limit
 from tests.web.shots.past import live_through
 from tests.web.shots.plans import plan
@@ -78,6 +79,7 @@ class Demo:
         version: The key of a version that another one has followed.
         schedule: The key of the schedule whose page is shown.
         channel: The key of the channel whose page is shown.
+        server: The key of the MCP server whose page is shown.
         tool: The key of the tool whose page is shown.
     """
 
@@ -89,6 +91,7 @@ class Demo:
     version: int
     schedule: int
     channel: int
+    server: int
     tool: int
 
 
@@ -132,8 +135,10 @@ def seed() -> Demo:
     assert first is not None
     run = done["support", parts.BENT_WHEEL]
     channel = open_ways_in(workspace, run, by=ADA)
+    server = connect(workspace, by=ADA)
     tool = CatalogueTool.objects.get(name="find_order")
-    return Demo(workspace, run, talk.pk, link, cashier.pk, first, schedule.pk, channel.pk, tool.pk)
+    keys = (cashier.pk, first, schedule.pk, channel.pk, server.pk, tool.pk)
+    return Demo(workspace, run, talk.pk, link, *keys)
 
 
 def _settings(workspace: Workspace, waits: UUID) -> str:
