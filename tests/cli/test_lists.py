@@ -173,7 +173,8 @@ def test_agents_and_tools_are_listed_and_shown_here_and_at_a_server(place: Place
     assert (found["effect"], found["answered_by_person"]) == ("at_most_once", False)
     shown = place("tools", "show", "http_request", "--json").json
     assert found.items() <= shown.items()
-    assert (shown["origin"], shown["disabled"], shown["labels"]) == ("code", "", [])
+    assert (shown["origin"], shown["disabled"]) == ("code", "")
+    assert shown["labels"] == ["outbound", "untrusted"]
     assert '"expression": {' in place("tools", "show", "calculate").out
     unknown = place("tools", "show", "zzzzzz")
     assert unknown.code == USAGE
@@ -203,9 +204,8 @@ def test_a_tool_says_what_it_needs_and_where_it_is_from(
     assert "  from      shop-tools 1.2\n" in shown
     assert "  tags      shop, read\n" in shown
     tools.list_tools()
-    assert (
-        "shop-tools 1.2  bearer|basic,imap?  shop,read  Find an order." in capsys.readouterr().out
-    )
+    listed = " ".join(capsys.readouterr().out.split())
+    assert "shop-tools 1.2 bearer|basic,imap? shop,read Find an order." in listed
     monkeypatch.setattr(INVOCATION, "as_json", True)
     tools.list_tools()
     rows = json.loads(capsys.readouterr().out)["tools"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Callable
@@ -14,7 +15,8 @@ from agents.models import Agent, Artifact, Run, ToolCall
 from agents.reads.artifacts import find_artifact, produced_below
 from agents.runs.archive import tree_lines
 from agents.runtime import big_results
-from agents.runtime.big_results import BigResults
+from agents.runtime.big_results import READER, BigResults
+from agents.runtime.toolbox import RunToolbox
 from heartbit_site.base import orm
 from heartbit_site.base.toolspec import ToolContext
 from tools.result import answer
@@ -32,10 +34,10 @@ TASK = (
 )
 
 
-async def made(studio: Studio, agent: Create) -> Run:
+async def made(studio: Studio, agent: Create, task: str = TASK) -> Run:
     tools = ("blackboard_write", "blackboard_read")
     await orm.run_in_thread(lambda: agent(tools=tools, max_tool_output_bytes=500))
-    run = await studio.run(TASK)
+    run = await studio.run(task)
     assert run.status == RunStatus.SUCCEEDED
     return run
 
@@ -80,15 +82,25 @@ async def test_a_long_result_is_stored_whole_and_shown_by_its_beginning(
     await orm.run_in_thread(check)
 
 
-async def test_only_a_run_with_such_a_result_is_offered_the_reader(
-    studio: Studio, agent: Create
+async def test_the_reader_is_offered_once_there_is_such_a_result(
+    studio: Studio, agent: Create, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = await made(studio, agent)
-    await orm.run_in_thread(lambda: agent("short", tools=("calculate",)))
-    short = await studio.run('[[calls: calculate {"expression": "1"}]] [[tools]]', agent="short")
-    assert "read_artifact" not in (short.output or "")
-    name = (await orm.run_in_thread(lambda: Artifact.objects.get(run=run))).name
-    assert name.startswith("blackboard_read-2.0-")
+    offered: list[bool] = []
+    definitions = RunToolbox.definitions
+
+    def noted(self: RunToolbox, *, with_artifacts: bool = False) -> Any:
+        tools = definitions(self, with_artifacts=with_artifacts)
+        offered.append(READER in [tool.name for tool in tools])
+        return tools
+
+    monkeypatch.setattr(RunToolbox, "definitions", noted)
+    name = f"blackboard_read-2.0-{hashlib.sha256(WHOLE.encode()).hexdigest()[:8]}"
+    reading = f'[[then: {READER} {{"artifact": "{name}", "offset": 300}}]]'
+    task = TASK.replace(" [[text", f"{reading} [[text")
+    run = await made(studio, agent, task)
+    assert offered == [False, False, True, True]
+    last = await orm.run_in_thread(lambda: ToolCall.objects.get(run=run, tool=READER).result)
+    assert (last or "").startswith("[bytes 300 to 680 of 2000; read on from offset 680]\n\u00e9")
 
 
 async def test_a_fork_keeps_the_artifacts_of_the_results_it_copied(
