@@ -166,6 +166,9 @@ LOGGING = {
     "loggers": {
         # httpx logs whole URLs, and a query may hold a secret.
         "httpx": {"level": "WARNING"},
+        "httpx2": {"level": "WARNING"},
+        # The SDK logs what a server sends, with tracebacks; a failed call says why by itself.
+        "mcp": {"level": "CRITICAL"},
         # While Valkey is down this logs a traceback each second; Heartbit's loggers log it once.
         "channels_redis": {"level": "CRITICAL"},
         # Django's own handler shows a failed request only while DEBUG is on.

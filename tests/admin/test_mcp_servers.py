@@ -70,7 +70,7 @@ def test_a_server_is_added_read_and_its_changes_are_accepted_as_shown(
     row = CatalogueTool.objects.get(server=made, name="parts_order_part")
     assert row.pending_id is not None
     browser.post(url_of("accept", made), SENT | {"seen": seen})
-    row.refresh_from_db()
+    row = CatalogueTool.objects.get(pk=row.pk)
     assert row.pending_id is None
     assert "name and address" in row.definition.description
     done = AuditEntry.objects.filter(workspace=bare).order_by("pk").values_list("action", flat=True)

@@ -23,6 +23,10 @@ TOOLS: dict[str, list[dict[str, Any]]] = {
         {**GOOD, "name": "story", "description": "x" * 9_000},
         GOOD,
     ],
+    "signs": [
+        {**GOOD, "name": "a\0b"},
+        {**GOOD, "description": "Be\0 good\u202e."},
+    ],
     "unlawful": [{**GOOD, "inputSchema": {"type": "array"}}],
     "lies": [
         {**GOOD, "outputSchema": {"type": "object", "properties": {"n": {"type": "integer"}}}}
@@ -41,7 +45,10 @@ def answer(request: dict[str, Any]) -> dict[str, Any] | None:
             return {
                 "protocolVersion": "2025-06-18",
                 "capabilities": {"tools": {}},
-                "serverInfo": {"name": "hostile", "version": "0"},
+                "serverInfo": {
+                    "name": "host\0ile" if WAY == "signs" else "hostile",
+                    "version": "0",
+                },
             }
         case "tools/list" if WAY == "endless":
             return {"tools": [], "nextCursor": "more"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -41,6 +42,18 @@ async def test_calls_share_a_connection(pool: McpPool) -> None:
     calls = [pool.call(shop, tool, {}, key=f"{n}", seconds=SECONDS) for n in range(8)]
     homes = {json.loads(text)["cwd"] for text in await asyncio.gather(*calls)}
     assert len(homes) == 1
+
+
+async def test_an_unused_connection_is_closed_and_another_opened() -> None:
+    pool = McpPool(idle_seconds=0.2)
+    shop = McpEndpoint(1, "shop", words=STDIO)
+    tool = await tool_of(shop, "environment")
+    first = json.loads(await pool.call(shop, tool, {}, key="1", seconds=SECONDS))["cwd"]
+    async with asyncio.timeout(SECONDS):
+        while Path(first).exists():
+            await asyncio.sleep(0.05)
+    assert json.loads(await pool.call(shop, tool, {}, key="2", seconds=SECONDS))["cwd"] != first
+    await pool.aclose()
 
 
 async def test_credentials_keep_connections_apart(pool: McpPool) -> None:

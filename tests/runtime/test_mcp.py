@@ -281,6 +281,22 @@ def test_hints_count_for_a_trusted_server_alone(workspace: Workspace, url: str) 
 
 
 @pytest.mark.django_db
+def test_signs_that_cannot_be_stored_or_seen_are_shown(
+    workspace: Workspace, settings: Settings
+) -> None:
+    words = (sys.executable, str(HERE / "hostile.py"), "signs")
+    settings.HEARTBIT_MCP_COMMANDS = {"signs": words}
+    server = added(workspace, "signs", command="signs")
+    result = refreshed(server)
+    assert result.ok, result.message
+    server.refresh_from_db()
+    assert server.facts["server"] == "host\\u0000ile"
+    assert "Left out: a\\u0000b" in server.refresh_message
+    row = CatalogueTool.objects.get(workspace=workspace, name="signs_good")
+    assert "\0" not in row.definition.description
+
+
+@pytest.mark.django_db
 def test_a_refresh_that_fails_keeps_the_tools(workspace: Workspace, url: str) -> None:
     server = added(workspace, url=url)
     refreshed(server)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from django.conf import settings
@@ -15,6 +16,7 @@ from heartbit_site.base.audit import record_on
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.http.allow import parse_allow
 from heartbit_site.base.toolspec import Origin, ToolSpec
+from heartbit_site.base.visible_text import visible
 from tools import definitions
 from tools.credentials.choice import choose
 from tools.mcp.endpoints import CREDENTIAL, endpoint_of, needs_of
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from heartbit_site.base.audit import Actor
     from tools.mcp.endpoint import McpEndpoint
     from tools.mcp.listing import Offer
+
+_SHOWN_REASONS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,7 @@ def refresh_mcp_server(server: McpServer, *, by: Actor) -> Refresh:
     try:
         offer, facts = aio.run(_read(_endpoint(server)))
     except HeartbitError as error:
-        result = Refresh(ok=False, message=str(error))
+        result = Refresh(ok=False, message=visible(str(error)))
         with transaction.atomic():
             _store(server, result, {})
             record_on(by, "mcp_server.refresh", server, details={"error": result.message})
@@ -136,10 +140,16 @@ def _written(server: McpServer, offer: Offer) -> Refresh:
         message += f" Changed, and not called until a person accepts: {', '.join(changed)}."
     if removed:
         message += f" Gone: {', '.join(removed)}."
-    for remote, why in offer.left_out.items():
+    for remote, why in islice(offer.left_out.items(), _SHOWN_REASONS):
         message += f" Left out: {remote}, because {why.rstrip('.')}."
+    if len(offer.left_out) > _SHOWN_REASONS:
+        message += f" In all {len(offer.left_out)} are left out."
     return Refresh(
-        ok=True, message=message, added=tuple(added), changed=tuple(changed), removed=removed
+        ok=True,
+        message=visible(message),
+        added=tuple(added),
+        changed=tuple(changed),
+        removed=removed,
     )
 
 
@@ -163,7 +173,8 @@ def _store(server: McpServer, result: Refresh, facts: dict[str, str]) -> None:
     server.refreshed_at = timezone.now()
     server.refresh_ok, server.refresh_message = result.ok, result.message
     if result.ok:
-        server.facts, server.needs_refresh = facts, False
+        server.facts = {name: visible(text) for name, text in facts.items()}
+        server.needs_refresh = False
     server.save(
         update_fields=["refreshed_at", "refresh_ok", "refresh_message", "facts", "needs_refresh"]
     )

@@ -52,8 +52,8 @@ class AcceptForm(DialogForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if self.object_id is not None:
-            self.fields["seen"].initial = _mark(_pending(self.object_id))
+        if str(self.object_id).isdecimal():
+            self.fields["seen"].initial = _mark(_pending(int(str(self.object_id))))
 
 
 @admin.register(McpServer)
@@ -88,7 +88,7 @@ class McpServerAdmin(VerbAdmin[McpServer]):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[McpServer]:
         """Return the servers with the numbers of their tools and changes."""
-        rows = super().get_queryset(request)
+        rows: QuerySet[McpServer] = super().get_queryset(request)
         return rows.annotate(
             tool_count=Count("tools", distinct=True), pending_count=Count("tools__pending")
         )
@@ -173,7 +173,7 @@ class McpServerAdmin(VerbAdmin[McpServer]):
         messages.success(request, f"{names}: accepted. Publish the agents that have them.")
 
 
-def _pending(server_id: int | str) -> list[tuple[str, str]]:
+def _pending(server_id: int) -> list[tuple[str, str]]:
     rows = CatalogueTool.objects.filter(server_id=server_id, pending__isnull=False)
     return [(name, digest or "") for name, digest in rows.values_list("name", "pending_id")]
 

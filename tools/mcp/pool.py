@@ -36,17 +36,22 @@ class _Kept:
     opening: asyncio.Task[McpConnection]
     used_at: float = field(default_factory=time.monotonic)
     calls: int = 0
+    timer: asyncio.TimerHandle | None = None
 
 
 class McpPool:
     """Connections by endpoint: one for each server and credential, opened with the first call."""
 
-    def __init__(self, *, allow: Iterable[AllowRule] = ()) -> None:
+    def __init__(
+        self, *, allow: Iterable[AllowRule] = (), idle_seconds: float = IDLE_SECONDS
+    ) -> None:
         """Make a pool without connections.
 
         Args:
             allow: Exceptions beside the public internet, as for ``GuardedClient``.
+            idle_seconds: Time after which an unused connection is closed.
         """
+        self._idle_seconds = idle_seconds
         self._http = guarded_mcp_client(allow=allow)
         self._breaker = ServerBreaker()
         self._kept: dict[McpEndpoint, _Kept] = {}
@@ -124,6 +129,8 @@ class McpPool:
             kept.used_at = time.monotonic()
             if kept.opening.done() and not _is_open(kept):
                 self._drop(endpoint, kept)
+            elif not kept.calls:
+                self._drop_when_idle(endpoint, kept)
 
     def _connection(self, endpoint: McpEndpoint) -> _Kept:
         kept = self._kept.get(endpoint)
@@ -151,14 +158,21 @@ class McpPool:
         return connection
 
     def _make_room(self) -> None:
-        """Drop idle connections, and the oldest ones if there are many."""
-        idle = sorted(
-            (kept.used_at, endpoint) for endpoint, kept in self._kept.items() if not kept.calls
+        """Drop the connection that was idle for longest, if there are as many as may be."""
+        idle = [each for each in self._kept.items() if not each[1].calls]
+        if len(self._kept) >= MAX_CONNECTIONS and idle:
+            self._drop(*min(idle, key=lambda each: each[1].used_at))
+
+    def _drop_when_idle(self, endpoint: McpEndpoint, kept: _Kept) -> None:
+        if kept.timer is not None:
+            kept.timer.cancel()
+        kept.timer = asyncio.get_running_loop().call_later(
+            self._idle_seconds, self._drop_idle, endpoint, kept
         )
-        surplus = len(self._kept) - MAX_CONNECTIONS + 1
-        for number, (used_at, endpoint) in enumerate(idle):
-            if number < surplus or time.monotonic() - used_at > IDLE_SECONDS:
-                self._drop(endpoint)
+
+    def _drop_idle(self, endpoint: McpEndpoint, kept: _Kept) -> None:
+        if not kept.calls:
+            self._drop(endpoint, kept)
 
     def _drop(self, endpoint: McpEndpoint, kept: _Kept | None = None) -> None:
         if kept is not None and self._kept.get(endpoint) is not kept:

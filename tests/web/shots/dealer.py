@@ -24,9 +24,9 @@ def connect(workspace: Workspace, *, by: Actor) -> McpServer:
     server = McpServer(
         workspace=workspace, name="parts", transport=McpServer.Transport.STDIO, command="parts"
     )
-    for program in (PROGRAM, (*PROGRAM, "new")):
-        with override_settings(HEARTBIT_MCP_COMMANDS={"parts": program}):
-            if server.pk is None:
-                save_mcp_server(server, by=by)
-            refresh_mcp_server(server, by=by)
+    with override_settings(HEARTBIT_MCP_COMMANDS={"parts": PROGRAM}):
+        save_mcp_server(server, by=by)
+        refresh_mcp_server(server, by=by)
+    with override_settings(HEARTBIT_MCP_COMMANDS={"parts": (*PROGRAM, "new")}):
+        refresh_mcp_server(server, by=by)
     return server
