@@ -23,7 +23,7 @@ _MOST_OF_ANSWER = 16 * 1024 * 1024
 _PIECE = 65_536
 
 
-class Stream:
+class MailStream:
     """A connection on a checked route, for one visit.
 
     Args:
