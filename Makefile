@@ -21,7 +21,7 @@ WORKERS := 4
 PARALLEL = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test readme durations check wheel format lock chaos bench shots security mutants
+.PHONY: help setup demo test readme durations check wheel format lock chaos bench shots security interop mutants
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):[^#]*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -65,6 +65,9 @@ shots: $(STAMP) ## Take pictures of every page of a made-up workspace, into docs
 
 security: $(STAMP) ## Attack the parts that guard, and write build/security.json; ONLY=S4,S6 for some
 	@$(BIN)/python -m tests.security $(if $(ONLY),--only $(ONLY))
+
+interop: $(STAMP) ## Drive other people's MCP servers, and write build/interop.json
+	@$(BIN)/python -m tests.interop
 
 mutants: $(STAMP) ## Change the core a little and see that tests notice; ONLY=loop, SAMPLE=15
 	@$(BIN)/python -m tests.mutants $(if $(ONLY),--only $(ONLY)) $(if $(SAMPLE),--sample $(SAMPLE)) $(ARGS)

@@ -8,7 +8,6 @@ Usage::
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
@@ -37,8 +36,10 @@ def catalogue(workspace_id: int | None) -> dict[str, ToolSpec]:
     Args:
         workspace_id: Id of the workspace; None: tools available to every workspace.
     """
-    rows = CatalogueTool.objects.filter(Q(workspace=None) | Q(workspace=workspace_id)).order_by(
-        F("workspace").asc(nulls_first=True)
+    rows = (
+        CatalogueTool.objects.filter(Q(workspace=None) | Q(workspace=workspace_id))
+        .filter(Q(server=None) | Q(server__enabled=True))
+        .order_by(F("workspace").asc(nulls_first=True))
     )
     hashes: dict[str, str] = {}
     live: dict[str, ToolSpec] = dict(registry)
@@ -88,5 +89,8 @@ def record_installed() -> None:
 
 def _facts(spec: ToolSpec) -> list[Any]:
     source = clean_text(spec.source)
-    needs = [asdict(need) | {"kinds": list(need.kinds)} for need in spec.credentials]
+    needs = [
+        {"parameter": need.parameter, "kinds": list(need.kinds), "optional": need.optional}
+        for need in spec.credentials
+    ]
     return [definition_hash(spec), spec.origin.value, source, needs]

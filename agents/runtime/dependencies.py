@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from agents.runtime.reservations import Reservations
     from agents.runtime.wakeups import RunWaker
     from heartbit_site.base.orm import OrmExecutor
+    from tools.mcp.pool import McpPool
     from tools.registry import Registry
 
 
@@ -24,6 +25,7 @@ class RuntimeDependencies:
     Attributes:
         reservations: Reservations of budgets by model calls in flight.
         guarded_http: HTTP client for requests that a model, a tool or a user can steer.
+        mcp: Connections to the workspaces' MCP servers.
         run_isolated: Runs a slice of a suspect run in a process of its own, to its end.
     """
 
@@ -33,5 +35,6 @@ class RuntimeDependencies:
     models: Models
     reservations: Reservations
     guarded_http: httpx.AsyncClient
+    mcp: McpPool
     executor: OrmExecutor
     run_isolated: IsolatedRunner

@@ -6,7 +6,8 @@ A new kind of run needs an engine in ``agents.loop``, a builder, and a line in `
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections import ChainMap
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +19,7 @@ from agents.loop.agent_engine import AgentEngine
 from agents.loop.ports import Ports
 from agents.loop.tool_call_engine import ToolCallEngine
 from agents.runtime.accounts import Accounts
+from agents.runtime.big_results import READER, BigResults
 from agents.runtime.budgets import Budgets
 from agents.runtime.decision_rights import revoked_right_lookup
 from agents.runtime.definitions import Definitions
@@ -26,6 +28,8 @@ from agents.runtime.person import credential_lookup, permission_lookup
 from agents.runtime.stopped_tools import StoppedTools, WorkspaceStoppedTools
 from agents.runtime.toolbox import RunToolbox, context_factory, offered_tools
 from agents.runtime.unread import with_unread_count
+from heartbit_site.base import orm
+from tools.mcp.specs import server_tools
 
 if TYPE_CHECKING:
     from agents.definitions.definition import AgentDefinition
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
     from agents.runs.pool import Pool
     from agents.runtime.active_run import ActiveRun
     from agents.runtime.dependencies import RuntimeDependencies
+    from heartbit_site.base.toolspec import ToolSpec
 
 
 class EngineDependencies:
@@ -55,7 +60,7 @@ class EngineDependencies:
         required = frozenset(tool.requires for tool in definition.tools if tool.requires)
         offer = offered_tools(
             definition,
-            dependencies.registry,
+            await self._tools(claimed.workspace_id, definition),
             is_child=claimed.parent_id is not None,
             permissions=await permissions(required) if required else frozenset(),
         )
@@ -68,6 +73,8 @@ class EngineDependencies:
             stopped=WorkspaceStoppedTools(self._stopped, claimed.workspace_id),
             credentials=credential_lookup(claimed),
             permissions=permissions,
+            results=BigResults(claimed.id, claimed.root_id, definition.max_tool_output_bytes),
+            reader=dependencies.registry.get(READER),
             context=context_factory(
                 workspace_id=claimed.workspace_id,
                 run_id=claimed.id,
@@ -79,6 +86,19 @@ class EngineDependencies:
             ),
             executor=dependencies.executor,
         )
+
+    async def _tools(
+        self, workspace_id: int, definition: AgentDefinition
+    ) -> Mapping[str, ToolSpec]:
+        """Return this process's tools, and those of the workspace's MCP servers that are bound."""
+        here = self.dependencies.registry
+        elsewhere = [tool.name for tool in definition.tools if tool.name not in here]
+        if not elsewhere:
+            return here
+        found = await orm.read_in_thread(
+            partial(server_tools, workspace_id, elsewhere, self.dependencies.mcp)
+        )
+        return ChainMap(found, dict(here))
 
 
 #: Builds the engine of a run. Raises HeartbitError: its definition cannot be executed.

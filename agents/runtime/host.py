@@ -36,6 +36,7 @@ from heartbit_site.base import variables
 from heartbit_site.base.http.allow import parse_allow
 from heartbit_site.base.http.client import GuardedClient, guarded_model_client
 from heartbit_site.base.orm import OrmExecutor
+from tools.mcp.pool import McpPool
 from tools.registry import registry
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ class Host(ABC):
         allow = parse_allow(settings.HEARTBIT_HTTP_ALLOWLIST)
         self._guarded = GuardedClient(allow=allow)
         self._typed = guarded_model_client(allow=allow)
+        self._mcp = McpPool(allow=allow)
         default_model = factory.default_model(os.environ)
         dependencies = RuntimeDependencies(
             registry=registry,
@@ -90,6 +92,7 @@ class Host(ABC):
             ),
             reservations=reservations,
             guarded_http=self._guarded,
+            mcp=self._mcp,
             executor=OrmExecutor(TOOL_THREADS, name="tool"),
             run_isolated=IsolatedRunner(),
         )
@@ -129,6 +132,7 @@ class Host(ABC):
         """Release all runs and close everything in reverse order."""
         await asyncio.to_thread(self._sweeper.stop)
         await self.process.stop()
+        await self._mcp.aclose()
         await self._providers.aclose()
         await self._guarded.aclose()
         await self._typed.aclose()

@@ -77,6 +77,7 @@ class Origin(enum.StrEnum):
     CODE = "code"  # an app of the installation
     PACKAGE = "package"  # an entry point of an installed package
     PROGRAM = "program"  # a program that uses the library; known in its own process only
+    MCP = "mcp"  # an MCP server of a workspace
 
 
 class Label(enum.StrEnum):
@@ -102,6 +103,8 @@ class ToolContext:
         user_id: The person who started the run tree, or who owns its schedule; None: no person did.
         conversation_id: The run's conversation, if it has one.
         deadline: Time after which the result is dropped.
+        read_artifact: Returns the content of an artifact that the run tree stored, by its name.
+            Blocking; raises ``HeartbitError`` if there is none. None: nothing is stored here.
     """
 
     workspace_id: int
@@ -114,6 +117,7 @@ class ToolContext:
     user_id: int | None = None
     conversation_id: UUID | None = None
     deadline: datetime | None = None
+    read_artifact: Callable[[str], bytes] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,11 +177,14 @@ class CredentialNeed:
         parameter: The function's parameter that receives it.
         kinds: Kinds that fit (``heartbit_site.base.credentials``).
         optional: True if the tool also works without it, and then receives None.
+        name: Name of the credential that the tool itself asks for, unless the agent's binding names
+            another; empty: it does not matter.
     """
 
     parameter: str
     kinds: tuple[str, ...]
     optional: bool = False
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ Each parses a text without white space around it, or raises ValueError with a re
 from __future__ import annotations
 
 import re
+import shlex
 from email.utils import parseaddr
 from importlib.util import find_spec
 from ipaddress import ip_network
@@ -25,6 +26,7 @@ _ON: Final = ("1", "true", "yes", "on")
 _OFF: Final = ("0", "false", "no", "off")
 _HOST_NAME: Final = re.compile(r"\*|\.?[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.?|\[[0-9A-Fa-f:.]+\]")
 _MODULE: Final = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+_PROGRAM: Final = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 _POSTGRES: Final = ("postgresql", "postgres")
 _REDIS: Final = ("redis", "rediss", "unix")
 
@@ -156,6 +158,26 @@ def allow_list(value: str) -> str:
 
     parse_allow(value)
     return value
+
+
+def programs(value: str) -> dict[str, tuple[str, ...]]:
+    """Return the words of command lines, by name; no shell reads them."""
+    found: dict[str, tuple[str, ...]] = {}
+    for entry in re.split(r"[;\n]", value):
+        if not entry.strip():
+            continue
+        name, _, line = (part.strip() for part in entry.partition("="))
+        try:
+            words = tuple(shlex.split(line))
+        except ValueError:  # a quotation mark without its partner
+            words = ()
+        if not _PROGRAM.fullmatch(name) or not words or name in found:
+            raise ValueError(
+                "set it to `name = command line`, with semicolons between them and each name once, "
+                "of lower-case letters, digits, - and _"
+            )
+        found[name] = words
+    return found
 
 
 def dotted_class(path: str) -> str:

@@ -230,6 +230,15 @@ HTTP_ALLOW: Final = _text(
     formats.allow_list,
     help="private hosts that tools may reach, `10.0.0.7:8080,wiki.internal`",
 )
+MCP_COMMANDS: Final[Variable[dict[str, tuple[str, ...]]]] = Variable(
+    "HEARTBIT_MCP_COMMANDS",
+    {},
+    formats.programs,
+    help="programs that may be MCP servers, `time = /opt/mcp-server-time; files = ...` "
+    "([MCP servers](docs/howto/mcp.md))",
+    unset="none",
+    secret=True,
+)
 API_RATE: Final = Variable(
     "HEARTBIT_API_RATE_LIMIT",
     50.0,
@@ -295,6 +304,13 @@ ARCHIVE_DIR: Final = _text(
     help="directory to archive runs in before they are deleted "
     "([retention](docs/howto/operations.md)); shared by all worker machines",
     unset="`archive` in the state directory",
+)
+DRIVE: Final = _text(
+    "HEARTBIT_DRIVE",
+    formats.directory,
+    help="directory of the [files of agents](docs/howto/files-and-calendars.md), one folder per "
+    "workspace; shared by all worker machines",
+    unset="`drive` in the state directory",
 )
 LOCAL_MODEL_THREADS: Final = Variable(
     "HEARTBIT_LOCAL_MODEL_THREADS",

@@ -73,6 +73,10 @@ VALUES: dict[str, Values] = {
     "HEARTBIT_URL": (["x.example", "http://h:8000"], ["://", "ftp://h", "https://u:p@h"]),
     "HEARTBIT_API_KEY": (["hb_x"], ["två ord", "hb x"]),
     "HEARTBIT_HTTP_ALLOWLIST": (["10.0.0.7:8080, wiki.internal"], ["http://x", "h:99999", "1.2.3"]),
+    "HEARTBIT_MCP_COMMANDS": (
+        ["time = /bin/time --zone 'Europe/Berlin'; files=npx files /srv", "a = b;"],
+        ["time", "Time = x", "a = 'x", "a = x; a = y", "= x", "a ="],
+    ),
     "HEARTBIT_API_RATE_LIMIT": (["0", "0.5"], ["abc", "-1", "nan"]),
     "HEARTBIT_MAX_MESSAGE_HOPS": (["8"], ["abc", "0", "1.5"]),
     "HEARTBIT_MESSAGES_PER_MINUTE": COUNT,
@@ -83,6 +87,7 @@ VALUES: dict[str, Values] = {
     "HEARTBIT_MAX_CRASHES": (["3"], ["abc", "0"]),
     "HEARTBIT_DRAIN_SECONDS": (["0", "25"], ["abc", "-1"]),
     "HEARTBIT_ARCHIVE_DIR": (["/var/archive"], [__file__]),
+    "HEARTBIT_DRIVE": (["/var/drive"], [__file__]),
     "HEARTBIT_LOCAL_MODEL_THREADS": (["4"], ["abc", "0"]),
     "HEARTBIT_LOG": (["info", "DEBUG"], ["loud"]),
     "HEARTBIT_DEBUG": FLAG,

@@ -19,7 +19,6 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 #: Declared, and named by no line of ours: why it is there.
 UNNAMED = {
     "channels-redis": "the Channels layer",
-    "mcp": "the client of MCP servers",
     "websockets": "uvicorn speaks WebSocket with it",
 }
 #: The modules of an extra are imported here and nowhere else.

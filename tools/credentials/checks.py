@@ -15,13 +15,18 @@ from heartbit_site.base.credentials import (
     ApiKeyCredential,
     BasicCredential,
     BearerCredential,
+    CalDavCredential,
     ImapCredential,
     OAuthClientCredential,
+    S3Credential,
     SigningCredential,
     SmtpCredential,
 )
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.webhook_signature import signature_headers
+from tools.connectors.calendars.caldav import check_caldav
+from tools.connectors.calendars.google import GoogleCalendarCredential, check_google
+from tools.connectors.drive.bucket import check_s3
 from tools.connectors.letter import read_sender
 from tools.connectors.mailbox import account_of
 from tools.connectors.resend import ResendCredential
@@ -128,4 +133,7 @@ _CHECKS: dict[type[CredentialType], Callable[[Any, httpx.AsyncClient], Awaitable
     ResendCredential: _check_resend,
     BraveCredential: _check_search,
     SearxngCredential: _check_search,
+    CalDavCredential: check_caldav,
+    GoogleCalendarCredential: check_google,
+    S3Credential: check_s3,
 }

@@ -68,7 +68,7 @@ def choose(
     )
     chosen = {}
     for need in spec.credentials:
-        row = _choose(spec.name, need, rows, names.get(need.parameter, ""))
+        row = _choose(spec.name, need, rows, names.get(need.parameter, need.name))
         if row is not None:
             chosen[need.parameter] = ChosenCredential(row.pk, row.name, reveal(row))
     return chosen

@@ -5,3 +5,4 @@ from __future__ import annotations
 from tools.models.catalogue import CatalogueTool
 from tools.models.credential import Credential
 from tools.models.definition import ToolDefinition
+from tools.models.mcp_server import McpServer

@@ -7,6 +7,7 @@ from django.db import models
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.models.constraints import unique
 from tools.models.definition import ToolDefinition
+from tools.models.mcp_server import McpServer
 
 
 class CatalogueTool(models.Model):
@@ -21,6 +22,10 @@ class CatalogueTool(models.Model):
         origin: Registration source (``heartbit_site.base.toolspec.Origin``).
         source: Module, or package with its version.
         credentials: Credentials that it asks for: {parameter, kinds, optional} each.
+        server: The MCP server that has the tool, which goes with it; null for other origins.
+        remote_name: The tool's name at that server.
+        pending: What the server offers now, where that differs from ``definition`` and no person
+            has accepted it yet: calls are refused until then.
     """
 
     workspace = models.ForeignKey(
@@ -32,9 +37,17 @@ class CatalogueTool(models.Model):
     origin = models.CharField(max_length=16)
     source = models.TextField(blank=True, default="")
     credentials = models.JSONField(blank=True, default=list)
+    server = models.ForeignKey(
+        McpServer, null=True, blank=True, on_delete=models.CASCADE, related_name="tools"
+    )
+    remote_name = models.CharField(max_length=128, blank=True, default="", db_default="")
+    pending = models.ForeignKey(
+        ToolDefinition, null=True, blank=True, on_delete=models.PROTECT, related_name="+"
+    )
 
     class Meta:
         ordering = ["name"]
+        verbose_name = "tool"
         constraints = [unique("catalogue_name_once", "workspace", "name", nulls_distinct=False)]
 
     def __str__(self) -> str:

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 ALL = ("light", "dark", "phone")
 CHANNELS = "/admin/agents/channel/"
 SCHEDULES = "/admin/scheduling/schedule/"
+TOOLS = "/admin/tools/cataloguetool/"
+CREDENTIALS = "/admin/tools/credential/"
 AGENTS = "/admin/agents/agent/"
+MCP_SERVERS = "/admin/tools/mcpserver/"
 #: A template's name that occurs nowhere else on the page.
 A_TEMPLATE = "Weekly report writer"
 
@@ -123,12 +126,21 @@ PAGES = {
     "admin-runs": Shot(lambda _: "/admin/agents/run/", "support"),
     "admin-waiting": Shot(lambda _: "/admin/agents/toolcall/", "refund_order"),
     "admin-accounts": Shot(lambda _: "/admin/base/provideraccount/", "anthropic"),
+    "admin-tools": Shot(lambda _: TOOLS, "find_order"),
+    "admin-tool": Shot(lambda demo: f"{TOOLS}{demo.tool}/change/", "find_order"),
+    "admin-credentials": Shot(lambda _: CREDENTIALS, "support mailbox"),
+    "admin-credential": Shot(lambda _: f"{CREDENTIALS}add/?kind=imap", "Mailbox (IMAP)"),
+    "admin-credential-types": Shot(lambda _: f"{CREDENTIALS}add/", "Calendar (CalDAV)"),
     "admin-audit": Shot(lambda _: "/admin/base/auditentry/", "api_key.create"),
     "admin-webhooks": Shot(lambda _: "/admin/agents/webhookendpoint/", "ticket system"),
     "admin-schedules": Shot(lambda _: SCHEDULES, REPORT),
     "admin-schedule": Shot(lambda demo: f"{SCHEDULES}{demo.schedule}/change/", "Europe/Berlin"),
     "admin-channels": Shot(lambda _: CHANNELS, MAILBOX),
     "admin-channel": Shot(lambda demo: f"{CHANNELS}{demo.channel}/change/", "Allowed senders"),
+    "admin-mcp-servers": Shot(lambda _: MCP_SERVERS, "1 changed"),
+    "admin-mcp-server": Shot(
+        lambda demo: f"{MCP_SERVERS}{demo.server}/change/", "parts_order_part"
+    ),
     "admin-came-in": Shot(lambda _: "/admin/agents/inboundmessage/", "Can I try a Wren?"),
     "web-login": Shot(lambda _: "/login/", "Log in", looks=("light",)),  # the last: it logs out
 }

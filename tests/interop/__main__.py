@@ -1,0 +1,112 @@
+"""Drive other people's MCP servers: ``python -m tests.interop``; ``build/interop.json`` has it.
+
+A row is {client, version, calls, pass}. The servers are installed in ``build/interop`` first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any
+
+from tests.bench.report import merge
+from tests.interop import drives, installed, overhead
+from tests.server_process import ROOT
+from tools.mcp.endpoint import McpEndpoint
+
+Steps = Callable[[drives.Drive], Awaitable[None]]
+
+RESULT = ROOT / "build" / "interop.json"
+#: Of the suite's scenarios for clients, those that need no authorization server. The client
+#: declines what a server asks a person for, so the defaults of a form are not tried.
+SCENARIOS = ("initialize", "tools_call", "sse-retry")
+
+
+def rows() -> list[dict[str, Any]]:
+    """Drive each server, and return a row for each."""
+    with (
+        drives.repository() as repository,
+        drives.place() as folder,
+        drives.page() as page,
+        drives.everything_over_http() as url,
+    ):
+        python, node = installed.python_server, installed.node_server
+        git = python("mcp-server-git", "--repository", repository)
+        fetch = python("mcp-server-fetch", "--ignore-robots-txt", "--allow-private-ips")
+        files = node("server-filesystem", folder)
+        plan: list[tuple[McpEndpoint, Steps]] = [
+            (McpEndpoint(1, "mcp-server-time", words=python("mcp-server-time")), drives.time),
+            (McpEndpoint(1, "mcp-server-git", words=git), partial(drives.git, place=repository)),
+            (McpEndpoint(1, "mcp-server-fetch", words=fetch), partial(drives.fetch, page=page)),
+            (McpEndpoint(1, "server-filesystem", words=files), partial(drives.files, place=folder)),
+            (
+                McpEndpoint(1, "server-everything", words=node("server-everything", "stdio")),
+                drives.everything,
+            ),
+            (McpEndpoint(1, "server-everything", url=url), drives.everything),
+        ]
+        return [driven(endpoint, steps) for endpoint, steps in plan]
+
+
+def driven(endpoint: McpEndpoint, steps: Steps) -> dict[str, Any]:
+    """Drive a server."""
+    over = "http" if endpoint.url else "stdio"
+    row = {"client": f"{endpoint.name} over {over}", "version": installed.version(endpoint.name)}
+    row = asyncio.run(drives.driven(endpoint, steps)) | row
+    say(row)
+    return row
+
+
+def conformance(scenario: str) -> dict[str, Any]:
+    """Let the conformance suite drive our client through a scenario."""
+    client = f"{sys.executable} -m tests.interop.conformance"
+    suite = installed.node_server("conformance", "client", "--command", client)
+    done = subprocess.run(
+        [*suite, "--scenario", scenario],
+        cwd=ROOT,
+        env={**os.environ, "HEARTBIT_HTTP_ALLOWLIST": "127.0.0.1:*"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    told = done.stdout + done.stderr
+    checks = re.search(r"(\d+)/(\d+) passed|Passed: (\d+)", told)
+    row = {
+        "client": f"conformance {scenario}",
+        "version": installed.version("conformance"),
+        "calls": 1,
+        "pass": done.returncode == 0,
+        "said": checks.group(0) if checks else told[-300:],
+    }
+    say(row)
+    return row
+
+
+def overhead_row() -> dict[str, Any]:
+    """Measure the time that the client adds to a call."""
+    row = {"client": "overhead over http", "version": "sdk"} | asyncio.run(overhead.measured())
+    say(row)
+    return row
+
+
+def say(row: dict[str, Any]) -> None:
+    """Print a row."""
+    sys.stdout.write(f"{'ok  ' if row['pass'] else 'FAIL'} {row}\n")
+    sys.stdout.flush()
+
+
+def main() -> int:
+    """Run the command; 1 when a server was not driven."""
+    installed.install()
+    found = [*rows(), *(conformance(scenario) for scenario in SCENARIOS), overhead_row()]
+    merge(RESULT, found, keys=("client",))
+    return 0 if all(row["pass"] for row in found) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

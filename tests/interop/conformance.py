@@ -1,0 +1,26 @@
+"""The client that the conformance suite drives: ``python -m tests.interop.conformance URL``."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import Any
+
+from tests.mcp.servers import connected, pinned
+from tools.mcp.endpoint import McpEndpoint
+
+SECONDS = 20.0
+EXAMPLES: dict[str, Any] = {"number": 5, "integer": 5, "string": "text", "boolean": True}
+
+
+async def main(url: str) -> None:
+    """Connect, and call every tool once."""
+    async with connected(McpEndpoint(1, "conformance", url=url), SECONDS) as connection:
+        for name, tool in connection.offer.tools.items():
+            schema = tool.input_schema.get("properties", {})
+            arguments = {each: EXAMPLES.get(schema[each].get("type"), {}) for each in schema}
+            await connection.call(pinned(connection, name), arguments, key=name, seconds=SECONDS)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[-1]))

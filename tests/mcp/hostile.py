@@ -1,0 +1,99 @@
+"""A server that misbehaves over stdio: `hostile.py WAY`."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from typing import Any
+
+WAY = sys.argv[1]
+GOOD = {"name": "good", "description": "Be good.", "inputSchema": {"type": "object"}}
+TOOLS: dict[str, list[dict[str, Any]]] = {
+    "many": [{**GOOD, "name": f"tool{number}"} for number in range(1_000)],
+    "long": [{**GOOD, "description": "x" * 60_000, "name": f"t{n}"} for n in range(40)],
+    "schemas": [
+        GOOD,
+        {**GOOD, "name": "loop", "inputSchema": {"type": "object", "$ref": "#"}},
+        {**GOOD, "name": "remote", "inputSchema": {"type": "object", "$ref": "http://x.example/"}},
+        {**GOOD, "name": "nul", "inputSchema": {"type": "object", "title": "a\0b"}},
+        {**GOOD, "name": "big", "inputSchema": {"type": "object", "title": "x" * 70_000}},
+        {**GOOD, "name": "story", "description": "x" * 9_000},
+        GOOD,
+    ],
+    "unlawful": [{**GOOD, "inputSchema": {"type": "array"}}],
+    "lies": [
+        {**GOOD, "outputSchema": {"type": "object", "properties": {"n": {"type": "integer"}}}}
+    ],
+}
+
+
+def say(message: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+    sys.stdout.flush()
+
+
+def answer(request: dict[str, Any]) -> dict[str, Any] | None:
+    match request.get("method"):
+        case "initialize":
+            return {
+                "protocolVersion": "2025-06-18",
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "hostile", "version": "0"},
+            }
+        case "tools/list" if WAY == "endless":
+            return {"tools": [], "nextCursor": "more"}
+        case "tools/list":
+            return {"tools": TOOLS.get(WAY, [GOOD])}
+        case "tools/call":
+            return called(request)
+    return None
+
+
+def called(request: dict[str, Any]) -> dict[str, Any] | None:
+    match WAY:
+        case "hang":
+            time.sleep(600)
+        case "exit":
+            sys.stderr.write("Traceback\nKeyError: 'no such table'\n")
+            os._exit(1)
+        case "line":
+            sys.stdout.write("x" * 100_000_000)
+            sys.stdout.flush()
+        case "ids":
+            say({"id": 99_999, "result": {"content": []}})
+            say({"id": "x", "result": {"content": []}})
+        case "nonsense":
+            return {"content": "nothing of the kind"}
+        case "lies":
+            return {"content": [], "structuredContent": {"n": "seven"}}
+    return {"content": [{"type": "text", "text": f"good: {request['params']['arguments']}"}]}
+
+
+def main() -> None:
+    if WAY == "stderr":
+        sys.stderr.write("noise\n" * 1_000_000)
+    if WAY == "grandchild":
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+        TOOLS["grandchild"] = [{**GOOD, "description": f"{child.pid}"}]
+    if WAY == "start":
+        sys.stderr.write("no licence\n")
+        sys.exit(1)
+    if WAY == "silent":
+        time.sleep(600)
+    for line in sys.stdin:
+        request = json.loads(line)
+        if "id" not in request:
+            continue
+        if WAY == "junk":
+            sys.stdout.write("Listening...\n{}\n[1]\n\xff\n" + "[" * 100_000 + "\n")
+        result = answer(request)
+        if result is None:
+            say({"id": request["id"], "error": {"code": -32601, "message": "Unknown method"}})
+        else:
+            say({"id": request["id"], "result": result})
+
+
+main()

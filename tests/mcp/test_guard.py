@@ -1,0 +1,107 @@
+"""S1 for MCP: the SDK's own HTTP client reaches only what the guarded client would."""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING
+
+import httpx2
+import pytest
+
+from heartbit_site.base.http.allow import parse_allow
+from tests.base.loopback import Answer, Server, redirect, response, serving
+from tests.base.test_http_guard import HOSTS, ODD_URLS, client
+from tests.mcp.servers import connected
+from tools.mcp.connection import McpConnection
+from tools.mcp.endpoint import McpEndpoint
+from tools.mcp.errors import McpConnectionError
+from tools.mcp.guarded_client import guarded_mcp_client
+from tools.mcp.guarded_transport import GuardedMcpTransport, sdk_client
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import AsyncIterator
+
+
+@pytest.fixture
+async def internal() -> AsyncIterator[Server]:
+    async with serving() as server:
+        yield server
+
+
+async def test_no_vector_reaches_the_internal_server(internal: Server) -> None:
+    async with client(internal.port) as guarded:
+        sdk = sdk_client(GuardedMcpTransport(guarded), {"Authorization": "Bearer t"})  # type: ignore[arg-type]
+        for host in HOSTS:
+            with pytest.raises((httpx2.ConnectError, httpx2.InvalidURL)):
+                await sdk.post(f"http://{host}:{internal.port}/mcp", json={})
+        for url in ODD_URLS:
+            with pytest.raises((httpx2.TransportError, httpx2.InvalidURL)):
+                await sdk.post(url.format(port=internal.port), json={})
+        await sdk.aclose()
+    assert internal.connections == 0
+
+
+@pytest.mark.parametrize(
+    "status", ["302 Found", "307 Temporary Redirect", "308 Permanent Redirect"]
+)
+async def test_a_redirect_to_another_origin_is_not_followed(internal: Server, status: str) -> None:
+    async with serving() as public:
+        public.answers["/mcp"] = redirect(f"http://127.0.0.1:{internal.port}/mcp", status)
+        url = f"http://127.0.0.1:{public.port}/mcp"
+        headers = (("Authorization", "Bearer t"),)
+        with pytest.raises(McpConnectionError, match="The MCP server x failed: "):
+            async with connected(McpEndpoint(1, "x", url=url, headers=headers)):
+                pass
+    assert internal.connections == 0
+
+
+async def test_a_private_server_is_refused_with_a_sentence(internal: Server) -> None:
+    http = guarded_mcp_client(allow=parse_allow(""))
+    connection = McpConnection(
+        McpEndpoint(1, "x", url=f"http://127.0.0.1:{internal.port}/mcp"), http
+    )
+    with pytest.raises(McpConnectionError) as refused:
+        await connection.open()
+    assert "an operator can add" in str(refused.value)
+    await http.aclose()
+    assert internal.connections == 0
+
+
+def bomb() -> bytes:
+    """A gigabyte of blanks, compressed."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, zlib.MAX_WBITS | 16)
+    blanks = b" " * 1_000_000
+    data = b"".join(packer.compress(blanks) for _ in range(1_000)) + packer.flush()
+    return response(data, headers=("Content-Type: application/json", "Content-Encoding: gzip"))
+
+
+async def cut_stream(writer: asyncio.StreamWriter) -> None:
+    """A stream of events that ends in the middle of one."""
+    writer.write(b'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: {"jsonr')
+    await writer.drain()
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        (response(b"no", status="401 Unauthorized"), "status 401 (it wants another credential)."),
+        (response(b"no", status="503 Busy"), "it answered with the status 503."),
+        (response(b"<html>", headers=("Content-Type: text/html",)), "Unexpected content type"),
+        (response(b"{", headers=("Content-Type: application/json",)), "failed: "),
+        (
+            response(b"x" * 20_000_000, headers=("Content-Type: application/json",)),
+            "larger than 10000000 bytes.",
+        ),
+        (bomb(), "larger than 10000000 bytes."),
+        (cut_stream, "failed: "),
+    ],
+)
+async def test_answers_of_no_mcp_server_are_sentences(answer: Answer, sentence: str) -> None:
+    async with serving() as server:
+        server.answers["/mcp"] = answer
+        url = f"http://127.0.0.1:{server.port}/mcp"
+        with pytest.raises(McpConnectionError) as refused:
+            async with connected(McpEndpoint(1, "x", url=url)):
+                pass
+    assert sentence in str(refused.value)

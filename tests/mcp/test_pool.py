@@ -1,0 +1,97 @@
+"""Connections that a process keeps: shared, renewed, and kept apart by credential."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from typing import TYPE_CHECKING
+
+import pytest
+
+from heartbit_site.base.http.allow import parse_allow
+from heartbit_site.base.toolspec import Effect
+from tests.mcp.servers import STDIO, connected, hostile, http_server, pinned
+from tools.mcp.breaker import FAILURES
+from tools.mcp.endpoint import McpEndpoint, PinnedTool
+from tools.mcp.errors import McpConnectionError, McpError
+from tools.mcp.pool import McpPool
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+SECONDS = 30.0
+
+
+@pytest.fixture
+async def pool() -> AsyncIterator[McpPool]:
+    pool = McpPool(allow=parse_allow("127.0.0.1:*"))
+    yield pool
+    await pool.aclose()
+
+
+async def tool_of(endpoint: McpEndpoint, name: str) -> PinnedTool:
+    async with connected(endpoint) as connection:
+        return pinned(connection, name)
+
+
+async def test_calls_share_a_connection(pool: McpPool) -> None:
+    shop = McpEndpoint(1, "shop", words=STDIO)
+    tool = await tool_of(shop, "environment")
+    calls = [pool.call(shop, tool, {}, key=f"{n}", seconds=SECONDS) for n in range(8)]
+    homes = {json.loads(text)["cwd"] for text in await asyncio.gather(*calls)}
+    assert len(homes) == 1
+
+
+async def test_credentials_keep_connections_apart(pool: McpPool) -> None:
+    with http_server() as url:
+        ends = [McpEndpoint(1, "shop", url=url, headers=(("X-Key", key),)) for key in ("a", "b")]
+        tool = await tool_of(ends[0], "header")
+        calls = [
+            pool.call(ends[n % 2], tool, {"name": "x-key"}, key=f"{n}", seconds=SECONDS)
+            for n in range(10)
+        ]
+        assert await asyncio.gather(*calls) == ["a", "b"] * 5
+    assert "X-Key" not in repr(ends[0])  # nor in a log
+
+
+async def test_a_server_that_was_restarted_is_called_anew(pool: McpPool) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    shop = McpEndpoint(1, "shop", url=f"http://127.0.0.1:{port}/mcp")
+    with http_server(port):
+        tool = await tool_of(shop, "echo")
+        assert await pool.call(shop, tool, {"text": "a"}, key="1", seconds=SECONDS) == "a"
+    with pytest.raises(McpConnectionError):
+        await pool.call(shop, tool, {"text": "b"}, key="2", seconds=SECONDS)
+    with http_server(port):
+        assert await pool.call(shop, tool, {"text": "c"}, key="3", seconds=SECONDS) == "c"
+
+
+async def test_a_server_that_keeps_failing_is_left_alone(pool: McpPool) -> None:
+    bad = hostile("start")
+    tool = PinnedTool("x", "x", Effect.PURE, "0" * 64)
+    for number in range(FAILURES):
+        with pytest.raises(McpConnectionError, match="no licence"):
+            await pool.call(bad, tool, {}, key=f"{number}", seconds=SECONDS)
+    with pytest.raises(McpError, match="failed 5 times in a row"):
+        await pool.call(bad, tool, {}, key="6", seconds=SECONDS)
+
+
+async def test_a_tool_s_own_errors_are_no_failures_of_the_server(pool: McpPool) -> None:
+    shop = McpEndpoint(1, "shop", words=STDIO)
+    tool = await tool_of(shop, "fail")
+    for number in range(FAILURES + 1):
+        with pytest.raises(McpError, match="Error executing tool fail"):
+            await pool.call(shop, tool, {"why": "x"}, key=f"{number}", seconds=SECONDS)
+
+
+async def test_a_cancelled_call_leaves_the_connection_usable(pool: McpPool) -> None:
+    shop = McpEndpoint(1, "shop", words=STDIO)
+    slow, echo = await tool_of(shop, "slow"), await tool_of(shop, "echo")
+    call = asyncio.create_task(pool.call(shop, slow, {"seconds": 60}, key="1", seconds=SECONDS))
+    assert await pool.call(shop, echo, {"text": "a"}, key="2", seconds=SECONDS) == "a"
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    assert await pool.call(shop, echo, {"text": "b"}, key="3", seconds=SECONDS) == "b"

@@ -1,0 +1,39 @@
+"""Accept what an MCP server changed about a tool."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+
+from heartbit_site.base.audit import record_on
+from heartbit_site.base.errors import ConflictError
+from tools.models import CatalogueTool
+
+if TYPE_CHECKING:
+    from heartbit_site.base.audit import Actor
+    from tools.models import McpServer
+
+
+@transaction.atomic
+def accept_mcp_change(server: McpServer, name: str, digest: str, *, by: Actor) -> None:
+    """Let a tool have the definition that its server gives it now.
+
+    Agents that have the tool are offered it again once they are published again.
+
+    Args:
+        server: The server.
+        name: Name of its tool.
+        digest: Hash of the definition that the person has seen.
+        by: The person.
+
+    Raises:
+        ConflictError: The change is another one by now, or there is none any more.
+    """
+    row = CatalogueTool.objects.select_for_update().filter(server=server, name=name).first()
+    if row is None or row.pending_id != digest:
+        raise ConflictError(f"{name} changed again meanwhile: look at the change again.")
+    details = {"tool": name, "definition": [row.definition_id[:12], digest[:12]]}
+    row.definition_id, row.pending_id = digest, None
+    row.save(update_fields=["definition", "pending"])
+    record_on(by, "mcp_server.accept", server, details=details)

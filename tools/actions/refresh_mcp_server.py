@@ -1,0 +1,169 @@
+"""Refresh an MCP server: read what it offers now, and keep its changes until a person agrees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from heartbit_site.base import aio, amounts
+from heartbit_site.base.audit import record_on
+from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.http.allow import parse_allow
+from heartbit_site.base.toolspec import Origin, ToolSpec
+from tools import definitions
+from tools.credentials.choice import choose
+from tools.mcp.endpoints import CREDENTIAL, endpoint_of, needs_of
+from tools.mcp.listing import definition, effect_of, local_names
+from tools.mcp.pool import McpPool
+from tools.models import CatalogueTool, McpServer
+from tools.registry import definition_hash, registry
+
+if TYPE_CHECKING:
+    from heartbit_site.base.audit import Actor
+    from tools.mcp.endpoint import McpEndpoint
+    from tools.mcp.listing import Offer
+
+
+@dataclass(frozen=True, slots=True)
+class Refresh:
+    """Result of a refresh.
+
+    Attributes:
+        ok: True if the server could be read.
+        message: The result as a sentence, or several.
+        added: Names of new tools; likewise ``changed`` (they wait for consent) and ``removed``.
+    """
+
+    ok: bool
+    message: str
+    added: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+
+    def names(self) -> dict[str, list[str]]:
+        """Return the names of the tools that are not as before, for an audit entry."""
+        groups = {"added": self.added, "changed": self.changed, "removed": self.removed}
+        return {group: list(names) for group, names in groups.items() if names}
+
+
+def refresh_mcp_server(server: McpServer, *, by: Actor) -> Refresh:
+    """Read what a server offers and write the tools of its workspace.
+
+    A new tool can be given to agents at once. A tool whose definition changed keeps the one that
+    people agreed to, and is not called until a person accepts the change.
+
+    Returns:
+        The result, also when the server cannot be used: it is stored with the server.
+    """
+    try:
+        offer, facts = aio.run(_read(_endpoint(server)))
+    except HeartbitError as error:
+        result = Refresh(ok=False, message=str(error))
+        with transaction.atomic():
+            _store(server, result, {})
+            record_on(by, "mcp_server.refresh", server, details={"error": result.message})
+        return result
+    with transaction.atomic():
+        McpServer.objects.select_for_update().get(pk=server.pk)
+        result = _written(server, offer)
+        _store(server, result, facts)
+        record_on(by, "mcp_server.refresh", server, details=result.names())
+    return result
+
+
+def _endpoint(server: McpServer) -> McpEndpoint:
+    spec = _asking(server)
+    chosen = choose(spec, workspace_id=server.workspace_id, user_id=None, names={})
+    credential = chosen.get(CREDENTIAL)
+    return endpoint_of(server, None if credential is None else credential.value)
+
+
+def _asking(server: McpServer) -> ToolSpec:
+    """Return what asks for the server's credential: the server itself, as if it were a tool."""
+    name = f"The MCP server {server.name}"
+    return ToolSpec(name, "", {}, function=_asking, credentials=needs_of(server))
+
+
+async def _read(endpoint: McpEndpoint) -> tuple[Offer, dict[str, str]]:
+    pool = McpPool(allow=parse_allow(settings.HEARTBIT_HTTP_ALLOWLIST))
+    try:
+        return await pool.read(endpoint)
+    finally:
+        await pool.aclose()
+
+
+def _written(server: McpServer, offer: Offer) -> Refresh:
+    rows = {row.remote_name: row for row in CatalogueTool.objects.filter(server=server)}
+    others = CatalogueTool.objects.filter(Q(workspace=None) | Q(workspace=server.workspace_id))
+    names = local_names(
+        server.name,
+        tuple(offer.tools),
+        known={remote: row.name for remote, row in rows.items()},
+        taken={*registry, *others.exclude(server=server).values_list("name", flat=True)},
+    )
+    specs = {
+        remote: definition(
+            offer.tools[remote],
+            name=name,
+            effect=effect_of(offer.tools[remote], trusted=server.trusted),
+        )
+        for remote, name in names.items()
+    }
+    definitions.store(specs.values())
+    added, changed = [], []
+    for remote, spec in specs.items():
+        digest = definition_hash(spec)
+        row = rows.get(remote)
+        if row is None:
+            _add(server, remote, spec, digest)
+            added.append(spec.name)
+            continue
+        pending = None if row.definition_id == digest else digest
+        if pending != row.pending_id:
+            CatalogueTool.objects.filter(pk=row.pk).update(pending=pending)
+        if pending is not None:
+            changed.append(row.name)
+    gone = [row for remote, row in rows.items() if remote not in specs]
+    CatalogueTool.objects.filter(pk__in=[row.pk for row in gone]).delete()
+    removed = tuple(sorted(row.name for row in gone))
+    message = f"It has {amounts.counted(len(specs), 'tool')}."
+    if changed:
+        message += f" Changed, and not called until a person accepts: {', '.join(changed)}."
+    if removed:
+        message += f" Gone: {', '.join(removed)}."
+    for remote, why in offer.left_out.items():
+        message += f" Left out: {remote}, because {why.rstrip('.')}."
+    return Refresh(
+        ok=True, message=message, added=tuple(added), changed=tuple(changed), removed=removed
+    )
+
+
+def _add(server: McpServer, remote: str, spec: ToolSpec, digest: str) -> None:
+    CatalogueTool.objects.create(
+        workspace_id=server.workspace_id,
+        server=server,
+        remote_name=remote,
+        name=spec.name,
+        definition_id=digest,
+        origin=Origin.MCP,
+        source=server.name,
+        credentials=[
+            {"parameter": "credential", "kinds": list(need.kinds), "optional": need.optional}
+            for need in needs_of(server)
+        ],
+    )
+
+
+def _store(server: McpServer, result: Refresh, facts: dict[str, str]) -> None:
+    server.refreshed_at = timezone.now()
+    server.refresh_ok, server.refresh_message = result.ok, result.message
+    if result.ok:
+        server.facts, server.needs_refresh = facts, False
+    server.save(
+        update_fields=["refreshed_at", "refresh_ok", "refresh_message", "facts", "needs_refresh"]
+    )

@@ -1,0 +1,205 @@
+"""MCP servers in the admin: add one, read its tools, and look at what it changed."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from django import forms
+from django.contrib import admin, messages
+from django.db import transaction
+from django.db.models import Count
+from django.utils.html import format_html, format_html_join
+
+from heartbit_site.base.admin.actions import DialogForm, dialog
+from heartbit_site.base.admin.audit_mixin import actor_of
+from heartbit_site.base.admin.columns import Column, format_datetime, pill, text_block, two_lines
+from heartbit_site.base.admin.saved_by_verb import VerbAdmin, VerbForm
+from heartbit_site.base.errors import ConflictError
+from heartbit_site.base.visible_text import visible
+from tools.actions.accept_mcp_change import accept_mcp_change
+from tools.actions.refresh_mcp_server import refresh_mcp_server
+from tools.actions.remove_mcp_server import remove_mcp_server
+from tools.actions.save_mcp_server import save_mcp_server
+from tools.mcp.definition_text import as_lines
+from tools.models import CatalogueTool, McpServer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from django.db.models import QuerySet
+    from django.http import HttpRequest
+    from django.utils.safestring import SafeString
+
+_FIELDS = ("workspace", "name", "transport", "url", "command", "credential")
+_LIMITS = ("trusted", "timeout_seconds", "enabled")
+_FOUND = ("state", "about", "last_refresh", "tools_shown")
+
+
+class McpServerForm(VerbForm[McpServer]):
+    """Address of a server, and what is believed of it."""
+
+    class Meta:
+        model = McpServer
+        fields = (*_FIELDS, *_LIMITS)
+
+
+class AcceptForm(DialogForm):
+    """Consent to the changes that were shown, and to no later ones."""
+
+    seen = forms.CharField(widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.object_id is not None:
+            self.fields["seen"].initial = _mark(_pending(self.object_id))
+
+
+@admin.register(McpServer)
+class McpServerAdmin(VerbAdmin[McpServer]):
+    """Servers of other people whose tools agents can be given."""
+
+    workspace_path = "workspace"
+    needs: ClassVar = {
+        "view": "agents:read",
+        **dict.fromkeys(("add", "change", "delete", "refresh", "accept"), "workspace:manage"),
+    }
+    audit_name = "mcp_server"
+    form = McpServerForm
+    list_display = ("what", "workspace", "state", "counted", "last_refresh", "enabled")
+    list_select_related = ("workspace",)
+    list_filter = ("workspace", "transport", "enabled")
+    search_fields = ("name", "url", "command")
+    sortable_by = ()
+    actions = ()
+    actions_row = ("refresh",)
+    actions_detail = ("refresh", "accept")
+    fixed = ("workspace", "name")
+    readonly_fields = _FOUND
+
+    def get_fieldsets(self, request: HttpRequest, obj: McpServer | None = None) -> Any:
+        """Return the fields; a new server has said nothing yet."""
+        fieldsets: list[tuple[str | None, dict[str, Any]]] = [
+            (None, {"fields": _FIELDS}),
+            ("Calls", {"fields": _LIMITS}),
+        ]
+        return fieldsets if obj is None else [(None, {"fields": _FOUND}), *fieldsets]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[McpServer]:
+        """Return the servers with the numbers of their tools and changes."""
+        rows = super().get_queryset(request)
+        return rows.annotate(
+            tool_count=Count("tools", distinct=True), pending_count=Count("tools__pending")
+        )
+
+    def save_row(self, request: HttpRequest, row: McpServer, form: Any) -> None:
+        """Save the server; nothing is connected yet."""
+        save_mcp_server(row, by=actor_of(request))
+
+    def remove_row(self, request: HttpRequest, row: McpServer) -> None:
+        """Delete the server with its tools."""
+        remove_mcp_server(row, by=actor_of(request))
+
+    # ------------------------------------------------------------------------------------- columns
+
+    what = Column[McpServer](
+        "server", lambda row: two_lines(row.name, row.url or f"program {row.command}")
+    )
+    counted = Column[McpServer]("tools", lambda row: getattr(row, "tool_count", 0))
+    last_refresh = Column[McpServer](
+        "last refresh", lambda row: format_datetime(row.refreshed_at, missing="never")
+    )
+
+    def state(self, server: McpServer) -> SafeString:
+        """Return whether the server could be read, and whether something waits for consent."""
+        if server.refresh_ok is None:
+            return pill("Not read yet")
+        if not server.refresh_ok:
+            return pill("Failed", tone="danger")
+        if pending := getattr(server, "pending_count", 0):
+            return pill(f"{pending} changed", tone="warning")
+        if server.needs_refresh:
+            return pill("To be refreshed", tone="warning")
+        return pill("Read", tone="success")
+
+    @admin.display(description="about")
+    def about(self, server: McpServer) -> SafeString:
+        """Return what the server said of itself, and the result of the last refresh."""
+        facts = ", ".join(f"{name} {value}" for name, value in sorted(server.facts.items()))
+        result = server.refresh_message or "Refresh it to read its tools."
+        return text_block(visible(f"{result}\n{facts}".strip()))
+
+    @admin.display(description="tools")
+    def tools_shown(self, server: McpServer) -> SafeString:
+        """Return each tool with its effect, and what the server changed about it."""
+        rows = CatalogueTool.objects.filter(server=server).select_related("definition", "pending")
+        found = format_html_join("", "<div>{}{}</div>", ((_head(row), _diff(row)) for row in rows))
+        return format_html('<div class="hb-stack">{}</div>', found or "none")
+
+    # ------------------------------------------------------------------------------------- actions
+
+    @dialog(
+        "Refresh",
+        "The server is asked for its tools. New ones can be given to agents; changed ones are not "
+        "called until you accept them.",
+        icon="sync",
+        permission="refresh",
+    )
+    def refresh(self, request: HttpRequest, row: McpServer, form: DialogForm) -> None:
+        """Refresh, and show the same page again."""
+        result = refresh_mcp_server(row, by=actor_of(request))
+        level = messages.SUCCESS if result.ok else messages.ERROR
+        messages.add_message(request, level, f"{row}: {result.message}")
+
+    @dialog(
+        "Accept changes",
+        "The tools below whose definition changed are called again as the server describes them "
+        "now. Publish their agents afterwards.",
+        icon="verified",
+        permission="accept",
+        form=AcceptForm,
+        offered=lambda row: bool(getattr(row, "pending_count", 0)),
+    )
+    def accept(self, request: HttpRequest, row: McpServer, form: DialogForm) -> None:
+        """Accept every change that was shown."""
+        changed = _pending(row.pk)
+        if _mark(changed) != form.cleaned_data["seen"]:
+            raise ConflictError("The server changed again meanwhile: look at the changes again.")
+        with transaction.atomic():
+            for name, digest in changed:
+                accept_mcp_change(row, name, digest, by=actor_of(request))
+        names = ", ".join(name for name, _ in changed)
+        messages.success(request, f"{names}: accepted. Publish the agents that have them.")
+
+
+def _pending(server_id: int | str) -> list[tuple[str, str]]:
+    rows = CatalogueTool.objects.filter(server_id=server_id, pending__isnull=False)
+    return [(name, digest or "") for name, digest in rows.values_list("name", "pending_id")]
+
+
+def _mark(changed: Iterable[tuple[str, str]]) -> str:
+    return hashlib.sha256(repr(sorted(changed)).encode()).hexdigest()
+
+
+def _head(row: CatalogueTool) -> SafeString:
+    waits = pill("Changed", tone="warning") if row.pending is not None else ""
+    effect = row.definition.effect.replace("_", " ")
+    head = format_html("<b>{}</b> {} {}", row.name, pill(effect), waits)
+    description = row.definition.description.partition("\n")[0]
+    return format_html('{}<p class="hb-quiet hb-text">{}</p>', head, visible(description)[:300])
+
+
+def _diff(row: CatalogueTool) -> SafeString | str:
+    if row.pending is None:
+        return ""
+    lines = difflib.unified_diff(as_lines(row.definition), as_lines(row.pending), n=2, lineterm="")
+    spans = format_html_join("", '<span class="hb-{}">{}\n</span>', _kinds(lines))
+    return format_html('<pre class="hb-text hb-code hb-diff" dir="auto">{}</pre>', spans)
+
+
+def _kinds(lines: Iterator[str]) -> Iterator[tuple[str, str]]:
+    kinds = {"+": "added", "-": "removed", "@": "place"}
+    for number, line in enumerate(lines):
+        if number > 1:  # after the names of two files
+            yield kinds.get(line[:1], "same"), line

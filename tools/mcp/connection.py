@@ -1,0 +1,346 @@
+"""One connection to an MCP server, owned by a task: the SDK's client ends where it began."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING, Any, Final
+
+import httpx2
+import mcp_types
+from mcp import Client, MCPError
+from mcp.client.streamable_http import streamable_http_client
+from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
+from pydantic import TypeAdapter, ValidationError
+
+from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.jsonschema import check_schema, validate
+from tools.mcp.errors import (
+    McpConnectionError,
+    McpError,
+    McpListingError,
+    McpToolError,
+    SessionEndedError,
+    changed_error,
+)
+from tools.mcp.guarded_transport import GuardedMcpTransport, sdk_client
+from tools.mcp.listing import Offer, definition, read_offer
+from tools.mcp.rendering import as_text
+from tools.mcp.resources import LIST, READ, resource_tools, use_resources
+from tools.mcp.stdio import stdio
+from tools.registry import definition_hash
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from mcp.client._transport import Transport
+    from mcp.client.context import ClientRequestContext
+
+    from heartbit_site.base.http.client import GuardedClient
+    from tools.mcp.endpoint import McpEndpoint, PinnedTool
+
+CONNECT_SECONDS: Final = 20.0
+_INFO = mcp_types.Implementation(name="heartbit", version="1")
+_ROUNDS = 3  # of input that a server may ask for in one call
+_Result = mcp_types.CallToolResult | mcp_types.InputRequiredResult
+_RESULT: TypeAdapter[_Result] = TypeAdapter(_Result)
+_DECLINED = mcp_types.ElicitResult(action="decline")
+#: The SDK's error for 404 to a session that the server does not know any more.
+_TERMINATED = "Session terminated"
+_CLOSE_SECONDS = 5.0
+_LISTEN_SECONDS = 2.0
+_CLIENT_ERROR = 400
+_UNAUTHORIZED = (401, 403)
+
+
+class McpConnection:
+    """An open connection to a server, with the tools that it offers.
+
+    Attributes:
+        offer: Its tools, read when it was opened and again after the server said they changed.
+    """
+
+    offer: Offer
+
+    def __init__(
+        self, endpoint: McpEndpoint, http: GuardedClient, changed: Callable[[], None] | None = None
+    ) -> None:
+        """Take the server's address.
+
+        Args:
+            endpoint: How the server is reached.
+            http: The guarded client, for HTTP.
+            changed: Called when the server says that its tools changed.
+        """
+        self._endpoint = endpoint
+        self._http = http
+        self._changed = changed
+        self._is_stale = False
+        self._hashes: dict[str, str] = {}
+        self._relisting = asyncio.Lock()
+        self._end = asyncio.Event()
+        self._opened: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
+        self._owner: asyncio.Task[None] | None = None
+        self._failure: Exception | None = None
+        self._transport_used: GuardedMcpTransport | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """False once the connection has ended; it is not opened again."""
+        return self._owner is not None and not self._owner.done() and not self._end.is_set()
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """The server's name, version and protocol, as it says."""
+        client = self._opened.result()
+        info = client.server_info
+        facts = {"protocol": client.protocol_version}
+        if info is not None:
+            facts |= {"server": info.name[:200], "version": info.version[:200]}
+        return facts
+
+    async def open(self, seconds: float = CONNECT_SECONDS) -> None:
+        """Connect and read what the server offers.
+
+        Raises:
+            McpError: It cannot be reached, or what it offers cannot be taken.
+        """
+        self._owner = asyncio.create_task(self._own(), name=f"mcp {self._endpoint.name}")
+        ends: set[asyncio.Future[Any]] = {self._owner, self._opened}
+        try:
+            await asyncio.wait(ends, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            if not self._opened.done():
+                if self._owner.done():
+                    raise self._why()
+                raise self._cannot(f"it did not answer within {seconds:g} s")
+        except BaseException:
+            await self.close()
+            raise
+
+    async def close(self) -> None:
+        """End the connection, and the process behind it."""
+        self._end.set()
+        if self._owner is None:
+            return
+        if self._opened.done():
+            await asyncio.wait({self._owner}, timeout=_CLOSE_SECONDS)
+        self._owner.cancel()
+        await asyncio.wait({self._owner}, timeout=_CLOSE_SECONDS)
+
+    async def call(
+        self, tool: PinnedTool, arguments: dict[str, Any], *, key: str, seconds: float
+    ) -> str:
+        """Call a tool, if the server still offers it as it was pinned; return its result as text.
+
+        Args:
+            tool: The tool as the agent was given it.
+            arguments: Arguments that fit the definition.
+            key: The call's idempotency key, sent for servers that know it.
+            seconds: Limit of the call.
+
+        Raises:
+            McpError: The server cannot be used for this call, or the tool failed.
+            SessionEndedError: The server did not run it, and would over a new connection.
+        """
+        try:
+            async with asyncio.timeout(seconds):
+                await self._relist()
+                self._check(tool)
+                if tool.remote_name in (LIST, READ):
+                    client = self._opened.result()
+                    return await use_resources(client, tool.remote_name, arguments)
+                result = await self._request(tool.remote_name, arguments, key)
+        except TimeoutError:
+            raise self._cannot(f"{tool.remote_name} did not finish in {seconds:.3g} s") from None
+        except MCPError as error:
+            raise await self._translated(error) from error
+        except ValidationError as error:
+            raise self._cannot("its answer is not what the protocol says") from error
+        self._check_result(tool.remote_name, result)
+        text = as_text(result)
+        if result.is_error:
+            raise McpToolError(text)
+        return text
+
+    # ---------------------------------------------------------------------------------- the owner
+
+    async def _own(self) -> None:
+        try:
+            async with self._transport() as transport:
+                client = Client(
+                    transport,
+                    client_info=_INFO,
+                    cache=None,
+                    message_handler=self._heard,
+                    elicitation_callback=_declined,
+                )
+                async with client:
+                    heard = asyncio.Event()
+                    listening = asyncio.create_task(self._listen(client, heard))
+                    try:
+                        # Before the tools are read, so that no change falls between the two.
+                        with contextlib.suppress(TimeoutError):
+                            async with asyncio.timeout(_LISTEN_SECONDS):
+                                await heard.wait()
+                        self.offer = await read_offer(client, resource_tools(client))
+                        self._opened.set_result(client)
+                        await self._end.wait()
+                    finally:
+                        listening.cancel()
+        except Exception as error:  # noqa: BLE001  whatever ends a connection is its failure
+            self._failure = error
+
+    async def _listen(self, client: Client, heard: asyncio.Event) -> None:
+        """Hear of changes: newer servers send them only to those who listen."""
+        tools = client.server_capabilities.tools
+        try:
+            if tools is not None and tools.list_changed:
+                async with client.listen(tools_list_changed=True) as changes:
+                    heard.set()
+                    async for _ in changes:
+                        self._note_change()
+        except (ListenNotSupportedError, SubscriptionLost, MCPError):
+            return  # an older server, which tells everybody; or one that does not keep its word
+        finally:
+            heard.set()
+
+    @contextlib.asynccontextmanager
+    async def _transport(self) -> AsyncIterator[Transport]:
+        endpoint = self._endpoint
+        if endpoint.words:
+            yield stdio(endpoint.words, number=endpoint.id)
+            return
+        self._transport_used = GuardedMcpTransport(self._http)
+        async with sdk_client(self._transport_used, dict(endpoint.headers)) as client:
+            yield streamable_http_client(endpoint.url, http_client=client)
+
+    async def _heard(self, message: object) -> None:
+        if isinstance(message, mcp_types.ToolListChangedNotification):
+            self._note_change()
+
+    def _note_change(self) -> None:
+        self._is_stale = True
+        if self._changed is not None:
+            self._changed()
+
+    # ----------------------------------------------------------------------------------- the call
+
+    async def _relist(self) -> None:
+        async with self._relisting:
+            if self._is_stale:
+                self._is_stale = False
+                client = self._opened.result()
+                self.offer = await read_offer(client, resource_tools(client))
+                self._hashes.clear()
+
+    def _check(self, tool: PinnedTool) -> None:
+        """Refuse a tool that the server has changed since a person agreed to it."""
+        offered = self.offer.tools.get(tool.remote_name)
+        if offered is None:
+            why = self.offer.left_out.get(tool.remote_name, "the server does not have it any more")
+            raise self._refused(f"{tool.remote_name} cannot be used: {why}")
+        known = self._hashes.get(tool.name)
+        if known is None:
+            known = definition_hash(definition(offered, name=tool.name, effect=tool.effect))
+            self._hashes[tool.name] = known
+        if known != tool.hash:
+            if self._changed is not None:
+                self._changed()
+            raise changed_error(self._endpoint.name, tool.name)
+
+    async def _request(
+        self, name: str, arguments: dict[str, Any], key: str
+    ) -> mcp_types.CallToolResult:
+        """Send the request; what the server asks a person for meanwhile is declined.
+
+        The SDK's own ``call_tool`` would check the result with a validator that a hostile schema
+        can keep busy for minutes.
+        """
+        answers: dict[str, Any] | None = None
+        state: str | None = None
+        for _ in range(_ROUNDS):
+            result = await self._opened.result().session.send_request(
+                mcp_types.CallToolRequest(
+                    params=mcp_types.CallToolRequestParams(
+                        name=name,
+                        arguments=arguments,
+                        input_responses=answers,
+                        request_state=state,
+                        _meta={"heartbit/idempotency-key": key},
+                    )
+                ),
+                _RESULT,
+            )
+            if isinstance(result, mcp_types.CallToolResult):
+                return result
+            state = result.request_state
+            answers = dict.fromkeys(result.input_requests or {}, _DECLINED)
+        raise self._refused(f"{name} keeps asking for input of a person, which is declined")
+
+    def _check_result(self, name: str, result: mcp_types.CallToolResult) -> None:
+        schema = self.offer.tools[name].output_schema
+        if schema is None or result.is_error or result.structured_content is None:
+            return
+        check_schema(schema)
+        if problems := validate(schema, result.structured_content):
+            raise self._refused(f"{name} answered other than it declares: {problems[0]}")
+
+    # ----------------------------------------------------------------------------------- failures
+
+    async def _translated(self, error: MCPError) -> McpError:
+        """Return an error of the SDK as one of ours; one that ends the connection ends it."""
+        if error.message == _TERMINATED:
+            self._end.set()
+            return SessionEndedError(f"The MCP server {self._endpoint.name} began anew.")
+        if error.code == mcp_types.CONNECTION_CLOSED:
+            self._end.set()
+            if self._owner is not None:
+                await asyncio.wait({self._owner}, timeout=1.0)
+            return self._why()
+        return McpToolError(f"{self._endpoint.name}: {error.message[:2_000]}")
+
+    def _why(self) -> McpError:
+        cause = _first(self._failure)
+        if isinstance(cause, McpListingError):
+            return McpListingError(f"The MCP server {self._endpoint.name} is refused: {cause}.")
+        if isinstance(cause, httpx2.ConnectError) and self._opened.done():
+            return SessionEndedError(self._sentence(str(cause)))
+        return self._cannot(self._reason(cause))
+
+    def _reason(self, cause: Exception | None) -> str:
+        status = self._transport_used.status if self._transport_used is not None else 0
+        match cause:
+            case None:
+                return "the connection ended"
+            case MCPError() if status >= _CLIENT_ERROR:
+                wants = " (it wants another credential)" if status in _UNAUTHORIZED else ""
+                return f"it answered with the status {status}{wants}"
+            case MCPError():
+                return f"it answered: {cause.message[:500]}"
+            case ValidationError():
+                return "its answer is not what the protocol says"
+            case HeartbitError() | httpx2.HTTPError():
+                return str(cause)
+        return type(cause).__name__
+
+    def _cannot(self, why: str) -> McpConnectionError:
+        return McpConnectionError(self._sentence(why))
+
+    def _refused(self, why: str) -> McpError:
+        return McpError(self._sentence(why))
+
+    def _sentence(self, why: str) -> str:
+        return f"The MCP server {self._endpoint.name} failed: {why.removesuffix('.')}."
+
+
+async def _declined(
+    context: ClientRequestContext, params: mcp_types.ElicitRequestParams
+) -> mcp_types.ElicitResult:
+    return _DECLINED
+
+
+def _first(error: BaseException | None) -> Exception | None:
+    """Return the first error of nested groups."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error if isinstance(error, Exception) else None

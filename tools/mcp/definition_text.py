@@ -1,0 +1,20 @@
+"""A tool's definition as lines that a person can compare."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from heartbit_site.base.visible_text import readable_json, visible
+
+if TYPE_CHECKING:
+    from tools.models import ToolDefinition
+
+
+def as_lines(definition: ToolDefinition) -> list[str]:
+    """Return effect, description and schema, with hidden characters made visible."""
+    return [
+        f"effect: {definition.effect.replace('_', ' ')}",
+        *visible(definition.description).splitlines(),
+        *readable_json(json.loads(definition.parameters)).splitlines(),
+    ]

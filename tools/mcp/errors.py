@@ -1,0 +1,34 @@
+"""Errors of MCP servers; each is a sentence that a model or a person reads."""
+
+from __future__ import annotations
+
+from heartbit_site.base.errors import HeartbitError
+
+
+class McpError(HeartbitError):
+    """The server cannot be used for this call."""
+
+
+class McpConnectionError(McpError):
+    """The server cannot be reached, ended the connection, or does not answer in time."""
+
+
+class McpListingError(McpError):
+    """The server offers more, or other things, than a workspace takes."""
+
+
+class McpToolError(McpError):
+    """The tool itself failed, in the server's words."""
+
+
+class SessionEndedError(McpConnectionError):
+    """The server did not get the call, or knows the connection no more: a new one may help."""
+
+
+def changed_error(server: str, tool: str) -> McpError:
+    """Return the error for a tool that its server has changed."""
+    return McpError(
+        f"The MCP server {server} changed the tool {tool}, so it is not called: a person has to "
+        "look at the change and accept it under MCP servers in the admin, and publish the agent "
+        "again."
+    )

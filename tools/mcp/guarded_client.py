@@ -1,0 +1,31 @@
+"""The guarded client of MCP servers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from heartbit_site.base.http.client import GuardedClient
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from heartbit_site.base.http.allow import AllowRule
+
+#: A server may be silent this long in a stream of events; calls have deadlines of their own.
+SILENCE_SECONDS: Final = 600.0
+STREAM_SECONDS: Final = 24 * 3600.0
+
+
+def guarded_mcp_client(*, allow: Iterable[AllowRule] = ()) -> GuardedClient:
+    """Return a guarded client for MCP servers: its streams may be long and silent.
+
+    Args:
+        allow: As for ``GuardedClient``.
+    """
+    return GuardedClient(
+        allow=allow,
+        deadline_seconds=STREAM_SECONDS,
+        silence_seconds=SILENCE_SECONDS,
+        follow_redirects=False,
+        max_connections=None,
+    )

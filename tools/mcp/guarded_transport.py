@@ -1,0 +1,89 @@
+"""The SDK's HTTP requests over the guarded client, whose checks hold for them unchanged.
+
+The SDK speaks httpx2; this transport passes each request on to the guarded client (httpx), which
+checks addresses where it connects and bounds size and time. The SDK follows redirects by itself,
+within the server's origin only, and every hop comes through here again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import httpx
+import httpx2
+
+from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.http.errors import BlockedAddressError
+from tools.mcp.guarded_client import SILENCE_SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+
+    from heartbit_site.base.http.client import GuardedClient
+
+
+_NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, BlockedAddressError)
+
+
+def sdk_client(transport: GuardedMcpTransport, headers: Mapping[str, str]) -> httpx2.AsyncClient:
+    """Return a client for the SDK, with headers that it sends to the server's own origin."""
+    return httpx2.AsyncClient(
+        transport=transport,
+        headers=dict(headers),
+        trust_env=False,
+        timeout=httpx2.Timeout(SILENCE_SECONDS, connect=5.0),
+    )
+
+
+class GuardedMcpTransport(httpx2.AsyncBaseTransport):
+    """A transport of httpx2 over the guarded client, which it does not close.
+
+    Attributes:
+        status: Status of the last response; 0 before the first.
+    """
+
+    def __init__(self, guarded: GuardedClient) -> None:
+        self._guarded = guarded
+        self.status = 0
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send a request; the response's body is limited, and unread.
+
+        Raises:
+            httpx2.ConnectError: Nothing was sent, for the guarded client's reason.
+            httpx2.ReadError: The request was sent, and there is no response.
+        """
+        body = await request.aread()
+        try:
+            response = await self._guarded.send(
+                self._guarded.build_request(
+                    request.method, str(request.url), headers=request.headers.raw, content=body
+                ),
+                stream=True,
+            )
+        except (*_NOT_SENT, httpx.HTTPError, HeartbitError) as error:
+            kind = httpx2.ConnectError if isinstance(error, _NOT_SENT) else httpx2.ReadError
+            raise kind(str(error), request=request) from error
+        self.status = response.status_code
+        return httpx2.Response(
+            response.status_code,
+            headers=response.headers.raw,
+            stream=_Body(response, request),
+            request=request,
+        )
+
+
+class _Body(httpx2.AsyncByteStream):
+    def __init__(self, response: httpx.Response, request: httpx2.Request) -> None:
+        self._response = response
+        self._request = request
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            async for data in self._response.aiter_raw():
+                yield data
+        except (httpx.HTTPError, HeartbitError) as error:
+            raise httpx2.ReadError(str(error), request=self._request) from error
+
+    async def aclose(self) -> None:
+        await self._response.aclose()

@@ -1,0 +1,178 @@
+"""Lists of MCP servers' tools, read within bounds and turned into definitions.
+
+A server is not trusted with its own word: it may list without end, send a schema that is none, or
+call a tool that deletes "read-only". A server that floods is refused; a single tool that cannot be
+used is left out, with the reason.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.jsonschema import check_schema
+from heartbit_site.base.toolspec import Effect, Label, Origin, ToolSpec
+from heartbit_site.base.untrusted import clean_text
+from tools.mcp.errors import McpListingError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    import mcp_types
+    from mcp import Client
+
+MAX_TOOLS: Final = 256
+MAX_PAGES: Final = 32
+MAX_NAME_CHARACTERS: Final = 128
+MAX_DESCRIPTION_CHARACTERS: Final = 8_000
+MAX_SCHEMA_CHARACTERS: Final = 65_536
+MAX_LISTING_CHARACTERS: Final = 1_000_000
+LABELS: Final = frozenset({Label.UNTRUSTED, Label.OUTBOUND})
+_MAX_NAME = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """Tools that a server offers.
+
+    Attributes:
+        tools: Its usable tools, by their own names, in its order.
+        left_out: Reasons why its other tools cannot be used, by name.
+    """
+
+    tools: dict[str, mcp_types.Tool]
+    left_out: dict[str, str]
+
+
+async def read_offer(client: Client, own: Mapping[str, mcp_types.Tool]) -> Offer:
+    """Return the tools that a server offers.
+
+    Args:
+        client: The server's client.
+        own: Tools of ours for other things that it has, by name.
+
+    Raises:
+        McpListingError: It offers more than a workspace takes.
+        MCPError: The server answered with an error.
+    """
+    if client.server_capabilities.tools is None:
+        return Offer(dict(own), {})
+    offer, size, cursor = Offer(dict(own), {}), 0, None
+    for _ in range(MAX_PAGES):
+        page = await client.list_tools(cursor=cursor)
+        for tool in page.tools:
+            size += len(tool.description or "") + _size(tool.input_schema)
+            if size > MAX_LISTING_CHARACTERS:
+                raise McpListingError(
+                    f"its list of tools has more than {MAX_LISTING_CHARACTERS:,} characters"
+                )
+            if tool.name in offer.tools:
+                offer.left_out[tool.name] = "it is listed twice"
+            elif fault := _fault(tool):
+                offer.left_out[tool.name[:MAX_NAME_CHARACTERS]] = fault
+            else:
+                offer.tools[tool.name] = tool
+            if len(offer.tools) + len(offer.left_out) > MAX_TOOLS:
+                raise McpListingError(f"it has more than {MAX_TOOLS} tools")
+        cursor = page.next_cursor
+        if cursor is None:
+            return offer
+    raise McpListingError(f"its list of tools has more than {MAX_PAGES} pages")
+
+
+def definition(tool: mcp_types.Tool, *, name: str, effect: Effect) -> ToolSpec:
+    """Return a server's tool as a definition that can be shown and pinned, but not called.
+
+    Args:
+        tool: The tool, as the server lists it.
+        name: Its name in the workspace.
+        effect: Consequence of repeating its calls, see ``effect_of``.
+    """
+
+    def not_here(**_arguments: Any) -> NoReturn:
+        raise TypeError(f"{name} is only a definition")
+
+    title = tool.title or (tool.annotations.title if tool.annotations else None) or tool.name
+    return ToolSpec(
+        name=name,
+        description=clean_text(tool.description or "").strip() or clean_text(title),
+        parameters=_parameters(tool),
+        function=not_here,
+        effect=effect,
+        labels=LABELS,
+        origin=Origin.MCP,
+    )
+
+
+def effect_of(tool: mcp_types.Tool, *, trusted: bool) -> Effect:
+    """Return the effect class of a server's tool: its hints count if the server is trusted."""
+    hints = tool.annotations
+    if not trusted or hints is None:
+        return Effect.AT_MOST_ONCE
+    if hints.read_only_hint:
+        return Effect.PURE
+    return Effect.IDEMPOTENT if hints.idempotent_hint else Effect.AT_MOST_ONCE
+
+
+def local_names(
+    server: str,
+    remote_names: Sequence[str],
+    *,
+    known: Mapping[str, str],
+    taken: Collection[str],
+) -> dict[str, str]:
+    """Return the workspace's names of a server's tools, by the server's.
+
+    Args:
+        server: Name of the server.
+        remote_names: Names that the server gives.
+        known: Names that some of them have already, and keep.
+        taken: Names of other tools.
+    """
+    names = {remote: known[remote] for remote in remote_names if remote in known}
+    used = {*taken, *known.values()}
+    for remote in sorted(set(remote_names) - set(names)):
+        name = re.sub(r"[^a-z0-9]+", "_", f"{server}_{remote}".lower()).strip("_")
+        if len(name) > _MAX_NAME or name in used:
+            mark = hashlib.sha256(remote.encode("utf-8", "replace")).hexdigest()[:6]
+            name = f"{name[: _MAX_NAME - 7]}_{mark}"
+        if name not in used:
+            names[remote] = name
+            used.add(name)
+    return names
+
+
+def _parameters(tool: mcp_types.Tool) -> dict[str, Any]:
+    return {"type": "object", "properties": {}, **tool.input_schema}
+
+
+def _fault(tool: mcp_types.Tool) -> str:
+    """Return why a tool cannot be used; empty: it can be."""
+    if not tool.name or len(tool.name) > MAX_NAME_CHARACTERS or clean_text(tool.name) != tool.name:
+        return f"its name has not 1 to {MAX_NAME_CHARACTERS} storable characters"
+    if len(tool.description or "") > MAX_DESCRIPTION_CHARACTERS:
+        return f"its description has more than {MAX_DESCRIPTION_CHARACTERS:,} characters"
+    if _size(tool.input_schema) > MAX_SCHEMA_CHARACTERS:
+        return f"its schema has more than {MAX_SCHEMA_CHARACTERS:,} characters"
+    schema = _parameters(tool)
+    if schema["type"] != "object":
+        return "its parameters are not of type object"
+    text = json.dumps(schema, ensure_ascii=False)
+    if clean_text(text) != text or "\\u0000" in text:
+        return "its schema has a character that cannot be stored"
+    try:
+        check_schema(schema)
+    except ConfigurationError as error:
+        return str(error)
+    return ""
+
+
+def _size(schema: Mapping[str, Any]) -> int:
+    try:
+        return len(json.dumps(dict(schema)))
+    except (ValueError, RecursionError):
+        return MAX_LISTING_CHARACTERS

@@ -1,0 +1,195 @@
+"""Connections to MCP servers, kept by a process and shared by its runs.
+
+The SDK is imported with the first connection (a second, and 26 MB, measured): a process that calls
+no server does without.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from heartbit_site.base import orm
+from tools.mcp.breaker import ServerBreaker
+from tools.mcp.errors import McpConnectionError, McpError, SessionEndedError
+from tools.mcp.guarded_client import guarded_mcp_client
+from tools.models import McpServer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from heartbit_site.base.http.allow import AllowRule
+    from tools.mcp.connection import McpConnection
+    from tools.mcp.endpoint import McpEndpoint, PinnedTool
+    from tools.mcp.listing import Offer
+
+MAX_CONNECTIONS: Final = 64
+IDLE_SECONDS: Final = 300.0
+
+
+@dataclass
+class _Kept:
+    opening: asyncio.Task[McpConnection]
+    used_at: float = field(default_factory=time.monotonic)
+    calls: int = 0
+
+
+class McpPool:
+    """Connections by endpoint: one for each server and credential, opened with the first call."""
+
+    def __init__(self, *, allow: Iterable[AllowRule] = ()) -> None:
+        """Make a pool without connections.
+
+        Args:
+            allow: Exceptions beside the public internet, as for ``GuardedClient``.
+        """
+        self._http = guarded_mcp_client(allow=allow)
+        self._breaker = ServerBreaker()
+        self._kept: dict[McpEndpoint, _Kept] = {}
+        self._closing: set[asyncio.Task[None]] = set()
+
+    async def call(
+        self,
+        endpoint: McpEndpoint,
+        tool: PinnedTool,
+        arguments: dict[str, Any],
+        *,
+        key: str,
+        seconds: float,
+    ) -> str:
+        """Call a tool of a server and return its result as text.
+
+        The call goes over a kept connection, and again over a new one if the server certainly has
+        not got it.
+
+        Raises:
+            McpError: The server cannot be used, or the tool failed; the sentence is for the model.
+        """
+        self._breaker.admit(endpoint.id, endpoint.name)
+        until = time.monotonic() + seconds
+        try:
+            try:
+                text = await self._called(endpoint, tool, arguments, key, until)
+            except SessionEndedError:
+                text = await self._called(endpoint, tool, arguments, key, until)
+        except McpConnectionError:
+            self._breaker.failed(endpoint.id)
+            raise
+        except McpError:
+            self._breaker.succeeded(endpoint.id)  # it answers, if only with an error
+            raise
+        self._breaker.succeeded(endpoint.id)
+        return text
+
+    async def read(self, endpoint: McpEndpoint) -> tuple[Offer, dict[str, str]]:
+        """Return what a server offers now, and what it says about itself.
+
+        Raises:
+            McpError: The server cannot be read.
+        """
+        connection = await self._open(endpoint)
+        try:
+            return connection.offer, connection.facts
+        finally:
+            await connection.close()
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        for endpoint in list(self._kept):
+            self._drop(endpoint)
+        if self._closing:
+            await asyncio.wait(self._closing)
+        await self._http.aclose()
+
+    async def _called(
+        self,
+        endpoint: McpEndpoint,
+        tool: PinnedTool,
+        arguments: dict[str, Any],
+        key: str,
+        until: float,
+    ) -> str:
+        kept = self._connection(endpoint)
+        kept.calls += 1
+        try:
+            connection = await asyncio.shield(kept.opening)
+            left = until - time.monotonic()
+            return await connection.call(tool, arguments, key=key, seconds=left)
+        finally:
+            kept.calls -= 1
+            kept.used_at = time.monotonic()
+            if kept.opening.done() and not _is_open(kept):
+                self._drop(endpoint, kept)
+
+    def _connection(self, endpoint: McpEndpoint) -> _Kept:
+        kept = self._kept.get(endpoint)
+        if kept is not None and not _is_usable(kept):
+            self._drop(endpoint, kept)
+            kept = None
+        if kept is None:
+            self._make_room()
+            kept = _Kept(asyncio.create_task(self._open(endpoint)))
+            kept.opening.add_done_callback(_retrieved)
+            self._kept[endpoint] = kept
+        return kept
+
+    async def _open(self, endpoint: McpEndpoint) -> McpConnection:
+        loop = asyncio.get_running_loop()
+
+        def changed() -> None:
+            marking = loop.create_task(orm.run_in_thread(partial(_mark, endpoint.id)))
+            self._closing.add(marking)
+            marking.add_done_callback(self._closing.discard)
+
+        module = await asyncio.to_thread(import_module, "tools.mcp.connection")
+        connection: McpConnection = module.McpConnection(endpoint, self._http, changed)
+        await connection.open()
+        return connection
+
+    def _make_room(self) -> None:
+        """Drop idle connections, and the oldest ones if there are many."""
+        idle = sorted(
+            (kept.used_at, endpoint) for endpoint, kept in self._kept.items() if not kept.calls
+        )
+        surplus = len(self._kept) - MAX_CONNECTIONS + 1
+        for number, (used_at, endpoint) in enumerate(idle):
+            if number < surplus or time.monotonic() - used_at > IDLE_SECONDS:
+                self._drop(endpoint)
+
+    def _drop(self, endpoint: McpEndpoint, kept: _Kept | None = None) -> None:
+        if kept is not None and self._kept.get(endpoint) is not kept:
+            return
+        task = asyncio.create_task(_close(self._kept.pop(endpoint)))
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
+
+
+def _is_usable(kept: _Kept) -> bool:
+    return not kept.opening.done() or _is_open(kept)
+
+
+def _is_open(kept: _Kept) -> bool:
+    opening = kept.opening
+    if not opening.done() or opening.cancelled() or opening.exception() is not None:
+        return False
+    return opening.result().is_open
+
+
+def _retrieved(opening: asyncio.Task[McpConnection]) -> None:
+    if not opening.cancelled():
+        opening.exception()
+
+
+async def _close(kept: _Kept) -> None:
+    kept.opening.cancel()
+    await asyncio.wait({kept.opening})
+    if not kept.opening.cancelled() and kept.opening.exception() is None:
+        await kept.opening.result().close()
+
+
+def _mark(server_id: int) -> None:
+    McpServer.objects.filter(pk=server_id, needs_refresh=False).update(needs_refresh=True)

@@ -1,0 +1,84 @@
+"""Tools of a workspace's MCP servers, ready to be called by this process."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from heartbit_site.base.toolspec import Origin
+from tools import definitions
+from tools.mcp.endpoint import PinnedTool
+from tools.mcp.endpoints import CREDENTIAL, endpoint_of, needs_of
+from tools.mcp.errors import McpError, changed_error
+from tools.mcp.listing import LABELS
+from tools.models import CatalogueTool
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from heartbit_site.base.toolspec import ToolContext, ToolSpec
+    from tools.mcp.pool import McpPool
+    from tools.models import McpServer
+
+_CONTEXT: Final = "heartbit:context"
+_MARGIN_SECONDS = 0.2  # the pool ends a call a little before the pipeline would cut it off
+
+
+def server_tools(workspace_id: int, names: Iterable[str], pool: McpPool) -> dict[str, ToolSpec]:
+    """Return those of some tools that a workspace's MCP servers have, by name.
+
+    Args:
+        workspace_id: The run's workspace.
+        names: Names of the tools that are wanted.
+        pool: Connections of the process, over which the tools are called.
+    """
+    rows = list(
+        CatalogueTool.objects.filter(
+            workspace_id=workspace_id, server__isnull=False, enabled=True, name__in=list(names)
+        ).select_related("server")
+    )
+    stored = definitions.load(row.definition_id for row in rows)
+    return {row.name: _callable(row, stored[row.definition_id], pool) for row in rows}
+
+
+def _callable(row: CatalogueTool, defined: ToolSpec, pool: McpPool) -> ToolSpec:
+    server = row.server
+    if server is None:
+        raise TypeError("a tool of a server has its server")
+    tool = PinnedTool(row.name, row.remote_name, defined.effect, row.definition_id)
+
+    async def call(**arguments: Any) -> str:
+        context: ToolContext = arguments.pop(_CONTEXT)
+        credential = arguments.pop(CREDENTIAL, None)
+        _check(server, row)
+        endpoint = endpoint_of(server, credential)
+        seconds = _seconds_left(context, server.timeout_seconds)
+        return await pool.call(
+            endpoint, tool, arguments, key=context.idempotency_key, seconds=seconds
+        )
+
+    return replace(
+        defined,
+        function=call,
+        timeout_seconds=float(server.timeout_seconds),
+        context_parameter=_CONTEXT,
+        credentials=needs_of(server),
+        labels=LABELS,
+        source=server.name,
+        origin=Origin.MCP,
+    )
+
+
+def _check(server: McpServer, row: CatalogueTool) -> None:
+    if not server.enabled:
+        raise McpError(f"The MCP server {server.name} is disabled.")
+    if row.pending_id is not None:
+        raise changed_error(server.name, row.name)
+
+
+def _seconds_left(context: ToolContext, most: float) -> float:
+    if context.deadline is None:
+        return most
+    left = (context.deadline - datetime.now(UTC)).total_seconds()
+    return max(0.05, left - min(_MARGIN_SECONDS, left / 10))
