@@ -22,7 +22,7 @@ from django.core.mail.utils import DNS_NAME
 from tools.mail.errors import MailServerError
 from tools.mail.route import SMTP_PORTS
 from tools.mail.server import check_lines, find_server, sentences, server_words
-from tools.mail.stream import MailStream
+from tools.mail.stream import VISIT_SECONDS, MailStream
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -162,7 +162,7 @@ class Outbox:
 
 
 @contextmanager
-def open_outbox(server: MailServer, *, seconds: float = float("inf")) -> Iterator[Outbox]:
+def open_outbox(server: MailServer, *, seconds: float = VISIT_SECONDS) -> Iterator[Outbox]:
     """Log in to a server that takes mails, for the duration of the block.
 
     Args:
