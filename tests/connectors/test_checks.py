@@ -11,9 +11,9 @@ from heartbit_site.base.credentials import (
     ApiKeyCredential,
     BasicCredential,
     BearerCredential,
+    CredentialType,
     ImapCredential,
     OAuthClientCredential,
-    S3Credential,
     SigningCredential,
     SmtpCredential,
 )
@@ -23,18 +23,17 @@ from heartbit_site.base.http.client import GuardedClient
 from tests.base.loopback import Server, response, serving
 from tests.connectors.calls import CANARY
 from tests.connectors.smtp_server import smtp_server
-from tests.inbound.imap_server import imap_server
+from tests.inbound.imap_server import imap_server, talking
 from tools.connectors.resend import ResendCredential
 from tools.connectors.web_search import BraveCredential, SearxngCredential
-from tools.credentials import oauth
+from tools.credentials import checks, oauth
 from tools.credentials.checks import check_credential
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import AsyncIterator
 
     from pytest_django.fixtures import Settings
-
-    from heartbit_site.base.credentials import CredentialType
 
 SECRET = SecretStr(CANARY)
 
@@ -108,6 +107,22 @@ async def test_a_service_that_is_not_there_is_said() -> None:
         assert "cannot be reached" in await said(value)
 
 
+async def test_a_service_that_never_answers_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "CHECK_SECONDS", 0.2)
+
+    def listen(peer: socket.socket) -> None:
+        while peer.recv(4_096):
+            pass
+
+    with talking(listen) as port:
+        fields: dict[str, Any] = {"host": "127.0.0.1", "security": "none", "username": "ada"}
+        imap = ImapCredential(**fields, port=port, password=SECRET)
+        smtp = SmtpCredential(**fields, port=port, password=SECRET, sender="ada@example.org")
+        for value in (imap, smtp, *http_credentials(f"http://127.0.0.1:{port}/")):
+            text = await said(value)
+            assert "0.2 seconds" in text or "takes too long to answer" in text
+
+
 async def test_an_oauth_client_gets_a_token(server: Server) -> None:
     base = f"http://127.0.0.1:{server.port}"
     fields: dict[str, Any] = {"url": f"{base}/api", "token_url": f"{base}/token"}
@@ -138,8 +153,11 @@ async def test_a_signing_secret_is_looked_at() -> None:
     assert "not base64" in await said(SigningCredential(secret=SecretStr("whsec_x")))
 
 
+class Unchecked(CredentialType):
+    """A type of a package, without a kind, so that nothing else knows it."""
+
+    label = "Something else"
+
+
 async def test_a_type_without_a_check_says_so() -> None:
-    value = S3Credential(
-        url="https://s3.example.org", bucket="b", access_key="a", secret_key=SECRET
-    )
-    assert "There is no check for the type File storage (S3)" in await said(value)
+    assert "There is no check for the type Something else" in await said(Unchecked())

@@ -101,7 +101,7 @@ async def test_a_hostile_page_ends_in_time(server: Server, page: bytes) -> None:
     assert len(result.content) < web_fetch.PAGE_CHARACTERS + 500
 
 
-def test_a_reader_that_fails_leaves_the_page_to_the_plain_reading(
+def test_a_reader_that_fails_gives_no_text(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(page_reader, "__file__", "/nowhere.py")

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from heartbit_site.base.credentials import CredentialType
 
-CHECK_SECONDS = 30.0
+CHECK_SECONDS = 10.0
 
 
 class CheckError(HeartbitError):
@@ -59,13 +59,17 @@ async def check_credential(value: CredentialType, http: httpx.AsyncClient) -> No
         http: The guarded client.
 
     Raises:
-        HeartbitError: It does not, or cannot be reached; one sentence without a secret.
+        HeartbitError: It does not, cannot be reached, or takes longer than ``CHECK_SECONDS``; one
+            sentence without a secret.
     """
     check = _CHECKS.get(type(value))
     if check is None:
         raise CheckError(f"There is no check for the type {value.label}: try a tool that uses it.")
     try:
-        await check(value, http)
+        async with asyncio.timeout(CHECK_SECONDS):
+            await check(value, http)
+    except TimeoutError:
+        raise CheckError(f"The service does not answer within {CHECK_SECONDS:g} seconds.") from None
     except httpx.HTTPError as error:
         words = hide_secrets(str(error) or type(error).__name__, value).rstrip(".")
         raise CheckError(f"The service cannot be reached: {words}.") from None
@@ -83,7 +87,7 @@ async def _check_smtp(value: SmtpCredential, http: httpx.AsyncClient) -> None:
 
 async def _check_imap(value: ImapCredential, http: httpx.AsyncClient) -> None:
     def log_in() -> None:
-        with open_mailbox(account_of(value)):
+        with open_mailbox(account_of(value), seconds=CHECK_SECONDS):
             pass
 
     await asyncio.to_thread(log_in)

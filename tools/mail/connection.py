@@ -1,7 +1,7 @@
 """IMAP connection with limits on time and memory.
 
-``imaplib`` has none. They are those of ``Stream``, put in place in the methods that it documents
-for overriding; it still parses the answers.
+``imaplib`` has none. They are those of ``MailStream``, put in place in the methods that it
+documents for overriding; it still parses the answers.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from imaplib import IMAP4
 from typing import TYPE_CHECKING, cast
 
 from tools.mail.errors import MailboxError
-from tools.mail.stream import Stream
+from tools.mail.stream import MailStream
 
 if TYPE_CHECKING:
     from tools.mail.route import MailRoute
@@ -26,9 +26,10 @@ class Connection(IMAP4):
         said: The server's text on the last command.
     """
 
-    def __init__(self, route: MailRoute, *, tls: bool) -> None:
+    def __init__(self, route: MailRoute, *, tls: bool, visit_seconds: float) -> None:
         self._route = route
         self._tls = tls
+        self._visit_seconds = visit_seconds
         self.said = ""
         super().__init__(route.host, route.port)
 
@@ -36,7 +37,7 @@ class Connection(IMAP4):
         """Connect on the checked route, whatever the arguments are."""
         self.host, self.port = self._route.host, self._route.port
         self.is_readonly = True
-        self._stream = Stream(self._route, tls=self._tls)
+        self._stream = MailStream(self._route, tls=self._tls, visit_seconds=self._visit_seconds)
         self.sock = self._stream.sock
 
     def start_tls(self) -> None:

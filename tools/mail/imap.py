@@ -24,6 +24,7 @@ from tools.mail.errors import MailboxError
 from tools.mail.headers import one_line
 from tools.mail.route import IMAP_PORTS
 from tools.mail.server import MailServer, check_lines, find_server, sentences, server_words
+from tools.mail.stream import VISIT_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -231,12 +232,15 @@ class Mailbox:
 
 
 @contextmanager
-def open_mailbox(account: MailAccount, *, writable: bool = False) -> Iterator[Mailbox]:
+def open_mailbox(
+    account: MailAccount, *, writable: bool = False, seconds: float = VISIT_SECONDS
+) -> Iterator[Mailbox]:
     """Open the folder for the duration of the block.
 
     Args:
         account: The mailbox, and the login.
         writable: True to change what is noted of its mails.
+        seconds: Limit of the whole visit.
 
     Raises:
         MailboxError: The folder cannot be opened. No message or cause contains the password.
@@ -244,7 +248,8 @@ def open_mailbox(account: MailAccount, *, writable: bool = False) -> Iterator[Ma
     check_lines(account, MailboxError, "mailbox")
     with _sentences(account):
         route = find_server(account, IMAP_PORTS)
-        connection = Connection(route, tls=account.security == "tls")
+        tls = account.security == "tls"
+        connection = Connection(route, tls=tls, visit_seconds=seconds)
     try:
         with _sentences(account):
             if account.security == "starttls":

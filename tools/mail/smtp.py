@@ -22,7 +22,7 @@ from django.core.mail.utils import DNS_NAME
 from tools.mail.errors import MailServerError
 from tools.mail.route import SMTP_PORTS
 from tools.mail.server import check_lines, find_server, sentences, server_words
-from tools.mail.stream import Stream
+from tools.mail.stream import VISIT_SECONDS, MailStream
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -48,7 +48,7 @@ class _Reply:
 class Outbox:
     """A session with a server that takes mails."""
 
-    def __init__(self, stream: Stream, server: MailServer) -> None:
+    def __init__(self, stream: MailStream, server: MailServer) -> None:
         self._stream = stream
         self._server = server
         self._expect(self._reply(), "does not take mails now")
@@ -162,7 +162,7 @@ class Outbox:
 
 
 @contextmanager
-def open_outbox(server: MailServer, *, seconds: float = float("inf")) -> Iterator[Outbox]:
+def open_outbox(server: MailServer, *, seconds: float = VISIT_SECONDS) -> Iterator[Outbox]:
     """Log in to a server that takes mails, for the duration of the block.
 
     Args:
@@ -175,7 +175,7 @@ def open_outbox(server: MailServer, *, seconds: float = float("inf")) -> Iterato
     check_lines(server, MailServerError, "mail server")
     with sentences(server, MailServerError):
         route = find_server(server, SMTP_PORTS)
-        stream = Stream(route, tls=server.security == "tls", visit_seconds=seconds)
+        stream = MailStream(route, tls=server.security == "tls", visit_seconds=seconds)
     try:
         with sentences(server, MailServerError):
             outbox = Outbox(stream, server)

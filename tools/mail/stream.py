@@ -23,7 +23,7 @@ _MOST_OF_ANSWER = 16 * 1024 * 1024
 _PIECE = 65_536
 
 
-class Stream:
+class MailStream:
     """A connection on a checked route, for one visit.
 
     Args:
@@ -39,7 +39,7 @@ class Stream:
         OSError: The server does not accept the connection, or its certificate is not valid.
     """
 
-    def __init__(self, route: MailRoute, *, tls: bool, visit_seconds: float = float("inf")) -> None:
+    def __init__(self, route: MailRoute, *, tls: bool, visit_seconds: float) -> None:
         self.host, self.port = route.host, route.port
         self._visit_seconds = min(VISIT_SECONDS, visit_seconds)
         self._ends = time.monotonic() + self._visit_seconds
