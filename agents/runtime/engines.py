@@ -24,7 +24,12 @@ from agents.runtime.definitions import Definitions
 from agents.runtime.grants import grant_lookup
 from agents.runtime.person import credential_lookup, permission_lookup
 from agents.runtime.stopped_tools import StoppedTools, WorkspaceStoppedTools
-from agents.runtime.toolbox import RunToolbox, context_factory, offered_tools
+from agents.runtime.toolbox import (
+    RunToolbox,
+    context_factory,
+    offered_tools,
+    required_permissions,
+)
 from agents.runtime.unread import with_unread_count
 
 if TYPE_CHECKING:
@@ -52,7 +57,7 @@ class EngineDependencies:
         """Return the toolbox of a run's version."""
         dependencies, claimed = self.dependencies, active.claimed
         permissions = permission_lookup(claimed)
-        required = frozenset(tool.requires for tool in definition.tools if tool.requires)
+        required = required_permissions(definition, dependencies.registry)
         offer = offered_tools(
             definition,
             dependencies.registry,

@@ -20,6 +20,7 @@ from heartbit_site.base.jsonschema import fits
 from heartbit_site.base.toolspec import Effect, ToolContext, ToolSpec, WaitOutcome
 from tools import pipeline
 from tools.approval import digest
+from tools.permissions import refusal
 from tools.pipeline import PendingApprovalCall, Policy, PreparedCall, RequireApproval, SuspendedCall
 from tools.registry import definition_hash, resolve
 from tools.result import ToolResult
@@ -78,9 +79,8 @@ def offered_tools(
         tools: Tools by name. A process that calls them passes its registry; one that only shows or
             reads calls ``tools.catalogue.catalogue``.
         is_child: True for a sub-agent's run.
-        permissions: Those of the version's required permissions that the person behind the run
-            has: tools that require another one are left out. None: the tools are only shown or
-            read.
+        permissions: Those of the ``required_permissions`` that the person behind the run has:
+            tools that require another one are left out. None: the tools are only shown or read.
     """
     offer = OfferedTools({}, {})
     if definition.team and not is_child:
@@ -88,9 +88,9 @@ def offered_tools(
         offer.specs[spec.name] = spec
         offer.hashes[spec.name] = definition_hash(spec)
     for tool in definition.tools:
-        if permissions is not None and tool.requires and tool.requires not in permissions:
-            continue
         known = tools.get(tool.name)
+        if permissions is not None and not _required(tool, known) <= permissions:
+            continue
         if known is None or definition_hash(known) != tool.pinned:
             logger.warning(
                 "tool %s of agent %s changed since it was published: publish the agent again",
@@ -101,6 +101,18 @@ def offered_tools(
         offer.specs[tool.name] = _with_defaults(known, tool.defaults)
         offer.hashes[tool.name] = tool.pinned
     return offer
+
+
+def required_permissions(
+    definition: AgentDefinition, tools: Mapping[str, ToolSpec]
+) -> frozenset[str]:
+    """Return the permissions that the tools of a version, or their bindings, require."""
+    found = (_required(tool, tools.get(tool.name)) for tool in definition.tools)
+    return frozenset[str]().union(*found)
+
+
+def _required(bound: BoundTool, spec: ToolSpec | None) -> frozenset[str]:
+    return frozenset({bound.requires, "" if spec is None else spec.requires} - {""})
 
 
 def _with_defaults(spec: ToolSpec, defaults: Mapping[str, Any]) -> ToolSpec:
@@ -271,11 +283,12 @@ class RunToolbox:
         """Return the credentials of a call, or the refusal if the person or a credential lacks."""
         spec = resolve(self._specs, call.name)
         bound = _UNBOUND if spec is None else self._bound.get(spec.name, _UNBOUND)
-        if spec is None or not (spec.credentials or bound.requires):
+        required = _required(bound, spec)
+        if spec is None or not (spec.credentials or required):
             return {}
-        if bound.requires and not await self._permissions(frozenset({bound.requires})):
-            text = f"The person behind this run may not use {spec.name}: {bound.requires}."
-            return ToolResult(text, "refused")
+        missing = required - await self._permissions(required) if required else required
+        if missing:
+            return ToolResult(refusal(spec.name, missing), "refused")
         try:
             return await self._credentials(spec, bound.credentials)
         except HeartbitError as error:
