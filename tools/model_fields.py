@@ -124,11 +124,13 @@ def _choices(field: ModelField) -> dict[Any, str]:
 def _bounds(field: ModelField) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for check in field.validators:
-        key = {MinValueValidator: "minimum", MaxValueValidator: "maximum"}.get(type(check))
         limit = getattr(check, "limit_value", None)
-        if key and isinstance(limit, int) and abs(limit) <= _EXACT:
-            tighter = max if key == "minimum" else min
-            found[key] = tighter(limit, found.get(key, limit))
+        if not isinstance(limit, int) or abs(limit) > _EXACT:
+            continue
+        if isinstance(check, MinValueValidator):
+            found["minimum"] = max(limit, found.get("minimum", limit))
+        elif isinstance(check, MaxValueValidator):
+            found["maximum"] = min(limit, found.get("maximum", limit))
     return found
 
 
@@ -139,6 +141,4 @@ def _description(field: ModelField, choices: dict[Any, str]) -> str:
     named = [f"{value}: {label}" for value, label in choices.items() if str(value) != label]
     if named:
         parts.append(f"{'; '.join(named)}.")
-    return " ".join(
-        part if part.endswith((".", "?", "!")) else f"{part}." for part in parts if part
-    )
+    return " ".join(part if part[-1] in ".?!" else f"{part}." for part in parts if part)

@@ -8,8 +8,8 @@ Usage, in a module ``agent_tools`` of an app::
         '''Orders of the person's shop.'''
         return Order.objects.filter(shop__members=context.user_id)
 
-These are the tools ``orders_list``, ``orders_get`` and ``orders_update``. They reach the rows of the
-queryset only, and only for a person with Django's permission ``shop.view_order`` or
+These are the tools ``orders_list``, ``orders_get`` and ``orders_update``. They reach the rows of
+the queryset only, and only for a person with Django's permission ``shop.view_order`` or
 ``shop.change_order``. The guide: docs/howto/tools.md.
 """
 
@@ -139,7 +139,7 @@ class _Rows(Generic[M]):
         given = dict(arguments)
         page, limit = given.pop("page", 1), given.pop("limit", ROWS)
         found = self.scope(context).filter(**_values(self.shown, given))
-        order = found.query.order_by or self.model._meta.ordering
+        order = tuple(found.query.order_by) or tuple(self.model._meta.ordering or ())
         start = (page - 1) * limit
         rows = [self._shown(row) for row in found.order_by(*order, "pk")[start : start + limit + 1]]
         return {"rows": rows[:limit], "page": page, "more": len(rows) > limit}

@@ -2,8 +2,6 @@
 
 from django.db import migrations, models
 
-from agents.runs.install import install
-
 
 class Migration(migrations.Migration):
 
@@ -22,5 +20,4 @@ class Migration(migrations.Migration):
             name='requires',
             field=models.CharField(blank=True, db_default='', default='', help_text='Django permission, e.g. shop.view_order, that the person behind the run has to have. Empty: none.', max_length=150),
         ),
-        migrations.RunPython(install, migrations.RunPython.noop, elidable=False),
     ]

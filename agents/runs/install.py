@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "03615469ceb62741ae1ae588f645d09fc2dc5229e54e0454b6344481712a5bbf"
+FINGERPRINT = "2502f596516236ea4685dd37205c035c226fae27f9d5286ec43fd694881e8c86"
 
 
 def statements() -> str:

@@ -22,6 +22,7 @@ from agents.runtime.budgets import Budgets
 from agents.runtime.decision_rights import revoked_right_lookup
 from agents.runtime.definitions import Definitions
 from agents.runtime.grants import grant_lookup
+from agents.runtime.mixed_data import mixed_data_rule
 from agents.runtime.person import credential_lookup, permission_lookup
 from agents.runtime.stopped_tools import StoppedTools, WorkspaceStoppedTools
 from agents.runtime.toolbox import (
@@ -31,6 +32,7 @@ from agents.runtime.toolbox import (
     required_permissions,
 )
 from agents.runtime.unread import with_unread_count
+from tools.registry import resolve
 
 if TYPE_CHECKING:
     from agents.definitions.definition import AgentDefinition
@@ -73,6 +75,14 @@ class EngineDependencies:
             stopped=WorkspaceStoppedTools(self._stopped, claimed.workspace_id),
             credentials=credential_lookup(claimed),
             permissions=permissions,
+            mixed=mixed_data_rule(
+                self.pool,
+                claimed.root_id,
+                setting=definition.mixed_data,
+                find=lambda name: (
+                    resolve(offer.specs, name) or resolve(dependencies.registry, name)
+                ),
+            ),
             context=context_factory(
                 workspace_id=claimed.workspace_id,
                 run_id=claimed.id,

@@ -50,6 +50,8 @@ CredentialLookup = Callable[
 ]
 # Returns those of some permissions that the person behind the run has.
 PermissionLookup = Callable[[frozenset[str]], Awaitable[frozenset[str]]]
+# Returns why a tool's call needs an approval for what the run tree has read; None: it does not.
+MixedDataRule = Callable[[ToolSpec], Awaitable[str | None]]
 # Returns the approver who decided the wait of that key and has lost the right to decide.
 RevokedRightLookup = Callable[[str], Awaitable[str | None]]
 
@@ -150,6 +152,11 @@ def approval_policy(definition: AgentDefinition, offer: OfferedTools, *, approve
     return policy
 
 
+def _asking(reason: str) -> Policy:
+    """Return the policy that requires approval of every call, for this reason."""
+    return lambda _spec, _arguments: RequireApproval(reason)
+
+
 def _with_credentials(reason: str, needs: Mapping[str, ChosenCredential]) -> str:
     """Return the reason of an approval with the credentials that the call would use."""
     if not needs:
@@ -180,6 +187,7 @@ class RunToolbox:
         stopped: WorkspaceStoppedTools,
         credentials: CredentialLookup,
         permissions: PermissionLookup,
+        mixed: MixedDataRule,
     ) -> None:
         """Take the run's tools and the lookups of permissions.
 
@@ -194,6 +202,7 @@ class RunToolbox:
             stopped: Tools that are disabled now, whatever was approved before.
             credentials: Chooses the credentials of a call.
             permissions: Looks up the permissions of the person behind the run.
+            mixed: Asks for an approval of calls that send data out.
         """
         self._specs = offer.specs
         self._hashes = offer.hashes
@@ -207,6 +216,7 @@ class RunToolbox:
         self._stopped = stopped
         self._credentials = credentials
         self._permissions = permissions
+        self._mixed = mixed
         self._offered = tuple(
             ToolDefinition(spec.name, spec.description, dict(spec.parameters))
             for spec in offer.specs.values()
@@ -237,13 +247,18 @@ class RunToolbox:
             return needs
         if approved is not None:
             return self._decided(call, context, approved, needs)
-        found = self._prepare(call, call.arguments, context, self._policy, needs)
+        spec = resolve(self._specs, call.name)
+        mixed = None if spec is None else await self._mixed(spec)
+        policy = self._policy if mixed is None else _asking(mixed)
+        found = self._prepare(call, call.arguments, context, policy, needs)
         if not isinstance(found, PendingApprovalCall):
             return ReadyCall(found) if isinstance(found, PreparedCall) else found
         bound = self._bound.get(found.spec.name, _UNBOUND)
-        # One person's standing permission cannot replace several approvals, or answer a question.
+        # One person's standing permission cannot replace several approvals, or answer a question,
+        # and was given before what was read since could steer the call.
         is_question = found.spec.answer_parameter is not None
         alone = bound.required_approvals == 1 and not bound.approver_group and not is_question
+        alone = alone and mixed is None
         pinned = self._hashes[found.spec.name]
         grant = await self._granted(found.spec.name, pinned) if alone else None
         if grant is not None:
@@ -269,6 +284,7 @@ class RunToolbox:
             if escalate_after_minutes is None
             else escalate_after_minutes * 60,
             escalate_group=bound.escalation_group,
+            mixed_data=mixed is not None,
         )
 
     async def lapsed(self, call_id: str, key: str) -> ApprovalLapsed | None:

@@ -262,8 +262,8 @@ def tool(marked: F | None = None, /, **options: Any) -> F | Callable[[F], F]:
     Args:
         marked: The function or class, when the decorator is written without brackets.
         options: ``name`` (else the function's own, or the class's in snake case), ``description``,
-            ``effect``, ``timeout_seconds``, ``tags``, ``labels``, ``requires`` and ``resume``, as in
-            ``ToolSpec``.
+            ``effect``, ``timeout_seconds``, ``tags``, ``labels``, ``requires`` and ``resume``, as
+            in ``ToolSpec``.
 
     Raises:
         ConfigurationError: A parameter has no annotation or cannot be given by name, there is no

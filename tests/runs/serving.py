@@ -77,6 +77,7 @@ async def serve(
             lost=lost,
             credentials=no_credentials,
             permissions=no_permissions,
+            mixed=nothing_mixed,
             stopped=WorkspaceStoppedTools(StoppedTools(), workspace.pk),
         )
         gate = EffectGate(_proven, lambda: None)
@@ -88,6 +89,11 @@ async def serve(
 async def no_credentials(_spec: ToolSpec, _names: object) -> dict[str, ChosenCredential]:
     """Return none: these tools need none."""
     return {}
+
+
+async def nothing_mixed(_spec: ToolSpec) -> str | None:
+    """Return that no data is mixed."""
+    return None
 
 
 async def no_permissions(_wanted: frozenset[str]) -> frozenset[str]:

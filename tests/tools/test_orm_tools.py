@@ -279,7 +279,10 @@ class Statements:
 class TestPermission:
     @pytest.mark.parametrize("name", list(SPECS))
     def test_who_lacks_it_is_refused_at_the_call(self, scene: Scene, name: str) -> None:
-        arguments = {"orders_get": {"id": 1}, "orders_update": {"id": 1, "note": "x"}}
+        arguments: dict[str, dict[str, Any]] = {
+            "orders_get": {"id": 1},
+            "orders_update": {"id": 1, "note": "x"},
+        }
         missing = {"orders_create": "add", "orders_update": "change"}.get(name, "view")
         other = person(*(set(ALL) - {missing}))
         for user in (other, None):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field
 
 from heartbit_site.base.errors import HeartbitError
-from heartbit_site.base.toolspec import Effect, ToolContext, tool
+from heartbit_site.base.toolspec import Effect, Label, ToolContext, tool
 
 if TYPE_CHECKING:
     import httpx
@@ -18,6 +18,7 @@ Headers = Annotated[
     dict[str, str] | None, Field(description="Request headers, such as Accept.", max_length=40)
 ]
 
+_LABELS = (Label.UNTRUSTED, Label.OUTBOUND)
 _SHOWN_CHARACTERS = 200_000
 _TEXT_TYPES = ("json", "xml", "yaml", "csv", "javascript", "html", "x-www-form-urlencoded")
 # They control the connection, not the request: a virtual host or a second message in the body.
@@ -31,7 +32,7 @@ class UnusableRequestError(HeartbitError):
 
 
 # GET is a safe method (RFC 9110 section 9.2.1), so repeatable: no intent, no key.
-@tool(effect=Effect.PURE, timeout_seconds=40, tags=("builtin", "network"))
+@tool(effect=Effect.PURE, timeout_seconds=40, tags=("builtin", "network"), labels=_LABELS)
 async def http_get(context: ToolContext, url: Url, headers: Headers = None) -> str:
     """Fetch a URL with GET and read the answer: status, content type and the body as text.
 
@@ -42,7 +43,7 @@ async def http_get(context: ToolContext, url: Url, headers: Headers = None) -> s
     return _described(response)
 
 
-@tool(effect=Effect.AT_MOST_ONCE, timeout_seconds=40, tags=("builtin", "network"))
+@tool(effect=Effect.AT_MOST_ONCE, timeout_seconds=40, tags=("builtin", "network"), labels=_LABELS)
 async def http_request(
     context: ToolContext,
     method: Literal["POST", "PUT", "PATCH", "DELETE"],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator
@@ -11,6 +13,7 @@ from django.db import models
 class Shop(models.Model):
     """A shop, whose members see its orders."""
 
+    objects: ClassVar[models.Manager[Shop]] = models.Manager()
     name = models.CharField(max_length=40)
     members = models.ManyToManyField(settings.AUTH_USER_MODEL)
 
@@ -28,6 +31,8 @@ class Order(models.Model):
         NEW = "new", "Just came in"
         SENT = "sent", "On its way"
 
+    objects: ClassVar[models.Manager[Order]] = models.Manager()
+    shop_id: int
     shop = models.ForeignKey(Shop, on_delete=models.CASCADE)
     number = models.CharField(max_length=8, unique=True, help_text="Printed on the invoice")
     status = models.CharField(max_length=8, choices=Status, default=Status.NEW)
@@ -42,7 +47,7 @@ class Order(models.Model):
 
     class Meta:
         app_label = "shop"
-        ordering = ["-number"]
+        ordering = ("-number",)
 
     def __str__(self) -> str:
         return self.number
