@@ -77,17 +77,18 @@ class Host(ABC):
         self._guarded = GuardedClient(allow=allow)
         self._typed = guarded_model_client(allow=allow)
         default_model = factory.default_model(os.environ)
+        self.models = Models(
+            self._providers,
+            self._typed,
+            local_url=local_url,
+            limiter=limiter,
+            breaker=breaker if settings.HEARTBIT_BREAKER_FAILURES else None,
+        )
         dependencies = RuntimeDependencies(
             registry=registry,
             publisher=publisher,
             waker=waker,
-            models=Models(
-                self._providers,
-                self._typed,
-                local_url=local_url,
-                limiter=limiter,
-                breaker=breaker if settings.HEARTBIT_BREAKER_FAILURES else None,
-            ),
+            models=self.models,
             reservations=reservations,
             guarded_http=self._guarded,
             executor=OrmExecutor(TOOL_THREADS, name="tool"),

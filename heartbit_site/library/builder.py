@@ -81,8 +81,8 @@ class Heartbit:
         Args:
             name: Lower-case letters, digits, ``-`` and ``_``.
             prompt: The system prompt.
-            tools: Functions, plain or marked with ``@tool`` or ``@orm_tool``, marked classes, names of
-                installed tools, or ``bind(...)``.
+            tools: Functions, plain or marked with ``@tool`` or ``@orm_tool``, marked classes,
+                names of installed tools, or ``bind(...)``.
             description: One sentence for the orchestrator.
             options: Any key of ``[[agents]]`` in ``heartbit.toml``: ``model``, ``max_turns``,
                 ``temperature``, ``approval`` and so on.
