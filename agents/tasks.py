@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 from uuid import UUID
 
 from celery import shared_task
@@ -17,15 +16,17 @@ from agents.actions.poll_mailboxes import poll_mailboxes as poll
 from agents.actions.send_quota_notices import send_quota_notices as tell
 from agents.housekeeping.run_housekeeping import run_housekeeping
 from agents.runtime import worker
-from heartbit_site.base import aio, queues
+from heartbit_site.base import queues
+from heartbit_site.base.loop_task import on_loop
 
 ARCHIVE_SECONDS = 900.0  # of each hour; the rest waits for the next
 
 
 @shared_task(name=queues.EXECUTE_RUN, bind=True)
-def execute_run(self: Any, run_id: str) -> str:
+@on_loop
+async def execute_run(task_id: str, run_id: str) -> str:
     """Handle a wake-up: run one slice of this run, or of the next eligible one."""
-    return aio.run(worker.host().process.execute(UUID(run_id), self.request.id))
+    return await worker.host().process.execute(UUID(run_id), task_id)
 
 
 @shared_task(name=queues.ANNOUNCE_CALLS)

@@ -3,17 +3,19 @@
     CELERY_CUSTOM_WORKER_POOL=heartbit_site.celery_pool:LoopThreadPool
     celery -A heartbit_site worker -P custom -c 200
 
-A task is an ordinary function that waits in its thread for a coroutine (`aio.run`). A thread
-cannot be interrupted but a coroutine can, so soft and hard time limits, revoke(terminate) and cold
-shutdown cancel the coroutine and work as in a prefork worker. A task that spends its time in
-synchronous code is only reached when it next calls `aio.run`
-(docs/decisions/0002-celery-version-and-pool.md).
+A task is a coroutine on the loop (`heartbit_site.base.loop_task`), or an ordinary function in a
+thread, which may wait for a coroutine (`aio.run`). A thread cannot be interrupted but a coroutine
+can, so soft and hard time limits, revoke(terminate) and cold shutdown cancel the coroutine and work
+as in a prefork worker. A task that spends its time in synchronous code is only reached when it next
+calls `aio.run` (docs/decisions/0002-celery-version-and-pool.md).
+
+A coroutine waits without a thread, so the pool does not count them: the consumer of a worker with
+`worker_disable_prefetch` takes no more messages than it has slots.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import dataclasses
 import functools
 import itertools
@@ -25,16 +27,17 @@ from concurrent import futures
 from typing import TYPE_CHECKING, Any
 
 from billiard.einfo import ExceptionInfo
+from celery.app.trace import fast_trace_task, trace_task_ret
 from celery.concurrency import thread
 from celery.exceptions import SoftTimeLimitExceeded
 from celery.utils import log as celery_log
 from celery.worker import state
 from kombu.asynchronous import get_event_loop
 
-from heartbit_site.base import aio
+from heartbit_site.base import aio, loop_task
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Coroutine, Mapping, Sequence
 
 
 logger = logging.getLogger(__name__)
@@ -42,6 +45,9 @@ logger = logging.getLogger(__name__)
 #: Seconds between a cold shutdown that left threads behind and the end of the process. Long
 #: enough for the consumer to requeue its messages.
 EXIT_AFTER = 10.0
+
+#: Threads that settle ended coroutines. Celery's tracer may wait for the result backend there.
+SETTLERS = 4
 
 
 @dataclasses.dataclass(slots=True)
@@ -58,12 +64,41 @@ class _Call:
     on_escaped: Callable[[ExceptionInfo], None] | None
     job: aio.Job = dataclasses.field(default_factory=aio.Job)
     returned: bool = False
+    passing: list[futures.Future[None]] = dataclasses.field(default_factory=list)
 
     def perform(self) -> None:
+        """Do an ordinary task in its thread."""
+        self._accept()
+        try:
+            with self.job.bind():
+                result = self.target()
+        finally:
+            self._end_limits()
+        self._return(result)
+
+    def start(self, body: Coroutine[Any, Any, Any]) -> futures.Future[Any]:
+        """Start a coroutine; `settle` its outcome in a thread."""
+        self._accept()
+        return aio.start(body, self.job)
+
+    def settle(self, outcome: futures.Future[Any]) -> None:
+        """Let Celery trace a coroutine that has ended."""
+        self._end_limits()
+        with loop_task.ended(outcome):
+            result = self.target()
+        self._return(result)
+
+    def _accept(self) -> None:
         if self.on_accepted is not None:
             self.on_accepted(self.number, time.monotonic())
-        with self._limits(), self.job.bind():
-            result = self.target()
+        limits = ((self.soft_limit, self._on_soft), (self.hard_limit, self._on_hard))
+        self.passing = [aio.submit(_after(limit, action)) for limit, action in limits if limit]
+
+    def _end_limits(self) -> None:
+        for one in self.passing:
+            one.cancel()
+
+    def _return(self, result: Any) -> None:
         self.returned = True
         if self.on_returned is not None:
             self.on_returned(result)
@@ -79,17 +114,6 @@ class _Call:
             # SystemExit, or an undecodable body. Stock threads drop it, and the message stays
             # unacknowledged for ever.
             self.on_escaped(ExceptionInfo((type(error), error, error.__traceback__)))
-
-    @contextlib.contextmanager
-    def _limits(self) -> Iterator[None]:
-        """Let the loop enforce the time limits on the calling thread."""
-        limits = ((self.soft_limit, self._on_soft), (self.hard_limit, self._on_hard))
-        passing = [aio.submit(_after(limit, action)) for limit, action in limits if limit]
-        try:
-            yield
-        finally:
-            for one in passing:
-                one.cancel()
 
     def _on_soft(self) -> None:
         if self.on_limit is not None:
@@ -121,7 +145,7 @@ class _Handle(thread.ApplyResult):  # type: ignore[name-defined, misc]  # the st
 
 
 class LoopThreadPool(thread.TaskPool):
-    """A pool of threads that wait, and one loop that works.
+    """A pool of one loop that works, with threads for what cannot be a coroutine.
 
     `terminate_job` gets the job's number as its pid: the pool reports it on acceptance.
     """
@@ -130,6 +154,7 @@ class LoopThreadPool(thread.TaskPool):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
+        self._settlers = futures.ThreadPoolExecutor(SETTLERS, "settle")
         self._numbers = itertools.count(1)
         self._jobs: dict[int, aio.Job] = {}
         self._futures: set[futures.Future[None]] = set()
@@ -162,16 +187,45 @@ class LoopThreadPool(thread.TaskPool):
         )
         # Registered before it runs: a task revoked while queued is terminated on acceptance.
         self._jobs[call.number] = call.job
-        future = self.executor.submit(self._perform, call)
+        body = self._body(target, args or ())
+        if body is None:
+            future = self.executor.submit(self._perform, call)
+        else:
+            future = self._start(call, body)
         self._futures.add(future)
         future.add_done_callback(functools.partial(self._on_done, call))
         return _Handle(future, functools.partial(self.terminate_job, call.number))
+
+    def _body(
+        self, target: Callable[..., Any], args: Sequence[Any]
+    ) -> Coroutine[Any, Any, Any] | None:
+        """Return the coroutine of a task that has one."""
+        if target not in (fast_trace_task, trace_task_ret):
+            return None
+        name, task_id, request, *_ = args
+        task = self.app.tasks[name]
+        if not loop_task.is_on_loop(task):
+            return None
+        return loop_task.perform(task, task_id, request["args"], request["kwargs"])
 
     def _perform(self, call: _Call) -> None:
         if not self._leaving:  # else it is not accepted, so its message is requeued
             call.perform()
 
+    def _start(self, call: _Call, body: Coroutine[Any, Any, Any]) -> futures.Future[None]:
+        settled: futures.Future[None] = futures.Future()
+        if self._leaving:  # as above
+            body.close()
+            settled.set_result(None)
+        else:
+            outcome = call.start(body)
+            outcome.add_done_callback(
+                lambda outcome: self._settlers.submit(_settle, call, outcome, settled)
+            )
+        return settled
+
     def _on_done(self, call: _Call, future: futures.Future[None]) -> None:
+        was_full = len(self._jobs) >= self.limit
         del self._jobs[call.number]
         self._futures.discard(future)
         if future.cancelled():
@@ -179,7 +233,7 @@ class LoopThreadPool(thread.TaskPool):
         if (error := future.exception()) is not None:
             call.report(error)
         hub = get_event_loop()
-        if hub is not None:
+        if was_full and hub is not None:
             # With worker_disable_prefetch the consumer stops polling while all slots are taken;
             # nothing else notifies it that one has become free. Any callback makes the hub iterate.
             hub.call_soon(lambda: None)
@@ -235,6 +289,15 @@ def _in_signal_handler() -> bool:
 def _terminating() -> bool:
     """Return True once a cold shutdown has begun; Celery stores its exit code there, maybe 0."""
     return state.should_terminate not in (None, False)
+
+
+def _settle(call: _Call, outcome: futures.Future[Any], settled: futures.Future[None]) -> None:
+    try:
+        call.settle(outcome)
+    except BaseException as error:  # noqa: BLE001  as an executor does; `_on_done` reports it
+        settled.set_exception(error)
+    else:
+        settled.set_result(None)
 
 
 async def _after(seconds: float, action: Callable[[], None]) -> None:

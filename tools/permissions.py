@@ -29,4 +29,5 @@ def permitted(user_id: int | None, permissions: Iterable[str]) -> frozenset[str]
 
 def refusal(tool: str, missing: Iterable[str]) -> str:
     """Return the sentence for a call that the person behind the run may not make."""
-    return f"The person behind this run may not use {tool}: {', '.join(sorted(missing))}."
+    needed = " and ".join(sorted(missing))
+    return f"The person behind this run may not use {tool}: {needed} is needed."

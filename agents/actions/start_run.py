@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
 
 _SUBMIT = (
-    "SELECT * FROM heartbit_submit("
+    "SELECT run_id, queue, is_new FROM heartbit_submit("
     "%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, p_by => %s, p_user => %s, p_hops => %s,"
     " p_call => %s)"
 )
@@ -99,7 +99,7 @@ def start_run(
         None if call is None else json.dumps(asdict(call), ensure_ascii=False),
     )
     # One statement: atomic by itself, or in the caller's block.
-    row: tuple[UUID, str, bool] | None = fetch_one(_SUBMIT, parameters)
+    row: tuple[UUID, str, bool] | None = fetch_one(_SUBMIT, parameters, prepare=True)
     if row is None:
         # Both raise: find_agent lists the known agents, raise_if_exceeded names the quota.
         raise_if_exceeded(find_agent(workspace, agent, origin=origin))

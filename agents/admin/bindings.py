@@ -40,6 +40,7 @@ ROWS: tuple[Any, ...] = (
     ("approval_timeout_seconds", "required_approvals", "approver_group"),
     ("escalate_after_minutes", "escalation_group"),
     "defaults",
+    ("credentials", "requires"),
 )
 ROWS += tuple(name for name in GRANT_SETTINGS if name not in flatten(ROWS))  # new settings
 
@@ -51,6 +52,7 @@ UNSET = {
     "approver_group": "All who may decide",
     "escalate_after_minutes": "Never",
     "escalation_group": "All who may decide",
+    "requires": "No permission",
 }
 
 
@@ -60,12 +62,17 @@ class ToolBindingForm(forms.ModelForm[ToolBinding]):
     class Meta:
         model = ToolBinding
         fields = ("tool", *GRANT_SETTINGS)
-        field_classes = {"approval_when": OptionalJSONObjectText, "defaults": JSONObjectText}
+        field_classes = {
+            "approval_when": OptionalJSONObjectText,
+            "defaults": JSONObjectText,
+            "credentials": JSONObjectText,
+        }
         widgets = {
             "approval_when": json_widget(
                 rows=4, placeholder='{"properties": {"path": {"pattern": "^/etc/"}}}'
             ),
             "defaults": json_widget(rows=2, placeholder='{"timeout_seconds": 10}'),
+            "credentials": json_widget(rows=2, placeholder='{"mail": "support mailbox"}'),
         }
         labels = LABELS
 

@@ -185,7 +185,8 @@ class Ends:
 def look(run_ids: Sequence[UUID]) -> dict[UUID, RunEnd]:
     """Return what Postgres says of runs, by id; of one that has not ended the status alone."""
     # Plain SQL: a query set of forty columns costs more than the rest of a wait.
-    rows = fetch_all(_LOOK, {"ids": list(run_ids), "final": sorted(TERMINAL)})
+    values = {"ids": list(run_ids), "final": sorted(TERMINAL)}
+    rows = fetch_all(_LOOK, values, prepare=True)
     return {
         run_id: RunEnd(run_id, status, output, _loaded(structured), _loaded(error))
         for run_id, status, output, structured, error in rows

@@ -4,7 +4,7 @@ Usage::
 
     result = result_of(run)      # the form of agents.output.results
     metrics = metrics_of(run)    # until now if the run has not ended
-    ended = read_outcome(run_id)     # both, in one statement
+    ended = read_outcome(run_id)     # both, in one statement: OUTCOME
 """
 
 from __future__ import annotations
@@ -19,16 +19,17 @@ from agents.choices import TERMINAL
 from agents.errors import RunNotFoundError
 from agents.output.results import MetricsOut, ResultOut, build
 from agents.reads.metrics import cost_of
-from heartbit_site.base.query import fetch_one
+from heartbit_site.base.query import fetch_all
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime, timedelta
     from uuid import UUID
 
     from agents.models import Run
 
-# One round trip: those who wait for a run's end wait for this as well.
-_OUTCOME: Final = """
+#: Query of a run's id, for ``outcome_in``; one, since those who wait for an end wait for it too.
+OUTCOME: Final = """
     SELECT r.status, r.output, r.structured, r.error, r.created_at, r.started_at, r.finished_at,
            (SELECT e.payload ->> 'finish_reason' FROM agents_runevent e
             WHERE e.run_id = r.id AND e.type = 'run.succeeded' ORDER BY e.seq LIMIT 1),
@@ -72,10 +73,20 @@ def read_outcome(run_id: UUID) -> Outcome:
     Raises:
         RunNotFoundError: The run does not exist or was deleted.
     """
-    row = fetch_one(_OUTCOME, [run_id])
-    if row is None:
+    return outcome_in(fetch_all(OUTCOME, [run_id], prepare=True), run_id)
+
+
+def outcome_in(rows: Sequence[Sequence[Any]], run_id: UUID) -> Outcome:
+    """Return the outcome of a run in the rows of ``OUTCOME``.
+
+    Raises:
+        RunNotFoundError: As for ``read_outcome``.
+    """
+    if not rows:
         raise RunNotFoundError(f"There is no run {run_id}.")
-    status, output, structured, error, created, started, finished, reason, kept, calls, *sums = row
+    status, output, structured, error, created, started, finished, reason, kept, calls, *sums = (
+        rows[0]
+    )
     spent = dict(zip(_SPENT, sums, strict=True))
     metrics = _metrics(created, started, finished, spent, tool_calls=calls)
     told = _loaded(error)

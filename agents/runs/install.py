@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "2502f596516236ea4685dd37205c035c226fae27f9d5286ec43fd694881e8c86"
+FINGERPRINT = "98e594e9382750e56b82ae3940b909af34bc1830b70bcae1f5ae4f42f5fe02ef"
 
 
 def statements() -> str:

@@ -16,7 +16,6 @@ from ninja.utils import check_csrf
 from heartbit_site.api.errors import TooManyRequestsError, UnauthorizedError
 from heartbit_site.api.key_prefix_cache import prefixes
 from heartbit_site.api.rate_limit import bucket_key, rate_limiter
-from heartbit_site.base import orm
 from heartbit_site.base.access import Access, access_of_key, access_of_user, is_operator
 from heartbit_site.base.actions.create_api_key import authenticate_api_key
 from heartbit_site.base.errors import ForbiddenError
@@ -44,7 +43,7 @@ class NeedsAuth(AuthBase):
         super().__init__()
         self.needs = needs
 
-    async def __call__(self, request: HttpRequest) -> Any:
+    def __call__(self, request: HttpRequest) -> Any:
         """Return the caller's ``Access``: their workspace and scopes.
 
         Raises:
@@ -54,9 +53,6 @@ class NeedsAuth(AuthBase):
             NoWorkspaceError: A session asks for a workspace that the person is no member of.
             TooManyRequestsError: They ask too often.
         """
-        return await orm.run_in_thread(lambda: self._authorized(request))
-
-    def _authorized(self, request: HttpRequest) -> Access:
         access = _access(request)
         missing = [scope for scope in self.needs.scopes if not access.allows(scope)]
         if missing and not (self.needs.either and len(missing) < len(self.needs.scopes)):
@@ -72,14 +68,14 @@ class NeedsAuth(AuthBase):
 class PersonAuth(NeedsAuth):
     """Authentication before a workspace is known: the caller asks for their workspaces."""
 
-    async def __call__(self, request: HttpRequest) -> Any:
+    def __call__(self, request: HttpRequest) -> Any:
         """Return the ``Access`` of a key, or the user of a session.
 
         Raises:
             UnauthorizedError: There is no key and no session, or the key opens nothing (any more).
             TooManyRequestsError: They ask too often.
         """
-        return await orm.run_in_thread(lambda: _key(request) or _user(request))
+        return _key(request) or _user(request)
 
 
 def key_in(header: str) -> str | None:

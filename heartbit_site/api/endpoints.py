@@ -13,11 +13,12 @@ from heartbit_site.api.auth import NeedsAuth, access_of
 from heartbit_site.api.openapi import answers
 from heartbit_site.base import orm
 from heartbit_site.contract.model import Word
-from heartbit_site.contract.operation import Answered, operations_of
+from heartbit_site.contract.operation import Answered, PendingAnswer, operations_of
 from heartbit_site.operations.lookup import function_of
+from heartbit_site.operations.pending import wait_for_end
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable
     from types import ModuleType
 
     from pydantic import BaseModel
@@ -60,17 +61,29 @@ def router_for(noun: ModuleType) -> Router:
     return router
 
 
-def _view(
-    operation: Operation[Any], function: Callable[..., Any]
-) -> Callable[..., Awaitable[HttpResponse]]:
-    """Return a view with the function's parameters but the first, which is the caller."""
-    is_async = inspect.iscoroutinefunction(function)
+class PendingResponse(HttpResponse):
+    """A response that waits for the end of a run: a view returns it in place of its own."""
 
-    async def view(request: HttpRequest, **given: Any) -> HttpResponse:
-        access = access_of(request)
-        if is_async:
-            return _response(operation, await function(access, **given))
-        return await orm.run_in_thread(lambda: _response(operation, function(access, **given)))
+    def __init__(self, operation: Operation[Any], pending: PendingAnswer[Any]) -> None:
+        super().__init__()
+        self._operation = operation
+        self._pending = pending
+
+    async def complete(self) -> HttpResponse:
+        """Return the response after the wait, which keeps no thread.
+
+        Raises:
+            RunNotFoundError: The run was deleted meanwhile.
+        """
+        await wait_for_end(self._pending)
+        return await orm.read_in_thread(lambda: _response(self._operation, self._pending.read()))
+
+
+def _view(operation: Operation[Any], function: Callable[..., Any]) -> Callable[..., HttpResponse]:
+    """Return a view with the function's parameters but the first, which is the caller."""
+
+    def view(request: HttpRequest, **given: Any) -> HttpResponse:
+        return _response(operation, function(access_of(request), **given))
 
     _, *parameters = inspect.signature(function, eval_str=True).parameters.values()
     request = inspect.Parameter(
@@ -99,7 +112,11 @@ def _described(operation: Operation[Any], parameter: inspect.Parameter) -> Any:
     return annotated[parameter.annotation, place(default, description=words[-1])]
 
 
-def _response(operation: Operation[Any], found: BaseModel | Answered[Any] | None) -> HttpResponse:
+def _response(
+    operation: Operation[Any], found: BaseModel | Answered[Any] | PendingAnswer[Any] | None
+) -> HttpResponse:
+    if isinstance(found, PendingAnswer):
+        return PendingResponse(operation, found)
     if isinstance(found, Answered):
         return _written(found.view, found.status)
     return _written(found, operation.status)

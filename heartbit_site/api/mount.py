@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from django.urls import URLPattern, include, path, re_path
 
 from heartbit_site.api import errors
-from heartbit_site.api.endpoints import router_for
+from heartbit_site.api.endpoints import PendingResponse, router_for
 from heartbit_site.api.json_parser import UntrustedParser
 from heartbit_site.api.openapi_schema import DescribedAPI
 from heartbit_site.api.routes import artifact_files, events, health, inbound, workspaces
+from heartbit_site.base import orm
 from heartbit_site.contract.operation import noun_modules
 
 if TYPE_CHECKING:
@@ -50,12 +52,22 @@ async def nothing_here(request: HttpRequest) -> HttpResponseBase:
     )
 
 
-def in_one_form(view: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the view, with problem details for a wrong method."""
+def on_loop(view: Callable[..., Any]) -> Callable[..., Any]:
+    """Return ninja's view for the loop: authentication, checks and operation take one thread.
+
+    A wrong method is answered with problem details.
+    """
+    is_async = inspect.iscoroutinefunction(view)
 
     @wraps(view)
     async def answered(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        response: HttpResponseBase = await view(request, *args, **kwargs)
+        response: HttpResponseBase
+        if is_async:
+            response = await view(request, *args, **kwargs)
+        else:
+            response = await orm.run_in_thread(lambda: view(request, *args, **kwargs))
+        if isinstance(response, PendingResponse):
+            return await _completed(request, response)
         if response.status_code != 405:
             return response
         allowed = response["Allow"]
@@ -68,13 +80,21 @@ def in_one_form(view: Callable[..., Any]) -> Callable[..., Any]:
     return answered
 
 
+async def _completed(request: HttpRequest, response: PendingResponse) -> HttpResponseBase:
+    try:
+        return await response.complete()
+    except Exception as error:  # noqa: BLE001  as ninja does for its views
+        answered: HttpResponseBase = api.on_exception(request, error)
+        return answered
+
+
 def _patterns() -> list[URLPattern]:
     mounted: list[Any] = api.urls[0]
     described = {"openapi-json", "openapi-view"}
     found = []
     for pattern in mounted:
         view: Any = nothing_here if pattern.name == "api-root" else pattern.callback
-        wrapped = in_one_form(view) if pattern.name not in described else view
+        wrapped = on_loop(view) if pattern.name not in described else view
         found.append(URLPattern(pattern.pattern, wrapped, pattern.default_args, pattern.name))
     return found
 

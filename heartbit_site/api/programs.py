@@ -11,9 +11,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from asgiref.sync import ThreadSensitiveContext
+from csp.constants import HEADER as CSP_HEADER
+from csp.utils import build_policy
 from django.core.exceptions import RequestAborted
 from django.core.handlers.asgi import ASGIHandler, get_script_prefix
 from django.core.handlers.exception import convert_exception_to_response
@@ -22,6 +25,8 @@ from django.urls import set_script_prefix
 from django.utils.module_loading import import_string
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+
     from django.http import HttpRequest
     from django.http.response import HttpResponseBase
 
@@ -31,7 +36,6 @@ MIDDLEWARE: Final = (
     "django.middleware.security.SecurityMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "csp.middleware.CSPMiddleware",
 )
 
 
@@ -69,6 +73,7 @@ class _Handler(ASGIHandler):
         layers = [import_string(name)(_nothing) for name in MIDDLEWARE]
         inner: Any = self._get_response_async  # type: ignore[attr-defined]  # Django's own
         respond: Any = convert_exception_to_response(inner)
+        policy = build_policy()  # as CSPMiddleware gives it to a page without needs of its own
 
         async def chain(request: HttpRequest) -> HttpResponseBase:
             for layer in layers:
@@ -79,6 +84,7 @@ class _Handler(ASGIHandler):
             response: HttpResponseBase = await respond(request)
             for layer in reversed(layers):
                 response = layer.process_response(request, response)
+            response.setdefault(CSP_HEADER, policy)
             return response
 
         self._middleware_chain = convert_exception_to_response(chain)
@@ -100,16 +106,8 @@ class _Handler(ASGIHandler):
             if refusal is not None:
                 await self.send_response(refusal, send)
                 return
-            answering = asyncio.create_task(self._answer(request, send))
-            leaving = asyncio.create_task(self._left(receive))
-            try:
-                await asyncio.wait((answering, leaving), return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                leaving.cancel()
-                answering.cancel()
-                await asyncio.wait((answering, leaving))
-            if not answering.cancelled():
-                answering.result()
+            async with _while_connected(partial(self.listen_for_disconnect, receive)):
+                await self._answer(request, send)
 
     async def _answer(self, request: Any, send: Any) -> None:
         response = await self.run_get_response(request)
@@ -118,10 +116,29 @@ class _Handler(ASGIHandler):
         finally:
             response.close()
 
-    async def _left(self, receive: Any) -> None:
-        """Return when the client has disconnected."""
-        with contextlib.suppress(RequestAborted):
-            await self.listen_for_disconnect(receive)
+
+@contextlib.asynccontextmanager
+async def _while_connected(listen: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
+    """Leave the block when ``listen`` raises ``RequestAborted``.
+
+    The task itself runs the block: another one would make each request longer.
+    """
+    serving: Any = asyncio.current_task()
+
+    async def watch() -> None:
+        try:
+            await listen()
+        except RequestAborted:
+            serving.cancel()
+
+    watching = asyncio.create_task(watch())
+    try:
+        yield
+    except asyncio.CancelledError:
+        if not watching.done() or serving.uncancel():
+            raise  # the server stops
+    finally:
+        watching.cancel()
 
 
 def _nothing(request: HttpRequest) -> HttpResponse:

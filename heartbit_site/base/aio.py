@@ -204,18 +204,32 @@ def run(coro: Coroutine[Any, Any, T]) -> T:
         coro.close()
         raise RuntimeError("aio.run() blocks its thread: await the coroutine instead")
     job = _current.get() or Job()
-    future: futures.Future[T] = futures.Future()
-    bridge = loop()
-    bridge.call_soon_threadsafe(job._start, coro, future)
+    future = start(coro, job)
     try:
         return future.result()
     except BaseException:
         if not future.done():  # the wait was interrupted (Ctrl-C), not the coroutine
-            bridge.call_soon_threadsafe(job._interrupt)
+            loop().call_soon_threadsafe(job._interrupt)
             futures.wait([future], GRACE)
         raise
     finally:
         del future  # it holds an exception whose traceback holds this frame
+
+
+def start(coro: Coroutine[Any, Any, T], job: Job) -> futures.Future[T]:
+    """Start a coroutine of a job on the loop, from any thread.
+
+    Args:
+        coro: Inherits the caller's context variables.
+        job: The coroutine's job, which may cancel it.
+
+    Returns:
+        A future with what `run` returns or raises; its callbacks are called on the loop.
+    """
+    future: futures.Future[T] = futures.Future()
+    with job.bind():
+        loop().call_soon_threadsafe(job._start, coro, future)
+    return future
 
 
 def submit(coro: Coroutine[Any, Any, T]) -> futures.Future[T]:

@@ -1,7 +1,12 @@
-"""Plain SQL on Django's connection, for statements that are no query sets."""
+"""Plain SQL on Django's connection, for statements that are no query sets.
+
+With ``prepare`` a connection keeps the plan of a statement, whose text has to be constant: worth it
+for what every request asks.
+"""
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from django.db import connection
@@ -19,19 +24,31 @@ def execute(query: str, values: Values = None) -> int:
         return int(cursor.rowcount)
 
 
-def fetch_all(query: str, values: Values = None) -> list[Any]:
+def fetch_all(query: str, values: Values = None, *, prepare: bool = False) -> list[Any]:
     """Return the rows of a query as tuples."""
-    with connection.cursor() as cursor:
+    with _cursor(prepare=prepare) as cursor:
         cursor.execute(query, values)
         rows: list[Any] = cursor.fetchall()
         return rows
 
 
-def fetch_one(query: str, values: Values = None) -> Any:
+def fetch_one(query: str, values: Values = None, *, prepare: bool = False) -> Any:
     """Return the first row of a query as a tuple; None if it has no row."""
-    with connection.cursor() as cursor:
+    with _cursor(prepare=prepare) as cursor:
         cursor.execute(query, values)
         return cursor.fetchone()
+
+
+def fetch_together(*asked: tuple[str, Values]) -> list[list[Any]]:
+    """Return the rows of several prepared queries, which take one round trip together."""
+    backend: Any = connection
+    backend.ensure_connection()
+    with ExitStack() as stack:
+        stack.enter_context(backend.connection.pipeline())
+        cursors = [stack.enter_context(_cursor(prepare=True)) for _ in asked]
+        for cursor, (query, values) in zip(cursors, asked, strict=True):
+            cursor.execute(query, values)
+        return [cursor.fetchall() for cursor in cursors]
 
 
 def fetch_named(query: str, values: Values = None) -> list[dict[str, Any]]:
@@ -40,3 +57,8 @@ def fetch_named(query: str, values: Values = None) -> list[dict[str, Any]]:
         cursor.execute(query, values)
         names = [column.name for column in cursor.description or ()]
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
+def _cursor(*, prepare: bool) -> Any:
+    backend: Any = connection  # heartbit_site.base.postgres
+    return backend.preparing_cursor() if prepare else backend.cursor()

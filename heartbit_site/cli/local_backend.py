@@ -16,13 +16,14 @@ from heartbit_site.base.os_user import terminal_user
 from heartbit_site.base.scopes import SCOPES
 from heartbit_site.cli.backend import Backend
 from heartbit_site.cli.errors import CANNOT_START, USAGE, CommandError, UsageError
-from heartbit_site.contract.operation import Answered
+from heartbit_site.contract.operation import Answered, PendingAnswer
 from heartbit_site.contract.validation import sentence
 from heartbit_site.first_start import default_workspace
 from heartbit_site.operations.lookup import function_of
+from heartbit_site.operations.pending import wait_for_end
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Callable, Mapping
 
     from pydantic import BaseModel
 
@@ -68,10 +69,11 @@ class LocalBackend(Backend):
             values["body"] = body
         try:
             found = function(self.access, **values)
-            if inspect.isawaitable(found):
+            if isinstance(found, PendingAnswer):
                 # The next one is new, whatever becomes of the database meanwhile.
                 connections.close_all()
-                found = asyncio.run(_awaited(found))
+                asyncio.run(wait_for_end(found))
+                found = found.read()
         except (NotFoundError, ConflictError, CommandError):
             raise
         except HeartbitError as error:
@@ -102,7 +104,3 @@ def _checked(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str
             problem["loc"] = ("query", name)
             raise UsageError(sentence(problem)) from None
     return values
-
-
-async def _awaited(found: Awaitable[T]) -> T:
-    return await found

@@ -18,7 +18,9 @@ from heartbit_site import contract
 from heartbit_site.contract.model import rows_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import ModuleType
+    from uuid import UUID
 
     from pydantic import BaseModel
 
@@ -51,6 +53,8 @@ WRITE_AGENTS = Needs(("agents:write",))
 #: A schedule is an agent's, and starts runs.
 WRITE_SCHEDULES = Needs(("agents:write", "runs:write"))
 MANAGE = Needs(("workspace:manage",))
+#: What people who start runs may do for themselves, and managers for all.
+MANAGE_OR_OWN = Needs(("workspace:manage", "runs:write"), either=True)
 READ_AUDIT = Needs(("audit:read",))
 OPERATE = Needs(("fleet:manage",), operator=True)
 
@@ -119,6 +123,21 @@ class Answered(Generic[Out]):
 
     status: int
     view: Out
+
+
+@dataclass(frozen=True, slots=True)
+class PendingAnswer(Generic[Out]):
+    """An answer that waits for the end of a run.
+
+    Attributes:
+        run_id: The run.
+        seconds: Longest wait.
+        read: Returns the answer after the wait.
+    """
+
+    run_id: UUID
+    seconds: float
+    read: Callable[[], Out | Answered[Out]]
 
 
 def find_operation(handler: str) -> Operation[Any] | None:

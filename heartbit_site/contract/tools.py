@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from heartbit_site.base.view import Seconds, View
-from heartbit_site.contract.model import Page
-from heartbit_site.contract.operation import READ_AGENTS, Operation
+from heartbit_site.contract.model import Body, Name, Page
+from heartbit_site.contract.operation import READ_AGENTS, WRITE_RUNS, Operation
+from heartbit_site.contract.runs import RunDetailOut
 
 
 class CredentialNeedOut(View):
@@ -37,6 +38,28 @@ class ToolOut(View):
     timeout_seconds: Seconds | None = Field(description="Null: the server lacks the tool's code.")
 
 
+class ToolDetailOut(ToolOut):
+    """A tool, and how the workspace uses it."""
+
+    origin: str = Field(description="Source of its registration: code, package, program or mcp.")
+    disabled: str = Field(description="Name of who disabled it, with the reason; empty: enabled.")
+    agents: list[str] = Field(description="The agents that have it.")
+    calls: int = Field(description="Calls that ended, in the newest 1,000 runs.")
+    failed: int = Field(
+        description="Calls among them with an error, a timeout or invalid arguments."
+    )
+
+
+class ToolTrialIn(Body):
+    """A call of a tool, made by a person."""
+
+    agent: Name = Field(description="An agent that has the tool: its bindings and limits hold.")
+    arguments: dict[str, JsonValue] = Field(default_factory=dict)
+    require_approval: bool = Field(
+        default=False, description="The call waits for an approval whatever the agent's setting."
+    )
+
+
 class ToolsOut(Page):
     """The installation's tools."""
 
@@ -46,4 +69,11 @@ class ToolsOut(Page):
 LIST_TOOLS = Operation(
     "tools.list_tools", "GET /tools", ToolsOut, "List tools", READ_AGENTS,
     command="`heartbit tools`",
+)  # fmt: skip
+SHOW_TOOL = Operation(
+    "tools.show_tool", "GET /tools/{tool}", ToolDetailOut, "Get a tool", READ_AGENTS
+)
+TRY_TOOL = Operation(
+    "tools.try_tool", "POST /tools/{tool}/try", RunDetailOut, "Try a tool", WRITE_RUNS,
+    body=ToolTrialIn, status=201,
 )  # fmt: skip

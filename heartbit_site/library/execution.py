@@ -26,6 +26,7 @@ from heartbit_site.library.run_request import STARTER, RunRequest, create_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from concurrent.futures import Future
     from uuid import UUID
 
     from pydantic import BaseModel
@@ -54,33 +55,32 @@ class RunExecution:
         request: RunRequest,
         tell: Callable[[Update | None], None] | None = None,
     ) -> None:
-        """Report every update to ``tell``, on the host's thread; None is the end."""
+        """Have a thread create the run now, before the host's loop comes to ``run``.
+
+        ``tell`` gets every update, on the host's thread; None is the end.
+        """
         self._host = shared.host
-        self._request = request
         self._tell = tell
-        self._accepting: asyncio.Task[UUID] | None = None
+        self._accepting: Future[UUID] = orm.shared().submit(create_run, request)
 
     async def run(self) -> Result:
-        """Start the run, wait for its end and return its result.
+        """Execute the run, wait for its end and return its result.
 
         Without ``tell`` it has the events.
         """
         try:
-            request = self._request
-            self._accepting = asyncio.ensure_future(orm.run_in_thread(lambda: create_run(request)))
-            run_id = await self._accepting
+            run_id = await asyncio.wrap_future(self._accepting)
             self._host.execute(run_id)
-            if self._tell is None and (found := await self._unfollowed(run_id)) is not None:
-                return found
-            # Followed; or a sub-agent's run is still ending.
+            if self._tell is None:
+                return await self._unfollowed(run_id)
             await self._follow(run_id)
-            return await self._read(lambda: outcome.read(run_id, with_events=self._tell is None))
+            return await self._read(lambda: outcome.read(run_id))
         finally:
             if self._tell is not None:
                 self._tell(None)
 
-    async def _unfollowed(self, run_id: UUID) -> Result | None:
-        """Wait for the run's end and return its result; None if its tree has not ended by then."""
+    async def _unfollowed(self, run_id: UUID) -> Result:
+        """Wait for the run's end and return its result, once its sub-agents have ended too."""
         asked: set[int] = set()
         ended = asyncio.ensure_future(self._host.window.ends.result(run_id))
         try:
@@ -88,9 +88,11 @@ class RunExecution:
                 with contextlib.suppress(OperationalError, InterfaceError):
                     await orm.read_in_thread(lambda: _say_what_waits(run_id, asked))
             ended.result()
-            return await self._read(lambda: outcome.read_if_ended(run_id))
         finally:
             ended.cancel()
+        while (found := await self._read(lambda: outcome.read_with_events(run_id))) is None:
+            await self._follow(run_id)
+        return found
 
     async def _read(self, read: Callable[[], T]) -> T:
         """Read in a thread; wait for an unavailable database."""
@@ -102,13 +104,12 @@ class RunExecution:
                 await patience.wait(error)
 
     async def cancel(self) -> None:
-        """Cancel the run, if it was started."""
-        if self._accepting is None:
+        """Cancel the run, if it was created."""
+        accepting = asyncio.wrap_future(self._accepting)
+        await asyncio.wait({accepting})
+        if accepting.cancelled() or accepting.exception() is not None:
             return
-        await asyncio.wait({self._accepting})
-        if self._accepting.cancelled() or self._accepting.exception() is not None:
-            return
-        run_id = self._accepting.result()
+        run_id = accepting.result()
 
         def cancel() -> None:
             run = Run.objects.select_related("workspace").get(pk=run_id)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from decimal import Decimal
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -12,8 +11,8 @@ from pydantic import BaseModel, ValidationError
 
 from agents.choices import TERMINAL, RunStatus
 from agents.live.readable import readable
-from agents.reads.outcome import read_outcome
-from heartbit_site.base.query import fetch_all
+from agents.reads.outcome import OUTCOME, outcome_in
+from heartbit_site.base.query import fetch_together
 from heartbit_site.library.result import AnswerError, Event, Result, Usage
 
 if TYPE_CHECKING:
@@ -33,13 +32,29 @@ _JOURNALS: Final = """
 """
 
 
-def read(run_id: UUID, *, with_events: bool = False) -> Result:
-    """Return the result of an ended run.
+def read(run_id: UUID) -> Result:
+    """Return the result of an ended run, without its events.
 
     Raises:
         ValueError: The run has not ended.
     """
-    outcome = read_outcome(run_id)
+    return _result(run_id, *fetch_together((OUTCOME, [run_id]), (_BLACKBOARD, [run_id])))
+
+
+def read_with_events(run_id: UUID) -> Result | None:
+    """Return the result of an ended run; None if a sub-agent's run has not ended."""
+    journals, *ended = fetch_together(
+        (_JOURNALS, [run_id]), (OUTCOME, [run_id]), (_BLACKBOARD, [run_id])
+    )
+    if any(status not in TERMINAL for _, _, status, *_ in journals):
+        return None
+    return _result(run_id, *ended, events=_events(journals))
+
+
+def _result(
+    run_id: UUID, found: list[Any], entries: list[Any], *, events: tuple[Event, ...] = ()
+) -> Result:
+    outcome = outcome_in(found, run_id)
     result, metrics = outcome.result, outcome.metrics
     if result is None:
         raise ValueError(f"run {run_id} is {outcome.status}")
@@ -51,17 +66,9 @@ def read(run_id: UUID, *, with_events: bool = False) -> Result:
         run_id=run_id,
         usage=Usage(metrics.input_tokens, metrics.output_tokens),
         cost=None if metrics.cost_usd is None else Decimal(metrics.cost_usd),
-        blackboard={key: json.loads(value) for key, value in fetch_all(_BLACKBOARD, [run_id])},
-        events=_events(fetch_all(_JOURNALS, [run_id])) if with_events else (),
+        blackboard={key: json.loads(value) for key, value in entries},
+        events=events,
     )
-
-
-def read_if_ended(run_id: UUID) -> Result | None:
-    """Return the result with its events; None if a run of the tree has not ended."""
-    journals = fetch_all(_JOURNALS, [run_id])
-    if any(status not in TERMINAL for _, _, status, *_ in journals):
-        return None
-    return replace(read(run_id), events=_events(journals))
 
 
 def _events(journals: list[Any]) -> tuple[Event, ...]:

@@ -97,7 +97,8 @@ class ReadyTeam:
         if any(registry.get(name) is not spec for name, spec in self.tools.items()):
             return False
         workspace = self.agent.workspace
-        row = fetch_one(_VERSIONS, [workspace.pk, workspace.slug, self.agent.origin])
+        values = [workspace.pk, workspace.slug, self.agent.origin]
+        row = fetch_one(_VERSIONS, values, prepare=True)
         return bool(row[0] == self.versions)
 
 

@@ -16,14 +16,15 @@ from agents.limits.pauses import blocked_reason
 from agents.models import Run, RunEvent, WorkerHeartbeat
 from agents.querysets import tree_rows
 from agents.reads.metrics import cost_of
-from agents.reads.outcome import Outcome, read_outcome
+from agents.reads.outcome import OUTCOME, Outcome, outcome_in
+from heartbit_site.base.instances import instance_of
 from heartbit_site.base.preview import preview
-from heartbit_site.base.query import fetch_named
+from heartbit_site.base.query import fetch_all, fetch_named, fetch_together
 from heartbit_site.contract.runs import ForkOut, RunDetailOut, RunSummaryOut, RunTreeOut, RunViewOut
 from heartbit_site.operations.paging import with_beginning
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from django.db.models import QuerySet
 
@@ -66,19 +67,32 @@ def detail(run: Run) -> RunDetailOut:
     return RunDetailOut.of(row, **values)
 
 
-def detail_of_new(run_id: UUID) -> RunDetailOut:
-    """Return a run that was just created, as ``detail`` does; it is the top of its tree."""
-    row, values, _ = _whole(run_id, run_id, is_new=True)
+def detail_of_root(run_id: UUID) -> RunDetailOut:
+    """Return the run at the top of a tree, as ``detail`` does."""
+    row, values, _ = _whole(run_id, run_id)
     return RunDetailOut.of(row, **values)
+
+
+def detail_of_new(run_id: UUID) -> RunDetailOut:
+    """Return a run that was just created, as ``detail_of_root`` does."""
+    [row] = _runs(fetch_all(*_tree_query(run_id), prepare=True))
+    if row.started_at or row.finished_at:
+        return detail_of_root(run_id)
+    costs: Costs = {run_id: Decimal(0)}  # no worker has claimed it yet
+    return RunDetailOut.of(row, **_computed(row, [], costs), result=None)
 
 
 def seen(run: Run) -> RunViewOut:
     """Return a run in the form that the caller asks for."""
     row, values, outcome = _whole(run.root_id, run.pk)
-    metrics = (outcome or read_outcome(row.pk)).metrics
     version, blocked = row.version.number, blocked_reason(row)
     return RunViewOut.of(
-        row, **values, version=version, blocked_reason=blocked, metrics=metrics, forks=_forks(row)
+        row,
+        **values,
+        version=version,
+        blocked_reason=blocked,
+        metrics=outcome.metrics,
+        forks=_forks(row),
     )
 
 
@@ -92,7 +106,7 @@ def _forks(run: Run) -> list[ForkOut]:
 
 
 @functools.cache
-def _tree_query() -> tuple[str, tuple[Any, ...]]:
+def _compiled_tree_query() -> tuple[str, tuple[Any, ...]]:
     """Return the query of a tree's rows with ``has_worker``: to compile it takes longer."""
     serving = WorkerHeartbeat.objects.serving().filter(
         queues__contains=JSONArray(OuterRef("queue"))
@@ -100,24 +114,34 @@ def _tree_query() -> tuple[str, tuple[Any, ...]]:
     return tree_rows(_ROOT).annotate(has_worker=Exists(serving)).query.sql_with_params()
 
 
-def _whole(
-    root_id: UUID, run_id: UUID, *, is_new: bool = False
-) -> tuple[Run, dict[str, Any], Outcome | None]:
+def _tree_query(root_id: UUID) -> tuple[str, list[Any]]:
+    query, parameters = _compiled_tree_query()
+    return query, [root_id if value == _ROOT else value for value in parameters]
+
+
+def _runs(tree: Iterable[Sequence[Any]]) -> list[Any]:
+    found = []
+    for *values, has_worker in tree:
+        run: Any = instance_of(Run, values)
+        run.has_worker = has_worker
+        found.append(run)
+    return found
+
+
+def _whole(root_id: UUID, run_id: UUID) -> tuple[Run, dict[str, Any], Outcome]:
     """Return a run's row, the values of its view that the row does not have, and its outcome."""
-    query, parameters = _tree_query()
-    given = [root_id if value == _ROOT else value for value in parameters]
-    rows: list[Any] = list(Run.objects.raw(query, given))
+    tree, ended = fetch_together(_tree_query(root_id), (OUTCOME, [run_id]))
+    rows, outcome = _runs(tree), outcome_in(ended, run_id)
     row = next(row for row in rows if row.pk == run_id)  # of the same moment as the others
-    outcome = read_outcome(run_id) if row.status in TERMINAL else None
     costs: Costs
-    if is_new and row.started_at is None:
-        costs = {run_id: Decimal(0)}  # no worker has claimed it yet
-    elif outcome is not None and len(rows) == 1:
+    if len(rows) == 1:
         cost = outcome.metrics.cost_usd
         costs = {run_id: None if cost is None else Decimal(cost)}
     else:
         costs = costs_of(rows)
-    return row, {**_computed(row, rows, costs), "result": outcome and outcome.result}, outcome
+    # Unless the run has ended between the two statements.
+    result = outcome.result if row.status in TERMINAL else None
+    return row, {**_computed(row, rows, costs), "result": result}, outcome
 
 
 def _computed(run: Run, rows: list[Run], costs: Costs) -> dict[str, Any]:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-from functools import partial
 from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
@@ -28,11 +25,10 @@ from agents.models import Run
 from agents.output.payload import parse
 from agents.querysets import find_run, find_run_status, id_range
 from agents.reads.outcome import read_outcome
-from heartbit_site.base import orm
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of, starter_of
 from heartbit_site.contract.model import Cursor, Limit, Name, Word
-from heartbit_site.contract.operation import Answered
+from heartbit_site.contract.operation import Answered, PendingAnswer
 from heartbit_site.contract.runs import (
     MAX_WAIT_SECONDS,
     RunDetailOut,
@@ -51,6 +47,7 @@ from heartbit_site.operations.run_views import (
     costs_of,
     detail,
     detail_of_new,
+    detail_of_root,
     seen,
     summaries,
     summary,
@@ -67,27 +64,24 @@ Wait = Annotated[
 ]
 
 
-async def start_run(
+def start_run(
     access: Access, body: RunIn, idempotency_key: Word | None = None, *, wait: Wait = 0
-) -> RunDetailOut | Answered[RunDetailOut]:
+) -> RunDetailOut | Answered[RunDetailOut] | PendingAnswer[RunDetailOut]:
     """Accept a task. 200 instead of 201 when the idempotency key had been used before.
 
     With `wait` the answer comes once the run has ended, with its result, or is 202.
     """
+    is_new, run_id = accept(access, body, idempotency_key or None)
+    status = 201 if is_new else 200
+
     if not wait:
-        return await orm.run_in_thread(lambda: _started(access, body, idempotency_key))
-    is_new, run_id = await orm.run_in_thread(lambda: accept(access, body, idempotency_key or None))
-    await _ended(run_id, wait)
-    read = detail_of_new if is_new else partial(_detail, access)
-    run = await orm.read_in_thread(lambda: read(run_id))
-    return Answered((201 if is_new else 200) if run.result is not None else 202, run)
+        return Answered(status, detail_of_new(run_id) if is_new else _detail(access, run_id))
 
+    def read() -> Answered[RunDetailOut]:
+        run = detail_of_root(run_id) if is_new else _detail(access, run_id)
+        return Answered(202 if run.result is None else status, run)
 
-def _started(access: Access, body: RunIn, key: str | None) -> RunDetailOut | Answered[RunDetailOut]:
-    is_new, run_id = accept(access, body, key or None)
-    if is_new:
-        return detail_of_new(run_id)
-    return Answered(200, _detail(access, run_id))
+    return PendingAnswer(run_id, wait, read)
 
 
 def _detail(access: Access, run_id: UUID) -> RunDetailOut:
@@ -187,25 +181,20 @@ def show_run(access: Access, run_id: Word) -> RunViewOut:
     return seen(find_run(access.workspace, run_id))
 
 
-async def wait_for_result(
+def wait_for_result(
     access: Access, run_id: Word, *, wait: Wait = 0
-) -> RunResultOut | Answered[RunResultOut]:
+) -> RunResultOut | Answered[RunResultOut] | PendingAnswer[RunResultOut]:
     """Return the result of a run; 202 and no result as long as the run has not ended."""
-    view = await orm.read_in_thread(lambda: _result(access, run_id))
-    if view.result is None and wait:
-        pk = UUID(view.id)
-        await _ended(pk, wait)
-        view = await orm.read_in_thread(lambda: _result_of(pk))
-    return view if view.result is not None else Answered(202, view)
-
-
-def _result(access: Access, run_id: str) -> RunResultOut:
     pk, status = find_run_status(access.workspace, run_id)
-    return (
-        _result_of(pk)
-        if status in TERMINAL
-        else RunResultOut(id=str(pk), status=status, result=None)
-    )
+    if status in TERMINAL:
+        return _result_of(pk)
+    if wait:
+        return PendingAnswer(pk, wait, lambda: _answered(_result_of(pk)))
+    return _answered(RunResultOut(id=str(pk), status=status, result=None))
+
+
+def _answered(view: RunResultOut) -> Answered[RunResultOut]:
+    return Answered(202 if view.result is None else 200, view)
 
 
 def _result_of(pk: UUID) -> RunResultOut:
@@ -276,13 +265,3 @@ def _says(text: str) -> Q:
     found = Q(task__icontains=text) | Q(agent__icontains=text)
     span = id_range(text)
     return found if span is None else found | Q(pk__range=span)
-
-
-async def _ended(run_id: UUID, seconds: float) -> None:
-    """Wait for a run to end, at most for some seconds."""
-    # Slow to import, for the only operations that wait.
-    from agents.live import valkey_ends  # noqa: PLC0415
-
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            await valkey_ends.shared().result(run_id)

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from agents.actions.start_tool_call import start_tool_call
+from agents.errors import UnknownToolError
+from agents.limits.pauses import stopped_tools
+from agents.reads.tool_usage import ToolUsage, tool_usage
 from heartbit_site.base.access import Access
+from heartbit_site.base.audit import starter_of
+from heartbit_site.base.errors import Remedy
 from heartbit_site.base.toolspec import ToolSpec
-from heartbit_site.contract.model import USUAL, Cursor, Limit
-from heartbit_site.contract.tools import ToolOut, ToolsOut
+from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
+from heartbit_site.contract.runs import RunDetailOut
+from heartbit_site.contract.tools import ToolDetailOut, ToolOut, ToolsOut, ToolTrialIn
 from heartbit_site.operations.paging import page_of
+from heartbit_site.operations.run_views import detail_of_new
 from tools.catalogue import catalogue
-from tools.registry import definition_hash, registry
+from tools.registry import definition_hash, hint, registry, resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 def list_tools(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL) -> ToolsOut:
@@ -17,9 +30,45 @@ def list_tools(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL) -
     return ToolsOut(tools=[_view(spec) for spec in found], next_cursor=following)
 
 
-def installed_tools() -> ToolsOut:
-    """Return the tools that this process has, by name; the database is not asked."""
-    return ToolsOut(tools=[_view(registry[name]) for name in sorted(registry)], next_cursor=None)
+def show_tool(access: Access, tool: Word) -> ToolDetailOut:
+    """Return a tool with the agents that have it, and how its calls went lately."""
+    spec = _find(catalogue(access.workspace.pk), tool)
+    used = tool_usage([access.workspace.pk]).get(spec.name, ToolUsage())
+    return ToolDetailOut(
+        **_view(spec).model_dump(),
+        origin=spec.origin.value,
+        disabled=stopped_tools(access.workspace).get(spec.name, ""),
+        agents=list(used.agents),
+        calls=used.calls,
+        failed=used.failed,
+    )
+
+
+def try_tool(access: Access, tool: Word, body: ToolTrialIn) -> RunDetailOut:
+    """Call a tool as one of the agents that have it: with its bindings, approvals and limits.
+
+    The call is a run of its own, with a journal: `GET /runs/{run_id}/result?wait=60` waits for it.
+    """
+    spec = _find(catalogue(access.workspace.pk), tool)
+    run_id = start_tool_call(
+        access.workspace,
+        spec.name,
+        body.arguments,
+        agent=body.agent,
+        approve=body.require_approval,
+        by=starter_of(access),
+    )
+    return detail_of_new(run_id)
+
+
+def _find(known: Mapping[str, ToolSpec], name: str) -> ToolSpec:
+    spec = resolve(known, name)
+    if spec is None:
+        raise UnknownToolError(
+            f"There is no tool named {name[:64]!r}: {hint(name, known, most=10)}",
+            remedy=Remedy("tools.list_tools"),
+        )
+    return spec
 
 
 def _view(spec: ToolSpec) -> ToolOut:
@@ -28,5 +77,6 @@ def _view(spec: ToolSpec) -> ToolOut:
         spec,
         hash=definition_hash(spec),
         answered_by_person=spec.answer_parameter is not None,
+        labels=sorted(spec.labels),
         **more,
     )

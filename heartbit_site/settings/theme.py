@@ -70,6 +70,7 @@ UNFOLD: dict[str, Any] = {
                 "Agents",
                 _page("Agents", "smart_toy", "agents.agent"),
                 _page("Versions", "history", "agents.agentversion"),
+                _page("Tools", "construction", "tools.cataloguetool"),
             ),
             _section(
                 "Execution",
@@ -112,6 +113,7 @@ UNFOLD: dict[str, Any] = {
                 _page("Tiers", "layers", "base.tier"),
                 _page("Members", "badge", "base.membership"),
                 _page("Provider accounts", "account_balance_wallet", "base.provideraccount"),
+                _page("Credentials", "passkey", "tools.credential"),
                 _page("Budgets", "savings", "agents.budget"),
                 _page("API keys", "key", "base.apikey"),
                 _page("Webhooks", "webhook", "agents.webhookendpoint"),

@@ -43,6 +43,8 @@ from scheduling.choices import FiringStatus
 from scheduling.models import Firing, Schedule
 from tests.admin import rows
 from tests.inbound.posts import channel_of
+from tools.actions.save_credential import save_credential
+from tools.models import Credential
 
 if TYPE_CHECKING:
     from django.test import Client
@@ -71,6 +73,8 @@ def full(workspace: Workspace) -> None:
     Group.objects.create(name="readers")
     create_api_key(workspace, "import", scopes=["runs:read"])
     ProviderAccount.objects.create(workspace=workspace, provider="openai")
+    credential = Credential(workspace=workspace, name=rows.HOSTILE[:64], kind="signing")
+    save_credential(credential, {"secret": rows.HOSTILE}, by=audit.SYSTEM)
     AccessAttempt.objects.create(username="nobody", failures_since_start=1)
     member = User.objects.create(username="member-of-tests")
     Membership.objects.create(workspace=workspace, user=member)

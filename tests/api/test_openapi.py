@@ -38,7 +38,7 @@ def test_a_route_says_what_can_go_wrong(described: Any, route: Any) -> None:
     if route.scope is not None:
         expected |= {"401", "403", "404", "422", "429", "503"}
         assert operation["security"] == [{"key": []}, {"session": []}]
-        either = f"|{route.either}" if route.either else ""
+        either = f"|{route.either or route.own}" if route.either or route.own else ""
         assert operation.get("x-scope", "") == f"{route.scope}{either} {route.also}".strip()
     if route.body is not None:
         expected |= {"400", "408", "413"}

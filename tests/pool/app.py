@@ -17,6 +17,7 @@ from kombu import Queue
 
 from heartbit_site import kombu_patches
 from heartbit_site.base import aio
+from heartbit_site.base.loop_task import on_loop
 
 URL = os.environ["POOL_TEST_URL"]
 REPORT = Path(os.environ["POOL_TEST_REPORT"])
@@ -67,6 +68,59 @@ def total(values: list[int]) -> int:
 @app.task(name="note")
 def note(name: str) -> None:
     report("noted", name=name)
+
+
+@app.task(name="loop.wait", bind=True)
+@on_loop
+async def loop_wait(task_id: str, name: str, seconds: float) -> str:
+    report("task", name=name, id=task_id, thread=threading.current_thread().name)
+    return await pause(name, seconds)
+
+
+@app.task(name="loop.wait_late", acks_late=True, reject_on_worker_lost=True, bind=True)
+@on_loop
+async def loop_wait_late(_: str, name: str, seconds: float) -> str:
+    return await pause(name, seconds)
+
+
+@app.task(name="loop.wait_then_clean_up", bind=True)
+@on_loop
+async def loop_wait_then_clean_up(_: str, name: str, seconds: float) -> str:
+    try:
+        return await pause(name, seconds)
+    except asyncio.CancelledError:
+        if not isinstance(aio.cancel_reason(), SoftTimeLimitExceeded):
+            raise
+        return await pause(f"{name}, cleaned up", 0.01)
+
+
+@app.task(name="loop.note", bind=True)
+@on_loop
+async def loop_note(_: str, name: str) -> None:
+    report("noted", name=name)
+
+
+@app.task(name="loop.leave", bind=True)
+@on_loop
+async def loop_leave(_: str) -> None:
+    raise SystemExit(3)
+
+
+@app.task(name="loop.fail", bind=True)
+@on_loop
+async def loop_fail(_: str, name: str) -> None:
+    raise LookupError(name)
+
+
+@app.task(name="loop.ignore_cancellation", bind=True)
+@on_loop
+async def loop_ignore_cancellation(_: str, name: str) -> None:
+    report("started", name=name)
+    for _attempt in range(40):
+        try:
+            await asyncio.sleep(0.25)
+        except asyncio.CancelledError:
+            report("ignored", name=name)
 
 
 @app.task(name="wait")

@@ -6,6 +6,7 @@ import logging
 import signal
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from celery import Celery
 
 from heartbit_site import kombu_patches
@@ -18,9 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    import pytest
-
     from tests.pool.processes import Valkey, Worker
+
+
+both = pytest.mark.parametrize("kind", ["", "loop."], ids=["thread", "loop"])
 
 
 def calls(valkey: Valkey) -> dict[str, int]:
@@ -29,12 +31,13 @@ def calls(valkey: Valkey) -> dict[str, int]:
     return {name.removeprefix("cmdstat_"): entry["calls"] for name, entry in stats.items()}
 
 
+@both
 def test_a_worker_without_acknowledgements_takes_no_more_than_it_has_slots_for(
-    client: Celery, valkey: Valkey, start_worker: Callable[..., Worker]
+    client: Celery, valkey: Valkey, start_worker: Callable[..., Worker], kind: str
 ) -> None:
     worker = start_worker(concurrency=2, acknowledges=False)
     for number in range(6):
-        client.send_task("wait", (f"run {number}", 0.4), ignore_result=True)
+        client.send_task(f"{kind}wait", (f"run {number}", 0.4), ignore_result=True)
     worker.wait_for("started", count=2)
     assert (valkey.queued(), valkey.unacked()) == (4, 0)
     worker.wait_for("finished", count=6)
@@ -45,13 +48,14 @@ def test_a_worker_without_acknowledgements_takes_no_more_than_it_has_slots_for(
     assert not valkey.client.exists("unacked_index")
 
 
+@both
 def test_a_message_without_acknowledgement_costs_the_broker_no_command_for_one(
-    client: Celery, valkey: Valkey, start_worker: Callable[..., Worker]
+    client: Celery, valkey: Valkey, start_worker: Callable[..., Worker], kind: str
 ) -> None:
     worker = start_worker(acknowledges=False)
     valkey.client.config_resetstat()
     for number in range(5):
-        client.send_task("note", (f"run {number}",), ignore_result=True)
+        client.send_task(f"{kind}note", (f"run {number}",), ignore_result=True)
     worker.wait_for("noted", count=5)
     assert worker.stop(signal.SIGTERM) < 10  # whatever it still had to say is said now
     assert not calls(valkey).keys() & {"zadd", "zrem", "hdel"}
@@ -79,16 +83,17 @@ def test_a_nudge_whose_time_is_over_runs_nothing(
     assert sorted(event["name"] for event in worker.events("noted")) == ["in time", "whenever"]
 
 
+@both
 def test_a_nudge_runs_its_task_and_a_chord_s_body_once_after_all_of_its_header(
-    client: Celery, monkeypatch: pytest.MonkeyPatch, start_worker: Callable[..., Worker]
+    client: Celery, monkeypatch: pytest.MonkeyPatch, start_worker: Callable[..., Worker], kind: str
 ) -> None:
     monkeypatch.setattr(enqueue, "application", lambda: client)
     worker = start_worker(acknowledges=False)
-    enqueue.send(TaskMessage("note", "it", "celery"))
+    enqueue.send(TaskMessage(f"{kind}note", "it", "celery"))
     assert worker.wait_for("noted", "it")
     for chord in range(3):
-        header = [TaskMessage("note", f"{chord}.{part}", "celery") for part in range(4)]
-        enqueue.send_chord(header, TaskMessage("note", f"body {chord}", "celery"))
+        header = [TaskMessage(f"{kind}note", f"{chord}.{part}", "celery") for part in range(4)]
+        enqueue.send_chord(header, TaskMessage(f"{kind}note", f"body {chord}", "celery"))
     worker.wait_for("noted", count=16)
     names = [event["name"] for event in worker.events("noted")]
     for chord in range(3):

@@ -23,13 +23,16 @@ if TYPE_CHECKING:
 
 FOR_EVER = 60
 
+both = pytest.mark.parametrize("kind", ["", "loop."], ids=["thread", "loop"])
 
+
+@both
 def test_warm_shutdown_waits_and_hands_back_what_has_not_started(
-    client: Celery, valkey: Valkey, start_worker: Callable[..., Worker]
+    client: Celery, valkey: Valkey, start_worker: Callable[..., Worker], kind: str
 ) -> None:
     worker = start_worker(concurrency=2)
     for number in range(3):
-        client.send_task("wait", (f"run {number}", 0.6), ignore_result=True)
+        client.send_task(f"{kind}wait", (f"run {number}", 0.6), ignore_result=True)
     worker.wait_for("started", count=2)
     worker.stop(signal.SIGTERM)
     assert worker.process.returncode == 0
@@ -39,12 +42,13 @@ def test_warm_shutdown_waits_and_hands_back_what_has_not_started(
 
 
 @pytest.mark.paced
+@both
 def test_cold_shutdown_cancels_and_hands_every_message_back(
-    client: Celery, valkey: Valkey, start_worker: Callable[..., Worker]
+    client: Celery, valkey: Valkey, start_worker: Callable[..., Worker], kind: str
 ) -> None:
     worker = start_worker(concurrency=2)
     for number in range(4):
-        client.send_task("wait_late", (f"run {number}", FOR_EVER), ignore_result=True)
+        client.send_task(f"{kind}wait_late", (f"run {number}", FOR_EVER), ignore_result=True)
     worker.wait_for("started", count=2)
     seconds = worker.stop(signal.SIGQUIT)
     assert [event["reason"] for event in worker.events("cancelled")] == ["ShuttingDown"] * 2
@@ -53,11 +57,12 @@ def test_cold_shutdown_cancels_and_hands_every_message_back(
 
 
 @pytest.mark.paced
+@both
 def test_a_warm_shutdown_can_be_told_to_hurry(
-    client: Celery, valkey: Valkey, start_worker: Callable[..., Worker]
+    client: Celery, valkey: Valkey, start_worker: Callable[..., Worker], kind: str
 ) -> None:
     worker = start_worker(concurrency=2)
-    client.send_task("wait_late", ("long", FOR_EVER), ignore_result=True)
+    client.send_task(f"{kind}wait_late", ("long", FOR_EVER), ignore_result=True)
     worker.wait_for("started", "long")
     worker.process.send_signal(signal.SIGTERM)
     wait_until(lambda: "Warm shutdown" in worker.log(), what="the warm shutdown begins")
@@ -68,12 +73,13 @@ def test_a_warm_shutdown_can_be_told_to_hurry(
 
 
 @pytest.mark.paced
+@both
 def test_soft_shutdown_lets_short_tasks_finish_and_hands_back_the_rest(
-    client: Celery, valkey: Valkey, start_worker: Callable[..., Worker]
+    client: Celery, valkey: Valkey, start_worker: Callable[..., Worker], kind: str
 ) -> None:
     worker = start_worker(concurrency=2, soft_shutdown=1)
-    client.send_task("wait_late", ("short", 0.3), ignore_result=True)
-    client.send_task("wait_late", ("long", FOR_EVER), ignore_result=True)
+    client.send_task(f"{kind}wait_late", ("short", 0.3), ignore_result=True)
+    client.send_task(f"{kind}wait_late", ("long", FOR_EVER), ignore_result=True)
     worker.wait_for("started", count=2)
     seconds = worker.stop(signal.SIGQUIT)
     assert seconds >= 1
@@ -105,13 +111,14 @@ threads.terminate()
     assert "1 jobs are stuck" in done.stderr
 
 
+@both
 def test_a_saturated_worker_leaves_messages_to_others_and_notices_a_free_slot(
-    client: Celery, valkey: Valkey, start_worker: Callable[..., Worker]
+    client: Celery, valkey: Valkey, start_worker: Callable[..., Worker], kind: str
 ) -> None:
     """With worker_disable_prefetch; an early-acknowledged task wakes the consumer when it ends."""
     worker = start_worker(concurrency=1)
     for number in range(6):
-        client.send_task("wait", (f"run {number}", 0.2), ignore_result=True)
+        client.send_task(f"{kind}wait", (f"run {number}", 0.2), ignore_result=True)
     worker.wait_for("started", count=1)
     wait_until(lambda: valkey.queued() == 5, what="the others stay in the queue")
     finished = worker.wait_for("finished", count=6)

@@ -287,7 +287,9 @@ class TestPermission:
         other = person(*(set(ALL) - {missing}))
         for user in (other, None):
             done = result(name, user, **arguments.get(name, {}))
-            sentence = f"The person behind this run may not use {name}: shop.{missing}_order."
+            sentence = (
+                f"The person behind this run may not use {name}: shop.{missing}_order is needed."
+            )
             assert done.content == f"ForbiddenError: {sentence}"
 
     def test_anyone_may_where_the_app_says_so(self, scene: Scene) -> None:

@@ -40,6 +40,7 @@ class Route:
     Attributes:
         also: A second scope that it needs; empty: none.
         either: A second scope that is enough as well; empty: none.
+        own: A scope that is enough for what is one's own; empty: none.
         right: The status for whoever may.
         foreign: For somebody with every scope, in another workspace, who names what is in mine.
     """
@@ -53,6 +54,7 @@ class Route:
     foreign: int = 404
     also: str = ""
     either: str = ""
+    own: str = ""
 
     def is_for(self, scopes: set[str]) -> bool:
         """Return True if somebody with these scopes may ask."""
@@ -208,6 +210,23 @@ ROUTES = (
     Route("GET", "/webhooks/{webhook_id}/deliveries", "workspace:manage"),
     Route("GET", "/webhooks/{webhook_id}/deliveries/{delivery_id}", "workspace:manage"),
     Route("POST", "/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver", "workspace:manage"),
+    Route("GET", "/tools/{tool}", "agents:read", foreign=200),
+    Route("POST", "/tools/{tool}/try", "runs:write", {"agent": "parked"}, right=201, foreign=201),
+    Route("GET", "/credential-types", "agents:read", foreign=200),
+    Route("GET", "/credentials", "runs:read", foreign=200),
+    Route(
+        "POST",
+        "/credentials",
+        "workspace:manage",
+        {"name": "{newcomer}", "kind": "signing", "fields": {"secret": "x"}},
+        right=201,
+        own="runs:write",
+    ),
+    Route("PATCH", "/credentials/{credential_id}", "workspace:manage", {}, own="runs:write"),
+    Route(
+        "DELETE", "/credentials/{credential_id}", "workspace:manage", right=204, own="runs:write"
+    ),
+    Route("POST", "/credentials/{credential_id}/check", "workspace:manage", own="runs:write"),
     Route("GET", "/channels", "workspace:manage", foreign=200),
     Route(
         "POST",
@@ -229,7 +248,7 @@ ROUTES = (
 #: What makes something new: elsewhere it is made elsewhere.
 MADE_THERE = {
     *("/agents", "/conversations", "/messages", "/runs", "/schedules"),
-    *("/members", "/keys", "/webhooks", "/channels"),
+    *("/members", "/keys", "/webhooks", "/channels", "/credentials", "/tools/{tool}/try"),
 }
 #: Addresses that describe the API and hold nothing of anybody.
 OPEN = {"openapi.json", "docs", ""}
@@ -341,6 +360,8 @@ LISTS: dict[str, str | None] = {
     "base/tier/": None,
     "base/usageentry/": "runs:read",
     "base/workspace/": "runs:read",
+    "tools/cataloguetool/": "agents:read",
+    "tools/credential/": "workspace:manage",
     "django_celery_beat/clockedschedule/": None,
     "django_celery_beat/crontabschedule/": None,
     "django_celery_beat/intervalschedule/": None,

@@ -44,6 +44,8 @@ from scheduling.firings import record_firing
 from scheduling.models import Firing, Schedule
 from tests.web.matrix_table import ROUTES
 from tests.web.people import member, person, session_of
+from tools.actions.save_credential import save_credential
+from tools.models import Credential
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -89,6 +91,13 @@ def _webhook(workspace: Workspace) -> str:
     url, events = "https://127.0.0.1/", ["run.failed"]
     made = WebhookEndpoint(workspace=workspace, name="target", url=url, events=events)
     save_webhook(made, by=SYSTEM)
+    return str(made.pk)
+
+
+def _credential(workspace: Workspace) -> str:
+    name = f"canary of {workspace.slug} {new_id().hex[-10:]}"
+    made = Credential(workspace=workspace, name=name, kind="signing")
+    save_credential(made, {"secret": name}, by=SYSTEM)
     return str(made.pk)
 
 
@@ -167,6 +176,7 @@ MAKERS: dict[str, Callable[[Workspace], str]] = {
     "webhook_id": _webhook,
     "delivery_id": _delivery,
     "schedule": _schedule,
+    "credential_id": _credential,
     "channel_id": lambda workspace: str(_channel(workspace).pk),
     "endpoint": lambda workspace: _channel(workspace).url_token,
     "delivery": _result,

@@ -47,6 +47,10 @@ from tests.admin import rows
 from tests.admin.forms import filled
 from tests.clients import Client
 from tests.inbound.posts import channel_of
+from tools.actions.save_credential import save_credential
+from tools.definitions import store
+from tools.models import CatalogueTool, Credential
+from tools.registry import definition_hash, registry
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -61,6 +65,8 @@ INSTALLATIONS = {
     *("django_celery_beat.crontabschedule", "django_celery_beat.solarschedule"),
     "django_celery_beat.clockedschedule",
 }
+#: What all workspaces see beside their own.
+SHARED = {"tools.cataloguetool"}
 KEY = "sk-very-secret-and-long-enough-0000"
 
 
@@ -119,6 +125,13 @@ def filled_workspace() -> Workspace:
     run_schedule_now(schedule, by=audit.SYSTEM)
     channel, _ = channel_of(made, name=f"tickets of {slug}")
     accept_message(channel, Inbound(external_id=f"msg_{slug}", text="Hello", title=f"of {slug}"))
+    credential = Credential(workspace=made, name=f"token of {slug}", kind="signing")
+    save_credential(credential, {"secret": KEY}, by=audit.SYSTEM)
+    store([registry["calculate"]])
+    digest = definition_hash(registry["calculate"])
+    CatalogueTool.objects.create(
+        workspace=made, name="calculate", origin="mcp", source=slug, definition_id=digest
+    )
     staff(made, Role.ADMIN)
     audit.record(audit.SYSTEM, "test.made", workspace=made, label=slug)
     return made
@@ -196,7 +209,8 @@ def _check_rows(label: str, user: User, ours: Workspace, theirs: Workspace) -> N
     assert foreign is not None, f"the fixture makes no {label}"
     seen = page.get_queryset(request_of(user))
     assert within(label, seen, ours).exists()
-    assert seen.count() == within(label, seen, ours).count()
+    shared = seen.filter(workspace=None).count() if label in SHARED else 0
+    assert seen.count() == within(label, seen, ours).count() + shared
     client = browser_of(user)
     listed = client.get(url_of(label, "changelist"))
     assert listed.status_code == 200

@@ -38,6 +38,8 @@ from tests.mailbox import receiving_mail
 from tests.web.people import member, session_of
 from tests.web.receiver import receiving
 from tests.web.waiting_calls import unserved
+from tools.actions.save_credential import save_credential
+from tools.models import Credential
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
 PROVIDER_KEY = "sk-canary-a91f07c2d4e6b853"
 MAIL_PASSWORD = "canary-mail-77f2c0a1d3"
 PASSWORD = "canary-word-5c0d7e91ab"
+TOOL_TOKEN = "tok-canary-3e77b1c0aa"
 
 TASK = "[[calls: current_time {}]] [[text: All **done**.]] [[stream: 60]]"
 READS = (
@@ -67,6 +70,8 @@ READS = (
         "/webhooks",
         "/deliveries",
         "/channels",
+        "/credentials",
+        "/credential-types",
     ),
 )
 
@@ -180,6 +185,8 @@ def test_given_a_secret_in_every_field_when_a_run_has_used_them_then_none_is_fou
     )
     signing = save_webhook(hook, by=SYSTEM) or ""
     way_in = save_channel(mailbox_of(workspace), password=MAIL_PASSWORD, by=SYSTEM) or ""
+    chat = Credential(workspace=workspace, name="chat", kind="bearer")
+    save_credential(chat, {"url": "https://chat.example", "token": TOOL_TOKEN}, by=SYSTEM)
     run = start_run(workspace, TASK, agent="writer", model="openai:canary")
     wait_until(lambda: Run.objects.filter(pk=run, status__in=TERMINAL).exists(), what="the run")
     ended = Run.objects.get(pk=run)
@@ -205,7 +212,7 @@ def test_given_a_secret_in_every_field_when_a_run_has_used_them_then_none_is_fou
     of_hook = signing.removeprefix("whsec_")
     of_channel = way_in.removeprefix("whsec_")
     for canary in (
-        *(PROVIDER_KEY, PASSWORD, MAIL_PASSWORD, secret, settings.SECRET_KEY),
+        *(PROVIDER_KEY, PASSWORD, MAIL_PASSWORD, TOOL_TOKEN, secret, settings.SECRET_KEY),
         *(of_hook, of_channel, of_link),
     ):
         found = [place for place, text in everywhere.items() if canary in text]
@@ -277,7 +284,9 @@ def _pages(site: WebServer, admin: User, hook: WebhookEndpoint) -> str:
         more = (hooks, f"{hooks}{hook.pk}/change/", "/admin/agents/webhookdelivery/")
         channels, way_in = "/admin/agents/channel/", Channel.objects.latest("pk")
         ways_in = (channels, f"{channels}{way_in.pk}/change/", "/admin/base/auditentry/")
-        pages = [browser.get(path) for path in (*paths, *more, *ways_in)]
+        tools, chat = "/admin/tools/credential/", Credential.objects.latest("pk")
+        tokens = (tools, f"{tools}{chat.pk}/change/", f"{tools}{chat.pk}/history/")
+        pages = [browser.get(path) for path in (*paths, *more, *ways_in, *tokens)]
     assert {page.status_code for page in pages} == {200}
     return "canary\n".join(page.text for page in pages)
 

@@ -15,6 +15,9 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
+        migrations.AlterModelOptions(
+            name='cataloguetool', options={'ordering': ['name'], 'verbose_name': 'tool'}
+        ),
         migrations.CreateModel(
             name='Credential',
             fields=[

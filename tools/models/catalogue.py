@@ -35,6 +35,7 @@ class CatalogueTool(models.Model):
 
     class Meta:
         ordering = ["name"]
+        verbose_name = "tool"
         constraints = [unique("catalogue_name_once", "workspace", "name", nulls_distinct=False)]
 
     def __str__(self) -> str:

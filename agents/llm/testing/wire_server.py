@@ -237,13 +237,18 @@ async def _send_events(
     writer: asyncio.StreamWriter, events: list[bytes], *, gap_seconds: float
 ) -> None:
     if gap_seconds <= 0:
-        events = [b"".join(events)]
+        # In one piece: each write would wake the client, which is no part of a workload.
+        writer.write(STREAM_HEAD + _timed_chunk(b"".join(events)) + LAST_CHUNK)
+        return
     writer.write(STREAM_HEAD)
     for event in events:
-        writer.write(as_chunk(event.replace(_CLOCK, b"%.4f;" % time.time())))
-        if gap_seconds > 0:
-            await asyncio.sleep(gap_seconds)
+        writer.write(_timed_chunk(event))
+        await asyncio.sleep(gap_seconds)
     writer.write(LAST_CHUNK)
+
+
+def _timed_chunk(events: bytes) -> bytes:
+    return as_chunk(events.replace(_CLOCK, b"%.4f;" % time.time()))
 
 
 def _refuse(writer: asyncio.StreamWriter, fault: Fault, strike: int, dialect: str) -> None:

@@ -16,7 +16,6 @@ from agents.querysets import find_run
 from agents.reads.artifacts import file_name, find_artifact
 from heartbit_site.api.auth import READ_RUNS, access_of
 from heartbit_site.api.openapi import FILE, answers
-from heartbit_site.base import orm
 from heartbit_site.contract.model import Word
 
 router = Router(tags=["artifacts"])
@@ -32,10 +31,10 @@ Named = Annotated[Word, Path(description="Name in the list of artifacts.")]
     summary="Fetch an artifact",
     openapi_extra=FILE,
 )
-async def fetch(request: HttpRequest, run_id: Word, artifact: Named) -> Any:
-    """Return one artifact of the run itself as a file; 409 as long as the run has not ended."""
+def fetch(request: HttpRequest, run_id: Word, artifact: Named) -> Any:
+    """Return one artifact of the run itself as a file; 409 for parts of an answer still awaited."""
     workspace = access_of(request).workspace
-    found = await orm.run_in_thread(lambda: find_artifact(find_run(workspace, run_id), artifact))
+    found = find_artifact(find_run(workspace, run_id), artifact)
     response = HttpResponse(found.content, content_type="text/plain; charset=utf-8")
     saved = content_disposition_header(as_attachment=True, filename=file_name(found))
     response["Content-Disposition"] = saved or "attachment"

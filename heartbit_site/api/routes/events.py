@@ -34,7 +34,7 @@ LastSeq = Annotated[
     summary="Follow a run",
     openapi_extra=STREAM,
 )
-async def stream(
+def stream(
     request: HttpRequest,
     run_id: Word,
     *,
@@ -50,7 +50,7 @@ async def stream(
 ) -> Any:
     """Everything that happened after a sequence number, then what comes; ends with the run."""
     access = access_of(request)
-    run = await orm.run_in_thread(lambda: find_run(access.workspace, run_id))
+    run = find_run(access.workspace, run_id)
     selection = Selection(run, after=max(after, last_event_id or 0), whole_tree=tree)
 
     if follow:
@@ -61,8 +61,7 @@ async def stream(
 
         response: Any = StreamingHttpResponse(events_of(run, selection, allowed))
     else:
-        messages = await orm.run_in_thread(lambda: recorded(run, selection))
-        response = HttpResponse(b"".join(messages))
+        response = HttpResponse(b"".join(recorded(run, selection)))
     response["Content-Type"] = "text/event-stream; charset=utf-8"
     response["Cache-Control"] = "no-store"
     response["X-Accel-Buffering"] = "no"  # nginx would hold it back

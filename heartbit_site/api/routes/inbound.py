@@ -31,7 +31,6 @@ from heartbit_site.api.errors import TOO_LARGE, TooLargeError
 from heartbit_site.api.json_parser import MAX_BODY_BYTES, UntrustedParser
 from heartbit_site.api.openapi import answers
 from heartbit_site.api.rate_limit import rate_limiter
-from heartbit_site.base import orm
 from heartbit_site.base.errors import ConflictError, NotFoundError
 from heartbit_site.base.secrets import SecretError
 from heartbit_site.contract.channels import InboundReceiptOut
@@ -81,13 +80,13 @@ _BODY: dict[str, Any] = {
     summary="Send a message to a channel",
     openapi_extra=_BODY,
 )
-async def receive(request: HttpRequest, endpoint: Word) -> Any:
+def receive(request: HttpRequest, endpoint: Word) -> Any:
     """Accept JSON for a webhook channel, a mail (RFC 5322) for an e-mail channel; without a key.
 
     It is signed as Standard Webhooks has it. `run_id` is null if no run answers: the channel does
     not want such messages, or the mail's sender may not write to it.
     """
-    return Answer(202, await orm.run_in_thread(lambda: _take(request, endpoint)))
+    return Answer(202, _take(request, endpoint))
 
 
 def _take(request: HttpRequest, endpoint: str) -> InboundReceiptOut:

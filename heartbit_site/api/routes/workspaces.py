@@ -9,7 +9,6 @@ from ninja import Router
 
 from heartbit_site.api.auth import PERSON
 from heartbit_site.api.openapi import answers
-from heartbit_site.base import orm
 from heartbit_site.base.access import Access, access_of_user, workspaces_of
 from heartbit_site.contract.identity import WorkspacesOut
 from heartbit_site.contract.model import USUAL, Cursor, Limit
@@ -26,17 +25,10 @@ router = Router(tags=["identity"])
     operation_id="list_workspaces",
     summary="List workspaces",
 )
-async def workspaces(request: HttpRequest, *, cursor: Cursor = None, limit: Limit = USUAL) -> Any:
+def workspaces(request: HttpRequest, *, cursor: Cursor = None, limit: Limit = USUAL) -> Any:
     """Return the workspaces of a session's person, or the one of a key; takes no workspace."""
-    found = cast("Any", request).auth
-
-    def read() -> WorkspacesOut:
-        accesses, following = _of(found, cursor, limit)
-        return WorkspacesOut(
-            workspaces=[workspace_of(one) for one in accesses], next_cursor=following
-        )
-
-    return await orm.run_in_thread(read)
+    accesses, following = _of(cast("Any", request).auth, cursor, limit)
+    return WorkspacesOut(workspaces=[workspace_of(one) for one in accesses], next_cursor=following)
 
 
 def _of(found: Any, cursor: str | None, limit: int) -> tuple[list[Access], str | None]:

@@ -1,1 +1,1 @@
-"""Database backend: Django's for PostgreSQL, which asks an idle connection less often."""
+"""Database backend: Django's for PostgreSQL, with fewer round trips and kept plans."""

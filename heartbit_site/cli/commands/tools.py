@@ -1,4 +1,4 @@
-"""`heartbit tools`. This installation's come from the code: no service is needed."""
+"""`heartbit tools`: what agents can be given."""
 
 from __future__ import annotations
 
@@ -8,53 +8,98 @@ import typer
 
 from heartbit_site.base.amounts import duration
 from heartbit_site.base.effect_text import EFFECT_TEXT
-from heartbit_site.base.errors import NotFoundError, Remedy
+from heartbit_site.base.untrusted import clean_text
 from heartbit_site.base.visible_text import readable_json
-from heartbit_site.cli import remote
-from heartbit_site.cli.backend import ServerBackend
+from heartbit_site.cli import options
+from heartbit_site.cli.backend import checked
+from heartbit_site.cli.commands.result import result
 from heartbit_site.cli.escape import visible
 from heartbit_site.cli.groups import group
-from heartbit_site.cli.invocation import INVOCATION
+from heartbit_site.cli.invocation import backend
+from heartbit_site.cli.json_option import json_object
 from heartbit_site.cli.output import one_line, write
 from heartbit_site.cli.shared_options import RemoteCommand
-from heartbit_site.cli.startup import set_up_django
-from heartbit_site.cli.table import Table, print_facts, print_list, print_view
-from heartbit_site.contract.tools import LIST_TOOLS, ToolOut, ToolsOut
-from heartbit_site.environment import read
-from tools.registry import closest, resolve
+from heartbit_site.cli.table import Table, print_done, print_facts, print_list, print_view
+from heartbit_site.contract.pauses import TOOL_IN_WORKSPACE, PauseIn
+from heartbit_site.contract.tools import (
+    LIST_TOOLS,
+    SHOW_TOOL,
+    TRY_TOOL,
+    ToolDetailOut,
+    ToolOut,
+    ToolTrialIn,
+)
 
 NAME = typer.Argument(metavar="NAME", help="The tool's name.")
+REASON = typer.Option("", metavar="TEXT", help="Say why; models and people read it.")
+AGENT = typer.Option(
+    ..., "--agent", "-a", metavar="AGENT", help="Call it as this agent, which has the tool."
+)
+ARGUMENTS = typer.Option("{}", metavar="JSON", help="Call it with these arguments.")
+APPROVE = typer.Option(options.OFF, "--approve", help="Let the call wait for an approval.")
+NO_WAIT = typer.Option(options.OFF, "--no-wait", help="Print the run's id and leave.")
 
 DESCRIPTION_WIDTH: Final = 200
+EXAMPLE: Final = '{"city": "Bergen"}'
 
 app = group()
-
-
-class ToolNotFoundError(NotFoundError):
-    """No tool has that name."""
 
 
 @app.command(name="list", cls=RemoteCommand)
 def list_tools() -> int:
     """List the tools with their effects."""
-    found = _tools()
+    found = backend().every(LIST_TOOLS)
     return print_list(found, TOOLS, found.tools)
 
 
 @app.command(cls=RemoteCommand)
 def show(name: str = NAME) -> int:
-    """Show a tool with its schema."""
-    by_name = {tool.name: tool for tool in _tools().tools}
-    tool = resolve(by_name, name)
-    if tool is None:
-        near = closest(name, by_name)
-        hint = f": did you mean {near[0]}?" if near else "."
-        remedy = None if near else Remedy("tools.list_tools")
-        raise ToolNotFoundError(f"There is no tool named {name!r}{hint}", remedy=remedy)
+    """Show a tool with its schema, the agents that have it, and its last calls."""
+    tool = backend().call(SHOW_TOOL, tool=clean_text(name))
     return print_view(tool, lambda: _print(tool))
 
 
-def _print(tool: ToolOut) -> None:
+@app.command(cls=RemoteCommand)
+def disable(name: str = NAME, *, reason: str = REASON) -> int:
+    """Disable a tool in the workspace: models read why, and runs continue without it."""
+    body = checked(PauseIn, {"reason": reason})
+    done = backend().call(TOOL_IN_WORKSPACE.hold, body, tool=clean_text(name))
+    was = "is" if done.changed else "was already"
+    return print_done(done, f"The tool {one_line(done.name)} {was} disabled.")
+
+
+@app.command(cls=RemoteCommand)
+def enable(name: str = NAME) -> int:
+    """Enable a disabled tool in the workspace."""
+    done = backend().call(TOOL_IN_WORKSPACE.free, tool=clean_text(name))
+    said = "may be called again" if done.changed else "was not disabled"
+    return print_done(done, f"The tool {one_line(done.name)} {said}.")
+
+
+@app.command(name="try", cls=RemoteCommand)
+def try_tool(
+    name: str = NAME,
+    *,
+    agent: str = AGENT,
+    arguments: str = ARGUMENTS,
+    approve: bool = APPROVE,
+    no_wait: bool = NO_WAIT,
+) -> int:
+    """Call a tool as an agent that has it, and print the result; the call is a run of its own."""
+    server = backend()
+    given = {
+        "agent": agent,
+        "arguments": json_object(arguments, "--arguments", EXAMPLE),
+        "require_approval": approve,
+    }
+    run = server.call(TRY_TOOL, checked(ToolTrialIn, given), tool=clean_text(name))
+    if no_wait:
+        return print_done(run, run.id)
+    return result(run.id, wait=True)
+
+
+def _print(tool: ToolDetailOut) -> None:
+    failed = f", {tool.failed} of them failed" if tool.failed else ""
     facts = (
         ("effect", f"{tool.effect}: {EFFECT_TEXT.get(tool.effect, '')}"),
         ("approval", _asked_by(tool)),
@@ -62,20 +107,14 @@ def _print(tool: ToolOut) -> None:
         ("from", visible(tool.source)),
         ("needs", _needs(tool, ", ") or "no credentials"),
         ("tags", ", ".join(map(visible, tool.tags)) or "none"),
+        ("data", ", ".join(tool.labels)),
+        ("agents", ", ".join(map(visible, tool.agents)) or "none has it"),
+        ("calls", f"{tool.calls} lately{failed}" if tool.calls else "none lately"),
+        ("disabled", visible(tool.disabled)),
     )
     print_facts(visible(tool.name), facts, width=9)
     description = "\n".join(map(visible, tool.description.splitlines()))
     write(f"\n{description}\n\n{readable_json(tool.parameters)}")
-
-
-def _tools() -> ToolsOut:
-    server = remote.server(INVOCATION.url)
-    if server is not None:
-        return ServerBackend(server).every(LIST_TOOLS)
-    set_up_django(read())
-    from heartbit_site.operations.tools import installed_tools
-
-    return installed_tools()
 
 
 def _needs(tool: ToolOut, separator: str) -> str:

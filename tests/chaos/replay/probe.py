@@ -48,7 +48,8 @@ _LATER: dict[str, dict[str, Any]] = {
         "escalate_group": "",
         "question": 1,
         "mixed_data": False,
-    }
+    },
+    "tool.finished": {"artifact": ""},
 }
 
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 ALL = ("light", "dark", "phone")
 CHANNELS = "/admin/agents/channel/"
 SCHEDULES = "/admin/scheduling/schedule/"
+TOOLS = "/admin/tools/cataloguetool/"
+CREDENTIALS = "/admin/tools/credential/"
 AGENTS = "/admin/agents/agent/"
 #: A template's name that occurs nowhere else on the page.
 A_TEMPLATE = "Weekly report writer"
@@ -123,6 +125,11 @@ PAGES = {
     "admin-runs": Shot(lambda _: "/admin/agents/run/", "support"),
     "admin-waiting": Shot(lambda _: "/admin/agents/toolcall/", "refund_order"),
     "admin-accounts": Shot(lambda _: "/admin/base/provideraccount/", "anthropic"),
+    "admin-tools": Shot(lambda _: TOOLS, "find_order"),
+    "admin-tool": Shot(lambda demo: f"{TOOLS}{demo.tool}/change/", "find_order"),
+    "admin-credentials": Shot(lambda _: CREDENTIALS, "support mailbox"),
+    "admin-credential": Shot(lambda _: f"{CREDENTIALS}add/?kind=imap", "Mailbox (IMAP)"),
+    "admin-credential-types": Shot(lambda _: f"{CREDENTIALS}add/", "Calendar (CalDAV)"),
     "admin-audit": Shot(lambda _: "/admin/base/auditentry/", "api_key.create"),
     "admin-webhooks": Shot(lambda _: "/admin/agents/webhookendpoint/", "ticket system"),
     "admin-schedules": Shot(lambda _: SCHEDULES, REPORT),

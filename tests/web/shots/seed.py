@@ -29,6 +29,8 @@ from tests.web.shots.limits import limit
 from tests.web.shots.past import live_through
 from tests.web.shots.plans import plan
 from tests.web.shots.ways_in import open_ways_in
+from tools.actions.save_credential import save_credential
+from tools.models import CatalogueTool, Credential
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -76,6 +78,7 @@ class Demo:
         version: The key of a version that another one has followed.
         schedule: The key of the schedule whose page is shown.
         channel: The key of the channel whose page is shown.
+        tool: The key of the tool whose page is shown.
     """
 
     workspace: Workspace
@@ -86,6 +89,7 @@ class Demo:
     version: int
     schedule: int
     channel: int
+    tool: int
 
 
 def seed() -> Demo:
@@ -128,7 +132,8 @@ def seed() -> Demo:
     assert first is not None
     run = done["support", parts.BENT_WHEEL]
     channel = open_ways_in(workspace, run, by=ADA)
-    return Demo(workspace, run, talk.pk, link, cashier.pk, first, schedule.pk, channel.pk)
+    tool = CatalogueTool.objects.get(name="find_order")
+    return Demo(workspace, run, talk.pk, link, cashier.pk, first, schedule.pk, channel.pk, tool.pk)
 
 
 def _settings(workspace: Workspace, waits: UUID) -> str:
@@ -141,6 +146,9 @@ def _settings(workspace: Workspace, waits: UUID) -> str:
         save_webhook(
             WebhookEndpoint(workspace=workspace, name=name, url=url, events=events), by=ADA
         )
+    mailbox = Credential(workspace=workspace, name="support mailbox", kind="imap")
+    place = {"host": "imap.larkfield.example", "username": "support"}
+    save_credential(mailbox, place | {"password": "an example"}, by=ADA)
     accounts = [
         ProviderAccount(
             workspace=workspace, provider="anthropic", label="production",

@@ -1,0 +1,376 @@
+"""Tools in the admin: the catalogue, who uses each tool, how its calls went; stop and try one."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from django import forms
+from django.contrib import admin, messages
+from django.db.models import Q
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.html import format_html_join
+from unfold.widgets import UnfoldAdminSelectWidget
+
+from agents.actions.pause_work import pause_work
+from agents.actions.resume_work import resume_work
+from agents.actions.start_tool_call import start_tool_call
+from agents.admin.json_fields import JSONObjectText, json_widget
+from agents.admin.links import run_url
+from agents.choices import CallStatus
+from agents.limits.pauses import of_tool
+from agents.models import Agent
+from agents.models.pause import Pause, PauseKind
+from agents.reads.tool_usage import ToolUsage, last_calls, tool_usage
+from heartbit_site.base.admin.actions import DialogForm, dialog
+from heartbit_site.base.admin.audit_mixin import actor_of
+from heartbit_site.base.admin.columns import Column, clock, link, pill, text_block, two_lines
+from heartbit_site.base.admin.permissions import permissions_for
+from heartbit_site.base.admin.themed import ReadOnlyAdmin, line_widget
+from heartbit_site.base.credentials import credential_types
+from heartbit_site.base.effect_text import describe_effect
+from heartbit_site.base.models import Workspace
+from heartbit_site.base.toolspec import Effect, Label
+from tools.models import CatalogueTool
+from tools.registry import registry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from django.contrib.admin.views.main import ChangeList
+    from django.db.models import QuerySet
+    from django.http import HttpRequest
+    from django.utils.safestring import SafeString
+
+    from heartbit_site.base.admin.columns import Tone
+
+_SHOWN_CALLS = 10
+_MANY = 0.2  # share of failed calls
+_ORIGINS = {"code": "Code", "package": "Package", "mcp": "MCP server"}
+_LABELS = {
+    Label.UNTRUSTED: "Its results contain text by outsiders.",
+    Label.PRIVATE: "Its results contain private data.",
+    Label.OUTBOUND: "Its arguments leave the installation.",
+}
+
+
+class _WorkspaceForm(DialogForm):
+    """A workspace of those that the person manages."""
+
+    workspace = forms.ModelChoiceField(
+        Workspace.objects.none(), widget=UnfoldAdminSelectWidget(), empty_label=None
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        rows = permissions_for(self.request).rows(
+            Workspace.objects.order_by("pk"), "pk", "workspace:manage"
+        )
+        field: Any = self.fields["workspace"]
+        field.queryset = rows
+
+
+class DisableForm(_WorkspaceForm):
+    """Workspace in which a tool is disabled, and the reason."""
+
+    reason = forms.CharField(
+        required=False,
+        max_length=500,
+        widget=line_widget(placeholder="Models and people read it."),
+    )
+
+
+class TryForm(DialogForm):
+    """A call of a tool."""
+
+    agent = forms.ModelChoiceField(
+        Agent.objects.none(),
+        widget=UnfoldAdminSelectWidget(),
+        empty_label=None,
+        help_text="Its bindings, approvals and limits hold.",
+        error_messages={"required": "Give the tool to an agent first."},
+    )
+    arguments = JSONObjectText(widget=json_widget(rows=6), required=False)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        tool = CatalogueTool.objects.select_related("definition").get(pk=self.object_id or 0)
+        agents = Agent.objects.filter(
+            origin="", bindings__tool=tool.name, bindings__enabled=True
+        ).exclude(current_version=None)
+        field: Any = self.fields["agent"]
+        field.queryset = permissions_for(self.request).rows(agents, "workspace", "runs:write")
+        self.fields["arguments"].initial = _example(_schema(tool))
+
+
+@admin.register(CatalogueTool)
+class ToolAdmin(ReadOnlyAdmin[CatalogueTool]):
+    """Tools that agents can be given."""
+
+    workspace_path = "workspace"
+    needs: ClassVar = {"view": "agents:read", "stop": "workspace:manage", "call": "runs:write"}
+    list_display = (
+        *("what", "origin_of", "effect_class", "asks_for", "used_by", "recent", "state"),
+    )
+    list_select_related = ("definition", "workspace")
+    list_filter = ("origin",)
+    search_fields = ("name", "definition__description")
+    sortable_by = ()
+    actions_detail = ("try_tool", "disable", "enable")
+    fieldsets = (
+        (None, {"fields": ("description", "source_of", "effect", "limit", "flow", "asks_for")}),
+        (None, {"fields": ("arguments",)}),
+        ("Use", {"fields": ("used_by", "recent", "state", "calls")}),
+    )
+
+    def reached(
+        self, request: HttpRequest, rows: QuerySet[Any], what: str = "view"
+    ) -> QuerySet[Any]:
+        """Return the tools of the user's workspaces, and the installation's."""
+        own = super().reached(request, rows, what)
+        shared = Q(workspace=None) if self.may(request, what) else Q(pk__in=())
+        return rows.filter(Q(pk__in=own.values("pk")) | shared)
+
+    def may(self, request: HttpRequest, what: str, row: object = None) -> bool:
+        """Return True if the user may do it with the tool; the installation's are everybody's."""
+        shared = isinstance(row, CatalogueTool) and row.workspace_id is None
+        if isinstance(row, int | str):
+            shared = CatalogueTool.objects.filter(pk=row, workspace=None).exists()
+        return super().may(request, what, None if shared else row)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[CatalogueTool]:
+        """Return the tools that this release has."""
+        return super().get_queryset(request).filter(enabled=True)
+
+    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
+        """Return the list with the use of each tool."""
+        changelist = super().get_changelist_instance(request)
+        _look_at(request, changelist.result_list)
+        return changelist
+
+    def get_object(self, request: HttpRequest, *place: Any) -> CatalogueTool | None:
+        """Return the tool with its use."""
+        row = super().get_object(request, *place)
+        _look_at(request, [row] if row is not None else [])
+        return row
+
+    # ------------------------------------------------------------------------------------- columns
+
+    what = Column[CatalogueTool](
+        "tool", lambda row: two_lines(row.name, row.definition.description.partition("\n")[0])
+    )
+    origin_of = Column[CatalogueTool]("from", lambda row: _ORIGINS.get(row.origin, row.origin))
+    effect_class = Column[CatalogueTool](
+        "effect", lambda row: row.definition.effect.replace("_", " ")
+    )
+    source_of = Column[CatalogueTool](
+        "from", lambda row: two_lines(_ORIGINS.get(row.origin, row.origin), row.source)
+    )
+    effect = Column[CatalogueTool](
+        "effect",
+        lambda row: two_lines(
+            row.definition.effect.replace("_", " "), describe_effect(Effect(row.definition.effect))
+        ),
+    )
+    description = Column[CatalogueTool](
+        "description", lambda row: text_block(row.definition.description)
+    )
+    asks_for = Column[CatalogueTool]("credentials", lambda row: _needs(row) or "-")
+    limit = Column[CatalogueTool](
+        "time limit",
+        lambda row: (
+            f"{registry[row.name].timeout_seconds:g} s"
+            if row.name in registry
+            else "The process that executes it knows."
+        ),
+    )
+    flow = Column[CatalogueTool](
+        "data",
+        lambda row: (
+            " ".join(_LABELS[label] for label in sorted(registry[row.name].labels))
+            if row.name in registry and registry[row.name].labels
+            else "-"
+        ),
+    )
+    arguments = Column[CatalogueTool](
+        "arguments",
+        lambda row: render_to_string(
+            "admin/tools/cataloguetool/arguments.html", {"arguments": _arguments(_schema(row))}
+        ),
+    )
+
+    used_by = Column[CatalogueTool]("agents", lambda row: ", ".join(_seen(row).use.agents) or "-")
+
+    @admin.display(description="last calls")
+    def recent(self, row: CatalogueTool) -> SafeString | str:
+        """Return how many calls the newest runs made, and the share that failed."""
+        use = _seen(row).use
+        if use.error_rate is None:
+            return "-"
+        tone: Tone = "danger" if use.error_rate > _MANY else "warning" if use.failed else "success"
+        return pill(f"{use.calls}, {use.error_rate:.0%} failed", tone=tone)
+
+    @admin.display(description="state")
+    def state(self, row: CatalogueTool) -> SafeString:
+        """Return whether it is disabled, and where."""
+        pauses = _seen(row).pauses
+        if not pauses:
+            return pill("Enabled", tone="success")
+        where = ", ".join(str(one.workspace or "all workspaces") for one in pauses)
+        return pill(f"Disabled in {where}", tone="warning")
+
+    @admin.display(description="newest")
+    def calls(self, row: CatalogueTool) -> SafeString | str:
+        """Return the newest calls as links to their runs."""
+        found = last_calls(row.name, _seen(row).workspaces)[:_SHOWN_CALLS]
+        lines = [
+            (
+                link(run_url(call.run.workspace, call.run_id), call.run.agent),
+                CallStatus(call.status).label,
+                clock(call.started_at) if call.started_at else "",
+            )
+            for call in found
+        ]
+        return format_html_join("", "<p>{} {} {}</p>", lines) or "none"
+
+    # ------------------------------------------------------------------------------------- actions
+
+    @dialog(
+        "Try it",
+        "The call is a run of its own: the tool acts for real, and its journal shows what it did.",
+        icon="play_circle",
+        permission="call",
+        submit="Call",
+        form=TryForm,
+        refused_at="arguments",
+    )
+    def try_tool(self, request: HttpRequest, row: CatalogueTool, form: Any) -> str:
+        """Call the tool as an agent that has it, and open the run."""
+        agent: Agent = form.cleaned_data["agent"]
+        run_id = start_tool_call(
+            agent.workspace,
+            row.name,
+            form.cleaned_data["arguments"] or {},
+            agent=agent.name,
+            by=actor_of(request),
+        )
+        return run_url(agent.workspace, run_id)
+
+    @dialog(
+        "Disable",
+        "Its calls are refused: models read why, and their runs continue without it.",
+        icon="block",
+        permission="stop",
+        variant="DANGER",
+        form=DisableForm,
+    )
+    def disable(self, request: HttpRequest, row: CatalogueTool, form: Any) -> str:
+        """Disable the tool in a workspace."""
+        workspace, reason = form.cleaned_data["workspace"], form.cleaned_data["reason"]
+        target = of_tool(row.name, workspace)
+        pause_work(target, by=actor_of(request), reason=reason, by_operator=False)
+        messages.success(request, f"{row.name} is disabled in {workspace}.")
+        return _page(row)
+
+    @dialog(
+        "Enable",
+        "Agents may call it again.",
+        icon="check_circle",
+        permission="stop",
+        form=_WorkspaceForm,
+        offered=lambda row: bool(_seen(row).pauses),
+    )
+    def enable(self, request: HttpRequest, row: CatalogueTool, form: Any) -> str:
+        """Enable the tool in a workspace."""
+        workspace = form.cleaned_data["workspace"]
+        resume_work(of_tool(row.name, workspace), by=actor_of(request), by_operator=False)
+        messages.success(request, f"{row.name} may be called again in {workspace}.")
+        return _page(row)
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """Use of a tool in the workspaces that a person sees; None: in all of them."""
+
+    workspaces: list[int] | None
+    use: ToolUsage
+    pauses: list[Pause]
+
+
+def _look_at(request: HttpRequest, rows: Iterable[CatalogueTool]) -> None:
+    """Set at each tool its use, as far as the person sees it."""
+    reach = permissions_for(request)
+    workspaces = None if reach.everywhere else list(reach.scopes)
+    usage = tool_usage(workspaces)
+    stopped = Pause.objects.filter(kind=PauseKind.TOOL).select_related("workspace")
+    if workspaces is not None:
+        stopped = stopped.filter(Q(workspace=None) | Q(workspace__in=workspaces))
+    pauses: dict[str, list[Pause]] = {}
+    for pause in stopped:
+        pauses.setdefault(pause.tool, []).append(pause)
+    for row in rows:
+        found = _Seen(workspaces, usage.get(row.name, ToolUsage()), pauses.get(row.name, []))
+        row.seen = found  # type: ignore[attr-defined]
+
+
+def _seen(row: Any) -> _Seen:
+    found: _Seen = row.seen
+    return found
+
+
+def _page(row: CatalogueTool) -> str:
+    return reverse("admin:tools_cataloguetool_change", args=[row.pk])
+
+
+def _schema(row: CatalogueTool) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(row.definition.parameters)
+    return found
+
+
+def _needs(row: CatalogueTool) -> str:
+    labels = {kind: known.label for kind, known in credential_types().items()}
+    return ", ".join(
+        " or ".join(labels.get(kind, kind) for kind in need["kinds"])
+        + (" (optional)" if need["optional"] else "")
+        for need in row.credentials
+    )
+
+
+def _arguments(schema: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the arguments of a schema for people: name, type, description, whether required."""
+    required = schema.get("required", ())
+    return [
+        {
+            "name": name,
+            "type": _type(each),
+            "required": name in required,
+            "description": each.get("description", ""),
+            "default": json.dumps(each["default"]) if each.get("default") is not None else "",
+        }
+        for name, each in schema.get("properties", {}).items()
+    ]
+
+
+def _type(schema: dict[str, Any]) -> str:
+    if "enum" in schema:
+        return "one of " + ", ".join(map(str, schema["enum"]))
+    options = [_type(each) for each in schema.get("anyOf", ()) if each.get("type") != "null"]
+    if options:
+        return " or ".join(options)
+    kind = schema.get("type", "any")
+    if kind == "array":
+        return f"list of {_type(schema.get('items', {}))}"
+    return str(kind)
+
+
+def _example(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the required arguments with empty values to fill in."""
+    empty = {"string": "", "integer": 0, "number": 0, "boolean": False, "array": [], "object": {}}
+    properties = schema.get("properties", {})
+    return {
+        name: each.get("default", each.get("enum", [empty.get(each.get("type"))])[0])
+        for name, each in properties.items()
+        if name in schema.get("required", ())
+    }

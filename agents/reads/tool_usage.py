@@ -1,0 +1,71 @@
+"""Use of tools: the agents that have one, and how its calls went lately.
+
+Calls of the workspaces' newest runs are counted, so that a page costs the same after years.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from django.db.models import Count, Q
+
+from agents.choices import CallStatus
+from agents.models import Run, ToolBinding, ToolCall
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from django.db.models import QuerySet
+
+RECENT_RUNS: Final = 1_000
+FAILED: Final = (CallStatus.ERROR, CallStatus.TIMEOUT, CallStatus.INVALID)
+ENDED: Final = (CallStatus.OK, *FAILED)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUsage:
+    """Use of a tool.
+
+    Attributes:
+        agents: Names of the agents that have it.
+        calls: Calls in the newest runs, those that were refused or cancelled left out.
+        failed: Calls among them that ended with an error, a timeout, or invalid arguments.
+    """
+
+    agents: tuple[str, ...] = ()
+    calls: int = 0
+    failed: int = 0
+
+    @property
+    def error_rate(self) -> float | None:
+        """Share of failed calls; None: there were no calls."""
+        return self.failed / self.calls if self.calls else None
+
+
+def tool_usage(workspaces: Collection[int] | None = None) -> dict[str, ToolUsage]:
+    """Return the use of tools by name, in some workspaces; None: in all. Two queries."""
+    here = Q() if workspaces is None else Q(agent__workspace__in=workspaces)
+    bound = ToolBinding.objects.filter(here, enabled=True, agent__origin="")
+    agents: dict[str, list[str]] = {}
+    for tool, agent in bound.order_by("agent__name").values_list("tool", "agent__name"):
+        agents.setdefault(tool, []).append(agent)
+    counted = _recent_calls(workspaces).filter(status__in=ENDED).order_by().values("tool")
+    rows = counted.annotate(calls=Count("pk"), failed=Count("pk", filter=Q(status__in=FAILED)))
+    calls = {tool: (n, failed) for tool, n, failed in rows.values_list("tool", "calls", "failed")}
+    return {
+        tool: ToolUsage(tuple(dict.fromkeys(agents.get(tool, ()))), *calls.get(tool, (0, 0)))
+        for tool in agents.keys() | calls.keys()
+    }
+
+
+def last_calls(tool: str, workspaces: Collection[int] | None = None) -> QuerySet[ToolCall]:
+    """Return the calls of a tool in the newest runs, the newest first."""
+    calls = _recent_calls(workspaces).filter(tool=tool)
+    return calls.select_related("run__workspace").order_by("-pk")
+
+
+def _recent_calls(workspaces: Collection[int] | None) -> QuerySet[ToolCall]:
+    runs = Run.objects.all() if workspaces is None else Run.objects.filter(workspace__in=workspaces)
+    recent = runs.order_by("-created_at").values("pk")[:RECENT_RUNS]
+    return ToolCall.objects.filter(run__in=recent)

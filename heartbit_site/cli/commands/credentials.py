@@ -1,0 +1,243 @@
+"""`heartbit credentials`: what tools log in with."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+import typer
+
+from heartbit_site.cli import options
+from heartbit_site.cli.backend import checked
+from heartbit_site.cli.confirmation import confirm_removal, print_removed
+from heartbit_site.cli.errors import UsageError
+from heartbit_site.cli.groups import group
+from heartbit_site.cli.invocation import backend
+from heartbit_site.cli.json_option import json_object
+from heartbit_site.cli.keyboard import is_interactive
+from heartbit_site.cli.output import NAME_WIDTH, TEXT_WIDTH, one_line
+from heartbit_site.cli.shared_options import RemoteCommand
+from heartbit_site.cli.table import Table, print_facts, print_list, print_view
+from heartbit_site.cli.targets import no_such
+from heartbit_site.contract import credentials as contract
+from heartbit_site.contract.credentials import (
+    CredentialChangeIn,
+    CredentialIn,
+    CredentialOut,
+    CredentialTypeOut,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from heartbit_site.cli.backend import Backend
+
+NEW = typer.Argument(metavar="NAME", help="Name of the credential, such as 'support mailbox'.")
+NAME = typer.Argument(metavar="NAME", help="The credential's name, or its number.")
+KIND = typer.Option(..., metavar="KIND", help="Type, as `heartbit credentials types` lists them.")
+SET = typer.Option(
+    [], "--set", metavar="FIELD=VALUE", help="Set a field that is no secret; may be repeated."
+)
+STDIN = typer.Option(
+    options.OFF, "--secrets-stdin", help="Read the secrets from standard input, as a JSON object."
+)
+PERSONAL = typer.Option(options.OFF, "--personal", help="Let only your own runs use it.")
+RENAME = typer.Option(None, "--name", metavar="NAME", help="Give it this name.")
+ENABLED = typer.Option(None, "--enable/--disable", help="A disabled one is not used.")
+ASK = typer.Option(options.OFF, "--ask-secrets", help="Ask for the secrets again.")
+
+EXAMPLE: Final = '{"password": "..."}'
+LONGEST: Final = 100_000
+
+app = group()
+
+
+@app.command(name="list", cls=RemoteCommand)
+def list_credentials() -> int:
+    """List the workspace's credentials and your own, without secrets."""
+    found = backend().every(contract.LIST_CREDENTIALS)
+    none = "No credentials yet: `heartbit credentials add NAME --kind KIND` adds one."
+    return print_list(found, CREDENTIALS, found.credentials, none=none)
+
+
+@app.command(cls=RemoteCommand)
+def types() -> int:
+    """List the types of credentials with their fields."""
+    found = backend().every(contract.LIST_CREDENTIAL_TYPES)
+    return print_list(found, TYPES, found.types)
+
+
+@app.command(cls=RemoteCommand)
+def add(
+    name: str = NEW,
+    *,
+    kind: str = KIND,
+    values: list[str] = SET,
+    secrets_stdin: bool = STDIN,
+    personal: bool = PERSONAL,
+) -> int:
+    """Add a credential; its secrets are asked for, or read from standard input."""
+    server = backend()
+    found = _type(server, kind)
+    fields = _settings(found, values) | _secrets(found, from_stdin=secrets_stdin)
+    given = {"name": name, "kind": kind, "fields": fields, "personal": personal}
+    made = server.call(contract.CREATE_CREDENTIAL, checked(CredentialIn, given))
+    return print_view(made, lambda: _print(made))
+
+
+@app.command(cls=RemoteCommand)
+def change(
+    name: str = NAME,
+    *,
+    new_name: str | None = RENAME,
+    values: list[str] = SET,
+    enabled: bool | None = ENABLED,
+    ask_secrets: bool = ASK,
+    secrets_stdin: bool = STDIN,
+) -> int:
+    """Change what is named of a credential; what is not stays."""
+    server = backend()
+    row = _find(server, name)
+    given: dict[str, Any] = {}
+    if values or ask_secrets or secrets_stdin:
+        found = _type(server, row.kind)
+        given["fields"] = _settings(found, values)
+        if ask_secrets or secrets_stdin:
+            given["fields"] |= _secrets(found, from_stdin=secrets_stdin)
+    given |= {} if new_name is None else {"name": new_name}
+    given |= {} if enabled is None else {"enabled": enabled}
+    if not given:
+        raise UsageError("Say what is to be different: `heartbit credentials change --help`.")
+    body = checked(CredentialChangeIn, given)
+    changed = server.call(contract.CHANGE_CREDENTIAL, body, credential_id=row.id)
+    return print_view(changed, lambda: _print(changed))
+
+
+@app.command(cls=RemoteCommand)
+def check(name: str = NAME) -> int:
+    """Log in with a credential, or ask its server, and show the result."""
+    server = backend()
+    found = server.call(contract.CHECK_CREDENTIAL, credential_id=_find(server, name).id)
+    return print_view(found, lambda: _print(found))
+
+
+@app.command(cls=RemoteCommand)
+def remove(name: str = NAME, *, yes: bool = options.YES) -> int:
+    """Remove a credential; calls that need it are refused from then on."""
+    server = backend()
+    found = _find(server, name)
+    confirm_removal(one_line(found.name), yes=yes)
+    server.call(contract.REMOVE_CREDENTIAL, credential_id=found.id)
+    return print_removed(found.id, found.name, stays="calls that need it are refused")
+
+
+def _find(server: Backend, name: str) -> CredentialOut:
+    """Return a credential by its name, one's own first, else by its number.
+
+    Raises:
+        CommandError: There is none; the sentence names those there are.
+    """
+    found = server.every(contract.LIST_CREDENTIALS).credentials
+    named = [one for one in found if one.name == name] or [
+        one for one in found if str(one.id) == name
+    ]
+    if not named:
+        raise no_such("credential", name, (one.name for one in found))
+    return sorted(named, key=lambda one: one.person is None)[0]
+
+
+def _type(server: Backend, kind: str) -> CredentialTypeOut:
+    found = {one.kind: one for one in server.every(contract.LIST_CREDENTIAL_TYPES).types}
+    if kind not in found:
+        raise no_such("type of credentials", kind, found)
+    return found[kind]
+
+
+def _settings(kind: CredentialTypeOut, values: Sequence[str]) -> dict[str, Any]:
+    """Return the fields that options set; numbers are numbers, as the type's schema wants them.
+
+    Raises:
+        CommandError: One is not written FIELD=VALUE, or is a secret.
+    """
+    fields: dict[str, Any] = {}
+    for each in values:
+        name, equals, value = each.partition("=")
+        if not equals:
+            raise UsageError(f"Write --set FIELD=VALUE; {one_line(each, NAME_WIDTH)!r} has no =.")
+        if name in kind.secrets:
+            raise UsageError(
+                f"{name} is never an argument, which others can read: it is asked for, or read "
+                "with --secrets-stdin."
+            )
+        is_number = kind.fields["properties"].get(name, {}).get("type") == "integer"
+        fields[name] = int(value) if is_number and value.isdecimal() else value
+    return fields
+
+
+def _secrets(kind: CredentialTypeOut, *, from_stdin: bool) -> dict[str, Any]:
+    """Return the secrets, from standard input or from the person at the terminal.
+
+    Raises:
+        CommandError: There is no terminal to ask at, or no JSON object on standard input.
+    """
+    if not kind.secrets:
+        return {}
+    if from_stdin:
+        return json_object(sys.stdin.read(LONGEST), "--secrets-stdin", EXAMPLE)
+    if not is_interactive():
+        raise UsageError(
+            "Secrets are never arguments: give them on standard input, as a JSON object, with "
+            "--secrets-stdin."
+        )
+    return {
+        name: typer.prompt(name, default="", show_default=False, hide_input=True, err=True)
+        for name in kind.secrets
+    }
+
+
+def _state(one: CredentialOut) -> str:
+    if not one.enabled:
+        return "disabled"
+    if one.healthy is None:
+        return "not checked"
+    return "healthy" if one.healthy else "unhealthy"
+
+
+def _print(one: CredentialOut) -> None:
+    facts = [
+        ("number", one.id),
+        ("type", one.kind),
+        ("for", one.person or "all runs of the workspace"),
+        ("state", _state(one)),
+        ("trouble", one.health_message),
+        *one.settings.items(),
+    ]
+    print_facts(one.name, facts)
+
+
+def _fields(kind: CredentialTypeOut) -> str:
+    """Return the names of a type's fields; those that may be left out in brackets."""
+    required = kind.fields.get("required", ())
+    names = kind.fields["properties"]
+    return " ".join(name if name in required else f"[{name}]" for name in names)
+
+
+STYLES: Final = {"healthy": "green", "unhealthy": "red", "disabled": "yellow"}
+CREDENTIALS: Final = Table[CredentialOut](
+    {
+        "CREDENTIAL": lambda one: one_line(one.name, NAME_WIDTH),
+        "TYPE": lambda one: one.kind,
+        "FOR": lambda one: one_line(one.person or "workspace", NAME_WIDTH),
+        "STATE": _state,
+        "TROUBLE": lambda one: one_line(one.health_message, TEXT_WIDTH),
+    },
+    STYLES,
+)
+TYPES: Final = Table[CredentialTypeOut](
+    {
+        "KIND": lambda one: one.kind,
+        "TYPE": lambda one: one.label,
+        "FIELDS": _fields,
+        "SECRETS": lambda one: " ".join(one.secrets),
+    }
+)

@@ -1,0 +1,103 @@
+"""Credentials that tools use; their secrets go in and never come out."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import AliasPath, Field, JsonValue
+
+from heartbit_site.base.view import Time, View
+from heartbit_site.contract.model import Body, Name, Page
+from heartbit_site.contract.operation import MANAGE_OR_OWN, READ_AGENTS, READ_RUNS, Operation
+
+CredentialName = Annotated[Name, Field(min_length=1, description="Such as support mailbox.")]
+Fields = Annotated[
+    dict[str, JsonValue],
+    Field(description="Fields of the type, as `GET /credential-types` lists them."),
+]
+
+
+class CredentialTypeOut(View):
+    """A type of credentials."""
+
+    kind: str
+    label: str
+    fields: dict[str, Any] = Field(description="JSON Schema of its fields.")
+    secrets: list[str] = Field(description="Names of the fields that are never shown again.")
+
+
+class CredentialTypesOut(Page):
+    """The types of credentials that this installation knows."""
+
+    types: list[CredentialTypeOut]
+
+
+class CredentialOut(View):
+    """A credential, without its secrets."""
+
+    id: int = Field(validation_alias="pk")
+    name: str
+    kind: str
+    settings: dict[str, JsonValue] = Field(description="Fields that are no secrets.")
+    person: str | None = Field(
+        None,
+        validation_alias=AliasPath("user", "username"),
+        description="Its person, whose runs alone use it; null: all runs of the workspace.",
+    )
+    enabled: bool
+    healthy: bool | None = Field(description="Result of the last check; null: none yet.")
+    health_message: str
+    checked_at: Time | None
+    created_at: Time
+
+
+class CredentialsOut(Page):
+    """The workspace's credentials and one's own, the newest first."""
+
+    credentials: list[CredentialOut]
+
+
+class CredentialIn(Body):
+    """A credential to add."""
+
+    name: CredentialName
+    kind: Name = Field(description="Kind of its type, such as smtp.")
+    fields: Fields
+    personal: bool = Field(
+        default=False, description="Only your own runs use it; else all runs of the workspace."
+    )
+    enabled: bool = True
+
+
+class CredentialChangeIn(Body):
+    """Settings to change; a setting that is left out stays."""
+
+    name: CredentialName | None = None
+    fields: Fields | None = None
+    enabled: bool | None = None
+
+
+LIST_CREDENTIAL_TYPES = Operation(
+    "credentials.list_credential_types", "GET /credential-types", CredentialTypesOut,
+    "List types of credentials", READ_AGENTS, command="`heartbit credentials types`",
+)  # fmt: skip
+LIST_CREDENTIALS = Operation(
+    "credentials.list_credentials", "GET /credentials", CredentialsOut, "List credentials",
+    READ_RUNS, command="`heartbit credentials`",
+)  # fmt: skip
+CREATE_CREDENTIAL = Operation(
+    "credentials.create_credential", "POST /credentials", CredentialOut, "Add a credential",
+    MANAGE_OR_OWN, body=CredentialIn, status=201, errors=(409,),
+)  # fmt: skip
+CHANGE_CREDENTIAL = Operation(
+    "credentials.change_credential", "PATCH /credentials/{credential_id}", CredentialOut,
+    "Change a credential", MANAGE_OR_OWN, body=CredentialChangeIn, errors=(409,),
+)  # fmt: skip
+REMOVE_CREDENTIAL: Operation[None] = Operation(
+    "credentials.remove_credential", "DELETE /credentials/{credential_id}", None,
+    "Delete a credential", MANAGE_OR_OWN, status=204,
+)  # fmt: skip
+CHECK_CREDENTIAL = Operation(
+    "credentials.check_credential", "POST /credentials/{credential_id}/check", CredentialOut,
+    "Check a credential", MANAGE_OR_OWN,
+)  # fmt: skip

@@ -1,0 +1,9 @@
+"""Errors of tools and of what they need."""
+
+from __future__ import annotations
+
+from heartbit_site.base.errors import NotFoundError
+
+
+class CredentialNotFoundError(NotFoundError):
+    """The workspace has no such credential, or it is another person's."""
