@@ -265,7 +265,7 @@ class RunToolbox:
             return self._decided(call, context, approved, needs)
         spec = resolve(self._specs, call.name)
         mixed = None if spec is None else await self._mixed(spec)
-        policy = self._policy if mixed is None else _asking(mixed)
+        policy: Policy | None = self._policy if mixed is None else _asking(mixed)
         if spec is not None and spec is self._reader:
             policy = None  # it shows what the run's own calls returned
         found = self._prepare(call, call.arguments, context, policy, needs)
