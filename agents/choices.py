@@ -76,6 +76,13 @@ class UncertainCalls(models.TextChoices):
     RETRY = "retry", "Repeat the call"
 
 
+class MixedData(models.TextChoices):
+    """Policies for calls that send data out once private data and outsiders' text were read."""
+
+    ASK = "ask", "Ask a person"
+    ALLOW = "allow", "Allow"
+
+
 class BudgetPeriod(models.TextChoices):
     """Periods of a budget; they begin at midnight UTC."""
 

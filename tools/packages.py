@@ -5,13 +5,14 @@ A package names a module, or a function or class marked with ``@tool``::
     [project.entry-points."heartbit.tools"]
     weather = "acme_weather.tools"
 
-Entries that cannot be loaded are logged and left out: a broken package must not stop every process.
+Entries that cannot be loaded are logged and left out, and ``broken_packages`` returns them: a
+broken package must not stop every process.
 """
 
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib.metadata import entry_points
 from types import ModuleType
 from typing import TYPE_CHECKING, Final
@@ -30,10 +31,30 @@ if TYPE_CHECKING:
 GROUP: Final = "heartbit.tools"
 
 logger = logging.getLogger(__name__)
+_broken: dict[str, BrokenPackage] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenPackage:
+    """An entry point whose tools are left out.
+
+    Attributes:
+        name: The package with its version.
+        sentence: The reason, for people.
+    """
+
+    name: str
+    sentence: str
+
+
+def broken_packages() -> tuple[BrokenPackage, ...]:
+    """Return the entry points that this process could not load when it started."""
+    return tuple(_broken.values())
 
 
 def packaged_tools() -> Iterator[ToolSpec]:
     """Yield the tools of every installed package, with the package as their source."""
+    _broken.clear()
     for entry in entry_points(group=GROUP):
         package = f"{entry.dist.name} {entry.dist.version}" if entry.dist else entry.module
         found: list[ToolSpec] = []
@@ -42,9 +63,9 @@ def packaged_tools() -> Iterator[ToolSpec]:
         if isolation.error is None:
             yield from found
         else:
-            logger.error(
-                "The tools of %s (%s) are left out: %s", package, entry.value, isolation.message
-            )
+            sentence = f"The tools of {package} ({entry.value}) are left out: {isolation.message}"
+            _broken[f"{package} {entry.name}"] = BrokenPackage(package, sentence)
+            logger.error("%s", sentence)
 
 
 def _specs(entry: EntryPoint) -> list[ToolSpec]:

@@ -85,13 +85,13 @@ registry = Registry()
 
 
 def marked(values: Iterable[object]) -> Iterator[ToolSpec]:
-    """Yield the specs of the functions and classes marked with ``@tool``."""
+    """Yield the specs of the functions and classes marked with ``@tool`` or ``@orm_tool``."""
     for value in values:
         # Only a class's own mark: a subclass of a tool is not that tool.
         place = vars(value) if isinstance(value, type) else getattr(value, "__dict__", {})
-        spec = place.get("__tool__") if callable(value) else None
-        if isinstance(spec, ToolSpec):
-            yield spec
+        mark = place.get("__tool__") if callable(value) else None
+        specs = mark if isinstance(mark, tuple) else (mark,)  # one decorator may make several tools
+        yield from (spec for spec in specs if isinstance(spec, ToolSpec))
 
 
 def definition_hash(spec: ToolSpec) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from django.db import transaction
+from django.db.models import Q
 
 from agents.actions.wake_run import wake_run
 from agents.choices import Verdict
@@ -228,7 +229,7 @@ def _covered(grant: Grant, decided: ToolCall) -> list[ToolCall]:
     calls = (
         calls_waiting(decided.run.workspace)
         .filter(run__version_id=decided.run.version_id, approval_view__tool=grant.tool)
-        .exclude(pk=decided.pk)
+        .exclude(Q(pk=decided.pk) | Q(approval_view__has_key="mixed_data"))
         .order_by("run_id", "id")
     )
     if grant.root_id is not None:

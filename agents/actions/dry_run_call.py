@@ -138,6 +138,8 @@ def _context(run: Run, call_id: str) -> ToolContext:
         root_id=run.root_id,
         agent=run.agent,
         http=nowhere,
+        user_id=run.root.started_user_id,
+        conversation_id=run.conversation_id,
     )(call_id)
 
 

@@ -18,12 +18,14 @@ from agents.admin.forms import AgentForm, StartRunForm
 from agents.admin.links import run_url
 from agents.admin.templates import FromTemplates, TemplateBindingInline
 from agents.admin.version import VersionInline
+from agents.definitions.advice import advice
 from agents.definitions.spec import SETTINGS, AgentSpec
 from agents.models import Agent
 from heartbit_site.base.admin.actions import dialog, page_action
 from heartbit_site.base.admin.audit_mixin import actor_of
 from heartbit_site.base.admin.saved_by_verb import VerbAdmin
 from heartbit_site.base.admin.themed import tabs
+from tools.catalogue import catalogue
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -39,7 +41,7 @@ TABS: dict[str, tuple[Any, ...]] = {
         "stop",
         ("max_retries", "retry_base_delay_ms", "retry_max_delay_ms"),
     ),
-    "Approval": (("approval", "approval_timeout_seconds", "uncertain_calls"),),
+    "Approval": (("approval", "approval_timeout_seconds"), ("uncertain_calls", "mixed_data")),
     "Answer": ("response_schema",),
     "Conversation": strategy_form.FIELDS,
     "Team": ("team", ("max_parallel", "delegation_timeout_seconds")),
@@ -114,6 +116,8 @@ class AgentAdmin(VerbAdmin[Agent], FromTemplates, AgentList):
             written = create_agent(agent.workspace, spec, by=by)
             agent.pk = written.row.pk
         _report(request, written)
+        for sentence in advice(spec, catalogue(agent.workspace_id)):
+            messages.warning(request, sentence)
 
     # ------------------------------------------------------------------------------------- actions
 

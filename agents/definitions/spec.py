@@ -239,6 +239,13 @@ class AgentSettings(Spec):
             description="Handling of a call with an external effect whose worker crashed.",
         )
     )
+    mixed_data: Annotated[Literal["ask", "allow"], Pinned(late=True)] = Field(
+        "ask",
+        description=(
+            "Calls that send data out, once private data and text by outsiders were read in the "
+            "same run or its sub-agents: ask a person, or allow."
+        ),
+    )
     tool_timeout_seconds: Annotated[Positive, Pinned("limits")] = Field(
         60, description="Seconds that one tool call may take."
     )

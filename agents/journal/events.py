@@ -163,6 +163,8 @@ class ApprovalRequested:
         escalate_group: Group that may decide as well after the escalation; empty: anyone with the
             right to decide.
         question: Number of this approval request for the call, starting at 1.
+        mixed_data: True if the call would send data out after private data and text by outsiders
+            were read: no standing permission replaces the decision.
     """
 
     type: ClassVar[str] = "approval.requested"
@@ -178,6 +180,7 @@ class ApprovalRequested:
     escalate_seconds: int | None = None
     escalate_group: str = ""
     question: int = 1
+    mixed_data: bool = False
 
     @property
     def key(self) -> str:

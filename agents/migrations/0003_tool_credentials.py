@@ -4,8 +4,6 @@ import django.db.models.deletion
 import django.db.models.functions.datetime
 from django.db import migrations, models
 
-from agents.runs.install import install
-
 
 class Migration(migrations.Migration):
 
@@ -41,5 +39,4 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(fields=('run', 'name'), name='artifact_name_once')],
             },
         ),
-        migrations.RunPython(install, migrations.RunPython.noop, elidable=False),
     ]

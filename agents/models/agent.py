@@ -9,7 +9,13 @@ from django.db import models
 from django.db.models import Q, Value
 from django.db.models.functions import Now
 
-from agents.choices import AgentApproval, BindingApproval, ReasoningEffort, UncertainCalls
+from agents.choices import (
+    AgentApproval,
+    BindingApproval,
+    MixedData,
+    ReasoningEffort,
+    UncertainCalls,
+)
 from agents.definitions.columns import column
 from agents.definitions.spec import AgentSpec, ToolGrant
 from heartbit_site.base.models import Workspace
@@ -80,6 +86,7 @@ class Agent(models.Model):
     uncertain_calls = models.CharField(
         max_length=16, choices=UncertainCalls.choices, **_agent("uncertain_calls")
     )
+    mixed_data = models.CharField(max_length=8, choices=MixedData.choices, **_agent("mixed_data"))
     max_run_tokens = models.PositiveBigIntegerField(
         null=True, blank=True, **_agent("max_run_tokens")
     )
@@ -129,6 +136,7 @@ class Agent(models.Model):
             unique("agent_name_in_workspace", "workspace", "origin", "name"),
             one_of("approval", AgentApproval.values, name="agent_approval_known"),
             one_of("uncertain_calls", UncertainCalls.values, name="agent_uncertain_known"),
+            one_of("mixed_data", MixedData.values, name="agent_mixed_data_known"),
         ]
 
     def __str__(self) -> str:

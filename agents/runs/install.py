@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "8968ff86a0f14ec8117d912ee6a728c7ec3a932dff58703829a6c6a7f00ef91a"
+FINGERPRINT = "98e594e9382750e56b82ae3940b909af34bc1830b70bcae1f5ae4f42f5fe02ef"
 
 
 def statements() -> str:

@@ -24,12 +24,19 @@ from agents.runtime.budgets import Budgets
 from agents.runtime.decision_rights import revoked_right_lookup
 from agents.runtime.definitions import Definitions
 from agents.runtime.grants import grant_lookup
+from agents.runtime.mixed_data import mixed_data_rule
 from agents.runtime.person import credential_lookup, permission_lookup
 from agents.runtime.stopped_tools import StoppedTools, WorkspaceStoppedTools
-from agents.runtime.toolbox import RunToolbox, context_factory, offered_tools
+from agents.runtime.toolbox import (
+    RunToolbox,
+    context_factory,
+    offered_tools,
+    required_permissions,
+)
 from agents.runtime.unread import with_unread_count
 from heartbit_site.base import orm
 from tools.mcp.specs import server_tools
+from tools.registry import resolve
 
 if TYPE_CHECKING:
     from agents.definitions.definition import AgentDefinition
@@ -57,7 +64,7 @@ class EngineDependencies:
         """Return the toolbox of a run's version."""
         dependencies, claimed = self.dependencies, active.claimed
         permissions = permission_lookup(claimed)
-        required = frozenset(tool.requires for tool in definition.tools if tool.requires)
+        required = required_permissions(definition, dependencies.registry)
         offer = offered_tools(
             definition,
             await self._tools(claimed.workspace_id, definition),
@@ -73,6 +80,14 @@ class EngineDependencies:
             stopped=WorkspaceStoppedTools(self._stopped, claimed.workspace_id),
             credentials=credential_lookup(claimed),
             permissions=permissions,
+            mixed=mixed_data_rule(
+                self.pool,
+                claimed.root_id,
+                setting=definition.mixed_data,
+                find=lambda name: (
+                    resolve(offer.specs, name) or resolve(dependencies.registry, name)
+                ),
+            ),
             results=BigResults(claimed.id, claimed.root_id, definition.max_tool_output_bytes),
             reader=dependencies.registry.get(READER),
             context=context_factory(

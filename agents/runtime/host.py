@@ -79,17 +79,18 @@ class Host(ABC):
         self._typed = guarded_model_client(allow=allow)
         self._mcp = McpPool(allow=allow)
         default_model = factory.default_model(os.environ)
+        self.models = Models(
+            self._providers,
+            self._typed,
+            local_url=local_url,
+            limiter=limiter,
+            breaker=breaker if settings.HEARTBIT_BREAKER_FAILURES else None,
+        )
         dependencies = RuntimeDependencies(
             registry=registry,
             publisher=publisher,
             waker=waker,
-            models=Models(
-                self._providers,
-                self._typed,
-                local_url=local_url,
-                limiter=limiter,
-                breaker=breaker if settings.HEARTBIT_BREAKER_FAILURES else None,
-            ),
+            models=self.models,
             reservations=reservations,
             guarded_http=self._guarded,
             mcp=self._mcp,

@@ -7,6 +7,7 @@ import logging
 import os
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from agents.llm import factory
@@ -20,6 +21,8 @@ from agents.runtime.accounts import Account, account_name
 from heartbit_site.base.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import httpx
 
     from agents.definitions.definition import AgentDefinition
@@ -59,6 +62,16 @@ class Models:
         self._limiter = limiter
         self._breaker = breaker
         self._adapters: OrderedDict[tuple[str, Account | None], ChatModel] = OrderedDict()
+        self._own: dict[str, ChatModel] = {}
+
+    @contextmanager
+    def replaced_by(self, model: ChatModel) -> Iterator[None]:
+        """Answer with a program's own model under its name; no provider is asked meanwhile."""
+        self._own[model.name] = model
+        try:
+            yield
+        finally:
+            del self._own[model.name]
 
     async def get(
         self, names: tuple[str, ...], retry: RetryPolicy, account_of: AccountOf
@@ -93,6 +106,10 @@ class Models:
             return None
 
     async def _one(self, name: str, retry: RetryPolicy, account_of: AccountOf) -> ChatModel:
+        if self._own:
+            if name not in self._own:
+                raise ConfigurationError(f"{name} is not asked while a program's own model is.")
+            return self._own[name]
         provider = name.partition(":")[0]
         if provider == LOCAL:
             url = await asyncio.to_thread(self._local_url)  # may start the server

@@ -5,29 +5,17 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from django.contrib.auth import get_user_model
-
 from heartbit_site.base import orm
 from tools.credentials.choice import choose
+from tools.permissions import permitted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from agents.runs.claims import ClaimedRun
     from agents.runtime.toolbox import CredentialLookup, PermissionLookup
     from heartbit_site.base.toolspec import ToolSpec
     from tools.credentials.choice import ChosenCredential
-
-
-def permitted(user_id: int | None, permissions: Iterable[str]) -> frozenset[str]:
-    """Return those of some Django permissions that a person has now; none if there is no person."""
-    wanted = frozenset(permissions)
-    if user_id is None or not wanted:
-        return frozenset()
-    user = get_user_model().objects.filter(pk=user_id, is_active=True).first()
-    if user is None:
-        return frozenset()
-    return frozenset(name for name in wanted if user.has_perm(name))
 
 
 def permission_lookup(claimed: ClaimedRun) -> PermissionLookup:

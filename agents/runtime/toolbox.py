@@ -23,6 +23,7 @@ from heartbit_site.base.jsonschema import fits
 from heartbit_site.base.toolspec import Effect, ToolContext, ToolSpec, WaitOutcome
 from tools import pipeline
 from tools.approval import digest
+from tools.permissions import refusal
 from tools.pipeline import PendingApprovalCall, Policy, PreparedCall, RequireApproval, SuspendedCall
 from tools.registry import definition_hash, resolve
 from tools.result import ToolResult
@@ -53,6 +54,8 @@ CredentialLookup = Callable[
 ]
 # Returns those of some permissions that the person behind the run has.
 PermissionLookup = Callable[[frozenset[str]], Awaitable[frozenset[str]]]
+# Returns why a tool's call needs an approval for what the run tree has read; None: it does not.
+MixedDataRule = Callable[[ToolSpec], Awaitable[str | None]]
 # Returns the approver who decided the wait of that key and has lost the right to decide.
 RevokedRightLookup = Callable[[str], Awaitable[str | None]]
 
@@ -82,9 +85,8 @@ def offered_tools(
         tools: Tools by name. A process that calls them passes its registry; one that only shows or
             reads calls ``tools.catalogue.catalogue``.
         is_child: True for a sub-agent's run.
-        permissions: Those of the version's required permissions that the person behind the run
-            has: tools that require another one are left out. None: the tools are only shown or
-            read.
+        permissions: Those of the ``required_permissions`` that the person behind the run has:
+            tools that require another one are left out. None: the tools are only shown or read.
     """
     offer = OfferedTools({}, {})
     if definition.team and not is_child:
@@ -92,9 +94,9 @@ def offered_tools(
         offer.specs[spec.name] = spec
         offer.hashes[spec.name] = definition_hash(spec)
     for tool in definition.tools:
-        if permissions is not None and tool.requires and tool.requires not in permissions:
-            continue
         known = tools.get(tool.name)
+        if permissions is not None and not _required(tool, known) <= permissions:
+            continue
         if known is None or definition_hash(known) != tool.pinned:
             logger.warning(
                 "tool %s of agent %s changed since it was published: publish the agent again",
@@ -105,6 +107,18 @@ def offered_tools(
         offer.specs[tool.name] = _with_defaults(known, tool.defaults)
         offer.hashes[tool.name] = tool.pinned
     return offer
+
+
+def required_permissions(
+    definition: AgentDefinition, tools: Mapping[str, ToolSpec]
+) -> frozenset[str]:
+    """Return the permissions that the tools of a version, or their bindings, require."""
+    found = (_required(tool, tools.get(tool.name)) for tool in definition.tools)
+    return frozenset[str]().union(*found)
+
+
+def _required(bound: BoundTool, spec: ToolSpec | None) -> frozenset[str]:
+    return frozenset({bound.requires, "" if spec is None else spec.requires} - {""})
 
 
 def _with_defaults(spec: ToolSpec, defaults: Mapping[str, Any]) -> ToolSpec:
@@ -142,6 +156,11 @@ def approval_policy(definition: AgentDefinition, offer: OfferedTools, *, approve
     return policy
 
 
+def _asking(reason: str) -> Policy:
+    """Return the policy that requires approval of every call, for this reason."""
+    return lambda _spec, _arguments: RequireApproval(reason)
+
+
 def _with_credentials(reason: str, needs: Mapping[str, ChosenCredential]) -> str:
     """Return the reason of an approval with the credentials that the call would use."""
     if not needs:
@@ -172,6 +191,7 @@ class RunToolbox:
         stopped: WorkspaceStoppedTools,
         credentials: CredentialLookup,
         permissions: PermissionLookup,
+        mixed: MixedDataRule,
         results: BigResults | None = None,
         reader: ToolSpec | None = None,
     ) -> None:
@@ -188,6 +208,7 @@ class RunToolbox:
             stopped: Tools that are disabled now, whatever was approved before.
             credentials: Chooses the credentials of a call.
             permissions: Looks up the permissions of the person behind the run.
+            mixed: Asks for an approval of calls that send data out.
             results: Stores results that are too long for the model; None: they are cut.
             reader: Tool that reads these, offered once there is one.
         """
@@ -207,6 +228,7 @@ class RunToolbox:
         self._stopped = stopped
         self._credentials = credentials
         self._permissions = permissions
+        self._mixed = mixed
         self._offered = tuple(
             ToolDefinition(spec.name, spec.description, dict(spec.parameters))
             for spec in offer.specs.values()
@@ -241,16 +263,20 @@ class RunToolbox:
             return needs
         if approved is not None:
             return self._decided(call, context, approved, needs)
-        # The reader shows what the run's own calls returned, which needs no further approval.
-        is_reader = self._reader is not None and resolve(self._specs, call.name) is self._reader
-        policy = None if is_reader else self._policy
+        spec = resolve(self._specs, call.name)
+        mixed = None if spec is None else await self._mixed(spec)
+        policy: Policy | None = self._policy if mixed is None else _asking(mixed)
+        if spec is not None and spec is self._reader:
+            policy = None  # it shows what the run's own calls returned
         found = self._prepare(call, call.arguments, context, policy, needs)
         if not isinstance(found, PendingApprovalCall):
             return ReadyCall(found) if isinstance(found, PreparedCall) else found
         bound = self._bound.get(found.spec.name, _UNBOUND)
-        # One person's standing permission cannot replace several approvals, or answer a question.
+        # One person's standing permission cannot replace several approvals, or answer a question,
+        # and was given before what was read since could steer the call.
         is_question = found.spec.answer_parameter is not None
         alone = bound.required_approvals == 1 and not bound.approver_group and not is_question
+        alone = alone and mixed is None
         pinned = self._hashes[found.spec.name]
         grant = await self._granted(found.spec.name, pinned) if alone else None
         if grant is not None:
@@ -276,6 +302,7 @@ class RunToolbox:
             if escalate_after_minutes is None
             else escalate_after_minutes * 60,
             escalate_group=bound.escalation_group,
+            mixed_data=mixed is not None,
         )
 
     async def lapsed(self, call_id: str, key: str) -> ApprovalLapsed | None:
@@ -290,13 +317,12 @@ class RunToolbox:
         """Return the credentials of a call, or the refusal if the person or a credential lacks."""
         spec = resolve(self._specs, call.name)
         bound = _UNBOUND if spec is None else self._bound.get(spec.name, _UNBOUND)
-        if spec is None or not (spec.credentials or bound.requires):
+        required = _required(bound, spec)
+        if spec is None or not (spec.credentials or required):
             return {}
-        if bound.requires and not await self._permissions(frozenset({bound.requires})):
-            text = (
-                f"The person behind this run may not use {spec.name}: {bound.requires} is needed."
-            )
-            return ToolResult(text, "refused")
+        missing = required - await self._permissions(required) if required else required
+        if missing:
+            return ToolResult(refusal(spec.name, missing), "refused")
         try:
             return await self._credentials(spec, bound.credentials)
         except HeartbitError as error:

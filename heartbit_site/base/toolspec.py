@@ -210,6 +210,7 @@ class ToolSpec:
         defaults: Arguments used where the model gives none; they win over the function's own.
         credentials: Credentials that the tool asks for; a call without one is refused.
         labels: See ``Label``.
+        requires: Django permission that the person behind the run has to have; empty: none.
         source: Its module, or its package with version, for lists.
         origin: Source of its registration.
     """
@@ -228,6 +229,7 @@ class ToolSpec:
     defaults: Mapping[str, Any] = field(default_factory=dict)
     credentials: tuple[CredentialNeed, ...] = field(default=())
     labels: frozenset[Label] = frozenset()
+    requires: str = ""
     source: str = ""
     origin: Origin = Origin.CODE
 
@@ -250,6 +252,7 @@ def tool(
     timeout_seconds: float = 60.0,
     tags: tuple[str, ...] = (),
     labels: tuple[Label, ...] = (),
+    requires: str = "",
     resume: Resume | None = None,
 ) -> Callable[[F], F]: ...
 
@@ -266,8 +269,8 @@ def tool(marked: F | None = None, /, **options: Any) -> F | Callable[[F], F]:
     Args:
         marked: The function or class, when the decorator is written without brackets.
         options: ``name`` (else the function's own, or the class's in snake case), ``description``,
-            ``effect``, ``timeout_seconds``, ``tags``, ``labels`` and ``resume``, as in
-            ``ToolSpec``.
+            ``effect``, ``timeout_seconds``, ``tags``, ``labels``, ``requires`` and ``resume``, as
+            in ``ToolSpec``.
 
     Raises:
         ConfigurationError: A parameter has no annotation or cannot be given by name, there is no
@@ -312,6 +315,7 @@ def spec_of(
     timeout_seconds: float = 60.0,
     tags: tuple[str, ...] = (),
     labels: tuple[Label, ...] = (),
+    requires: str = "",
     resume: Resume | None = None,
 ) -> ToolSpec:
     """Build the ``ToolSpec`` of a typed function (see ``tool``).
@@ -325,6 +329,7 @@ def spec_of(
         timeout_seconds: Limit on one execution.
         tags: Words for lists.
         labels: See ``Label``.
+        requires: See ``ToolSpec``.
         resume: See ``ToolSpec``.
     """
     tool_name = name or function.__name__
@@ -360,6 +365,7 @@ def spec_of(
         bind=bind,
         credentials=tuple(parameters.credentials),
         labels=frozenset(labels),
+        requires=requires,
         source=str(getattr(function, "__module__", "")),
     )
 

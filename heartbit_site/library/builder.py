@@ -21,7 +21,7 @@ from heartbit_site.library import shared_host
 from heartbit_site.library.callback_set import Callbacks
 from heartbit_site.library.conversation import Conversation
 from heartbit_site.library.team import Member, Team, check_member, check_provider
-from heartbit_site.library.tool_sources import resolve_tool
+from heartbit_site.library.tool_sources import resolve_tools
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -81,8 +81,8 @@ class Heartbit:
         Args:
             name: Lower-case letters, digits, ``-`` and ``_``.
             prompt: The system prompt.
-            tools: Functions, ``@tool``-marked functions or classes, names of installed tools, or
-                ``bind(...)``.
+            tools: Functions, plain or marked with ``@tool`` or ``@orm_tool``, marked classes,
+                names of installed tools, or ``bind(...)``.
             description: One sentence for the orchestrator.
             options: Any key of ``[[agents]]`` in ``heartbit.toml``: ``model``, ``max_turns``,
                 ``temperature``, ``approval`` and so on.
@@ -326,7 +326,7 @@ def _member(table: dict[str, Any], tools: Sequence[Tool | ResolvedTool], *, lead
     if isinstance(tools, str) or callable(tools):
         raise ConfigurationError("tools is a list: write tools=[...].")
     check_member(table, leads=leads)
-    return Member(table, tuple(resolve_tool(tool) for tool in tools))
+    return Member(table, tuple(one for tool in tools for one in resolve_tools(tool)))
 
 
 def _callable(callback: Any, step: str) -> Any:

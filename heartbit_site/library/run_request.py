@@ -65,6 +65,8 @@ class RunRequest:
         team: The agents.
         entries: The blackboard's first entries.
         thread: The conversation that the task is a message of, if any.
+        model: ``provider:model`` of every agent; empty: each agent's own.
+        by: The run's owner.
     """
 
     task: str
@@ -72,6 +74,8 @@ class RunRequest:
     team: Team
     entries: Mapping[str, Any]
     thread: Conversation | None
+    model: str = ""
+    by: Actor = STARTER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,8 +127,9 @@ def _start(request: RunRequest, agent: Agent) -> UUID:
         request.task,
         agent=agent.name,
         origin=agent.origin,
+        model=request.model,
         home=Placement.LOCAL,
-        by=STARTER,
+        by=request.by,
     )
 
 

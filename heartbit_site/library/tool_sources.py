@@ -49,7 +49,7 @@ def bind(
         defaults: Arguments used where the model gives none.
 
     Raises:
-        ConfigurationError: As ``resolve_tool``.
+        ConfigurationError: As ``resolve_tools``, or the function makes several tools.
     """
     settings: dict[str, Any] = {}
     if approval or approval_when is not None:
@@ -58,27 +58,30 @@ def bind(
         settings["approval_when"] = dict(approval_when)
     if defaults:
         settings["defaults"] = dict(defaults)
-    plain = resolve_tool(tool)
+    plain, *more = resolve_tools(tool)
+    if more:
+        names = ", ".join(one.name for one in (plain, *more))
+        raise ConfigurationError(f"Bind one tool at a time, by its spec; this makes {names}.")
     _check(plain.name, settings)
     return ResolvedTool(plain.name, plain.spec, settings)
 
 
-def resolve_tool(tool: Tool | ResolvedTool) -> ResolvedTool:
-    """Return the tool that a function, class, specification or name stands for.
+def resolve_tools(tool: Tool | ResolvedTool) -> tuple[ResolvedTool, ...]:
+    """Return the tools that a function, class, specification or name stands for.
 
     Raises:
         ConfigurationError: The value is not a tool, and cannot become one.
     """
     match tool:
         case ResolvedTool():
-            return tool
+            return (tool,)
         case str():
-            return ResolvedTool(tool, None)
+            return (ResolvedTool(tool, None),)
         case ToolSpec():
-            return ResolvedTool(tool.name, tool)
+            return (ResolvedTool(tool.name, tool),)
         case _ if callable(tool):
-            spec = next(marked([tool]), None) or _specification(tool)
-            return ResolvedTool(spec.name, spec)
+            specs = tuple(marked([tool])) or (_specification(tool),)
+            return tuple(ResolvedTool(spec.name, spec) for spec in specs)
     raise ConfigurationError(
         f"{tool!r} is no tool: give a function, a class marked with @tool, or an installed tool's "
         "name."

@@ -78,6 +78,7 @@ async def serve(
             lost=lost,
             credentials=no_credentials,
             permissions=no_permissions,
+            mixed=nothing_mixed,
             results=BigResults(run_id, run_id, definition.max_tool_output_bytes),
             stopped=WorkspaceStoppedTools(StoppedTools(), workspace.pk),
         )
@@ -90,6 +91,11 @@ async def serve(
 async def no_credentials(_spec: ToolSpec, _names: object) -> dict[str, ChosenCredential]:
     """Return none: these tools need none."""
     return {}
+
+
+async def nothing_mixed(_spec: ToolSpec) -> str | None:
+    """Return that no data is mixed."""
+    return None
 
 
 async def no_permissions(_wanted: frozenset[str]) -> frozenset[str]:

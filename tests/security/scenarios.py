@@ -23,6 +23,10 @@ SCENARIOS = {
         "what was approved is what runs",
         ("tests/web/test_approval_integrity.py", "tests/tools/test_approval.py"),
     ),
+    "S5": Scenario(
+        "after private data and outsiders' text, nothing leaves unless a person has seen it",
+        ("tests/runtime/test_mixed_data.py",),
+    ),
     "S6": Scenario(
         "what a model writes cannot act in a browser", ("tests/security/test_output_handling.py",)
     ),

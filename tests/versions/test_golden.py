@@ -96,6 +96,7 @@ def test_the_default_of_a_setting_that_came_late_never_changes() -> None:
         (AgentSettings, "max_run_cost_usd"): None,
         (AgentSettings, "approval_timeout_seconds"): None,
         (AgentSettings, "uncertain_calls"): "ask_human",
+        (AgentSettings, "mixed_data"): "ask",
         (ToolGrant, "approval_timeout_seconds"): None,
         (ToolGrant, "required_approvals"): 1,
         (ToolGrant, "approver_group"): "",

@@ -74,6 +74,8 @@ BEGIN
                     || CASE WHEN p ->> 'escalate_seconds' IS NOT NULL
                             THEN jsonb_build_object('escalate_group', p -> 'escalate_group')
                             ELSE '{}' END
+                    || CASE WHEN (p ->> 'mixed_data')::boolean
+                            THEN jsonb_build_object('mixed_data', true) ELSE '{}' END
             WHERE run_id = p_run AND call_id = p ->> 'call_id';
         WHEN 'approval.escalated' THEN
             UPDATE agents_toolcall SET approval_view = approval_view || jsonb_build_object('escalated_to', p -> 'group')

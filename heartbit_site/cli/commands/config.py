@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import typer
 
+from agents.definitions.advice import advice
 from agents.definitions.spec import GROUPS
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.terminal_text import clean
 from heartbit_site.cli import options
-from heartbit_site.cli.errors import CANNOT_START, OK, CommandError, UsageError
+from heartbit_site.cli.errors import CANNOT_START, OK, UsageError
 from heartbit_site.cli.groups import group_without_default
 from heartbit_site.cli.invocation import as_json
+from heartbit_site.cli.new_file import write_file
 from heartbit_site.cli.output import note, write, write_exactly, write_json
 from heartbit_site.cli.shared_options import ChangeHereCommand, PrintingCommand
 from heartbit_site.cli.startup import ensure_ready, set_up_django
@@ -123,17 +123,7 @@ def export(file: Path = TARGET, *, force: bool = FORCE) -> int:
     if file == STANDARD_OUTPUT:
         write_exactly(text)  # the terminal's encoding must not change a prompt
         return OK
-    content = text.encode()
-    try:
-        if force:
-            _replace(file, content)
-        else:
-            with file.open("xb") as target:
-                target.write(content)
-    except FileExistsError:
-        raise UsageError(f"{file} is there already: add --force to replace it.") from None
-    except OSError as error:
-        raise CommandError(f"{file} cannot be written: {error.strerror}.") from error
+    write_file(file, text.encode(), force=force)
     note(f"Wrote {file}.")
     return OK
 
@@ -165,13 +155,19 @@ def _load(path: Path) -> Configuration | None:
 
 def _notes(configuration: Configuration) -> list[str]:
     """Return what a file in order says without effect, and what only an installation can tell."""
+    from tools.registry import registry
+
+    notes = [
+        *configuration.notes,
+        *(each for agent in configuration.agents for each in advice(agent, registry)),
+    ]
     tools = [tool for agent in configuration.agents for tool in agent.tools]
     groups = sorted({getattr(tool, setting) for tool in tools for setting in GROUPS} - {"", None})
     if not groups:
-        return list(configuration.notes)
+        return notes
     names = ", ".join(f'"{name}"' for name in groups)
     text = f"An import needs these groups of approvers, which only a database knows: {names}."
-    return [*configuration.notes, text]
+    return [*notes, text]
 
 
 def _print_problems(path: Path, error: ConfigurationError) -> None:
@@ -191,17 +187,3 @@ def _described(agent: AgentSpec) -> str:
     return "; ".join(f"{one}: {', '.join(names)}" for one, names in named.items() if names) or (
         "no tools"
     )
-
-
-def _replace(file: Path, content: bytes) -> None:
-    """Replace a file at once: a reader sees the old file or the new one, never half of it."""
-    descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
-    try:
-        with os.fdopen(descriptor, "wb") as target:
-            target.write(content)
-        mode = file.stat().st_mode & 0o777 if file.exists() else 0o644
-        Path(name).chmod(mode)
-        Path(name).replace(file)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path  # noqa: TC003  typer reads it
 from typing import TYPE_CHECKING
 
 import typer
@@ -13,6 +14,7 @@ from heartbit_site.cli.commands.fork import fork
 from heartbit_site.cli.errors import OK
 from heartbit_site.cli.groups import group
 from heartbit_site.cli.invocation import as_json, backend
+from heartbit_site.cli.new_file import write_file
 from heartbit_site.cli.output import note, write, write_exactly, write_json
 from heartbit_site.cli.run_details import print_run
 from heartbit_site.cli.run_names import run_id_of
@@ -44,6 +46,13 @@ DRY = typer.Option(options.OFF, "--dry-run", help="Only say what would go.")
 TURN = typer.Option(
     None, "--turn", "-t", metavar="N", min=1, help="One model call: what was sent and answered."
 )
+CASSETTE = typer.Option(
+    None,
+    "--cassette",
+    metavar="FILE",
+    help="Write only the model's answers, to be replayed in tests, into this file.",
+)
+FORCE = typer.Option(options.OFF, "--force", help="Replace a file that is there.")
 
 app = group()
 
@@ -137,9 +146,20 @@ def archive(*, days: int | None = OLDER, dry_run: bool = DRY) -> int:
 
 
 @app.command()
-def export(run: str = options.RUN) -> int:
-    """Write a run with its sub-agents to stdout, one JSON object a run, as an archive holds it."""
+def export(run: str = options.RUN, *, cassette: Path | None = CASSETTE, force: bool = FORCE) -> int:
+    """Write a run with its sub-agents to stdout, one JSON object a run, as an archive holds it.
+
+    A cassette has the tasks and the model's answers alone: no prompt, no result of a tool, no key.
+    """
     ensure_ready("agents.runs.archive")
+    if cassette is not None:
+        from heartbit_site.cli.backend import backend_for
+        from heartbit_site.cli.recording import cassette_of
+
+        text = cassette_of(backend_for(""), run_id_of(run)).model_dump_json(indent=1)
+        write_file(cassette, f"{text}\n".encode(), force=force)
+        note(f"Wrote {cassette}.")
+        return OK
     from agents.querysets import find_run
     from agents.runs.archive import tree_lines
     from heartbit_site.first_start import default_workspace

@@ -20,7 +20,7 @@ from agents.loop.ports import Committed, PendingSuspension, Ports
 from agents.runtime.stopped_tools import StoppedTools, WorkspaceStoppedTools
 from agents.runtime.toolbox import RunToolbox
 from heartbit_site.base.toolspec import ToolContext
-from tests.runs.serving import no_credentials, no_permissions
+from tests.runs.serving import no_credentials, no_permissions, nothing_mixed
 from tools.result import ToolResult
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ _LATER: dict[str, dict[str, Any]] = {
         "escalate_seconds": None,
         "escalate_group": "",
         "question": 1,
+        "mixed_data": False,
     },
     "tool.finished": {"artifact": ""},
 }
@@ -195,6 +196,7 @@ class _Toolbox(RunToolbox):
             lost=_everybody_may,
             credentials=no_credentials,
             permissions=no_permissions,
+            mixed=nothing_mixed,
             stopped=WorkspaceStoppedTools(StoppedTools(), 0),
         )
         self._notes = notes

@@ -1,0 +1,127 @@
+"""Cassettes: a model's answers in a recorded run and its sub-agents, to be replayed. Pure.
+
+A cassette is a JSON file, made by ``heartbit runs export``. It holds tasks and answers: no prompt,
+no result of a tool, no key, and no reasoning. Tools are called again when it is replayed.
+
+Usage::
+
+    model = Cassette.load(Path("refund.json")).model()
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from agents.llm.adapters.scripted import Reply, ScriptedModel
+from agents.llm.errors import RequestRejectedError
+from agents.llm.messages import AssistantMessage, ToolCall, UserMessage
+from heartbit_site.base.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agents.llm.messages import ChatRequest
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class RecordedCall(_Part):
+    """A tool call of an answer; the arguments are JSON text, as the model wrote them."""
+
+    tool: str
+    arguments: str
+
+
+class RecordedAnswer(_Part):
+    """One answer of the model."""
+
+    text: str = ""
+    calls: tuple[RecordedCall, ...] = ()
+
+
+class RecordedRun(_Part):
+    """The answers in one run."""
+
+    agent: str
+    task: str
+    answers: tuple[RecordedAnswer, ...]
+
+
+class Cassette(_Part):
+    """The answers in a tree of runs.
+
+    Attributes:
+        runs: The run at the top first.
+    """
+
+    format: Literal[1] = 1
+    runs: tuple[RecordedRun, ...] = Field(min_length=1)
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Read a file.
+
+        Raises:
+            ConfigurationError: It cannot be read, or is no cassette that this Heartbit knows.
+        """
+        try:
+            return cls.model_validate_json(path.read_bytes())
+        except OSError as error:
+            raise ConfigurationError(
+                f"The cassette {path} cannot be read: {error.strerror}."
+            ) from error
+        except ValidationError as error:
+            problem = error.errors(include_url=False)[0]
+            where = ".".join(str(step) for step in problem["loc"]) or "its content"
+            raise ConfigurationError(
+                f"{path} is no cassette that this Heartbit knows ({where}: {problem['msg']}): "
+                "export the run again."
+            ) from error
+
+    @property
+    def task(self) -> str:
+        """Task of the run at the top."""
+        return self.runs[0].task
+
+    def model(self, *, name: str = "cassette:model") -> ScriptedModel:
+        """Return a model that gives the recorded answers again, to a run and its sub-agents."""
+        given: Counter[tuple[str, int]] = Counter()
+
+        def answer(request: ChatRequest) -> Reply:
+            task, turn = self._place(request)
+            recorded = [run for run in self.runs if run.task == task and turn < len(run.answers)]
+            if not recorded:
+                raise RequestRejectedError(
+                    f"The cassette has no answer number {turn + 1} to the task {task[:80]!r}: "
+                    "record the run again."
+                )
+            # Sub-agents with the same task are given the recorded runs in turn.
+            run = recorded[given[task, turn] % len(recorded)]
+            given[task, turn] += 1
+            return _reply(run.answers[turn], turn)
+
+        return ScriptedModel(answer, name=name)
+
+    def _place(self, request: ChatRequest) -> tuple[str, int]:
+        """Return the task of a request that was recorded, and the number of answers since."""
+        tasks = {run.task for run in self.runs}
+        answers = 0
+        for message in reversed(request.messages):
+            if isinstance(message, UserMessage) and message.text in tasks:
+                return message.text, answers
+            answers += isinstance(message, AssistantMessage)
+        said = [each.text for each in request.messages if isinstance(each, UserMessage)]
+        return (said[0] if said else ""), answers
+
+
+def _reply(answer: RecordedAnswer, turn: int) -> Reply:
+    calls = (
+        ToolCall(f"call_{turn}_{number}", call.tool, call.arguments)
+        for number, call in enumerate(answer.calls)
+    )
+    return Reply(text=answer.text, tool_calls=tuple(calls))

@@ -1,0 +1,61 @@
+"""Play a run on the process's host, with a model of the test's own."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agents.llm.adapters.scripted import ScriptedModel
+from agents.llm.testing.cassette import Cassette
+from heartbit_site.base.audit import Actor
+from heartbit_site.library import shared_host
+from heartbit_site.library.execution import execute
+from heartbit_site.library.run_request import STARTER, RunRequest
+from heartbit_site.testing.played_run import played
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from agents.llm.adapters.scripted import Scripted
+    from agents.llm.messages import ChatRequest
+    from heartbit_site.base.models import Workspace
+    from heartbit_site.library import Heartbit
+    from heartbit_site.testing.played_run import PlayedRun
+
+
+async def play(
+    agent: Heartbit,
+    task: str,
+    *,
+    model: Sequence[Scripted] | Callable[[ChatRequest], Scripted] | Path,
+    user: Any,
+    workspace: Workspace,
+) -> PlayedRun:
+    """Run a task to its end; see ``heartbit_site.testing.plugin.Play``.
+
+    Raises:
+        ConfigurationError: The agent or the cassette cannot be used.
+    """
+    name = f"openai:scripted-{secrets.token_hex(6)}"  # every reference names a known provider
+    if isinstance(model, Path):
+        cassette = Cassette.load(model)
+        scripted, task = cassette.model(name=name), task or cassette.task
+    else:
+        scripted = ScriptedModel(model, name=name)
+    request = RunRequest(
+        task=task,
+        workspace=workspace.slug,
+        team=agent.team,
+        entries=agent.entries,
+        thread=None,
+        model=name,
+        by=STARTER if user is None else Actor(user.get_username(), "system", user.pk),
+    )
+    shared = shared_host.acquire()
+    try:
+        with shared.host.models.replaced_by(scripted):
+            found = await execute(shared, request, agent.callbacks, agent.answer_type)
+    finally:
+        shared_host.release()
+    return played(found, scripted.requests)

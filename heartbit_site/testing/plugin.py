@@ -1,0 +1,128 @@
+"""Plugin of pytest, found by its entry point: a workspace, and runs with a scripted model.
+
+A test that uses none of the fixtures pays nothing. The first one that does starts Heartbit: with
+the database of ``DATABASE_URL`` or ``HEARTBIT_STATE_DIR``, if one of them is set, else with servers
+and a directory of its own, which are gone at the end. No model is asked, and no key is needed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import shutil
+import tempfile
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from agents.llm.adapters.scripted import Scripted
+    from agents.llm.messages import ChatRequest
+    from heartbit_site.base.models import Workspace
+    from heartbit_site.library import Heartbit
+    from heartbit_site.testing.played_run import PlayedRun
+
+
+class Play(Protocol):
+    """The fixture ``heartbit_run``."""
+
+    def __call__(
+        self,
+        agent: Heartbit,
+        task: str = "",
+        *,
+        model: Sequence[Scripted] | Callable[[ChatRequest], Scripted] | Path,
+        user: Any = None,
+    ) -> PlayedRun:
+        """Run a task to its end.
+
+        Args:
+            agent: The agent, or team.
+            task: The task; empty: that of the cassette.
+            model: The model's answers: a list, a function of the request, or a cassette's path.
+            user: The person behind the run, a user of Django; None: no person.
+        """
+        ...
+
+
+@pytest.fixture(scope="session")
+def heartbit_installation(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Heartbit in this process: its database, and a host that executes runs."""
+    with ExitStack() as stack:
+        if request.config.pluginmanager.hasplugin("django"):
+            # Runs are executed by threads of their own, between tests too.
+            blocker = request.getfixturevalue("django_db_blocker")
+            stack.enter_context(blocker.unblock())
+        if not (os.environ.get("DATABASE_URL") or os.environ.get("HEARTBIT_STATE_DIR")):
+            stack.enter_context(_own_servers())
+        from heartbit_site.library import shared_host  # noqa: PLC0415  reads the environment
+
+        shared_host.acquire()
+        stack.callback(_close_connections)
+        stack.callback(shared_host.close)
+        stack.callback(shared_host.release)
+        yield
+
+
+@pytest.fixture
+def heartbit_workspace(heartbit_installation: None) -> Workspace:
+    """An empty workspace of the test's own."""
+    from heartbit_site.base.models import Workspace  # noqa: PLC0415  needs Django set up
+
+    slug = f"test-{secrets.token_hex(6)}"
+    return Workspace.objects.create(slug=slug, name=slug)
+
+
+@pytest.fixture
+def heartbit_run(heartbit_workspace: Workspace) -> Play:
+    """Run an agent in the test's workspace, with scripted or recorded answers of the model."""
+    from heartbit_site.base.aio import is_loop_running  # noqa: PLC0415  only if it is used
+    from heartbit_site.base.errors import ConfigurationError  # noqa: PLC0415
+    from heartbit_site.testing.play import play  # noqa: PLC0415  needs Django set up
+
+    def run(
+        agent: Heartbit,
+        task: str = "",
+        *,
+        model: Sequence[Scripted] | Callable[[ChatRequest], Scripted] | Path,
+        user: Any = None,
+    ) -> PlayedRun:
+        if is_loop_running():
+            raise ConfigurationError("heartbit_run blocks: make the test a plain function.")
+        return asyncio.run(play(agent, task, model=model, user=user, workspace=heartbit_workspace))
+
+    return run
+
+
+@contextmanager
+def _own_servers() -> Iterator[None]:
+    """Start servers in a directory of their own when they are first needed."""
+    from heartbit_site.embedded import client  # noqa: PLC0415  only if it is used
+    from heartbit_site.embedded.state import StateDirectory  # noqa: PLC0415
+
+    # Short, because unix sockets live in it, and passable, because root's servers are another
+    # user's.
+    folder = Path(tempfile.mkdtemp(prefix="hbt", dir="/tmp"))
+    folder.chmod(0o755)
+    os.environ["HEARTBIT_STATE_DIR"] = str(folder / "s")
+    try:
+        yield
+    finally:
+        client.release()
+        client.stop(StateDirectory(folder / "s"))
+        del os.environ["HEARTBIT_STATE_DIR"]
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _close_connections() -> None:
+    from django.db import connections  # noqa: PLC0415  needs Django set up
+
+    from heartbit_site.base import orm  # noqa: PLC0415
+
+    orm.close()
+    connections.close_all()

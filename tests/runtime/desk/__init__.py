@@ -1,0 +1,1 @@
+"""An app whose tools read private data and outsiders' text, and send."""
