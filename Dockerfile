@@ -28,7 +28,7 @@ RUN apt-get update \
     && apt-get install --yes --no-install-recommends libgomp1 \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --uid 10001 --create-home --home-dir /var/lib/heartbit --shell /usr/sbin/nologin heartbit
-RUN install -d -o heartbit /var/lib/heartbit/archive
+RUN install -d -o heartbit /var/lib/heartbit/archive /var/lib/heartbit/drive
 COPY --from=build /opt/venv /opt/venv
 COPY --from=build /app /app
 ENV PATH=/opt/venv/bin:$PATH \

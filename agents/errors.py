@@ -93,20 +93,8 @@ class DeliveryNotFoundError(NotFoundError):
     """The workspace has no such delivery of a result."""
 
 
-class MailServerError(HeartbitError):
-    """The mail server cannot be used now; the mail itself may be valid."""
-
-
 class RecipientError(HeartbitError):
     """The address, or the text for it, cannot be used for a message."""
-
-
-class UnreadableMailError(HeartbitError):
-    """The bytes are not a mail, or have more parts than a mail may have."""
-
-
-class MailboxError(HeartbitError):
-    """A mailbox cannot be read now, or its settings are wrong."""
 
 
 class MessageLimitReachedError(ConflictError):

@@ -13,7 +13,7 @@ from agents.choices import CallStatus, RunStatus
 from agents.errors import RunNotFoundError
 from agents.journal.events import approval_key
 from agents.journal.waits import ANSWER, APPROVAL, OUTCOME, answered_by
-from agents.models import BlackboardEntry, Run, RunEvent, ToolCall, Wait
+from agents.models import Artifact, BlackboardEntry, Run, RunEvent, ToolCall, Wait
 from heartbit_site.base.query import fetch_all
 
 if TYPE_CHECKING:
@@ -91,6 +91,11 @@ def tree(root_id: UUID) -> list[Run]:
 def tree_rows(root_id: UUID) -> QuerySet[Run]:
     """Return the query of all runs of a tree, oldest first."""
     return Run.objects.filter(root_id=root_id).order_by("created_at", "id")
+
+
+def stored_artifacts(root_id: UUID) -> QuerySet[Artifact]:
+    """Return the artifacts that the runs of a tree have stored, the oldest first."""
+    return Artifact.objects.filter(run__root_id=root_id)
 
 
 def blackboard(root_id: UUID) -> QuerySet[BlackboardEntry]:

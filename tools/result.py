@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from heartbit_site.base.untrusted import clean_text
@@ -10,6 +10,7 @@ from heartbit_site.base.untrusted import clean_text
 Status = Literal["ok", "error", "timeout", "invalid", "refused"]
 
 MAX_OUTPUT_BYTES = 65_536
+_CUT = "\n[cut: {kept} of {size} bytes shown]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,26 +21,36 @@ class ToolResult:
         content: Text that Postgres can store, within the byte limit.
         status: ``invalid``: the call itself was wrong; ``refused``: by policy; ``error``: the tool
             raised; ``timeout``: it took too long, and may still have had its effect.
+        whole: The whole text, if ``content`` is only its beginning.
+        artifact: Name of the artifact that has the whole text; empty: none.
     """
 
     content: str
     status: Status
+    whole: str = field(default="", compare=False, repr=False)
+    artifact: str = ""
 
 
 def answer(text: str, status: Status, max_bytes: int) -> ToolResult:
     """Return a result within a limit of UTF-8 bytes."""
-    return ToolResult(truncate(clean_text(text), max_bytes), status)
+    text = clean_text(text)
+    content = truncate(text, max_bytes)
+    return ToolResult(content, status, whole="" if content is text else text)
 
 
-def truncate(text: str, max_bytes: int) -> str:
+def truncate(text: str, max_bytes: int, marker: str = _CUT) -> str:
     """Return the text within a byte limit.
 
     The text is cut between characters, and a line at its end gives the number of missing bytes;
     only that line may exceed a limit smaller than itself.
+
+    Args:
+        text: The text.
+        max_bytes: Limit in UTF-8 bytes.
+        marker: The line at the end of a cut text, with ``{kept}`` and ``{size}`` in bytes.
     """
     if len(text) * 4 <= max_bytes or len(data := text.encode()) <= max_bytes:
         return text
-    marker = "\n[cut: {kept} of {size} bytes shown]"
     room = max(0, max_bytes - len(marker.format(kept=max_bytes, size=len(data))))
     kept = data[:room].decode("utf-8", "ignore")
     return kept + marker.format(kept=len(kept.encode()), size=len(data))

@@ -23,9 +23,10 @@ from agents.delivery.report import report_of
 from agents.delivery.targets import ArtifactTarget, EmailTarget, WebhookTarget, target_of
 from agents.delivery.webhook_payload import RUN_DELIVERED, data_of
 from agents.delivery.webhooks import RETRY_AFTER, message, new_message_id
-from agents.errors import ArtifactNotFoundError, InvalidTargetsError, MailServerError
+from agents.errors import ArtifactNotFoundError, InvalidTargetsError
 from agents.models import Delivery, Run, WebhookDelivery, WebhookEndpoint
 from agents.reads.artifacts import find_artifact
+from tools.mail.errors import MailServerError
 
 if TYPE_CHECKING:
     from agents.delivery.mail import ResultEmail

@@ -271,5 +271,5 @@ def _other_arguments(
 def _other_result(past: RunHistory, turn: Turn, edits: Edits) -> _Plan:
     """Cut right after the turn's results: a summary written later contains the old result."""
     seq = turn.results[edits.call].seq
-    payload = {**past.payloads[seq], "status": "ok", "content": edits.result}
+    payload = {**past.payloads[seq], "status": "ok", "content": edits.result, "artifact": ""}
     return _Plan(turn.closed_seq or seq, {seq: payload})

@@ -10,15 +10,15 @@ from django.db import DatabaseError, transaction
 from django.utils import timezone
 
 from agents.actions.receive_mail import receive_mail, refuse_mail
-from agents.errors import MailboxError, UnreadableMailError
-from agents.inbound.imap import MOST_BYTES, MailAccount, Mailbox, open_mailbox
 from agents.inbound.mailboxes import due_for_polling
 from agents.models import Channel
 from heartbit_site.base import secrets
 from heartbit_site.base.errors import HeartbitError
+from tools.mail.errors import MailboxError, UnreadableMailError
+from tools.mail.imap import MOST_BYTES, MailAccount, Mailbox, open_mailbox
 
 if TYPE_CHECKING:
-    from agents.inbound.imap import Security
+    from tools.mail.server import Security
 
 logger = logging.getLogger(__name__)
 

@@ -10,8 +10,8 @@ from django.utils import timezone
 from agents.actions.accept_message import HOUR, Accepted, accept_message
 from agents.choices import InboundStatus
 from agents.inbound.mail_intake import refusal_reason, to_inbound
-from agents.inbound.mime import read_mail
 from agents.models import InboundMessage
+from tools.mail.mime import read_mail
 
 if TYPE_CHECKING:
     from agents.models import Channel

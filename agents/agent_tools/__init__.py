@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agents.agent_tools.artifacts import read_artifact
 from agents.agent_tools.blackboard import blackboard_list, blackboard_read, blackboard_write
 from agents.agent_tools.messages import (
     ask_agent,
@@ -16,6 +17,7 @@ __all__ = [
     "blackboard_list",
     "blackboard_read",
     "blackboard_write",
+    "read_artifact",
     "read_messages",
     "reply_to_message",
     "send_message",

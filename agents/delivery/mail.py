@@ -24,7 +24,7 @@ from django.utils.encoding import punycode
 
 from agents.delivery.html_report import html_of
 from agents.delivery.report import one_line
-from agents.errors import MailServerError
+from tools.mail.errors import MailServerError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,9 +8,8 @@ import secrets as random
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from standardwebhooks import Webhook
-
 from heartbit_site.base.ids import new_id
+from heartbit_site.base.webhook_signature import signature_headers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -72,14 +71,8 @@ def headers_of(endpoint: WebhookEndpoint, message_id: str, body: bytes) -> dict[
         SecretError: The endpoint's secret cannot be decrypted.
     """
     now = datetime.now(UTC)
-    signatures = [
-        str(Webhook(secret).sign(message_id, now, body.decode()))
-        for secret in endpoint.valid_secrets(now)
-    ]
     return {
         "content-type": "application/json",
         "user-agent": "Heartbit-Webhooks",
-        "webhook-id": message_id,
-        "webhook-timestamp": str(int(now.timestamp())),
-        "webhook-signature": " ".join(signatures),
+        **signature_headers(endpoint.valid_secrets(now), message_id, now, body),
     }

@@ -1,1 +1,1 @@
-"""Inbound messages: channels, mailboxes, and parsing of mails as hostile input."""
+"""Inbound messages: channels, mailboxes, and the way from a message to a run."""

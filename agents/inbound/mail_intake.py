@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.delivery.targets import MOST_REFERENCES, EmailTarget
-from agents.inbound.headers import one_line
 from agents.inbound.message import Inbound
 from agents.inbound.senders import is_allowed_sender
 from agents.inbound.threads import mail_key
+from tools.mail.headers import one_line
 
 if TYPE_CHECKING:
-    from agents.inbound.mime import Mail
     from agents.models import Channel
+    from tools.mail.mime import Mail
 
 _MOST_OF_SUBJECT = 190
 

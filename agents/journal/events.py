@@ -262,7 +262,10 @@ class ToolStarted:
 class ToolFinished:
     """Result of a tool call; a journaled result is never computed again.
 
-    ``grant`` is the id of the standing permission that made an approval unnecessary.
+    Attributes:
+        grant: Id of the standing permission that made an approval unnecessary.
+        artifact: Name of the artifact that has the whole result, if ``content`` is only its
+            beginning; empty: ``content`` is the whole, or the rest was not stored.
     """
 
     type: ClassVar[str] = "tool.finished"
@@ -272,6 +275,7 @@ class ToolFinished:
     effect: str = ""
     duration_ms: int = 0
     grant: int | None = None
+    artifact: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,8 @@ from agents.journal.events import ToolFinished, ToolStarted
 from tools.result import ToolResult
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agents.journal.events import Event
     from agents.loop.journaled import JournaledState
     from tools.pipeline import SuspendedCall
@@ -95,6 +97,7 @@ class CallRecord:
         *,
         grant: int | None,
         batch: CallBatch,
+        store: Callable[[ToolResult], ToolResult],
     ) -> None:
         self.is_settled = False
         self._journaled = journaled
@@ -102,13 +105,20 @@ class CallRecord:
         self._effect = effect
         self._grant = grant
         self._batch = batch
+        self._store = store
         self._began = time.monotonic()
 
     def finished(self, done: ToolResult) -> ToolFinished:
         """Return the event of the call's result."""
         took = round((time.monotonic() - self._began) * 1000)
         return ToolFinished(
-            self._call_id, done.status, done.content, self._effect, took, self._grant
+            self._call_id,
+            done.status,
+            done.content,
+            self._effect,
+            took,
+            self._grant,
+            done.artifact,
         )
 
     async def intend(self) -> None:
@@ -129,7 +139,7 @@ class CallRecord:
     def settle_here(self, done: ToolResult | SuspendedCall) -> None:
         """Journal the result from the tool's thread; a suspension is the engine's to journal."""
         if isinstance(done, ToolResult):
-            self._batch.settle(self.finished(done))
+            self._batch.settle(self.finished(self._store(done)))
             self.is_settled = True
         else:
             self._batch.settle(None)

@@ -151,7 +151,7 @@ class ModelCaller:
         request = build_request(
             self._state,
             self._definition,
-            tools=toolbox.definitions(),
+            tools=toolbox.definitions(with_artifacts=self._state.has_artifacts),
             examples=toolbox.examples(),
             timeout_seconds=self._limits.seconds_left(),
         )

@@ -120,8 +120,12 @@ class ReadyCall:
 class Toolbox(Protocol):
     """Tools of one run, behind the one invocation pipeline."""
 
-    def definitions(self) -> tuple[ToolDefinition, ...]:
-        """Return the tools that the model is offered, in a stable order."""
+    def definitions(self, *, with_artifacts: bool = False) -> tuple[ToolDefinition, ...]:
+        """Return the tools that the model is offered, in a stable order.
+
+        Args:
+            with_artifacts: True if the run has results to be read in parts.
+        """
         ...
 
     def examples(self) -> tuple[Message, ...]:
@@ -157,6 +161,21 @@ class Toolbox(Protocol):
 
     def transaction(self, call_id: str, ready: ReadyCall) -> Callable[[], ToolFinished]:
         """Return a transactional call as a plain function for ``Journal.transact``."""
+        ...
+
+    def store(self, call_id: str, name: str, done: ToolResult) -> ToolResult:
+        """Store the whole of a result that is longer than the model sees, from a tool's thread.
+
+        Other results are returned as they are. It precedes the journal's entry of the result, so
+        an artifact that the journal names is always there.
+
+        Raises:
+            JournalAwayError: The artifact could not be written.
+        """
+        ...
+
+    async def store_from_loop(self, call_id: str, name: str, done: ToolResult) -> ToolResult:
+        """Store the whole of a result as ``store`` does, from the loop."""
         ...
 
     def resume(self, call: ToolCall, outcomes: tuple[WaitOutcome, ...]) -> ToolResult:

@@ -120,6 +120,7 @@ class RunState:
         poor_answers: Number of unusable answers in a row, up to the last one.
         escalated: True once the stronger model takes over after too many unusable answers.
         finish_reason: Finish reason of the model's last answer.
+        has_artifacts: True once a result was too long for the model and stored as an artifact.
         streamed: Text of the model call in flight; not journaled.
     """
 
@@ -144,6 +145,7 @@ class RunState:
     poor_answers: int = 0
     escalated: bool = False
     finish_reason: str = "stop"
+    has_artifacts: bool = False
     last_text: str = ""
     streamed: str = ""
     _open: int = 0
@@ -307,6 +309,7 @@ class RunState:
                 call.wait_keys = keys
             case ToolFinished():
                 call.finished = step
+                self.has_artifacts = self.has_artifacts or step.artifact != ""
                 self._close_turn()
 
     def _lapsed(self, call: CallState, key: str) -> None:

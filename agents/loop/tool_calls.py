@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from agents.errors import JournalAwayError, LeaseLostError, SubAgentUnavailableError
@@ -161,7 +162,7 @@ class ToolCallRunner:
         if refusal is not None:
             return refusal
         if call.wait_keys:
-            return self._resumed(call)
+            return await self._resumed(call)
         return await self._begin(call)
 
     async def _doubtful(self, call: CallState) -> Served | _Act:
@@ -185,13 +186,14 @@ class ToolCallRunner:
                 return ToolFinished(call.call_id, "uncertain", UNCERTAIN, call.started)
         return OutcomeRequested(call.call_id, call.call.name, call.outcome_requests + 1)
 
-    def _resumed(self, call: CallState) -> ToolFinished:
+    async def _resumed(self, call: CallState) -> ToolFinished:
         outcomes = self._state.outcomes(call)
         if outcomes is None:
             raise ValueError(f"call {call.call_id} was resumed with open waits")
         done = self._toolbox.resume(call.call, outcomes)
+        done = await self._toolbox.store_from_loop(call.call_id, call.call.name, done)
         effect = self._toolbox.effect(call.call.name)
-        return ToolFinished(call.call_id, done.status, done.content, effect)
+        return ToolFinished(call.call_id, done.status, done.content, effect, artifact=done.artifact)
 
     async def _begin(self, call: CallState) -> Served | _Act:
         approved: ApprovedCall | None = None
@@ -234,7 +236,15 @@ class ToolCallRunner:
         call, ready, effect = act.call, act.ready, act.effect
         if batch is None or not self._toolbox.acts_in_thread(ready):
             batch = CallBatch(self._journaled, 1)
-        record = CallRecord(self._journaled, call.call_id, effect, grant=ready.grant, batch=batch)
+        name = ready.prepared.spec.name
+        record = CallRecord(
+            self._journaled,
+            call.call_id,
+            effect,
+            grant=ready.grant,
+            batch=batch,
+            store=partial(self._toolbox.store, call.call_id, name),
+        )
         try:
             done = await self._toolbox.execute(ready, record)
         except CancelledFirstError:
@@ -246,7 +256,7 @@ class ToolCallRunner:
             done = ToolResult(f"There is no kind of wait {kind!r} for tools: declare it.", "error")
         if record.is_settled:
             return None
-        event = record.finished(done)
+        event = record.finished(await self._toolbox.store_from_loop(call.call_id, name, done))
         if effect == Effect.PURE:
             return event  # journaled with its turn's other results
         await self._journaled.record(event)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agents.models.agent import Agent, ToolBinding
 from agents.models.approval import Decision, Grant, Vote
+from agents.models.artifact import Artifact
 from agents.models.budget import Budget
 from agents.models.channel import Channel, InboundMessage
 from agents.models.checkpoint import Checkpoint

@@ -1,4 +1,4 @@
-"""Artifacts of a run and its sub-agents.
+"""Artifacts of a run and its sub-agents: parts of their answers, and stored results of tools.
 
 Usage::
 
@@ -15,15 +15,13 @@ from typing import TYPE_CHECKING, Final
 
 from agents.choices import TERMINAL, DeliveryKind
 from agents.errors import ArtifactNotFoundError, RunStateError
-from agents.models import Delivery, Run
-from agents.output.results import artifacts_in
+from agents.models import Artifact, Delivery, Run
+from agents.output.results import ArtifactOut, artifacts_in
 from heartbit_site.base.errors import Remedy
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from uuid import UUID
-
-    from agents.output.results import ArtifactOut
 
 #: Languages that are called like the extension of their files.
 _EXTENSIONS: Final = (
@@ -51,16 +49,22 @@ class Produced:
 
     Attributes:
         place: Position in the list, unique in the tree.
+        artifact: Without its content, if it is a stored result.
+        size: Bytes of its content.
     """
 
     run_id: UUID
     agent: str
     place: str
     artifact: ArtifactOut
+    size: int
 
 
 def produced_below(run: Run) -> list[Produced]:
-    """Return the artifacts of the ended runs of a subtree, the oldest run's first."""
+    """Return the artifacts of a subtree, the oldest run's first.
+
+    Parts of an answer are there once their run has ended, stored results at once.
+    """
     fields = ("parent_id", "agent", "status", "output", "structured")
     rows = Run.objects.filter(root_id=run.root_id).only(*fields)
     children: defaultdict[UUID | None, list[Run]] = defaultdict(list)
@@ -70,20 +74,38 @@ def produced_below(run: Run) -> list[Produced]:
     for row in found:  # the list grows during the loop
         found += children[row.pk]
     kept = kept_names([row.pk for row in found])
-    return [
-        Produced(row.pk, row.agent, f"{row.pk}.{number:04d}", artifact)
-        for row in sorted(found, key=lambda row: row.pk)
-        for number, artifact in enumerate(_artifacts(row, kept.get(row.pk, ())))
-    ]
+    stored: defaultdict[UUID, list[Artifact]] = defaultdict(list)
+    for one in Artifact.objects.filter(run__in=[row.pk for row in found]).defer("content"):
+        stored[one.run_id].append(one)
+    produced = []
+    for row in sorted(found, key=lambda row: row.pk):
+        produced += [
+            Produced(
+                row.pk,
+                row.agent,
+                f"{row.pk}.{number:04d}",
+                artifact,
+                len(artifact.content.encode()),
+            )
+            for number, artifact in enumerate(_artifacts(row, kept.get(row.pk, ())))
+        ]
+        produced += [
+            Produced(row.pk, row.agent, f"{row.pk}.stored.{one.pk:019d}", _stored(one), one.size)
+            for one in stored[row.pk]
+        ]
+    return produced
 
 
 def find_artifact(run: Run, name: str) -> ArtifactOut:
-    """Return the artifact of a run with that name.
+    """Return the artifact of a run with that name, a stored result included.
 
     Raises:
         ArtifactNotFoundError: The run has no artifact of that name.
         RunStateError: The run has not ended, so it has no artifacts yet.
     """
+    stored = Artifact.objects.filter(run=run, name=name).first()
+    if stored is not None:
+        return _stored(stored, bytes(stored.content).decode("utf-8", "replace"))
     if run.status not in TERMINAL:
         raise RunStateError(f"The run is {run.status}: it has artifacts once it has ended.")
     for artifact in _artifacts(run, kept_names([run.pk]).get(run.pk, ())):
@@ -111,6 +133,11 @@ def kept_names(run_ids: Collection[UUID]) -> Mapping[UUID, list[str]]:
 def file_name(artifact: ArtifactOut) -> str:
     """Return the artifact's file name; the extension is txt if the language is unknown."""
     return f"{artifact.name}.{_ENDINGS.get(artifact.language, 'txt')}"
+
+
+def _stored(row: Artifact, content: str = "") -> ArtifactOut:
+    language = "json" if row.content_type == "application/json" else ""
+    return ArtifactOut(kind="data", name=row.name, content=content, language=language)
 
 
 def _artifacts(run: Run, kept: Sequence[str]) -> list[ArtifactOut]:

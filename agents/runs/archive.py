@@ -88,7 +88,7 @@ def lines(units: Sequence[ArchiveUnit]) -> Iterator[str]:
 
 
 def tree_lines(roots: Sequence[UUID]) -> Iterator[str]:
-    """Yield one JSON object per run, tree by tree, parents before children."""
+    """Yield one JSON object per run, tree by tree, parents before children, and per artifact."""
     query = "SELECT id FROM agents_run WHERE root_id = ANY (%s) ORDER BY root_id, created_at, id"
     ids = [row[0] for row in fetch_all(query, [list(roots)])]
     for begin in range(0, len(ids), FETCH):
@@ -98,6 +98,7 @@ def tree_lines(roots: Sequence[UUID]) -> Iterator[str]:
             [ids[begin : begin + FETCH]],
         ):
             yield line
+        yield from _artifact_lines(ids[begin : begin + FETCH])
 
 
 def delete_unit(unit: ArchiveUnit, before: datetime) -> bool:
@@ -112,6 +113,15 @@ def delete_unit(unit: ArchiveUnit, before: datetime) -> bool:
         [list(unit.roots), unit.runs, unit.events, before, thread],
     )
     return bool(forgotten)
+
+
+def _artifact_lines(run_ids: Sequence[UUID]) -> Iterator[str]:
+    """Yield one JSON object per stored artifact of some runs, read one by one: they are large."""
+    query = "SELECT id FROM agents_artifact WHERE run_id = ANY (%s) ORDER BY id"
+    for (key,) in fetch_all(query, [list(run_ids)]):
+        query = "SELECT heartbit_archived_artifact(f) FROM agents_artifact f WHERE f.id = %s"
+        for (line,) in fetch_all(query, [key]):
+            yield line
 
 
 def _conversations(ids: Sequence[UUID]) -> list[dict[str, Any]]:

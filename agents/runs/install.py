@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "03615469ceb62741ae1ae588f645d09fc2dc5229e54e0454b6344481712a5bbf"
+FINGERPRINT = "8968ff86a0f14ec8117d912ee6a728c7ec3a932dff58703829a6c6a7f00ef91a"
 
 
 def statements() -> str:

@@ -19,6 +19,7 @@ from agents.loop.agent_engine import AgentEngine
 from agents.loop.ports import Ports
 from agents.loop.tool_call_engine import ToolCallEngine
 from agents.runtime.accounts import Accounts
+from agents.runtime.big_results import READER, BigResults
 from agents.runtime.budgets import Budgets
 from agents.runtime.decision_rights import revoked_right_lookup
 from agents.runtime.definitions import Definitions
@@ -72,6 +73,8 @@ class EngineDependencies:
             stopped=WorkspaceStoppedTools(self._stopped, claimed.workspace_id),
             credentials=credential_lookup(claimed),
             permissions=permissions,
+            results=BigResults(claimed.id, claimed.root_id, definition.max_tool_output_bytes),
+            reader=dependencies.registry.get(READER),
             context=context_factory(
                 workspace_id=claimed.workspace_id,
                 run_id=claimed.id,

@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
@@ -15,6 +16,8 @@ from agents.journal.events import ApprovalLapsed, ApprovalRequested, ToolFinishe
 from agents.llm.messages import Message, ToolCall, ToolDefinition
 from agents.loop import delegation
 from agents.loop.ports import ApprovedCall, ReadyCall
+from agents.runtime.big_results import read_stored
+from heartbit_site.base import orm
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.jsonschema import fits
 from heartbit_site.base.toolspec import Effect, ToolContext, ToolSpec, WaitOutcome
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     import httpx
 
     from agents.definitions.definition import AgentDefinition
+    from agents.runtime.big_results import BigResults
     from agents.runtime.stopped_tools import WorkspaceStoppedTools
     from heartbit_site.base.orm import OrmExecutor
     from tools.credentials.choice import ChosenCredential
@@ -168,6 +172,8 @@ class RunToolbox:
         stopped: WorkspaceStoppedTools,
         credentials: CredentialLookup,
         permissions: PermissionLookup,
+        results: BigResults | None = None,
+        reader: ToolSpec | None = None,
     ) -> None:
         """Take the run's tools and the lookups of permissions.
 
@@ -182,8 +188,14 @@ class RunToolbox:
             stopped: Tools that are disabled now, whatever was approved before.
             credentials: Chooses the credentials of a call.
             permissions: Looks up the permissions of the person behind the run.
+            results: Stores results that are too long for the model; None: they are cut.
+            reader: Tool that reads these, offered once there is one.
         """
         self._specs = offer.specs
+        self._results = results
+        self._reader = None if reader is None or reader.name in offer.specs else reader
+        if self._reader is not None:
+            self._specs = {**offer.specs, self._reader.name: self._reader}
         self._hashes = offer.hashes
         self._definition = definition
         self._bound = {tool.name: tool for tool in definition.tools}
@@ -200,9 +212,13 @@ class RunToolbox:
             for spec in offer.specs.values()
         )
 
-    def definitions(self) -> tuple[ToolDefinition, ...]:
-        """Return the tools that the model is offered, in a stable order."""
-        return self._offered
+    def definitions(self, *, with_artifacts: bool = False) -> tuple[ToolDefinition, ...]:
+        """Return the tools that the model is offered; see ``Toolbox``."""
+        reader = self._reader
+        if reader is None or not with_artifacts:
+            return self._offered
+        definition = ToolDefinition(reader.name, reader.description, dict(reader.parameters))
+        return (*self._offered, definition)
 
     def examples(self) -> tuple[Message, ...]:
         """Return example calls if the run may delegate."""
@@ -225,7 +241,10 @@ class RunToolbox:
             return needs
         if approved is not None:
             return self._decided(call, context, approved, needs)
-        found = self._prepare(call, call.arguments, context, self._policy, needs)
+        # The reader shows what the run's own calls returned, which needs no further approval.
+        is_reader = self._reader is not None and resolve(self._specs, call.name) is self._reader
+        policy = None if is_reader else self._policy
+        found = self._prepare(call, call.arguments, context, policy, needs)
         if not isinstance(found, PendingApprovalCall):
             return ReadyCall(found) if isinstance(found, PreparedCall) else found
         bound = self._bound.get(found.spec.name, _UNBOUND)
@@ -365,11 +384,32 @@ class RunToolbox:
                 return ToolFinished(call_id, "refused", refusal, Effect.TRANSACTIONAL)
             began = time.monotonic()
             done = execute_transactional(ready.prepared, around=transaction.atomic)
+            done = self.store(call_id, ready.prepared.spec.name, done)
             took = round((time.monotonic() - began) * 1000)
             effect = Effect.TRANSACTIONAL
-            return ToolFinished(call_id, done.status, done.content, effect, took, ready.grant)
+            return ToolFinished(
+                call_id, done.status, done.content, effect, took, ready.grant, done.artifact
+            )
 
         return body
+
+    def store(self, call_id: str, name: str, done: ToolResult) -> ToolResult:
+        """Store the whole of a long result from a tool's thread; see ``Toolbox``."""
+        if not done.whole or self._results is None:
+            return done
+        return self._results.store(call_id, self._tool_name(name), done)
+
+    async def store_from_loop(self, call_id: str, name: str, done: ToolResult) -> ToolResult:
+        """Store the whole of a long result from the loop; see ``Toolbox``."""
+        if not done.whole or self._results is None:
+            return done
+        store = partial(self._results.store, call_id, self._tool_name(name), done)
+        return await orm.run_in_thread(store)
+
+    def _tool_name(self, name: str) -> str:
+        """Return the tool's own name, since the model's may be any text."""
+        spec = resolve(self._specs, name)
+        return "result" if spec is None else spec.name
 
     def resume(self, call: ToolCall, outcomes: tuple[WaitOutcome, ...]) -> ToolResult:
         """Return the result of a call whose waits are all resolved."""
@@ -419,6 +459,7 @@ def context_factory(
             http=http,
             user_id=user_id,
             conversation_id=conversation_id,
+            read_artifact=partial(read_stored, root_id),
         )
 
     return build

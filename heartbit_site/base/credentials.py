@@ -80,8 +80,8 @@ def credential_types() -> dict[str, type[CredentialType]]:
     return dict(sorted(_kinds.items(), key=lambda item: item[1].label))
 
 
-class _WithUrl(CredentialType):
-    """A credential that is sent over HTTP."""
+class UrlCredential(CredentialType):
+    """Base of the credentials that are sent over HTTP."""
 
     url: Url
 
@@ -144,7 +144,7 @@ class ImapCredential(CredentialType):
     password: Key
 
 
-class CalDavCredential(_WithUrl):
+class CalDavCredential(UrlCredential):
     """An account at a calendar server."""
 
     kind = "caldav"
@@ -154,7 +154,7 @@ class CalDavCredential(_WithUrl):
     password: Key
 
 
-class S3Credential(_WithUrl):
+class S3Credential(UrlCredential):
     """A bucket of an S3-compatible storage."""
 
     kind = "s3"
@@ -166,7 +166,7 @@ class S3Credential(_WithUrl):
     secret_key: Key
 
 
-class BearerCredential(_WithUrl):
+class BearerCredential(UrlCredential):
     """A token in ``Authorization: Bearer``."""
 
     kind = "bearer"
@@ -175,7 +175,7 @@ class BearerCredential(_WithUrl):
     token: Key
 
 
-class ApiKeyCredential(_WithUrl):
+class ApiKeyCredential(UrlCredential):
     """A key in a header of its own."""
 
     kind = "api_key"
@@ -190,7 +190,7 @@ class ApiKeyCredential(_WithUrl):
     key: Key
 
 
-class BasicCredential(_WithUrl):
+class BasicCredential(UrlCredential):
     """Name and password in ``Authorization: Basic``."""
 
     kind = "basic"
@@ -200,7 +200,7 @@ class BasicCredential(_WithUrl):
     password: Key
 
 
-class OAuthClientCredential(_WithUrl):
+class OAuthClientCredential(UrlCredential):
     """An OAuth 2 client that gets its access tokens by itself (RFC 6749 section 4.4)."""
 
     kind = "oauth_client"

@@ -103,6 +103,8 @@ class ToolContext:
         user_id: The person who started the run tree, or who owns its schedule; None: no person did.
         conversation_id: The run's conversation, if it has one.
         deadline: Time after which the result is dropped.
+        read_artifact: Returns the content of an artifact that the run tree stored, by its name.
+            Blocking; raises ``HeartbitError`` if there is none. None: nothing is stored here.
     """
 
     workspace_id: int
@@ -115,6 +117,7 @@ class ToolContext:
     user_id: int | None = None
     conversation_id: UUID | None = None
     deadline: datetime | None = None
+    read_artifact: Callable[[str], bytes] | None = None
 
 
 @dataclass(frozen=True, slots=True)

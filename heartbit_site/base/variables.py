@@ -305,6 +305,13 @@ ARCHIVE_DIR: Final = _text(
     "([retention](docs/howto/operations.md)); shared by all worker machines",
     unset="`archive` in the state directory",
 )
+DRIVE: Final = _text(
+    "HEARTBIT_DRIVE",
+    formats.directory,
+    help="directory of the [files of agents](docs/howto/files-and-calendars.md), one folder per "
+    "workspace; shared by all worker machines",
+    unset="`drive` in the state directory",
+)
 LOCAL_MODEL_THREADS: Final = Variable(
     "HEARTBIT_LOCAL_MODEL_THREADS",
     0,

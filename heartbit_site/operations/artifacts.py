@@ -17,11 +17,6 @@ def list_artifacts(
     below = produced_below(find_run(access.workspace, run_id))
     found, following = page_of({one.place: one for one in below}, str, cursor, limit)
     return ArtifactsOut(
-        artifacts=[
-            ArtifactRowOut.of(
-                one, file=file_name(one.artifact), size=len(one.artifact.content.encode())
-            )
-            for one in found
-        ],
+        artifacts=[ArtifactRowOut.of(one, file=file_name(one.artifact)) for one in found],
         next_cursor=following,
     )

@@ -87,6 +87,7 @@ VALUES: dict[str, Values] = {
     "HEARTBIT_MAX_CRASHES": (["3"], ["abc", "0"]),
     "HEARTBIT_DRAIN_SECONDS": (["0", "25"], ["abc", "-1"]),
     "HEARTBIT_ARCHIVE_DIR": (["/var/archive"], [__file__]),
+    "HEARTBIT_DRIVE": (["/var/drive"], [__file__]),
     "HEARTBIT_LOCAL_MODEL_THREADS": (["4"], ["abc", "0"]),
     "HEARTBIT_LOG": (["info", "DEBUG"], ["loud"]),
     "HEARTBIT_DEBUG": FLAG,

@@ -12,9 +12,6 @@ from hypothesis import HealthCheck, example, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from agents.errors import MailboxError
-from agents.inbound import connection
-from agents.inbound.imap import MailAccount, folder_name, open_mailbox
 from tests.inbound.imap_server import (
     GOOD,
     ImapServer,
@@ -25,6 +22,9 @@ from tests.inbound.imap_server import (
     talking,
 )
 from tests.pace import in_time
+from tools.mail import connection, stream
+from tools.mail.errors import MailboxError
+from tools.mail.imap import MailAccount, folder_name, open_mailbox
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -298,7 +298,7 @@ def test_a_server_that_wants_no_password_is_not_believed(security: str, why: str
 
 
 def test_a_server_that_never_greets_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "READ_SECONDS", 0.2)
+    monkeypatch.setattr(stream, "READ_SECONDS", 0.2)
 
     def wait(peer: socket.socket) -> None:
         peer.recv(1)  # until the client has gone
@@ -308,7 +308,7 @@ def test_a_server_that_never_greets_is_left(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.paced
 def test_a_server_that_sends_a_byte_now_and_then_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "VISIT_SECONDS", 0.3)
+    monkeypatch.setattr(stream, "VISIT_SECONDS", 0.3)
 
     def drip(peer: socket.socket) -> None:
         while not select.select([peer], [], [], 0.02)[0]:  # readable: the client has gone
@@ -453,7 +453,7 @@ def test_a_fault_of_whoever_reads_stays_his() -> None:
 def test_whatever_a_server_says_ends_in_a_sentence(
     pieces: list[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection, "READ_SECONDS", 0.05)
+    monkeypatch.setattr(stream, "READ_SECONDS", 0.05)
 
     def talk(peer: socket.socket) -> None:
         with peer.makefile("rb") as lines:

@@ -14,9 +14,9 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from agents.delivery.targets import EmailTarget
-from agents.errors import UnreadableMailError
-from agents.inbound.html_text import text_of_html
-from agents.inbound.mime import MOST_CHARACTERS, Mail, read_mail
+from tools.mail.errors import UnreadableMailError
+from tools.mail.html_text import text_of_html
+from tools.mail.mime import MOST_CHARACTERS, Mail, read_mail
 
 GMAIL = b"""\
 Delivered-To: support@example.org\r

@@ -15,6 +15,7 @@ from agents.loop.journaled import JournaledState
 from agents.loop.state import RunState
 from agents.loop.tool_calls import ToolCallRunner
 from agents.models import AgentVersion
+from agents.runtime.big_results import BigResults
 from agents.runtime.stopped_tools import StoppedTools, WorkspaceStoppedTools
 from agents.runtime.toolbox import OfferedTools, RunToolbox, context_factory
 from heartbit_site.base import orm
@@ -77,6 +78,7 @@ async def serve(
             lost=lost,
             credentials=no_credentials,
             permissions=no_permissions,
+            results=BigResults(run_id, run_id, definition.max_tool_output_bytes),
             stopped=WorkspaceStoppedTools(StoppedTools(), workspace.pk),
         )
         gate = EffectGate(_proven, lambda: None)

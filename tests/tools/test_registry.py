@@ -54,6 +54,21 @@ def test_the_built_in_tools_are_discovered() -> None:
         "current_time": "pure",
         "http_get": "pure",
         "http_request": "at_most_once",
+        "list_files": "pure",
+        "search_files": "pure",
+        "read_file": "pure",
+        "write_file": "idempotent",
+        "list_events": "pure",
+        "find_free_time": "pure",
+        "create_event": "idempotent",
+        "update_event": "idempotent",
+        "delete_event": "idempotent",
+        "read_email": "pure",
+        "search_email": "pure",
+        "send_email": "at_most_once",
+        "web_fetch": "pure",
+        "web_search": "pure",
+        "webhook": "at_most_once",
     }
     assert all(spec.description and "Args:" not in spec.description for spec in registry.values())
 

@@ -29,11 +29,16 @@ def current_time(
 
     Use it before any statement or calculation that depends on today's date.
     """
-    now = datetime.datetime.now(_zone(time_zone))
+    now = datetime.datetime.now(zone_of(time_zone))
     return f"{now.isoformat(timespec='seconds')} ({now:%A}, time zone {time_zone})"
 
 
-def _zone(name: str) -> zoneinfo.ZoneInfo:
+def zone_of(name: str) -> zoneinfo.ZoneInfo:
+    """Return the time zone of an IANA name.
+
+    Raises:
+        UnknownTimeZoneError: There is none of that name.
+    """
     # Checked against the list first: ``ZoneInfo`` opens a file of this name.
     if name not in _names():
         near = difflib.get_close_matches(name[:60], _names(), n=3, cutoff=0.4)

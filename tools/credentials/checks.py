@@ -1,29 +1,139 @@
-"""Checks of credentials: whether a server accepts one."""
+"""Checks of credentials against their services, by type.
+
+A check changes nothing at the service: it logs in, or asks for something.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
 
+import httpx
+
+from heartbit_site.base.credentials import (
+    ApiKeyCredential,
+    BasicCredential,
+    BearerCredential,
+    CalDavCredential,
+    ImapCredential,
+    OAuthClientCredential,
+    S3Credential,
+    SigningCredential,
+    SmtpCredential,
+)
 from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.webhook_signature import signature_headers
+from tools.connectors.calendars.caldav import check_caldav
+from tools.connectors.calendars.google import GoogleCalendarCredential, check_google
+from tools.connectors.drive.bucket import check_s3
+from tools.connectors.letter import read_sender
+from tools.connectors.mailbox import account_of
+from tools.connectors.resend import ResendCredential
+from tools.connectors.send_email import server_of
+from tools.connectors.service import read_json
+from tools.connectors.web_search import BraveCredential, SearxngCredential, search_web
+from tools.credentials.hiding import hide_secrets
+from tools.credentials.http_auth import HttpCredential, auth_headers, bearer
+from tools.credentials.oauth import access_token, forget_token
+from tools.mail.imap import open_mailbox
+from tools.mail.smtp import open_outbox
 
 if TYPE_CHECKING:
-    import httpx
+    from collections.abc import Awaitable, Callable
 
     from heartbit_site.base.credentials import CredentialType
 
+CHECK_SECONDS = 30.0
 
-class UncheckableError(HeartbitError):
-    """Credentials of this type cannot be checked without using them."""
+
+class CheckError(HeartbitError):
+    """A credential does not work, or there is no check of its type."""
 
 
 async def check_credential(value: CredentialType, http: httpx.AsyncClient) -> None:
-    """Log in with a credential, or ask its server.
+    """Return if the service accepts a credential.
 
     Args:
         value: The credential.
         http: The guarded client.
 
     Raises:
-        HeartbitError: It is refused, its server does not answer, or its type has no check.
+        HeartbitError: It does not, or cannot be reached; one sentence without a secret.
     """
-    raise UncheckableError(f"Of the type {value.label} nothing can be checked.")
+    check = _CHECKS.get(type(value))
+    if check is None:
+        raise CheckError(f"There is no check for the type {value.label}: try a tool that uses it.")
+    try:
+        await check(value, http)
+    except httpx.HTTPError as error:
+        words = hide_secrets(str(error) or type(error).__name__, value).rstrip(".")
+        raise CheckError(f"The service cannot be reached: {words}.") from None
+
+
+async def _check_smtp(value: SmtpCredential, http: httpx.AsyncClient) -> None:
+    read_sender(value.sender)
+
+    def log_in() -> None:
+        with open_outbox(server_of(value), seconds=CHECK_SECONDS):
+            pass
+
+    await asyncio.to_thread(log_in)
+
+
+async def _check_imap(value: ImapCredential, http: httpx.AsyncClient) -> None:
+    def log_in() -> None:
+        with open_mailbox(account_of(value)):
+            pass
+
+    await asyncio.to_thread(log_in)
+
+
+async def _check_http(value: HttpCredential, http: httpx.AsyncClient) -> None:
+    headers = await auth_headers(value, value.url, http)
+    response = await http.get(value.url, headers=headers, follow_redirects=False)
+    if response.status_code in (401, 403):
+        raise CheckError(
+            f"{value.url} refuses the credential: {response.status_code} {response.reason_phrase}."
+        )
+
+
+async def _check_oauth(value: OAuthClientCredential, http: httpx.AsyncClient) -> None:
+    forget_token(value)
+    await access_token(value, http)
+
+
+async def _check_signing(value: SigningCredential, http: httpx.AsyncClient) -> None:
+    signature_headers([value.secret.get_secret_value()], "msg_check", datetime.now(UTC), b"")
+
+
+async def _check_resend(value: ResendCredential, http: httpx.AsyncClient) -> None:
+    response = await http.get(
+        f"{value.url.rstrip('/')}/domains", headers=bearer(value.key), follow_redirects=False
+    )
+    # A key that may send and nothing else is refused here, by a name of its own.
+    if b'"restricted_api_key"' not in response.content:
+        read_json(response, "Resend", value)
+
+
+async def _check_search(
+    value: BraveCredential | SearxngCredential, http: httpx.AsyncClient
+) -> None:
+    await search_web(value, http, "heartbit", count=1)
+
+
+_CHECKS: dict[type[CredentialType], Callable[[Any, httpx.AsyncClient], Awaitable[None]]] = {
+    SmtpCredential: _check_smtp,
+    ImapCredential: _check_imap,
+    BearerCredential: _check_http,
+    ApiKeyCredential: _check_http,
+    BasicCredential: _check_http,
+    OAuthClientCredential: _check_oauth,
+    SigningCredential: _check_signing,
+    ResendCredential: _check_resend,
+    BraveCredential: _check_search,
+    SearxngCredential: _check_search,
+    CalDavCredential: check_caldav,
+    GoogleCalendarCredential: check_google,
+    S3Credential: check_s3,
+}

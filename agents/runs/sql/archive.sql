@@ -28,6 +28,16 @@ BEGIN
                        FROM agents_blackboardentry b WHERE b.root_id = r.id))::text;
 END $$;
 
+-- A stored artifact as one JSON text; its content is in Base64.
+CREATE OR REPLACE FUNCTION heartbit_archived_artifact(f agents_artifact)
+RETURNS text LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN json_build_object(
+        'format', 1, 'type', 'artifact', 'run_id', f.run_id, 'name', f.name,
+        'content_type', f.content_type, 'size', f.size, 'sha256', f.sha256, 'created_at', f.created_at,
+        'content', translate(encode(f.content, 'base64'), E'\n', ''))::text;
+END $$;
+
 -- Whether a run ended before p_before and is needed no more: a live run that was forked from it may
 -- still be compared with it.
 CREATE OR REPLACE FUNCTION heartbit_is_over(r agents_run, p_before timestamptz)
@@ -107,6 +117,7 @@ BEGIN
     WHERE g.root_id = ANY (v_ids) AND d.grant_id = g.id;
     DELETE FROM agents_grant WHERE root_id = ANY (v_ids);
     DELETE FROM agents_blackboardentry WHERE root_id = ANY (v_ids);
+    DELETE FROM agents_artifact WHERE run_id = ANY (v_ids);
     DELETE FROM agents_checkpoint WHERE run_id = ANY (v_ids);
     DELETE FROM agents_run WHERE id = ANY (v_ids);
     DELETE FROM agents_conversation WHERE id = p_conversation;

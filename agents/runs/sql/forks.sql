@@ -49,6 +49,11 @@ BEGIN
         SELECT 1 FROM agents_runevent e
         WHERE e.run_id = p_id AND e.type = 'wait.resolved' AND e.payload ->> 'key' = w.key)
     ORDER BY w.id;
+    INSERT INTO agents_artifact (run_id, name, content_type, content, size, sha256, created_at)
+    SELECT p_id, f.name, f.content_type, f.content, f.size, f.sha256, f.created_at
+    FROM agents_artifact f WHERE f.run_id = p_source AND EXISTS (
+        SELECT 1 FROM agents_runevent e WHERE e.run_id = p_id AND e.type = 'tool.finished'
+                                              AND e.payload ->> 'artifact' = f.name);
     -- What the source's tree shared by then; what was written over since is not known any more.
     INSERT INTO agents_blackboardentry (root_id, key, value, author, expires_at, updated_at)
     SELECT p_id, b.key, b.value, b.author, b.expires_at, b.updated_at FROM agents_blackboardentry b

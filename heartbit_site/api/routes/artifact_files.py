@@ -32,7 +32,7 @@ Named = Annotated[Word, Path(description="Name in the list of artifacts.")]
     openapi_extra=FILE,
 )
 def fetch(request: HttpRequest, run_id: Word, artifact: Named) -> Any:
-    """Return one artifact of the run itself as a file; 409 as long as the run has not ended."""
+    """Return one artifact of the run itself as a file; 409 for parts of an answer still awaited."""
     workspace = access_of(request).workspace
     found = find_artifact(find_run(workspace, run_id), artifact)
     response = HttpResponse(found.content, content_type="text/plain; charset=utf-8")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import httpx
 
-from heartbit_site.base.http.errors import httpx_errors, too_large, too_late
+from heartbit_site.base.http.conversion import httpx_errors
+from heartbit_site.base.http.errors import too_large, too_late
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator

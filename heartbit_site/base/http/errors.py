@@ -1,17 +1,8 @@
-"""Errors of the guarded client: its own, and httpx's in place of httpcore's."""
+"""Errors of the guarded client."""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
-import httpcore
-import httpx
-
 from heartbit_site.base.errors import HeartbitError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class BlockedAddressError(HeartbitError):
@@ -34,19 +25,3 @@ def too_large(max_bytes: int) -> OutboundLimitError:
 def too_late() -> OutboundLimitError:
     """Return the error for a request past its deadline."""
     return OutboundLimitError("The request took longer than its total time limit.")
-
-
-@contextmanager
-def httpx_errors(host: str = "the host") -> Iterator[None]:
-    """Turn httpcore's errors into httpx's of the same name, which callers expect."""
-    try:
-        yield
-    except (
-        httpcore.TimeoutException,
-        httpcore.NetworkError,
-        httpcore.ProtocolError,
-        httpcore.UnsupportedProtocol,
-    ) as error:
-        name = type(error).__name__
-        kind: type[httpx.TransportError] = getattr(httpx, name)
-        raise kind(f"Talking to {host} failed: {str(error) or name}") from error

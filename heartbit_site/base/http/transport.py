@@ -9,7 +9,8 @@ import httpx
 
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.http.bodies import Body, declared_size, is_compressed
-from heartbit_site.base.http.errors import BlockedAddressError, httpx_errors, too_large
+from heartbit_site.base.http.conversion import httpx_errors
+from heartbit_site.base.http.errors import BlockedAddressError, too_large
 
 DEADLINE = "heartbit.deadline"  # request extension: absolute time of the loop's clock, in seconds
 

@@ -47,7 +47,8 @@ _LATER: dict[str, dict[str, Any]] = {
         "escalate_seconds": None,
         "escalate_group": "",
         "question": 1,
-    }
+    },
+    "tool.finished": {"artifact": ""},
 }
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from agents.inbound.headers import one_line
+from tools.mail.headers import one_line
 
 if TYPE_CHECKING:
-    from agents.inbound.headers import Headers
+    from tools.mail.headers import Headers
 
 _MOST_SAID = 60
 _LISTS = ("List-Id", "List-Post", "List-Unsubscribe")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 IMAP_PORTS = frozenset({143, 993})
+SMTP_PORTS = frozenset({25, 465, 587, 2525})
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,18 +64,25 @@ class MailRoute:
         raise failure
 
 
-def find_route(host: str, port: int) -> MailRoute:
+def find_route(host: str, port: int, ports: frozenset[int]) -> MailRoute:
     """Resolve and check a host.
 
+    Args:
+        host: Name of the host.
+        port: Port of the connection.
+        ports: Ports that are open on public addresses.
+
     Raises:
-        BlockedAddressError: The host is not on the public internet, or the port is not for mail.
+        BlockedAddressError: The host is not on the public internet, or the port is not open.
         OSError: The name cannot be resolved.
-        ValueError: The name is not valid.
     """
-    answers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    try:
+        answers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except ValueError as error:  # not a name, by IDNA or for a NUL
+        raise OSError(f"its name cannot be resolved ({error})") from None
     addresses = tuple(dict.fromkeys(str(answer[4][0]) for answer in answers))
     rules = parse_allow(settings.HEARTBIT_HTTP_ALLOWLIST)
-    AddressPolicy(allow=rules, ports=IMAP_PORTS).check(host, port, addresses)
+    AddressPolicy(allow=rules, ports=ports).check(host, port, addresses)
     trusted = all(
         effective(text).is_loopback
         or any(rule.permits(host, effective(text), port) for rule in rules)

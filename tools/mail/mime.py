@@ -12,23 +12,26 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
-from agents.errors import UnreadableMailError
-from agents.inbound.addresses import people
-from agents.inbound.auto_replies import auto_reply_reason
-from agents.inbound.headers import content_of, decode_words, one_line, split_header
-from agents.inbound.parts import read_body
 from heartbit_site.base.untrusted import clean_text
+from tools.mail.addresses import people
+from tools.mail.auto_replies import auto_reply_reason
+from tools.mail.errors import UnreadableMailError
+from tools.mail.headers import content_of, decode_words, one_line, split_header
+from tools.mail.parts import read_body
 
 if TYPE_CHECKING:
-    from agents.inbound.headers import Headers
-    from agents.inbound.parts import Body
+    from tools.mail.headers import Headers
+    from tools.mail.parts import Body
 
 MOST_CHARACTERS = 100_000
 MOST_OF_SUBJECT = 200
 MOST_REFERENCES = 50
 _MOST_OF_SUBJECT_AS_SENT = 8_000
+_MOST_OF_DATE = 100
+_MOST_RECIPIENTS = 50
 _MESSAGE_ID = re.compile(r"<[!-;=?-~]{1,400}>")  # the form that agents.delivery.targets accepts
 _CUT = f"\n\n[The mail is longer; it was cut after {MOST_CHARACTERS} characters.]"
 _CUT_EARLY = "\n\n[The mail is longer; its end was not read.]"
@@ -52,6 +55,8 @@ class Mail:
         references: Message-IDs of the thread before it, oldest first; at most 50.
         attachments: Names of its files, at most 20; the files are not read.
         automatic: Why it must not be answered, as one sentence; empty: a person probably wrote it.
+        date: Time of its Date header in ISO 8601; empty: none that is valid.
+        recipients: The bare addresses of To and Cc, at most 50.
     """
 
     message_id: str
@@ -64,6 +69,8 @@ class Mail:
     references: tuple[str, ...]
     attachments: tuple[str, ...]
     automatic: str
+    date: str
+    recipients: tuple[str, ...]
 
 
 def read_mail(raw: bytes) -> Mail:
@@ -90,6 +97,8 @@ def read_mail(raw: bytes) -> Mail:
         references=_references(headers),
         attachments=body.attachments,
         automatic=auto_reply_reason(headers, content_of(headers).kind, sender),
+        date=_date(headers),
+        recipients=_recipients(headers),
     )
 
 
@@ -102,6 +111,19 @@ def _reply_to(headers: Headers) -> str:
     found = [person.address for value in headers.every("reply-to") for person in people(value)]
     usable = list(dict.fromkeys(address for address in found if address))
     return usable[0] if len(usable) == 1 else ""
+
+
+def _date(headers: Headers) -> str:
+    try:
+        return parsedate_to_datetime(headers.first("date")[:_MOST_OF_DATE]).isoformat()
+    except (ValueError, TypeError, OverflowError):
+        return ""
+
+
+def _recipients(headers: Headers) -> tuple[str, ...]:
+    values = [*headers.every("to"), *headers.every("cc")][:_MOST_RECIPIENTS]
+    found = [person.address for value in values for person in people(value)]
+    return tuple(dict.fromkeys(filter(None, found)))[:_MOST_RECIPIENTS]
 
 
 def _first_id(headers: Headers, name: str) -> str:

@@ -13,7 +13,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.utils.encoding import punycode
 
-from agents.inbound.headers import decode_words, one_line
+from tools.mail.headers import decode_words, one_line
 
 MOST_OF_NAME = 200
 _MOST_OF_VALUE = 10_000

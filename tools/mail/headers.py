@@ -13,7 +13,7 @@ import unicodedata
 from dataclasses import dataclass
 from email.message import Message
 
-from agents.inbound.encodings import decode_base64, decode_charset
+from tools.mail.encodings import decode_base64, decode_charset
 
 _MOST_BYTES = 1_048_576
 _MOST_FIELDS = 2_000

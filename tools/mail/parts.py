@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from agents.errors import UnreadableMailError
-from agents.inbound.encodings import decode_charset, decode_transfer
-from agents.inbound.headers import content_of, one_line, split_header
-from agents.inbound.html_text import text_of_html
+from tools.mail.encodings import decode_charset, decode_transfer
+from tools.mail.errors import UnreadableMailError
+from tools.mail.headers import content_of, one_line, split_header
+from tools.mail.html_text import text_of_html
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from agents.inbound.headers import Content, Headers
+    from tools.mail.headers import Content, Headers
 
 MOST_ATTACHMENTS = 20
 MOST_DEPTH = 10

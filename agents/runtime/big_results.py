@@ -1,0 +1,90 @@
+"""Results of tools that are too long for the model: stored whole as artifacts of their run."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Final
+
+from django.db import DatabaseError, transaction
+from django.db.models import Sum
+
+from agents.errors import ArtifactNotFoundError, JournalAwayError
+from agents.models import Artifact
+from agents.querysets import stored_artifacts
+from tools.result import ToolResult, truncate
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+READER: Final = "read_artifact"  # the tool that reads them
+MAX_BYTES: Final = 10_000_000  # of one artifact; the rest of a longer result is dropped
+MAX_TREE_BYTES: Final = 100_000_000  # of all artifacts of a run tree; further results are cut
+
+
+class BigResults:
+    """Store of the long results of one run.
+
+    Args:
+        run_id: The run.
+        root_id: The root of its run tree.
+        max_output_bytes: Bytes of a result that the model sees.
+    """
+
+    def __init__(self, run_id: UUID, root_id: UUID, max_output_bytes: int) -> None:
+        self._run_id = run_id
+        self._root_id = root_id
+        self._max_output_bytes = max_output_bytes
+
+    def store(self, call_id: str, tool: str, done: ToolResult) -> ToolResult:
+        """Store a result's whole text; return its beginning, with the reference and how to go on.
+
+        Repeating it with the same text changes nothing. In the caller's transaction, if any.
+
+        Raises:
+            JournalAwayError: The database is unavailable.
+        """
+        data = done.whole.encode()
+        kept = data[:MAX_BYTES].decode("utf-8", "ignore").encode()
+        digest = hashlib.sha256(kept).hexdigest()
+        name = f"{tool}-{call_id}-{digest[:8]}"
+        artifact = Artifact(
+            run_id=self._run_id,
+            name=name,
+            content_type=_content_type(done.whole),
+            content=kept,
+            size=len(kept),
+            sha256=digest,
+        )
+        try:
+            with transaction.atomic():
+                used = stored_artifacts(self._root_id).exclude(name=name).aggregate(n=Sum("size"))
+                if (used["n"] or 0) + len(kept) > MAX_TREE_BYTES:
+                    return done
+                Artifact.objects.bulk_create([artifact], ignore_conflicts=True)
+        except DatabaseError as error:
+            raise JournalAwayError(f"a result could not be stored: {error}") from error
+        marker = "\n[cut: the first {kept} of {size} bytes. " + _reference(name, kept, data) + "]"
+        content = truncate(done.whole, self._max_output_bytes, marker)
+        return ToolResult(content, done.status, artifact=name)
+
+
+def read_stored(root_id: UUID, name: str) -> bytes:
+    """Return the content of an artifact that a run tree stored.
+
+    Raises:
+        ArtifactNotFoundError: The run tree stored none of that name.
+    """
+    content = stored_artifacts(root_id).filter(name=name).values_list("content", flat=True).first()
+    if content is None:
+        raise ArtifactNotFoundError(f"This run has stored no artifact {name[:200]!r}.")
+    return bytes(content)
+
+
+def _reference(name: str, kept: bytes, data: bytes) -> str:
+    which = "The whole" if kept == data else f"The beginning, {len(kept)} bytes,"
+    return f"{which} is stored as artifact {name}: read on with {READER} from offset {{kept}}"
+
+
+def _content_type(text: str) -> str:
+    is_json = text[:1] + text[-1:] in ("{}", "[]")
+    return "application/json" if is_json else "text/plain"

@@ -1,0 +1,80 @@
+"""Results that are too long, of every kind of call: stored before the journal names them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from django.db import DatabaseError
+
+from agents.errors import JournalAwayError
+from agents.models import Artifact, RunEvent
+from agents.runtime import big_results
+from heartbit_site.base import orm
+from heartbit_site.base.toolspec import Effect, spec_of
+from tests.runs.holding import claimant, pool
+from tests.runs.serving import serve
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from agents.runs.claims import Claimant
+    from agents.runs.pool import Pool
+    from heartbit_site.base.models import Workspace
+
+__all__ = ["claimant", "pool"]
+
+
+def in_thread() -> list[int]:
+    """Return a lot of numbers."""
+    return list(range(20_000))
+
+
+async def on_loop() -> list[int]:
+    """Return a lot of numbers."""
+    return list(range(20_000))
+
+
+async def test_of_every_kind_of_call(workspace: Workspace, pool: Pool, claimant: Claimant) -> None:
+    specs = [
+        spec_of(function, name=f"{effect}_{function.__name__}", effect=effect)
+        for function in (in_thread, on_loop)
+        for effect in Effect
+        if function is in_thread or effect is not Effect.TRANSACTIONAL
+    ]
+    run_id = await serve(workspace, pool, claimant, specs)
+
+    def check() -> None:
+        events = RunEvent.objects.filter(run_id=run_id, type="tool.finished")
+        named = {event.payload["artifact"]: event.payload["content"] for event in events}
+        stored = {row.name: row for row in Artifact.objects.filter(run_id=run_id)}
+        assert len(stored) == len(specs)
+        assert named.keys() == stored.keys()
+        for name, content in named.items():
+            assert len(content.encode()) <= 65_536
+            assert name in content
+            assert content[0] == "["
+            assert content[-1] == "]"  # of the note, whose line no JSON has
+            assert "\n[cut: " in content
+            assert bytes(stored[name].content).startswith(b"[0,1,2")
+            assert stored[name].content_type == "application/json"
+
+    await orm.run_in_thread(check)
+
+
+async def test_a_result_whose_artifact_cannot_be_written_is_not_journaled(
+    workspace: Workspace, pool: Pool, claimant: Claimant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unavailable(_root: UUID) -> None:
+        raise DatabaseError("the server closed the connection")
+
+    monkeypatch.setattr(big_results, "stored_artifacts", unavailable)
+    spec = spec_of(in_thread, name="act", effect=Effect.AT_MOST_ONCE)
+    with pytest.raises(JournalAwayError):
+        await serve(workspace, pool, claimant, [spec])
+
+    def written() -> list[str]:
+        rows = RunEvent.objects.filter(run__workspace=workspace).order_by("seq")
+        return [row.type for row in rows]
+
+    assert (await orm.run_in_thread(written))[-1] == "tool.started"

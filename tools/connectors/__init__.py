@@ -1,0 +1,1 @@
+"""Tools for services outside: mail, files, calendars, search, web pages and webhooks."""

@@ -1,0 +1,1 @@
+"""Calendars of people and workspaces: CalDAV, and the API of Google Calendar."""

@@ -1,0 +1,256 @@
+"""Calendars at a CalDAV server (RFC 4791), over the guarded client.
+
+The package ``caldav`` brings an HTTP client of its own, which passes the guard against internal
+addresses by.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+import uuid
+from dataclasses import dataclass
+from datetime import UTC
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urljoin, urlsplit
+
+from tools.connectors.calendars import icalendar_process
+from tools.connectors.calendars.events import MAX_EVENTS, CalendarError, Found, Span
+from tools.connectors.xml_text import parse_xml
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+    from xml.etree.ElementTree import Element
+
+    import httpx
+
+    from heartbit_site.base.credentials import CalDavCredential
+
+MAX_OBJECTS: Final = 2_000  # of one list
+_DAV, _CAL = "{DAV:}", "{urn:ietf:params:xml:ns:caldav}"
+_NAMESPACES = 'xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav"'
+_EVENT_ID = re.compile(r"[A-Za-z0-9%_~@+=,:()*-][A-Za-z0-9%._~@+=,:()*-]{0,299}")
+_OK, _MULTI, _NOT_FOUND, _GONE, _CHANGED = 200, 207, 404, 410, 412
+_DONE = (200, 201, 204)
+_REFUSED = (401, 403)
+
+
+@dataclass(frozen=True, slots=True)
+class _Collection:
+    """A calendar at the server; its URL ends with a slash."""
+
+    url: str
+    name: str
+
+
+class CalDavCalendar:
+    """Implementation of ``Calendar`` for an account at a CalDAV server."""
+
+    def __init__(self, http: httpx.AsyncClient, account: CalDavCredential) -> None:
+        self._http = http
+        self._account = account
+
+    async def events(self, span: Span, calendar: str) -> Found:
+        """Return occurrences; see ``Calendar``."""
+        found: list[dict[str, Any]] = []
+        left_out = 0
+        for collection in _chosen(await self.collections(), calendar):
+            part = await self._events(collection, span)
+            found += [{**event, "calendar": collection.name} for event in part.events]
+            left_out += part.left_out
+        found.sort(key=lambda event: event["start"])
+        return Found(found[:MAX_EVENTS], left_out + len(found[MAX_EVENTS:]))
+
+    async def create(self, key: str, fields: Mapping[str, Any], calendar: str) -> str:
+        """Create an event; see ``Calendar``."""
+        uid = str(uuid.uuid5(uuid.NAMESPACE_URL, f"heartbit:{key}"))
+        event = f"{uid}.ics"
+        url = (await self._only(calendar)).url + event
+        built = await icalendar_process.run("build", uid=uid, fields=dict(fields))
+        answer = await self._send("PUT", url, built["ics"], **{"if-none-match": "*"})
+        if answer.status_code == _CHANGED:  # an earlier attempt of this call created it
+            present = await self._send("GET", url)
+            if present.status_code == _OK and uid in present.text:
+                return event
+        if answer.status_code not in _DONE:
+            raise self._unwilling(answer)
+        return event
+
+    async def update(
+        self, event: str, changes: Mapping[str, Any], etag: str, calendar: str
+    ) -> None:
+        """Change an event; see ``Calendar``. A recurring event is changed as a whole."""
+        url = await self._url(event, calendar)
+        present = await self._send("GET", url)
+        if present.status_code in (_NOT_FOUND, _GONE):
+            raise CalendarError("There is no such event (any more): list the events again.")
+        if present.status_code != _OK:
+            raise self._unwilling(present)
+        edited = await icalendar_process.run("edit", ics=present.text, changes=dict(changes))
+        if not edited["changed"]:
+            return
+        current = present.headers.get("etag", "")
+        if etag and current and etag != current:
+            raise _changed_meanwhile()
+        headers = {"if-match": current} if current else {}
+        answer = await self._send("PUT", url, edited["ics"], **headers)
+        if answer.status_code == _CHANGED:
+            raise _changed_meanwhile()
+        if answer.status_code not in _DONE:
+            raise self._unwilling(answer)
+
+    async def delete(self, event: str, etag: str, calendar: str) -> None:
+        """Delete an event; see ``Calendar``. A recurring event is deleted as a whole."""
+        url = await self._url(event, calendar)
+        headers = {"if-match": etag} if etag else {}
+        answer = await self._send("DELETE", url, **headers)
+        if answer.status_code == _CHANGED:
+            present = await self._send("GET", url)
+            if present.status_code not in (_NOT_FOUND, _GONE):
+                raise _changed_meanwhile()
+        elif answer.status_code not in (*_DONE, _NOT_FOUND, _GONE):
+            raise self._unwilling(answer)
+
+    async def collections(self) -> list[_Collection]:
+        """Return the calendars of the account, sorted by name.
+
+        Raises:
+            CalendarError: The server refuses, or the account has none.
+        """
+        asked = "<d:resourcetype/><d:displayname/><d:current-user-principal/><c:calendar-home-set/>"
+        url = self._account.url
+        for _ in range(3):  # the credential's URL, its person, the home of their calendars
+            rows = await self._find(url, asked, depth=0)
+            if rows and _is_calendar(rows[0]):
+                return [_Collection(f"{url.rstrip('/')}/", _name(rows[0], url))]
+            homes = [home for row in rows if (home := _href(row, f"{_CAL}calendar-home-set"))]
+            if homes:
+                home = self._below(url, homes[0])
+                found = [
+                    _Collection(f"{self._below(home, path).rstrip('/')}/", _name(row, path))
+                    for row in await self._find(home, asked, depth=1)
+                    if _is_calendar(row) and (path := row.findtext(f"{_DAV}href") or "")
+                ]
+                if not found:
+                    break
+                return sorted(found, key=lambda each: (each.name, each.url))
+            people = [who for row in rows if (who := _href(row, f"{_DAV}current-user-principal"))]
+            if not people:
+                break
+            url = self._below(url, people[0])
+        raise CalendarError(f"There is no calendar at {self._account.url}.")
+
+    async def _events(self, collection: _Collection, span: Span) -> Found:
+        start, end = _utc(span.start), _utc(span.end)
+        query = (
+            f"<c:calendar-query {_NAMESPACES}><d:prop><d:getetag/><c:calendar-data/></d:prop>"
+            '<c:filter><c:comp-filter name="VCALENDAR"><c:comp-filter name="VEVENT">'
+            f'<c:time-range start="{start}" end="{end}"/>'
+            "</c:comp-filter></c:comp-filter></c:filter></c:calendar-query>"
+        )
+        answer = await self._send("REPORT", collection.url, query, depth="1")
+        if answer.status_code != _MULTI:
+            raise self._unwilling(answer)
+        objects = []
+        for row in parse_xml(answer.content).iter(f"{_DAV}response"):
+            ics = row.findtext(f".//{_CAL}calendar-data") or ""
+            event = urlsplit(row.findtext(f"{_DAV}href") or "").path.rpartition("/")[2]
+            if ics and _EVENT_ID.fullmatch(event):
+                etag = row.findtext(f".//{_DAV}getetag") or ""
+                objects.append({"id": event, "etag": etag, "ics": ics})
+        found = await icalendar_process.run(
+            "expand",
+            objects=objects[:MAX_OBJECTS],
+            start=span.start.isoformat(),
+            end=span.end.isoformat(),
+            zone=span.zone_name,
+            limit=MAX_EVENTS,
+        )
+        return Found(found["events"], found["left_out"] + len(objects[MAX_OBJECTS:]))
+
+    async def _url(self, event: str, calendar: str) -> str:
+        if not _EVENT_ID.fullmatch(event):
+            raise CalendarError(f"{event[:60]!r} is no id of an event: list_events shows them.")
+        return self._below((await self._only(calendar)).url, event)
+
+    async def _only(self, calendar: str) -> _Collection:
+        found = _chosen(await self.collections(), calendar)
+        if len(found) > 1:
+            names = ", ".join(each.name for each in found)
+            raise CalendarError(f"There are several calendars: choose one of {names}.")
+        return found[0]
+
+    async def _find(self, url: str, asked: str, *, depth: int) -> list[Element]:
+        body = f"<d:propfind {_NAMESPACES}><d:prop>{asked}</d:prop></d:propfind>"
+        answer = await self._send("PROPFIND", url, body, depth=str(depth))
+        if answer.status_code != _MULTI:
+            raise self._unwilling(answer)
+        return list(parse_xml(answer.content).iter(f"{_DAV}response"))
+
+    def _below(self, url: str, href: str) -> str:
+        """Return the URL that a server names, if the credential may be sent there."""
+        joined = urljoin(url, href)
+        if not self._account.covers(joined):
+            raise CalendarError(
+                "The calendar server names an address that is not below the credential's URL "
+                f"{self._account.url}: enter a URL above both."
+            )
+        return joined
+
+    async def _send(self, method: str, url: str, body: str = "", **headers: str) -> httpx.Response:
+        account = self._account
+        person = f"{account.username}:{account.password.get_secret_value()}".encode()
+        kind = "text/calendar" if method == "PUT" else "application/xml"
+        sent = {"authorization": f"Basic {base64.b64encode(person).decode()}", **headers}
+        if body:
+            sent["content-type"] = f"{kind}; charset=utf-8"
+        return await self._http.request(
+            method, url, content=body.encode(), headers=sent, follow_redirects=False
+        )
+
+    def _unwilling(self, answer: httpx.Response) -> CalendarError:
+        why = "check name and password" if answer.status_code in _REFUSED else "check its URL"
+        return CalendarError(
+            f"The calendar server at {self._account.url} answered HTTP {answer.status_code}: {why}."
+        )
+
+
+async def check_caldav(account: CalDavCredential, http: httpx.AsyncClient) -> None:
+    """Look for the calendars of a credential.
+
+    Raises:
+        CalendarError: The server refuses, or there are none.
+        HeartbitError: It cannot be reached, or its answer cannot be read.
+        httpx.HTTPError: As in httpx.
+    """
+    await CalDavCalendar(http, account).collections()
+
+
+def _chosen(found: list[_Collection], calendar: str) -> list[_Collection]:
+    named = [each for each in found if calendar in ("", each.name)]
+    if not named:
+        names = ", ".join(each.name for each in found)
+        raise CalendarError(f"There is no calendar {calendar[:60]!r}; there are: {names}.")
+    return named
+
+
+def _is_calendar(row: Element) -> bool:
+    return row.find(f".//{_DAV}resourcetype/{_CAL}calendar") is not None
+
+
+def _href(row: Element, name: str) -> str:
+    return (row.findtext(f".//{name}/{_DAV}href") or "").strip()
+
+
+def _name(row: Element, path: str) -> str:
+    text = row.findtext(f".//{_DAV}displayname") or path.rstrip("/").rpartition("/")[2]
+    return " ".join(text.split())[:100]
+
+
+def _utc(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
+
+
+def _changed_meanwhile() -> CalendarError:
+    return CalendarError("The event was changed meanwhile: list the events again, then decide.")

@@ -1,0 +1,118 @@
+"""Events, the times that models write, and the interface of a calendar."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta, tzinfo
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from heartbit_site.base.errors import HeartbitError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MAX_DAYS: Final = 366  # of one list
+MAX_EVENTS: Final = 500  # of one list
+
+
+class CalendarError(HeartbitError):
+    """A calendar cannot be read or changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A time span to look at, as aware times."""
+
+    start: datetime
+    end: datetime
+    zone_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Events of a span.
+
+    Attributes:
+        events: One dictionary per occurrence, in order; ``busy`` is False for those that block no
+            time.
+        left_out: Number of events that could not be read, or exceed ``MAX_EVENTS``.
+    """
+
+    events: list[dict[str, Any]]
+    left_out: int
+
+
+class Calendar(Protocol):
+    """A calendar account. Every method raises ``HeartbitError`` or ``httpx.HTTPError``."""
+
+    async def events(self, span: Span, calendar: str) -> Found:
+        """Return the occurrences in a span, of one calendar or of all."""
+        ...
+
+    async def create(self, key: str, fields: Mapping[str, Any], calendar: str) -> str:
+        """Create an event once per key; return its id."""
+        ...
+
+    async def update(
+        self, event: str, changes: Mapping[str, Any], etag: str, calendar: str
+    ) -> None:
+        """Change an event, unless its etag has changed or it is as wanted already."""
+        ...
+
+    async def delete(self, event: str, etag: str, calendar: str) -> None:
+        """Delete an event, unless its etag has changed; one that is gone is deleted."""
+        ...
+
+
+def span_of(start: str, end: str, zone: tzinfo, zone_name: str) -> Span:
+    """Return the span between two times that a model wrote; dates mean midnight.
+
+    Raises:
+        CalendarError: They are no times, in the wrong order, or too far apart.
+    """
+    first, last = _moment(start, zone), _moment(end, zone)
+    if not timedelta(0) < last - first <= timedelta(days=MAX_DAYS):
+        raise CalendarError(f"The end has to be after the start, by at most {MAX_DAYS} days.")
+    return Span(first, last, zone_name)
+
+
+def event_times(start: str, end: str, zone: tzinfo) -> tuple[str, str]:
+    """Return an event's times in their stored form: local times, or dates for whole days.
+
+    Raises:
+        CalendarError: They are no times, of two kinds, or in the wrong order.
+    """
+    if _is_date(start) != _is_date(end):
+        raise CalendarError("Start and end have to be two dates (whole days), or two times.")
+    first, last = _moment(start, zone), _moment(end, zone)
+    if _is_date(start):
+        if last < first:
+            raise CalendarError("The event ends before it starts.")
+        return first.date().isoformat(), last.date().isoformat()
+    if last <= first:
+        raise CalendarError("The event ends before it starts.")
+    return _local(first), _local(last)
+
+
+def _local(moment: datetime) -> str:
+    return moment.replace(tzinfo=None).isoformat(timespec="seconds")
+
+
+def _is_date(text: str) -> bool:
+    return "T" not in text and " " not in text.strip() and ":" not in text
+
+
+def _moment(text: str, zone: tzinfo) -> datetime:
+    try:
+        if _is_date(text):
+            return datetime.combine(date.fromisoformat(text.strip()), time(), zone)
+        moment = datetime.fromisoformat(text.strip())
+        found = moment.replace(tzinfo=zone) if moment.tzinfo is None else moment.astimezone(zone)
+        found.astimezone(zone)
+    except (ValueError, OverflowError):
+        raise CalendarError(
+            f"{text[:40]!r} is no time: write 2026-05-31T14:30, or 2026-05-31 for a day."
+        ) from None
+    if not 1900 <= found.year <= 2200:
+        raise CalendarError(f"{text[:40]!r} is not between 1900 and 2200.")
+    return found

@@ -1,0 +1,187 @@
+"""Program that reads and writes iCalendar, run with limits by ``icalendar_process``.
+
+It reads a JSON object from standard input and writes one to standard output. Events are written by
+outsiders: one that takes too long, or cannot be read, is left out.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import signal
+import sys
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+import recurring_ical_events
+from icalendar import Calendar, Event, vRecur
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+CPU_SECONDS = 20
+MEMORY_BYTES = 1_000_000_000
+EVENT_CPU_SECONDS = 1.0  # of one event's occurrences
+ALL_CPU_SECONDS = 10.0  # of all
+_TEXTS = {"title": "SUMMARY", "location": "LOCATION", "description": "DESCRIPTION"}
+
+
+class RefusedOperationError(Exception):
+    """The operation cannot be carried out; the text is for the model."""
+
+
+def expand(objects: list[dict[str, str]], start: str, end: str, zone: str, limit: int) -> Any:
+    """Return the occurrences of events between two times."""
+    first, last = datetime.fromisoformat(start), datetime.fromisoformat(end)
+    found: list[dict[str, Any]] = []
+    left_out, seconds = 0, ALL_CPU_SECONDS
+    for each in objects:
+        allowed = min(EVENT_CPU_SECONDS, seconds)
+        if allowed <= 0.01:
+            left_out += 1
+            continue
+        signal.setitimer(signal.ITIMER_VIRTUAL, allowed)
+        try:
+            calendar = Calendar.from_ical(each["ics"])
+            repeats = any("RRULE" in one or "RDATE" in one for one in calendar.walk("VEVENT"))
+            rows = [
+                _row(event, {**each, "recurring": repeats}, ZoneInfo(zone))
+                for event in recurring_ical_events.of(calendar).between(first, last)
+            ]
+        except Exception:  # noqa: BLE001  a parser of hostile text may raise anything
+            left_out += 1
+        else:
+            found += rows
+        finally:
+            left, _ = signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+            seconds -= allowed - left
+    found.sort(key=lambda row: (str(row["start"])[:10], str(row["start"])))
+    return {"events": found[:limit], "left_out": left_out + len(found[limit:])}
+
+
+def build(uid: str, fields: dict[str, Any]) -> Any:
+    """Return a new event as iCalendar text."""
+    calendar, event = Calendar(), Event()
+    calendar.add("VERSION", "2.0")
+    calendar.add("PRODID", "-//Heartbit//Calendar//EN")
+    event.add("UID", uid)
+    event.add("DTSTAMP", datetime.now(UTC))
+    _change(event, fields)
+    if fields.get("repeat"):
+        event.add("RRULE", _rule(fields["repeat"]))
+    calendar.add_component(event)
+    calendar.add_missing_timezones()
+    return {"ics": calendar.to_ical().decode()}
+
+
+def edit(ics: str, changes: dict[str, Any]) -> Any:
+    """Return an event's iCalendar text with changes, and whether it differs."""
+    calendar = Calendar.from_ical(ics)
+    events = calendar.walk("VEVENT")
+    masters = [event for event in events if "RECURRENCE-ID" not in event]
+    if len(masters) != 1:
+        raise RefusedOperationError(
+            "The calendar's entry is not one event: use a calendar program."
+        )
+    event = masters[0]
+    if "start" in changes and len(events) > 1:
+        raise RefusedOperationError(
+            "Single dates of this recurring event were moved: use a calendar program."
+        )
+    before = event.to_ical()
+    _change(event, changes)
+    if event.to_ical() == before:
+        return {"ics": ics, "changed": False}
+    sequence = int(event.get("SEQUENCE", 0)) + 1
+    for name, value in (("SEQUENCE", sequence), ("DTSTAMP", datetime.now(UTC))):
+        event.pop(name, None)
+        event.add(name, value)
+    calendar.add_missing_timezones()
+    return {"ics": calendar.to_ical().decode(), "changed": True}
+
+
+def _change(event: Event, fields: dict[str, Any]) -> None:
+    for field, name in _TEXTS.items():
+        if field in fields:
+            event.pop(name, None)
+            if fields[field]:
+                event.add(name, fields[field])
+    if "start" in fields:
+        for name in ("DTSTART", "DTEND", "DURATION"):
+            event.pop(name, None)
+        event.add("DTSTART", _time(fields["start"], fields["zone"]))
+        end = _time(fields["end"], fields["zone"])
+        # The model's last day is part of the event; RFC 5545 section 3.6.1 excludes DTEND.
+        event.add("DTEND", end if isinstance(end, datetime) else end + timedelta(days=1))
+
+
+def _time(text: str, zone: str) -> date | datetime:
+    if "T" not in text:
+        return date.fromisoformat(text)
+    moment = datetime.fromisoformat(text).replace(tzinfo=ZoneInfo(zone))
+    return moment.astimezone(UTC) if zone == "UTC" else moment
+
+
+def _rule(text: str) -> vRecur:
+    try:
+        rule = vRecur.from_ical(text.removeprefix("RRULE:"))
+        frequency = rule["FREQ"][0]
+    except Exception:  # noqa: BLE001  as above
+        raise RefusedOperationError(
+            "The repetition is no RRULE such as FREQ=WEEKLY;COUNT=10."
+        ) from None
+    if frequency not in ("DAILY", "WEEKLY", "MONTHLY", "YEARLY"):
+        raise RefusedOperationError("An event repeats daily, weekly, monthly or yearly.")
+    return rule
+
+
+def _row(event: Any, source: dict[str, Any], zone: ZoneInfo) -> dict[str, Any]:
+    start, end = event.start, event.end
+    whole_days = not isinstance(start, datetime)
+    status = str(event.get("STATUS", "")).upper()[:20]
+    return {
+        "id": source["id"],
+        "etag": source["etag"],
+        "title": str(event.get("SUMMARY", ""))[:300],
+        "start": _shown(start, zone),
+        "end": _shown(end, zone),
+        "all_day": whole_days,
+        "location": str(event.get("LOCATION", ""))[:300],
+        "description": str(event.get("DESCRIPTION", ""))[:2_000],
+        "organizer": str(event.get("ORGANIZER", ""))[:300],
+        "status": status,
+        "recurring": source["recurring"],
+        "busy": status != "CANCELLED" and str(event.get("TRANSP", "")).upper() != "TRANSPARENT",
+    }
+
+
+def _shown(moment: date | datetime, zone: ZoneInfo) -> str:
+    if not isinstance(moment, datetime):
+        return moment.isoformat()
+    aware = moment.replace(tzinfo=zone) if moment.tzinfo is None else moment.astimezone(zone)
+    return aware.isoformat(timespec="seconds")
+
+
+def _too_long(*_: object) -> None:
+    raise TimeoutError("too much time for one event")
+
+
+def main() -> None:
+    """Carry out the operation on standard input."""
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    signal.signal(signal.SIGVTALRM, _too_long)
+    asked = json.load(sys.stdin)
+    operations: dict[str, Callable[..., Any]] = {"expand": expand, "build": build, "edit": edit}
+    try:
+        answer = operations[asked.pop("operation")](**asked)
+    except RefusedOperationError as error:
+        answer = {"refused": str(error)}
+    except Exception:  # noqa: BLE001  as above
+        answer = {"refused": "The calendar's entry cannot be read."}
+    json.dump(answer, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,178 @@
+"""Drive in a bucket of an S3-compatible storage, over the guarded client.
+
+``obstore``, ``boto3`` and ``django-storages`` bring HTTP clients of their own, which the guard
+against internal addresses cannot check; three signed requests are all that a drive needs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from tools.connectors.drive.files import (
+    MAX_FILE_BYTES,
+    MAX_FILES,
+    DriveError,
+    FileEntry,
+    checked_folder,
+    checked_name,
+    exists,
+    is_name,
+    missing,
+    too_large,
+)
+from tools.connectors.sigv4 import query_string, quoted, sign
+from tools.connectors.xml_text import parse_xml
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from xml.etree.ElementTree import Element
+
+    import httpx
+
+    from heartbit_site.base.credentials import S3Credential
+
+_NAMESPACE = "{http://s3.amazonaws.com/doc/2006-03-01/}"
+_CODE = re.compile(rb"<Code>([A-Za-z]{1,60})</Code>")
+_OK, _NOT_FOUND, _CONFLICT, _PRECONDITION_FAILED = 200, 404, 409, 412
+
+
+class BucketDrive:
+    """Implementation of ``Drive`` for one bucket, addressed by path."""
+
+    def __init__(self, http: httpx.AsyncClient, storage: S3Credential) -> None:
+        self._http = http
+        self._storage = storage
+
+    async def entries(self, folder: str) -> list[FileEntry]:
+        """Return the files below a folder; see ``Drive``."""
+        folder = checked_folder(folder)
+        query = {"list-type": "2", "prefix": f"{folder}/" if folder else "", "max-keys": "1000"}
+        found: list[FileEntry] = []
+        for _ in range(MAX_FILES // 1_000):
+            answer = await self._send("GET", "", query=query)
+            if answer.status_code != _OK:
+                raise self._refused(answer)
+            root = parse_xml(answer.content)
+            rows = [_entry(_texts(row)) for row in root.iter(f"{_NAMESPACE}Contents")]
+            found += [row for row in rows if row is not None]
+            token = root.findtext(f"{_NAMESPACE}NextContinuationToken")
+            if not token:
+                break
+            query["continuation-token"] = token
+        return sorted(found, key=lambda entry: entry.name)[:MAX_FILES]
+
+    async def read(self, name: str) -> bytes:
+        """Return a file's content; see ``Drive``."""
+        data = await self._read(checked_name(name))
+        if data is None:
+            raise missing(name)
+        return data
+
+    async def write(self, name: str, data: bytes, *, replace: bool) -> None:
+        """Write a file with one request; see ``Drive``."""
+        name = checked_name(name)
+        if len(data) > MAX_FILE_BYTES:
+            raise too_large(name)
+        headers = {"content-type": "application/octet-stream"}
+        if not replace:
+            present = await self._read(name)
+            if present is not None:
+                if present != data:
+                    raise exists(name)
+                return
+            headers["if-none-match"] = "*"  # for what is written in between
+        answer = await self._send("PUT", name, body=data, headers=headers)
+        if answer.status_code in (_CONFLICT, _PRECONDITION_FAILED):
+            raise exists(name)
+        if answer.status_code != _OK:
+            raise self._refused(answer)
+        etag = answer.headers.get("etag", "").strip('"')
+        plain = re.fullmatch(r"[0-9a-f]{32}", etag) and "x-amz-server-side-encryption" not in (
+            answer.headers
+        )
+        if plain and etag != hashlib.md5(data, usedforsecurity=False).hexdigest():
+            raise DriveError(f"{name} did not arrive whole: write it again with replace.")
+
+    async def check(self) -> None:
+        """List one file; raise as ``entries`` does."""
+        answer = await self._send("GET", "", query={"list-type": "2", "max-keys": "1"})
+        if answer.status_code != _OK:
+            raise self._refused(answer)
+
+    async def _read(self, name: str) -> bytes | None:
+        answer = await self._send("GET", name)
+        if answer.status_code == _NOT_FOUND and _code(answer) != "NoSuchBucket":
+            return None
+        if answer.status_code != _OK:
+            raise self._refused(answer)
+        return answer.content
+
+    async def _send(
+        self,
+        method: str,
+        name: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        body: bytes = b"",
+        headers: Mapping[str, str] | None = None,
+    ) -> httpx.Response:
+        storage = self._storage
+        path = f"{quoted(storage.bucket)}/{quoted(name, safe='/')}".rstrip("/")
+        url = f"{storage.url.rstrip('/')}/{path}"
+        if query:
+            url = f"{url}?{query_string(query)}"
+        signed = sign(
+            method,
+            url,
+            body,
+            access_key=storage.access_key,
+            secret_key=storage.secret_key.get_secret_value(),
+            region=storage.region,
+            headers=headers,
+        )
+        # A redirect would carry a signature that is made for another address.
+        return await self._http.request(
+            method, url, content=body, headers=signed, follow_redirects=False
+        )
+
+    def _refused(self, answer: httpx.Response) -> DriveError:
+        bucket, code = self._storage.bucket, _code(answer)
+        return DriveError(
+            f"The storage refused the request for the bucket {bucket} "
+            f"(HTTP {answer.status_code}{f', {code}' if code else ''}): check the credential."
+        )
+
+
+async def check_s3(storage: S3Credential, http: httpx.AsyncClient) -> None:
+    """List one file of a credential's bucket.
+
+    Raises:
+        DriveError: The storage refuses the request.
+        HeartbitError: It cannot be reached, or its answer cannot be read.
+        httpx.HTTPError: As in httpx.
+    """
+    await BucketDrive(http, storage).check()
+
+
+def _code(answer: httpx.Response) -> str:
+    found = _CODE.search(answer.content[:4_000])
+    return found[1].decode() if found else ""
+
+
+def _texts(row: Element) -> dict[str, str]:
+    return {child.tag.removeprefix(_NAMESPACE): child.text or "" for child in row}
+
+
+def _entry(row: Mapping[str, str]) -> FileEntry | None:
+    """Return a listed file; None if agents could not name it."""
+    name, size = row.get("Key", ""), row.get("Size", "")
+    if not is_name(name) or not re.fullmatch(r"[0-9]{1,15}", size):
+        return None
+    try:
+        modified = datetime.fromisoformat(row.get("LastModified", ""))
+    except ValueError:
+        modified = datetime.fromtimestamp(0, UTC)
+    return FileEntry(name, int(size), modified)

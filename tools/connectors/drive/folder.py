@@ -1,0 +1,172 @@
+"""Drive of a workspace in a directory of this machine.
+
+Every part of a path is opened by itself, relative to the one before and never through a link, so
+no name leads out of the workspace's folder, whatever else writes there. Django's file storage
+resolves paths as text and follows links, so it is not used.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import secrets
+import stat
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from django.conf import settings
+
+from tools.connectors.drive.files import (
+    MAX_FILE_BYTES,
+    MAX_FILES,
+    DriveError,
+    FileEntry,
+    checked_folder,
+    checked_name,
+    exists,
+    is_name,
+    missing,
+    too_large,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_BYTES: Final = 1_000_000_000  # of a workspace's folder
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # a FIFO must not block
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class FolderDrive:
+    """Implementation of ``Drive`` for one workspace.
+
+    Args:
+        root: Its folder; created with the first file.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    async def entries(self, folder: str) -> list[FileEntry]:
+        """Return the files below a folder; see ``Drive``."""
+        return await asyncio.to_thread(self._entries, checked_folder(folder))
+
+    async def read(self, name: str) -> bytes:
+        """Return a file's content; see ``Drive``."""
+        return await asyncio.to_thread(self._read, checked_name(name))
+
+    async def write(self, name: str, data: bytes, *, replace: bool) -> None:
+        """Write a file at once or not at all; see ``Drive``."""
+        await asyncio.to_thread(self._write, checked_name(name), data, replace)
+
+    def _entries(self, folder: str) -> list[FileEntry]:
+        try:
+            with self._opened(folder) as top:
+                return sorted(_walk(top, f"{folder}/" if folder else ""), key=lambda e: e.name)
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise _unusable(folder or "the drive", error) from None
+
+    def _read(self, name: str) -> bytes:
+        folder, _, last = name.rpartition("/")
+        try:
+            with self._opened(folder) as parent:
+                file = os.open(last, _FILE, dir_fd=parent)
+                with os.fdopen(file, "rb") as opened:
+                    found = os.fstat(file)
+                    if not _is_plain(found):
+                        raise DriveError(f"{name} is no plain file.")
+                    if found.st_size > MAX_FILE_BYTES:
+                        raise too_large(name)
+                    return opened.read(MAX_FILE_BYTES)
+        except FileNotFoundError:
+            raise missing(name) from None
+        except OSError as error:
+            raise _unusable(name, error) from None
+
+    def _write(self, name: str, data: bytes, replace: bool) -> None:  # noqa: FBT001  private, by position through a thread
+        if len(data) > MAX_FILE_BYTES:
+            raise too_large(name)
+        present = self._entries("")
+        if sum(entry.size for entry in present) + len(data) > MAX_BYTES or (
+            len(present) >= MAX_FILES and all(entry.name != name for entry in present)
+        ):
+            raise DriveError(
+                f"The drive is full: it may hold {MAX_FILES} files and {MAX_BYTES} bytes."
+            )
+        folder, _, last = name.rpartition("/")
+        part = f".{secrets.token_hex(8)}.part"
+        try:
+            self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with self._opened(folder, create=True) as parent:
+                try:
+                    with os.fdopen(os.open(part, _NEW, 0o600, dir_fd=parent), "wb") as file:
+                        file.write(data)
+                        file.flush()
+                        os.fsync(file.fileno())
+                    if replace:
+                        os.rename(part, last, src_dir_fd=parent, dst_dir_fd=parent)
+                    else:
+                        os.link(part, last, src_dir_fd=parent, dst_dir_fd=parent)
+                finally:
+                    with contextlib.suppress(FileNotFoundError):
+                        os.unlink(part, dir_fd=parent)
+        except FileExistsError:
+            if self._read(name) != data:
+                raise exists(name) from None
+        except OSError as error:
+            raise _unusable(name, error) from None
+
+    @contextlib.contextmanager
+    def _opened(self, folder: str, *, create: bool = False) -> Iterator[int]:
+        """Open a folder below the root, part by part."""
+        opened = os.open(self._root, _FOLDER)
+        try:
+            for part in folder.split("/") if folder else ():
+                if create:
+                    with contextlib.suppress(FileExistsError):
+                        os.mkdir(part, 0o700, dir_fd=opened)
+                below = os.open(part, _FOLDER, dir_fd=opened)
+                os.close(opened)
+                opened = below
+            yield opened
+        finally:
+            os.close(opened)
+
+
+def workspace_drive(workspace_id: int) -> FolderDrive:
+    """Return the drive of a workspace."""
+    return FolderDrive(Path(settings.HEARTBIT_DRIVE_DIR) / str(workspace_id))
+
+
+def _walk(top: int, prefix: str) -> Iterator[FileEntry]:
+    """Yield the plain files below a folder that have a usable name."""
+    seen = 0
+    for place, folders, files, opened in os.fwalk(dir_fd=top):
+        below = prefix if place == "." else f"{prefix}{place.removeprefix('./')}/"
+        folders[:] = [each for each in folders if is_name(f"{below}{each}")]
+        for file in files:
+            name = f"{below}{file}"
+            if not is_name(name):
+                continue
+            with contextlib.suppress(FileNotFoundError):  # deleted meanwhile
+                found = os.stat(file, dir_fd=opened, follow_symlinks=False)
+                if _is_plain(found):
+                    yield FileEntry(
+                        name, found.st_size, datetime.fromtimestamp(found.st_mtime, UTC)
+                    )
+                    seen += 1
+            if seen >= MAX_FILES:
+                return
+
+
+def _is_plain(found: os.stat_result) -> bool:
+    return stat.S_ISREG(found.st_mode) and found.st_nlink == 1
+
+
+def _unusable(name: str, error: OSError) -> DriveError:
+    return DriveError(f"{name} cannot be used: {os.strerror(error.errno or 0)}.")

@@ -1,0 +1,152 @@
+"""Tools that read a mailbox."""
+
+from __future__ import annotations
+
+import datetime  # noqa: TC003  the tool's schema is read from it
+import re
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from heartbit_site.base.credentials import ImapCredential  # noqa: TC001  read at run time
+from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.toolspec import Effect, Label, tool
+from tools.mail.errors import UnreadableMailError
+from tools.mail.headers import one_line
+from tools.mail.imap import MOST_BYTES, Head, MailAccount, Mailbox, open_mailbox
+from tools.mail.mime import read_mail
+
+_TIMEOUT_SECONDS = 65.0  # the visit to the server has 60
+_LABELS = (Label.UNTRUSTED, Label.PRIVATE)
+_HEAD_BYTES = 16_384
+_PREVIEW_CHARACTERS = 200
+_ID = re.compile(r"(\d{1,10})-(\d{1,10})")
+# The months of IMAP are English, whatever the locale is.
+_MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()  # noqa: SIM905
+
+Folder = Annotated[str, Field(min_length=1, max_length=200, description="Name of the folder.")]
+
+
+class MailNotFoundError(HeartbitError):
+    """The folder has no mail with this id."""
+
+
+@tool(
+    effect=Effect.PURE, timeout_seconds=_TIMEOUT_SECONDS, tags=("connector", "mail"), labels=_LABELS
+)
+def search_email(
+    mailbox: ImapCredential,
+    *,
+    folder: Folder = "INBOX",
+    sender: Annotated[
+        str, Field(max_length=200, description="Part of the sender's name or address.")
+    ] = "",
+    subject: Annotated[str, Field(max_length=200, description="Part of the subject.")] = "",
+    text: Annotated[str, Field(max_length=200, description="Words of the mail.")] = "",
+    since: Annotated[
+        datetime.date | None, Field(description="Only mails received on this day or later.")
+    ] = None,
+    unread: Annotated[
+        bool, Field(description="True for only the mails that no one has read yet.")
+    ] = False,
+    count: Annotated[int, Field(ge=1, le=25, description="Number of mails at most.")] = 10,
+) -> list[dict[str, Any]]:
+    """Search mails in a folder of the mailbox; the newest come first.
+
+    Without any criterion the newest mails are listed. To read a whole mail give its id to
+    read_email.
+    """
+    keys = ["UNSEEN"] if unread else []
+    if since is not None:
+        keys += ["SINCE", f"{since.day}-{_MONTHS[since.month - 1]}-{since.year:04}"]
+    texts = {"FROM": sender, "SUBJECT": subject, "TEXT": text}
+    with open_mailbox(account_of(mailbox, folder)) as opened:
+        uids = opened.search(keys, {key: words for key, words in texts.items() if words})[:count]
+        heads = opened.heads(uids, _HEAD_BYTES)
+        return [_listed(opened, uid, heads[uid]) for uid in uids if uid in heads]
+
+
+@tool(
+    effect=Effect.PURE, timeout_seconds=_TIMEOUT_SECONDS, tags=("connector", "mail"), labels=_LABELS
+)
+def read_email(
+    mailbox: ImapCredential,
+    *,
+    id: Annotated[str, Field(max_length=30, description="Id that search_email gave.")],
+    folder: Folder = "INBOX",
+    mark_as_read: Annotated[
+        bool, Field(description="True to mark it as read for people too.")
+    ] = False,
+) -> str:
+    """Read one mail: its sender, recipients, subject, text, and the names of its attachments."""
+    with open_mailbox(account_of(mailbox, folder), writable=mark_as_read) as opened:
+        uid = _uid(opened, id, folder)
+        size = opened.size(uid)
+        if size is not None and size > MOST_BYTES:
+            raise UnreadableMailError(f"The mail is larger than {MOST_BYTES:,} bytes.")
+        raw = opened.fetch(uid) if size is not None else None
+        if raw is None:
+            raise MailNotFoundError(
+                f"The folder {folder} has no mail {id}: it was deleted or moved."
+            )
+        text = _written_out(raw)
+        if mark_as_read:
+            opened.mark_as_read(uid)
+    return text
+
+
+def account_of(mailbox: ImapCredential, folder: str = "INBOX") -> MailAccount:
+    """Return the folder of a credential's mailbox, and the login there."""
+    return MailAccount(
+        host=mailbox.host,
+        port=mailbox.port,
+        security=mailbox.security,
+        user=mailbox.username,
+        password=mailbox.password.get_secret_value(),
+        folder=folder,
+    )
+
+
+def _uid(opened: Mailbox, text: str, folder: str) -> int:
+    """Return the UID of an id, which also names the numbering that it belongs to."""
+    found = _ID.fullmatch(text)
+    if found is None:
+        raise MailNotFoundError(f"{text!r} is not the id of a mail: use one of search_email.")
+    if int(found[1]) != opened.uid_validity:
+        raise MailNotFoundError(
+            f"The mail {text} is not in the folder {folder}, or the server has renumbered its "
+            "mails: search again."
+        )
+    return int(found[2])
+
+
+def _listed(opened: Mailbox, uid: int, head: Head) -> dict[str, Any]:
+    listed: dict[str, Any] = {"id": f"{opened.uid_validity}-{uid}", "read": head.seen}
+    try:
+        mail = read_mail(head.raw)
+    except UnreadableMailError as error:
+        return {**listed, "problem": str(error)}
+    sender = f"{mail.sender_name} <{mail.sender}>" if mail.sender_name else mail.sender
+    preview = one_line(mail.text, _PREVIEW_CHARACTERS)
+    return {
+        **listed,
+        "date": mail.date,
+        "from": sender,
+        "subject": mail.subject,
+        "preview": preview,
+    }
+
+
+def _written_out(raw: bytes) -> str:
+    mail = read_mail(raw)
+    sender = f"{mail.sender_name} <{mail.sender}>" if mail.sender_name else mail.sender
+    lines = {
+        "From": sender or "(no valid sender)",
+        "To": ", ".join(mail.recipients),
+        "Reply-To": mail.reply_to if mail.reply_to != mail.sender else "",
+        "Date": mail.date,
+        "Subject": mail.subject,
+        "Attached, but not shown": ", ".join(mail.attachments),
+    }
+    header = "\n".join(f"{name}: {value}" for name, value in lines.items() if value)
+    return f"{header}\n\n{mail.text or '(no text)'}"

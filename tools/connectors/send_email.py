@@ -1,0 +1,97 @@
+"""The tool that sends mail."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from typing import Annotated
+
+from pydantic import Field
+
+from heartbit_site.base.credentials import SmtpCredential  # noqa: TC001  read at run time
+from heartbit_site.base.toolspec import Effect, Label, ToolContext, tool
+from tools.connectors.letter import MOST_RECIPIENTS, Letter, write_letter
+from tools.connectors.resend import ResendCredential, send_with_resend
+from tools.mail.server import MailServer
+from tools.mail.smtp import open_outbox
+
+TIMEOUT_SECONDS = 60.0
+_MARGIN_SECONDS = 2.0  # so that a slow server ends in a sentence, not in a timeout
+
+Addresses = Annotated[
+    list[str],
+    Field(
+        max_length=MOST_RECIPIENTS,
+        description="E-mail addresses, such as ada@example.org or Ada <ada@example.org>.",
+    ),
+]
+
+
+@tool(
+    effect=Effect.AT_MOST_ONCE,
+    timeout_seconds=TIMEOUT_SECONDS,
+    tags=("connector", "mail"),
+    labels=(Label.OUTBOUND,),
+)
+async def send_email(
+    context: ToolContext,
+    mail: SmtpCredential | ResendCredential,
+    to: Addresses,
+    subject: Annotated[str, Field(min_length=1, max_length=500)],
+    text: Annotated[
+        str, Field(min_length=1, max_length=200_000, description="The mail as plain text.")
+    ],
+    html: Annotated[
+        str,
+        Field(max_length=400_000, description="The mail as HTML too, if it needs a layout."),
+    ] = "",
+    cc: Addresses = [],  # noqa: B006  never changed
+    bcc: Addresses = [],  # noqa: B006  never changed
+    reply_to: Annotated[
+        str, Field(max_length=320, description="Address for answers, if not the sender's.")
+    ] = "",
+) -> str:
+    """Send an e-mail. The sender's address belongs to the mail account and cannot be chosen.
+
+    The mail is sent to all recipients or, if one is refused, to none.
+    """
+    letter = write_letter(
+        mail.sender,
+        to=to,
+        cc=cc,
+        bcc=bcc,
+        reply_to=reply_to,
+        subject=subject,
+        text=text,
+        html=html,
+        key=context.idempotency_key,
+    )
+    if isinstance(mail, ResendCredential):
+        sent = await send_with_resend(mail, letter, context.http)
+    else:
+        sent = await asyncio.to_thread(_send, mail, letter, _seconds_left(context))
+    return f"Sent to {', '.join(letter.recipients)} ({sent})."
+
+
+def server_of(mail: SmtpCredential) -> MailServer:
+    """Return the server of a credential, and the login there."""
+    return MailServer(
+        host=mail.host,
+        port=mail.port,
+        security=mail.security,
+        user=mail.username,
+        password=mail.password.get_secret_value(),
+    )
+
+
+def _send(mail: SmtpCredential, letter: Letter, seconds: float) -> str:
+    with open_outbox(server_of(mail), seconds=seconds) as outbox:
+        outbox.hand_over(letter.sender.addr_spec, letter.recipients, letter.as_bytes())
+    return letter.message_id
+
+
+def _seconds_left(context: ToolContext) -> float:
+    if context.deadline is None:
+        return TIMEOUT_SECONDS
+    left = (context.deadline - datetime.now(UTC)).total_seconds()
+    return max(left - _MARGIN_SECONDS, 1.0)

@@ -1,0 +1,110 @@
+"""The tool that reads a web page."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
+
+from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.toolspec import Effect, Label, ToolContext, tool
+from tools.connectors import page_reader
+from tools.http_messages import Url, is_text
+from tools.mail.encodings import decode_charset
+from tools.mail.headers import one_line
+from tools.mail.html_text import text_of_html
+
+if TYPE_CHECKING:
+    import httpx
+
+PAGE_CHARACTERS = 20_000
+_MOST_OF_HTML = 3_000_000  # bytes
+_MOST_OF_TITLE = 300
+_MOST_OF_URL = 2_000
+READ_SECONDS = 15.0
+_CHARSET = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?([\w.:-]{1,40})""", re.IGNORECASE)
+_HEAD_BYTES = 4_096
+
+
+class UnreadablePageError(HeartbitError):
+    """The URL leads to no page that can be read as text."""
+
+
+@tool(
+    effect=Effect.PURE,
+    timeout_seconds=60,
+    tags=("connector", "network"),
+    labels=(Label.UNTRUSTED, Label.OUTBOUND),
+)
+async def web_fetch(
+    context: ToolContext,
+    url: Url,
+    start: Annotated[
+        int, Field(ge=0, le=page_reader.MOST_CHARACTERS, description="Character to begin at.")
+    ] = 0,
+) -> str:
+    """Read a web page: its title and its main text as Markdown with links.
+
+    A long page is read in parts: give start as its end says. For APIs and raw files use http_get.
+    """
+    response = await context.http.get(url, headers={"accept": "text/html, text/*;q=0.9, */*;q=0.5"})
+    if not response.is_success:
+        status = f"{response.status_code} {response.reason_phrase}".strip()
+        raise UnreadablePageError(f"The page cannot be read: the server answers {status}.")
+    content_type = response.headers.get("content-type", "unknown")[:200]
+    if not is_text(content_type, response.content):
+        raise UnreadablePageError(
+            f"The URL leads to no page but to a file of {len(response.content)} bytes, "
+            f"{content_type}."
+        )
+    title, text = await _read(response, content_type)
+    lines = [f"# {title}"] if title else []
+    lines += [f"URL: {str(response.url)[:_MOST_OF_URL]}", "", text[start : start + PAGE_CHARACTERS]]
+    end = start + PAGE_CHARACTERS
+    if start and start >= len(text):
+        lines[-1] = f"[The page has {len(text)} characters: there are none from {start} on.]"
+    elif end < len(text):
+        lines.append(f"\n[The page has {len(text)} characters; read on with start={end}.]")
+    return "\n".join(lines)
+
+
+async def _read(response: httpx.Response, content_type: str) -> tuple[str, str]:
+    """Return the title and the text of a page, or of another text file."""
+    declared = _CHARSET.search(response.content[:_HEAD_BYTES])
+    named = response.charset_encoding or (declared[1].decode("ascii") if declared else "")
+    source = decode_charset(response.content[:_MOST_OF_HTML], named)
+    kind = content_type.partition(";")[0].strip().lower()
+    if "html" not in kind and not (kind == "unknown" and "<html" in source[:_HEAD_BYTES].lower()):
+        return "", source[: page_reader.MOST_CHARACTERS]
+    title, text = await asyncio.to_thread(_title_and_text, source, str(response.url))
+    return one_line(title, _MOST_OF_TITLE), text
+
+
+def _title_and_text(source: str, url: str) -> tuple[str, str]:
+    title, text = _main_text(source, url)
+    # Pages of few words have no main text, and some are too much for the reader.
+    return title, text or text_of_html(source)[: page_reader.MOST_CHARACTERS] or "(no text)"
+
+
+def _main_text(source: str, url: str) -> tuple[str, str]:
+    """Return the title and the main text of a page; both empty if the reader failed."""
+    try:
+        done = subprocess.run(  # noqa: S603  this interpreter, and a file of our own
+            [sys.executable, "-I", str(Path(page_reader.__file__)), url[:_MOST_OF_URL]],
+            input=source.encode("utf-8", "replace"),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=READ_SECONDS,
+            env={},
+            check=True,
+        )
+        page = json.loads(done.stdout)
+    except (subprocess.SubprocessError, OSError, ValueError):
+        return "", ""
+    return page["title"], page["text"]

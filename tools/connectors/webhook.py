@@ -1,0 +1,66 @@
+"""The tool that calls a service with a credential, a signature, or both."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Literal
+
+from heartbit_site.base.credentials import (
+    ApiKeyCredential,
+    BasicCredential,
+    BearerCredential,
+    OAuthClientCredential,
+    SigningCredential,
+)
+from heartbit_site.base.toolspec import Effect, Label, ToolContext, tool
+from heartbit_site.base.webhook_signature import signature_headers
+from tools.credentials.hiding import hide_secrets
+from tools.credentials.http_auth import auth_headers
+from tools.credentials.oauth import forget_token
+from tools.http_messages import (
+    Headers,
+    JsonBody,
+    TextBody,
+    Url,
+    describe,
+    read_body,
+    read_headers,
+)
+
+
+@tool(
+    effect=Effect.AT_MOST_ONCE,
+    timeout_seconds=60,
+    tags=("connector", "network"),
+    labels=(Label.UNTRUSTED, Label.OUTBOUND),
+)
+async def webhook(
+    context: ToolContext,
+    target: BearerCredential | ApiKeyCredential | BasicCredential | OAuthClientCredential | None,
+    signing: SigningCredential | None,
+    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"],
+    url: Url,
+    json: JsonBody = None,
+    body: TextBody = None,
+    headers: Headers = None,
+) -> str:
+    """Call a service's API or webhook with the account that is stored for it.
+
+    Give the body either as json or as body (with a Content-Type header), or none. Authorization is
+    added to the request and must not be given. Redirects are not followed: the answer shows where
+    one leads to.
+    """
+    sent = read_headers(headers) | {"idempotency-key": context.idempotency_key}
+    content = read_body(json, body, sent)
+    if signing is not None:
+        secrets = [signing.secret.get_secret_value()]
+        message_id = f"msg_{context.run_id.hex}_{context.call_id}".replace(".", "_")
+        sent |= signature_headers(secrets, message_id, datetime.now(UTC), content or b"")
+    authorization = await auth_headers(target, url, context.http) if target is not None else {}
+    response = await context.http.request(
+        method, url, content=content, headers=sent | authorization, follow_redirects=False
+    )
+    if response.status_code == 401 and isinstance(target, OAuthClientCredential):
+        forget_token(target)
+    token = authorization.get("authorization", "").partition(" ")[2]
+    return hide_secrets(describe(response), target, signing, also=(token,))

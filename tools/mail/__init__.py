@@ -1,0 +1,1 @@
+"""Mail: connections to mail servers, and parsing of mails as hostile input."""

@@ -1,0 +1,140 @@
+"""Mail servers: their address and login, and every failure of theirs as one sentence.
+
+Usage::
+
+    check_lines(server, MailServerError)
+    with sentences(server, MailServerError):
+        route = find_server(server, SMTP_PORTS)
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+import ssl
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Literal
+
+from heartbit_site.base.http.errors import BlockedAddressError
+from heartbit_site.base.visible_text import visible
+from tools.mail.errors import MailServerError
+from tools.mail.headers import one_line
+from tools.mail.route import find_route
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tools.mail.route import MailRoute
+
+_MOST_SAID = 300
+_NOT_IN_A_LINE = re.compile("[\r\n\x00\ud800-\udfff]")
+
+Security = Literal["tls", "starttls", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class MailServer:
+    """A mail server, and the login there.
+
+    Attributes:
+        host: The server's name.
+        port: Its port.
+        security: ``none`` only for hosts that an operator named in ``HEARTBIT_HTTP_ALLOWLIST``.
+        user: User name on the server.
+        password: The password, or an app password if the server needs one.
+    """
+
+    host: str
+    port: int
+    security: Security
+    user: str
+    password: str = field(repr=False)
+
+
+def check_lines(server: MailServer, error: type[MailServerError], name: str) -> None:
+    """Refuse a text that could bring a command of its own.
+
+    Args:
+        server: The server.
+        error: Class of the error.
+        name: Name of the server for people.
+
+    Raises:
+        MailServerError: A text has more than one line.
+    """
+    for each in fields(server):
+        value = getattr(server, each.name)
+        if isinstance(value, str) and _NOT_IN_A_LINE.search(value):
+            raise error(f"The {name}'s {each.name} must be one line of text.")
+
+
+def find_server(server: MailServer, ports: frozenset[int]) -> MailRoute:
+    """Resolve and check a server.
+
+    Args:
+        server: The server.
+        ports: Ports for this kind of server.
+
+    Raises:
+        MailServerError: The login would be readable on the way.
+        BlockedAddressError: The host is not on the public internet, or the port is not open.
+        OSError: The name cannot be resolved.
+    """
+    route = find_route(server.host, server.port, ports)
+    if server.security == "none" and not route.trusted:
+        raise MailServerError(
+            f"Without TLS everybody on the way to {server.host} can read the password: use tls "
+            "or starttls, or let an operator add the host to HEARTBIT_HTTP_ALLOWLIST."
+        )
+    return route
+
+
+@contextmanager
+def sentences(server: MailServer, error: type[MailServerError]) -> Iterator[None]:
+    """Convert every failure to one sentence without the password, and without a cause.
+
+    A cause would keep the server's words, which may repeat the password.
+
+    Raises:
+        MailServerError: Of the class ``error``.
+    """
+    where = f"The mail server {server.host}"
+    try:
+        yield
+    except (BlockedAddressError, MailServerError) as refusal:
+        raise error(str(refusal)) from None
+    except TimeoutError:
+        raise error(f"{where} takes too long to answer.") from None
+    except ssl.SSLError as trouble:
+        raise error(
+            f"{where} cannot be talked to over TLS: {server_words(_tls_trouble(trouble), server)}"
+        ) from None
+    except OSError as trouble:
+        why = trouble.strerror or str(trouble) or type(trouble).__name__
+        raise error(f"{where} cannot be reached: {server_words(why, server)}") from None
+
+
+def server_words(text: str, server: MailServer) -> str:
+    """Return the server's words as one sentence, unless they repeat the password."""
+    password = server.password.encode()
+    plain = f"\0{server.user}\0{server.password}".encode()
+    forms = {server.password, password.decode("ascii", "replace"), repr(password)[2:-1]}
+    forms |= {base64.b64encode(secret).decode() for secret in (password, plain)}
+    if server.password and any(_bare(form) in _bare(text) for form in forms):
+        return "its words are not shown, because the password is in them."
+    line = visible(one_line(text, _MOST_SAID))
+    return line if line.endswith((".", "!", "?")) else f"{line}."
+
+
+def _tls_trouble(error: ssl.SSLError) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is not good: {error.verify_message}"
+    if error.reason in {"WRONG_VERSION_NUMBER", "HTTP_REQUEST"}:
+        return "it speaks without TLS at this port: use starttls, or another port"
+    return (error.reason or str(error)).replace("_", " ").lower()
+
+
+def _bare(text: str) -> str:
+    """Remove the backslashes that quoting, or imaplib, adds."""
+    return text.replace("\\", "")
