@@ -18,7 +18,7 @@ from heartbit_site.base.credentials import (
     SigningCredential,
 )
 from tests.base.loopback import Server, redirect, response, serving
-from tests.connectors.calls import CANARY, done, refusal
+from tests.tools.connectors.calls import CANARY, done, refusal
 from tools.credentials import oauth
 
 if TYPE_CHECKING:

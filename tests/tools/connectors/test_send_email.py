@@ -13,9 +13,9 @@ from pydantic import SecretStr
 
 from heartbit_site.base.credentials import SmtpCredential
 from tests.base.loopback import response, serving
-from tests.connectors.calls import CANARY, done, refusal
-from tests.connectors.smtp_server import Received, smtp_server
 from tests.inbound.imap_server import make_certificate, talking
+from tests.tools.connectors.calls import CANARY, done, refusal
+from tests.tools.connectors.smtp_server import Received, smtp_server
 from tools.connectors.resend import ResendCredential
 from tools.mail import stream
 
@@ -239,9 +239,11 @@ async def test_a_flood_is_not_kept() -> None:
 
 async def test_a_silent_server_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream, "READ_SECONDS", 0.2)
-    assert await told(lambda peer: peer.recv(1) and None) == (
-        "The mail server 127.0.0.1 takes too long to answer."
-    )
+
+    def wait(peer: socket.socket) -> None:
+        peer.recv(1)  # until the client has gone
+
+    assert await told(wait) == "The mail server 127.0.0.1 takes too long to answer."
 
 
 def resend(port: int, **other: Any) -> ResendCredential:

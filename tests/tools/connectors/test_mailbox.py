@@ -10,9 +10,9 @@ import pytest
 from pydantic import SecretStr
 
 from heartbit_site.base.credentials import ImapCredential
-from tests.connectors.calls import CANARY, done, refusal
 from tests.inbound.imap_server import GOOD, ImapServer, imap_server, script, talking
 from tests.pace import in_time
+from tests.tools.connectors.calls import CANARY, done, refusal
 from tools.mail.imap import folder_of
 
 if TYPE_CHECKING:

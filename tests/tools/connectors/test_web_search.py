@@ -9,7 +9,7 @@ import pytest
 from pydantic import SecretStr
 
 from tests.base.loopback import response, serving
-from tests.connectors.calls import CANARY, done, refusal
+from tests.tools.connectors.calls import CANARY, done, refusal
 from tools.connectors.web_search import BraveCredential, SearxngCredential
 
 if TYPE_CHECKING:

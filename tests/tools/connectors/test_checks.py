@@ -21,9 +21,9 @@ from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.http.allow import parse_allow
 from heartbit_site.base.http.client import GuardedClient
 from tests.base.loopback import Server, response, serving
-from tests.connectors.calls import CANARY
-from tests.connectors.smtp_server import smtp_server
 from tests.inbound.imap_server import imap_server, talking
+from tests.tools.connectors.calls import CANARY
+from tests.tools.connectors.smtp_server import smtp_server
 from tools.connectors.resend import ResendCredential
 from tools.connectors.web_search import BraveCredential, SearxngCredential
 from tools.credentials import checks, oauth

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.base.loopback import Server, redirect, response, serving
-from tests.connectors.calls import done, refusal
 from tests.pace import in_time
+from tests.tools.connectors.calls import done, refusal
 from tools.connectors import page_reader, web_fetch
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ async def server() -> AsyncIterator[Server]:
         yield running
 
 
-async def fetched(server: Server, path: str = "/", **arguments: object) -> ToolResult:
+async def fetched(server: Server, path: str = "/", **arguments: Any) -> ToolResult:
     return await done("web_fetch", url=f"http://127.0.0.1:{server.port}{path}", **arguments)
 
 

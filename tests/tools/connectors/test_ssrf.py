@@ -17,7 +17,7 @@ from heartbit_site.base.credentials import (
 )
 from tests.base.loopback import Server, redirect, serving
 from tests.base.test_http_guard import HOSTS, NAMES
-from tests.connectors.calls import CANARY, done
+from tests.tools.connectors.calls import CANARY, done
 from tools.connectors.resend import ResendCredential
 from tools.connectors.web_search import BraveCredential, SearxngCredential
 from tools.mail import route
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pytest_django.fixtures import Settings
 
 SECRET = SecretStr(CANARY)
-LETTER = {"to": ["ada@example.org"], "subject": "x", "text": "x"}
+LETTER: dict[str, Any] = {"to": ["ada@example.org"], "subject": "x", "text": "x"}
 NAMED = [name for name in NAMES if name != "public.example"]
 
 
