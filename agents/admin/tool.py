@@ -34,6 +34,7 @@ from heartbit_site.base.effect_text import describe_effect
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.toolspec import Effect, Label
 from tools.models import CatalogueTool
+from tools.packages import broken_packages
 from tools.registry import registry
 
 if TYPE_CHECKING:
@@ -145,7 +146,9 @@ class ToolAdmin(ReadOnlyAdmin[CatalogueTool]):
         return super().get_queryset(request).filter(enabled=True)
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
-        """Return the list with the use of each tool."""
+        """Return the list with the use of each tool; say which packages could not be loaded."""
+        for broken in broken_packages():
+            messages.warning(request, broken.sentence)
         changelist = super().get_changelist_instance(request)
         _look_at(request, changelist.result_list)
         return changelist

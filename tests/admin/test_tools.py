@@ -15,6 +15,7 @@ from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import Role, Workspace
 from tests.admin import rows
 from tests.clients import Client
+from tools import packages
 from tools.catalogue import record_installed
 from tools.models import CatalogueTool
 
@@ -93,6 +94,14 @@ def test_an_editor_sees_tools_with_their_use_in_their_own_workspaces(
     assert "theirs" not in editor.get(LIST).content.decode()
     there = reverse("admin:tools_cataloguetool_change", args=[foreign.pk])
     assert editor.get(there).status_code in (302, 403, 404)
+
+
+def test_a_package_that_cannot_be_loaded_is_shown(
+    member: Callable[[Role], Client], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = packages.BrokenPackage("acme 1.0", "The tools of acme 1.0 (acme) are left out: no.")
+    monkeypatch.setattr(packages, "_broken", {"acme": broken})
+    assert broken.sentence in member(Role.EDITOR).get(LIST).content.decode()
 
 
 def test_an_admin_disables_a_tool_in_their_workspace(

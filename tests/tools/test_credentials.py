@@ -170,4 +170,4 @@ def test_an_optional_one_may_be_missing(workspace: Workspace) -> None:
     ],
 )
 def test_a_credential_goes_only_to_urls_below_its_own(url: str, covered: bool) -> None:  # noqa: FBT001
-    assert BearerCredential(url=URL, token=TOKEN).covers(url) is covered  # type: ignore[arg-type]
+    assert BearerCredential(url=URL, token=TOKEN).covers(url) is covered
