@@ -7,16 +7,21 @@ from typing import TYPE_CHECKING
 
 import httpx2
 import pytest
+from pydantic import SecretStr
 
+from heartbit_site.base.credentials import OAuthClientCredential
 from heartbit_site.base.http.allow import parse_allow
+from heartbit_site.base.http.client import GuardedClient
 from tests.base.loopback import Answer, Server, redirect, response, serving
 from tests.base.test_http_guard import HOSTS, ODD_URLS, client
 from tests.mcp.servers import connected
 from tools.mcp.connection import McpConnection
 from tools.mcp.endpoint import McpEndpoint
-from tools.mcp.errors import McpConnectionError
+from tools.mcp.endpoints import endpoint_of
+from tools.mcp.errors import McpConnectionError, McpError
 from tools.mcp.guarded_client import guarded_mcp_client
 from tools.mcp.guarded_transport import GuardedMcpTransport, sdk_client
+from tools.models import McpServer
 
 if TYPE_CHECKING:
     import asyncio
@@ -105,3 +110,25 @@ async def test_answers_of_no_mcp_server_are_sentences(answer: Answer, sentence: 
             async with connected(McpEndpoint(1, "x", url=url)):
                 pass
     assert sentence in str(refused.value)
+
+
+async def test_an_oauth_client_gets_its_token_by_itself() -> None:
+    async with serving() as server:
+        told = b'{"access_token": "tok", "token_type": "Bearer", "expires_in": 600}'
+        server.answers["/token"] = response(told, headers=("Content-Type: application/json",))
+        place = f"http://127.0.0.1:{server.port}"
+        credential = OAuthClientCredential(
+            url=f"{place}/mcp",
+            token_url=f"{place}/token",
+            client_id="shop",
+            client_secret=SecretStr("canary"),
+        )
+        row = McpServer(pk=1, name="shop", url=f"{place}/mcp")
+        async with GuardedClient(allow=parse_allow("127.0.0.1:*")) as http:
+            endpoint = await endpoint_of(row, credential, http)
+        assert endpoint.headers == (("authorization", "Bearer tok"),)
+    server.answers.clear()
+    away = credential.model_copy(update={"client_id": "other"})
+    async with GuardedClient(allow=parse_allow("127.0.0.1:*")) as http:
+        with pytest.raises(McpError, match="needs an access token, and none was given"):
+            await endpoint_of(row, away, http)

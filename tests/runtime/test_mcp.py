@@ -125,8 +125,9 @@ async def test_the_credential_goes_with_the_call_and_nowhere_else(
         save_credential(row, {"url": "https://api.example.com", "token": TOKEN}, by=ANNE)
         return refreshed(McpServer.objects.get(workspace=workspace)).message
 
-    assert "is for https://api.example.com, which is not the address" in await orm.run_in_thread(
-        moved
+    assert (
+        "is for https://api.example.com and below, and is sent nowhere else."
+        in await orm.run_in_thread(moved)
     )
     run, results = await ran(studio, 'shop_header {"name": "authorization"}')
     assert TOKEN not in results[0][1]

@@ -15,6 +15,7 @@ from heartbit_site.base import aio, amounts
 from heartbit_site.base.audit import record_on
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.http.allow import parse_allow
+from heartbit_site.base.http.client import GuardedClient
 from heartbit_site.base.toolspec import Origin, ToolSpec
 from heartbit_site.base.visible_text import visible
 from tools import definitions
@@ -27,7 +28,7 @@ from tools.registry import definition_hash, registry
 
 if TYPE_CHECKING:
     from heartbit_site.base.audit import Actor
-    from tools.mcp.endpoint import McpEndpoint
+    from heartbit_site.base.credentials import CredentialType
     from tools.mcp.listing import Offer
 
 _SHOWN_REASONS = 10
@@ -65,7 +66,7 @@ def refresh_mcp_server(server: McpServer, *, by: Actor) -> Refresh:
         The result, also when the server cannot be used: it is stored with the server.
     """
     try:
-        offer, facts = aio.run(_read(_endpoint(server)))
+        offer, facts = aio.run(_read(server, _credential(server)))
     except HeartbitError as error:
         result = Refresh(ok=False, message=visible(str(error)))
         with transaction.atomic():
@@ -80,11 +81,10 @@ def refresh_mcp_server(server: McpServer, *, by: Actor) -> Refresh:
     return result
 
 
-def _endpoint(server: McpServer) -> McpEndpoint:
+def _credential(server: McpServer) -> CredentialType | None:
     spec = _asking(server)
     chosen = choose(spec, workspace_id=server.workspace_id, user_id=None, names={})
-    credential = chosen.get(CREDENTIAL)
-    return endpoint_of(server, None if credential is None else credential.value)
+    return chosen[CREDENTIAL].value if CREDENTIAL in chosen else None
 
 
 def _asking(server: McpServer) -> ToolSpec:
@@ -93,9 +93,14 @@ def _asking(server: McpServer) -> ToolSpec:
     return ToolSpec(name, "", {}, function=_asking, credentials=needs_of(server))
 
 
-async def _read(endpoint: McpEndpoint) -> tuple[Offer, dict[str, str]]:
-    pool = McpPool(allow=parse_allow(settings.HEARTBIT_HTTP_ALLOWLIST))
+async def _read(
+    server: McpServer, credential: CredentialType | None
+) -> tuple[Offer, dict[str, str]]:
+    allow = parse_allow(settings.HEARTBIT_HTTP_ALLOWLIST)
+    pool = McpPool(allow=allow)
     try:
+        async with GuardedClient(allow=allow) as http:
+            endpoint = await endpoint_of(server, credential, http)
         return await pool.read(endpoint)
     finally:
         await pool.aclose()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, get_args
 
+import httpx
 from django.conf import settings
 
-from heartbit_site.base.credentials import ApiKeyCredential, BearerCredential
 from heartbit_site.base.toolspec import CredentialNeed
+from tools.credentials.http_auth import HttpCredential, auth_headers
 from tools.mcp.endpoint import McpEndpoint
 from tools.mcp.errors import McpError
 from tools.models import McpServer
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 #: The parameter of every tool of a server that has a credential; no JSON property is called so.
 CREDENTIAL: Final = "heartbit:credential"
-KINDS: Final = (BearerCredential.kind, ApiKeyCredential.kind)
+KINDS: Final = tuple(kind.kind for kind in get_args(HttpCredential))
 
 
 def needs_of(server: McpServer) -> tuple[CredentialNeed, ...]:
@@ -27,16 +28,19 @@ def needs_of(server: McpServer) -> tuple[CredentialNeed, ...]:
     return (CredentialNeed(CREDENTIAL, KINDS, name=server.credential),)
 
 
-def endpoint_of(server: McpServer, credential: CredentialType | None) -> McpEndpoint:
+async def endpoint_of(
+    server: McpServer, credential: CredentialType | None, http: httpx.AsyncClient
+) -> McpEndpoint:
     """Return the endpoint of a server.
 
     Args:
         server: The server's row.
         credential: The value of the credential that it names, if it names one.
+        http: The guarded client, which gets access tokens.
 
     Raises:
-        McpError: The program is not on the administrator's list, or the credential is for another
-            address.
+        McpError: The program is not on the administrator's list, or no access token was given.
+        UnusableCredentialError: The credential is for another address.
     """
     if server.transport == McpServer.Transport.STDIO:
         words = settings.HEARTBIT_MCP_COMMANDS.get(server.command)
@@ -46,18 +50,12 @@ def endpoint_of(server: McpServer, credential: CredentialType | None) -> McpEndp
                 "HEARTBIT_MCP_COMMANDS does not name on this machine."
             )
         return McpEndpoint(server.pk, server.name, words=words)
-    headers = () if credential is None else (_header(server, credential),)
-    return McpEndpoint(server.pk, server.name, url=server.url, headers=headers)
-
-
-def _header(server: McpServer, credential: CredentialType) -> tuple[str, str]:
-    if not isinstance(credential, BearerCredential | ApiKeyCredential):
-        raise McpError(f"The MCP server {server.name} takes a bearer token or an API key.")
-    if not credential.covers(server.url):
-        raise McpError(
-            f"The credential {server.credential} is for {credential.url}, which is not the address "
-            f"of the MCP server {server.name}."
-        )
-    if isinstance(credential, BearerCredential):
-        return "Authorization", f"Bearer {credential.token.get_secret_value()}"
-    return credential.header, credential.key.get_secret_value()
+    headers: dict[str, str] = {}
+    if isinstance(credential, HttpCredential):
+        try:
+            headers = await auth_headers(credential, server.url, http)
+        except httpx.HTTPError as error:
+            raise McpError(
+                f"The MCP server {server.name} needs an access token, and none was given: {error}."
+            ) from error
+    return McpEndpoint(server.pk, server.name, url=server.url, headers=tuple(headers.items()))

@@ -52,7 +52,7 @@ def _callable(row: CatalogueTool, defined: ToolSpec, pool: McpPool) -> ToolSpec:
         context: ToolContext = arguments.pop(_CONTEXT)
         credential = arguments.pop(CREDENTIAL, None)
         _check(server, row)
-        endpoint = endpoint_of(server, credential)
+        endpoint = await endpoint_of(server, credential, context.http)
         seconds = _seconds_left(context, server.timeout_seconds)
         return await pool.call(
             endpoint, tool, arguments, key=context.idempotency_key, seconds=seconds

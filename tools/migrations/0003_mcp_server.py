@@ -30,7 +30,7 @@ class Migration(migrations.Migration):
                 ('transport', models.CharField(choices=[('http', 'HTTP (Streamable HTTP)'), ('stdio', 'A program on the workers (stdio)')], default='http', max_length=8)),
                 ('url', models.CharField(blank=True, help_text='For HTTP, e.g. https://mcp.example.com/mcp. A host that is not public has to be in HEARTBIT_HTTP_ALLOWLIST.', max_length=500, verbose_name='URL')),
                 ('command', models.CharField(blank=True, help_text='For a program: its name in HEARTBIT_MCP_COMMANDS, which an administrator sets.', max_length=64)),
-                ('credential', models.CharField(blank=True, help_text="Name of a credential (bearer token, or API key in a header) for this URL. A person's own credential of this name is used for their runs. Empty: none.", max_length=64)),
+                ('credential', models.CharField(blank=True, help_text="Name of a credential for this URL (bearer token, API key, name and password, or OAuth client). A person's own credential of this name is used for their runs. Empty: none.", max_length=64)),
                 ('trusted', models.BooleanField(default=False, help_text="Believe the server's hints that a tool only reads, or may be repeated. Without it every call counts as one that has an effect.")),
                 ('timeout_seconds', models.PositiveSmallIntegerField(default=60, help_text='Seconds that one call may take, 1 to 600.', verbose_name='timeout')),
                 ('enabled', models.BooleanField(default=True, help_text="Calls of a disabled server's tools are refused.")),

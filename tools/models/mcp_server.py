@@ -47,8 +47,9 @@ class McpServer(models.Model):
     credential = models.CharField(
         max_length=64,
         blank=True,
-        help_text="Name of a credential (bearer token, or API key in a header) for this URL. A "
-        "person's own credential of this name is used for their runs. Empty: none.",
+        help_text="Name of a credential for this URL (bearer token, API key, name and password, "
+        "or OAuth client). A person's own credential of this name is used for their runs. "
+        "Empty: none.",
     )
     trusted = models.BooleanField(
         default=False,
