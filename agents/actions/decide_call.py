@@ -256,6 +256,7 @@ def _decide_with(
         call.call_id,
         definition_hash=offer.hashes[found.spec.name],
         arguments=found.arguments,
+        credentials=(call.approval_view or {}).get("credentials", {}),
     )
     _decide(call, digest, by, verdict=verdict, executed_digest=executed_digest, arguments=arguments)
 

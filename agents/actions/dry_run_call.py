@@ -21,6 +21,7 @@ from heartbit_site.base.query import fetch_one
 from heartbit_site.base.toolspec import Effect
 from tools import pipeline
 from tools.approval import digest as digest_of
+from tools.credentials.choice import choose
 from tools.pipeline import PreparedCall
 from tools.registry import registry
 from tools.result import ToolResult
@@ -108,11 +109,15 @@ def _prepared(call: ToolCall, arguments: str | None) -> tuple[PreparedCall, str]
     who = stopped_tools(run.workspace).get(tool)
     if who is not None:
         raise DryRunUnavailableError(f"The tool {tool} was stopped by {who}: it cannot be tried.")
+    context = _context(run, call.call_id)
+    bound = next((one.credentials for one in definition.tools if one.name == tool), {})
+    needs = choose(spec, workspace_id=run.workspace_id, user_id=context.user_id, names=bound)
     found = pipeline.prepare(
         offer.specs,
         name=tool,
         arguments=call.arguments if arguments is None else arguments,
-        context=_context(run, call.call_id),
+        context=context,
+        credentials={parameter: chosen.value for parameter, chosen in needs.items()},
         max_output_bytes=definition.max_tool_output_bytes,
         timeout_seconds=definition.tool_timeout_seconds,
     )
@@ -125,6 +130,7 @@ def _prepared(call: ToolCall, arguments: str | None) -> tuple[PreparedCall, str]
         call.call_id,
         definition_hash=offer.hashes[tool],
         arguments=found.arguments,
+        credentials={parameter: chosen.id for parameter, chosen in needs.items()},
     )
     return found, digest
 

@@ -163,6 +163,7 @@ class ApprovalRequested:
         escalate_group: Group that may decide as well after the escalation; empty: anyone with the
             right to decide.
         question: Number of this approval request for the call, starting at 1.
+        credentials: Ids of the credentials that the call would use, by parameter.
         mixed_data: True if the call would send data out after private data and text by outsiders
             were read: no standing permission replaces the decision.
     """
@@ -181,6 +182,7 @@ class ApprovalRequested:
     escalate_group: str = ""
     question: int = 1
     mixed_data: bool = False
+    credentials: dict[str, int] = field(default_factory=dict)
 
     @property
     def key(self) -> str:

@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "98e594e9382750e56b82ae3940b909af34bc1830b70bcae1f5ae4f42f5fe02ef"
+FINGERPRINT = "0ea27b92cc65ecf09939f4f31ae85f9060e00c26c06b452c95044babd7ce2c5b"
 
 
 def statements() -> str:

@@ -31,8 +31,6 @@ def credential_lookup(claimed: ClaimedRun) -> CredentialLookup:
     """Return the lookup of the credentials of a run's calls (``tools.credentials.choice``)."""
 
     async def look(spec: ToolSpec, names: Mapping[str, str]) -> Mapping[str, ChosenCredential]:
-        if not spec.credentials:
-            return {}
         return await orm.read_in_thread(
             partial(
                 choose,

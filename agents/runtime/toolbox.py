@@ -303,6 +303,7 @@ class RunToolbox:
             else escalate_after_minutes * 60,
             escalate_group=bound.escalation_group,
             mixed_data=mixed is not None,
+            credentials={parameter: chosen.id for parameter, chosen in needs.items()},
         )
 
     async def lapsed(self, call_id: str, key: str) -> ApprovalLapsed | None:

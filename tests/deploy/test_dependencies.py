@@ -22,7 +22,11 @@ UNNAMED = {
     "websockets": "uvicorn speaks WebSocket with it",
 }
 #: The modules of an extra are imported here and nowhere else.
-EXTRAS = {"providers": "agents/llm/bridge", "local": "heartbit_site/embedded/local_model_server.py"}
+EXTRAS = {
+    "providers": "agents/llm/bridge",
+    "local": "heartbit_site/embedded/local_model_server.py",
+    "testing": "heartbit_site/testing",
+}
 
 
 def declared(extra: str = "") -> set[str]:

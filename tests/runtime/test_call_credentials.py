@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from django.contrib.auth.models import Permission, User
 
-from agents.actions.decide_call import approve_call
+from agents.actions.decide_call import approve_call, edit_call
 from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
 from agents.choices import Placement, RunStatus
@@ -120,6 +121,20 @@ async def test_what_was_approved_with_one_credential_is_not_done_with_another(
         ("refused", "notify has changed since it was approved: it was not run.")
     ]
     assert sent == []
+
+
+async def test_an_edited_call_runs_with_the_credential_that_was_shown(
+    studio: Studio, sent: Sent, agent: Callable[..., Agent]
+) -> None:
+    await orm.run_in_thread(lambda: stored(studio.workspace, "chat"))
+    await orm.run_in_thread(lambda: agent(tools=("notify",), approval="always"))
+    run_id = await studio.start(NOTIFY)
+    [call] = await waiting(studio, run_id)
+    edit = partial(edit_call, call, digest=call.digest, by=ANNA, arguments='{"text": "Hi."}')
+    await orm.run_in_thread(edit)
+    run = await wait_for_end(run_id, studio.host.window)
+    assert await orm.run_in_thread(lambda: results(run)) == [("ok", "Sent Hi.")]
+    assert sent == [(CANARY, None)]
 
 
 async def start_for(studio: Studio, user: User | None, task: str = NOTIFY) -> UUID:

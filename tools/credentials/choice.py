@@ -57,6 +57,8 @@ def choose(
         ConfigurationError: The chosen one cannot be used as it is stored.
         SecretError: Its secrets cannot be decrypted.
     """
+    if not spec.credentials:
+        return {}
     kinds = {kind for need in spec.credentials for kind in need.kinds}
     rows = list(
         Credential.objects.filter(

@@ -74,6 +74,8 @@ BEGIN
                     || CASE WHEN p ->> 'escalate_seconds' IS NOT NULL
                             THEN jsonb_build_object('escalate_group', p -> 'escalate_group')
                             ELSE '{}' END
+                    || CASE WHEN p -> 'credentials' <> '{}'
+                            THEN jsonb_build_object('credentials', p -> 'credentials') ELSE '{}' END
                     || CASE WHEN (p ->> 'mixed_data')::boolean
                             THEN jsonb_build_object('mixed_data', true) ELSE '{}' END
             WHERE run_id = p_run AND call_id = p ->> 'call_id';

@@ -48,6 +48,7 @@ _LATER: dict[str, dict[str, Any]] = {
         "escalate_group": "",
         "question": 1,
         "mixed_data": False,
+        "credentials": {},
     },
     "tool.finished": {"artifact": ""},
 }
