@@ -8,13 +8,14 @@ Usage::
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 from django.db.models import F, Q
 
 from heartbit_site.base.query import execute
-from heartbit_site.base.toolspec import Origin
+from heartbit_site.base.toolspec import CredentialNeed, Label, Origin
 from heartbit_site.base.untrusted import clean_text
 from tools import definitions
 from tools.models import CatalogueTool
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from heartbit_site.base.toolspec import ToolSpec
 
 _LOCK = "LOCK TABLE tools_cataloguetool IN SHARE ROW EXCLUSIVE MODE"
-_FACTS = ("definition_id", "origin", "source", "credentials")
+_FACTS = ("definition_id", "origin", "source", "credentials", "labels")
 
 
 def catalogue(workspace_id: int | None) -> dict[str, ToolSpec]:
@@ -41,20 +42,36 @@ def catalogue(workspace_id: int | None) -> dict[str, ToolSpec]:
         .filter(Q(server=None) | Q(server__enabled=True))
         .order_by(F("workspace").asc(nulls_first=True))
     )
-    hashes: dict[str, str] = {}
+    facts: dict[str, tuple[Any, ...]] = {}
     live: dict[str, ToolSpec] = dict(registry)
-    for name, digest, enabled, owner in rows.values_list(
-        "name", "definition_id", "enabled", "workspace_id"
+    for name, enabled, owner, *found in rows.values_list(
+        "name", "enabled", "workspace_id", *_FACTS
     ):
         if owner is not None:
             live.pop(name, None)
         if not enabled:
-            hashes.pop(name, None)
+            facts.pop(name, None)
         elif name not in live:
-            hashes[name] = digest
-    stored = definitions.load(hashes.values())
-    found = {name: stored[digest] for name, digest in hashes.items()} | live
-    return dict(sorted(found.items()))
+            facts[name] = tuple(found)
+    stored = definitions.load(digest for digest, *_ in facts.values())
+    specs = {name: _described(stored[digest], *more) for name, (digest, *more) in facts.items()}
+    return dict(sorted((specs | live).items()))
+
+
+def _described(
+    spec: ToolSpec, origin: str, source: str, needs: list[dict[str, Any]], labels: list[str]
+) -> ToolSpec:
+    """Return a stored definition with what the catalogue says of the tool."""
+    return replace(
+        spec,
+        origin=Origin(origin) if origin in set(Origin) else spec.origin,
+        source=source,
+        credentials=tuple(
+            CredentialNeed(need["parameter"], tuple(need["kinds"]), need["optional"])
+            for need in needs
+        ),
+        labels=frozenset(label for label in Label if label in labels),
+    )
 
 
 def record_installed() -> None:
@@ -93,4 +110,4 @@ def _facts(spec: ToolSpec) -> list[Any]:
         {"parameter": need.parameter, "kinds": list(need.kinds), "optional": need.optional}
         for need in spec.credentials
     ]
-    return [definition_hash(spec), spec.origin.value, source, needs]
+    return [definition_hash(spec), spec.origin.value, source, needs, sorted(spec.labels)]

@@ -191,11 +191,7 @@ class ToolAdmin(ReadOnlyAdmin[CatalogueTool]):
     )
     flow = Column[CatalogueTool](
         "data",
-        lambda row: (
-            " ".join(_LABELS[label] for label in sorted(registry[row.name].labels))
-            if row.name in registry and registry[row.name].labels
-            else "-"
-        ),
+        lambda row: " ".join(text for label, text in _LABELS.items() if label in row.labels) or "-",
     )
     arguments = Column[CatalogueTool](
         "arguments",

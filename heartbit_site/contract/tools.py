@@ -29,7 +29,7 @@ class ToolOut(View):
     parameters: dict[str, Any] = Field(description="JSON Schema of its arguments.")
     answered_by_person: bool = Field(description="Each call is answered by a person.")
     hash: str = Field(description="SHA-256 of the definition, which versions of agents pin.")
-    source: str = Field(description="Module or package; empty: the server lacks the tool's code.")
+    source: str = Field(description="Module, package with version, or MCP server.")
     tags: list[str]
     credentials: list[CredentialNeedOut]
     labels: list[str] = Field(

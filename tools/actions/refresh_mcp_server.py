@@ -171,6 +171,7 @@ def _add(server: McpServer, remote: str, spec: ToolSpec, digest: str) -> None:
             {"parameter": "credential", "kinds": list(need.kinds), "optional": need.optional}
             for need in needs_of(server)
         ],
+        labels=sorted(spec.labels),
     )
 
 

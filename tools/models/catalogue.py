@@ -21,6 +21,7 @@ class CatalogueTool(models.Model):
             are stopped by ``agents.limits.pauses``.
         origin: Registration source (``heartbit_site.base.toolspec.Origin``).
         source: Module, or package with its version.
+        labels: Flow of its data (``heartbit_site.base.toolspec.Label``).
         credentials: Credentials that it asks for: {parameter, kinds, optional} each.
         server: The MCP server that has the tool, which goes with it; null for other origins.
         remote_name: The tool's name at that server.
@@ -37,6 +38,9 @@ class CatalogueTool(models.Model):
     origin = models.CharField(max_length=16)
     source = models.TextField(blank=True, default="")
     credentials = models.JSONField(blank=True, default=list)
+    labels = models.JSONField(
+        blank=True, default=list, db_default=models.Value([], models.JSONField())
+    )
     server = models.ForeignKey(
         McpServer, null=True, blank=True, on_delete=models.CASCADE, related_name="tools"
     )
