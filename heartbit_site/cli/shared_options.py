@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 WHOLE: Final = frozenset(
     {
         *("serve", "web", "beat", "up", "down", "fleet", "doctor"),
-        *("audit", "users", "tools", "completion"),
+        *("audit", "users", "completion"),
     }
 )
 #: Commands of such a group that work in a workspace all the same.

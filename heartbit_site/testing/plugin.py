@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
+from heartbit_site.base import variables
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
@@ -58,7 +60,7 @@ def heartbit_installation(request: pytest.FixtureRequest) -> Iterator[None]:
             # Runs are executed by threads of their own, between tests too.
             blocker = request.getfixturevalue("django_db_blocker")
             stack.enter_context(blocker.unblock())
-        if not (os.environ.get("DATABASE_URL") or os.environ.get("HEARTBIT_STATE_DIR")):
+        if not (variables.DATABASE_URL.read() or variables.STATE.read()):
             stack.enter_context(_own_servers())
         from heartbit_site.library import shared_host  # noqa: PLC0415  reads the environment
 
@@ -109,13 +111,13 @@ def _own_servers() -> Iterator[None]:
     # user's.
     folder = Path(tempfile.mkdtemp(prefix="hbt", dir="/tmp"))
     folder.chmod(0o755)
-    os.environ["HEARTBIT_STATE_DIR"] = str(folder / "s")
+    os.environ[variables.STATE.name] = str(folder / "s")
     try:
         yield
     finally:
         client.release()
         client.stop(StateDirectory(folder / "s"))
-        del os.environ["HEARTBIT_STATE_DIR"]
+        del os.environ[variables.STATE.name]
         shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 #: Commands without --url that change nothing, and those that are or end processes of this machine.
 HARMLESS = {
     *("runs", "runs export", "agents", "keys", "keys list", "schedules", "channels", "fleet"),
-    *("tools", "users", "users list", "audit"),
+    *("tools", "credentials", "users", "users list", "audit"),
     *("config", "config check", "config export", "doctor", "completion"),
     *("serve", "web", "beat", "up", "down"),
 }
@@ -194,7 +194,7 @@ def test_at_a_server_the_key_decides(
 
 def test_commands_of_the_whole_installation_take_no_workspace() -> None:
     found = {name: options(command) for name, command in commands()}
-    whole = ("serve", "up", "doctor", "fleet restart", "tools list", "audit verify", "users list")
+    whole = ("serve", "up", "doctor", "fleet restart", "audit verify", "users list")
     for name in whole:
         assert "--workspace" not in found[name], name
     for name in ("run", "resume", "runs archive", "config import", "keys list", "users create"):

@@ -20,6 +20,9 @@ from heartbit_site.base.refusals import ONLY_INSTALLATION
 from tests.web import matrix_table as table
 from tests.web.matrix_world import World, build
 from tests.web.people import member, person, session_of
+from tools.definitions import store
+from tools.models import CatalogueTool
+from tools.registry import definition_hash, registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,7 +54,7 @@ ROWS = {
     "agents/conversation/": "conversation", "base/workspace/": "workspace", "base/apikey/": "key",
     "base/membership/": "membership", "agents/toolcall/": "call",
     "agents/message/": "message", "scheduling/schedule/": "schedule",
-    "scheduling/firing/": "firing",
+    "scheduling/firing/": "firing", "tools/cataloguetool/": "tool",
 }  # fmt: skip
 
 
@@ -82,11 +85,18 @@ def rows(world: World) -> dict[str, str]:
         ToolCall.objects.filter(run_id=world.targets["run_id"]).first(),
     )
     assert version is not None and key is not None and call is not None
+    store([registry["calculate"]])
+    tool = CatalogueTool.objects.create(
+        workspace=world.mine,
+        name="calculate",
+        origin="mcp",
+        definition_id=definition_hash(registry["calculate"]),
+    )
     return {
         "agent": str(version.agent_id), "run": world.targets["run_id"], "version": str(version.pk),
         "conversation": world.targets["conversation_id"], "workspace": str(world.mine.pk),
         "key": str(key.pk), "membership": str(member.pk), "call": str(call.pk),
-        "message": world.targets["message_id"],
+        "message": world.targets["message_id"], "tool": str(tool.pk),
     }  # fmt: skip
 
 

@@ -55,7 +55,7 @@ class CredentialAdmin(VerbAdmin[Credential]):
 
     def add_view(self, request: HttpRequest, *place: Any, **more: Any) -> HttpResponse:
         """Show the types to choose from, or the form of the chosen one."""
-        if _asked(request) is not None:
+        if _asked(request) is not None or not self.has_add_permission(request):
             return super().add_view(request, *place, **more)
         needed: dict[str, list[str]] = {}
         for name, needs in CatalogueTool.objects.values_list("name", "credentials").distinct():
