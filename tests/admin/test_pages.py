@@ -44,7 +44,7 @@ from scheduling.models import Firing, Schedule
 from tests.admin import rows
 from tests.inbound.posts import channel_of
 from tools.actions.save_credential import save_credential
-from tools.models import Credential
+from tools.models import Credential, McpServer
 
 if TYPE_CHECKING:
     from django.test import Client
@@ -75,6 +75,7 @@ def full(workspace: Workspace) -> None:
     ProviderAccount.objects.create(workspace=workspace, provider="openai")
     credential = Credential(workspace=workspace, name=rows.HOSTILE[:64], kind="signing")
     save_credential(credential, {"secret": rows.HOSTILE}, by=audit.SYSTEM)
+    McpServer.objects.create(workspace=workspace, name="shop", url="https://shop.example/mcp")
     AccessAttempt.objects.create(username="nobody", failures_since_start=1)
     member = User.objects.create(username="member-of-tests")
     Membership.objects.create(workspace=workspace, user=member)

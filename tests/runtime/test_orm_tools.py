@@ -50,17 +50,23 @@ def clerk(workspace: Workspace, scene: Scene) -> Agent:
     return agent
 
 
+@pytest.fixture
+def caller(server: WebServer, workspace: Workspace) -> Iterator[Caller]:
+    found = Caller(server, key_for(workspace))
+    with found.http:
+        yield found
+
+
 def started(workspace: Workspace, task: str, user: Any) -> Run:
     by = Actor("anna", "web", user.pk)
     return Run.objects.get(pk=start_run(workspace, task, agent="clerk", model="openai:fake", by=by))
 
 
 def test_given_a_change_that_waits_then_its_rows_are_shown_and_what_was_approved_is_done(
-    server: WebServer, workspace: Workspace, clerk: Agent, scene: Scene
+    caller: Caller, workspace: Workspace, clerk: Agent, scene: Scene
 ) -> None:
     change = f'orders_update {{"id": {scene.first.pk}, "status": "sent"}}'
     run = started(workspace, f"[[calls: orders_list {{}}]] [[then: {change}]]", scene.anna)
-    caller = Caller(server, key_for(workspace))
     [asked] = wait_until(lambda: caller.get("/approvals", run=str(run.pk)).json()["calls"])
     path = f"/runs/{run.pk}/calls/{asked['call_id']}"
 
@@ -99,11 +105,10 @@ def test_given_a_person_without_the_permission_then_the_tool_is_not_offered(
 
 
 def test_given_a_permission_lost_while_a_change_waits_then_the_approved_call_is_refused(
-    server: WebServer, workspace: Workspace, clerk: Agent, scene: Scene
+    caller: Caller, workspace: Workspace, clerk: Agent, scene: Scene
 ) -> None:
     change = f'orders_update {{"id": {scene.first.pk}, "status": "sent"}}'
     run = started(workspace, f"[[calls: {change}]]", scene.anna)
-    caller = Caller(server, key_for(workspace))
     [asked] = wait_until(lambda: caller.get("/approvals", run=str(run.pk)).json()["calls"])
     scene.anna.user_permissions.clear()
     decision = {"digest": asked["digest"], "verdict": "approve"}
