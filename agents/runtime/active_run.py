@@ -44,7 +44,7 @@ class ActiveRun:
 
         A cancel and a lost lease override a drain.
         """
-        if self.stop_reason == why != "drain" and self.task.cancelling():
+        if self.stop_reason == why and self.task.cancelling():
             self.task.cancel()  # something below swallowed the first one
         if self.stop_reason not in (None, "drain") or why == self.stop_reason:
             return

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, LiteralString
 
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SLICE_SECONDS = 60.0  # then a run goes to the end of the queue, and its journal is checkpointed
+STOP_AGAIN_SECONDS = 1.0  # between the stops of a slice that has to leave
 
 _HELD = """
     SELECT id, lease_token, cancel_requested, queue FROM agents_run
@@ -156,10 +158,13 @@ class RunExecutor:
         active = list(self._active.values())
         for run in active:
             run.stop("drain")
-        if active:
-            # What does not end in time is requeued by a sweeper, once this process has left.
-            tasks = [run.task for run in active]
-            await asyncio.wait(tasks, timeout=self.configuration.drain_seconds)
+        # What does not end in time is requeued by a sweeper, once this process has left.
+        until = time.monotonic() + self.configuration.drain_seconds
+        while active and (left := until - time.monotonic()) > 0:
+            await asyncio.wait([run.task for run in active], timeout=min(left, STOP_AGAIN_SECONDS))
+            active = [run for run in active if not run.task.done()]
+            for run in active:
+                run.stop("drain")  # again: a library below may have swallowed the first stop
 
     async def execute(self, run_id: UUID, task_id: str, *, alone: bool = False) -> str:
         """Handle a wake-up: claim the run, or another one, and run one slice of it.
