@@ -97,7 +97,11 @@ class TryForm(DialogForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        tool = CatalogueTool.objects.select_related("definition").get(pk=self.object_id or 0)
+        key = str(self.object_id)
+        rows = CatalogueTool.objects.select_related("definition")
+        tool = rows.filter(pk=int(key)).first() if key.isdecimal() else None
+        if tool is None:
+            return  # the dialog's action says that it is gone
         agents = Agent.objects.filter(
             origin="", bindings__tool=tool.name, bindings__enabled=True
         ).exclude(current_version=None)
@@ -137,8 +141,8 @@ class ToolAdmin(ReadOnlyAdmin[CatalogueTool]):
     def may(self, request: HttpRequest, what: str, row: object = None) -> bool:
         """Return True if the user may do it with the tool; the installation's are everybody's."""
         shared = isinstance(row, CatalogueTool) and row.workspace_id is None
-        if isinstance(row, int | str):
-            shared = CatalogueTool.objects.filter(pk=row, workspace=None).exists()
+        if str(row).isdecimal():  # an id, which comes from the address and may be anything
+            shared = CatalogueTool.objects.filter(pk=int(str(row)), workspace=None).exists()
         return super().may(request, what, None if shared else row)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[CatalogueTool]:

@@ -104,6 +104,21 @@ def test_a_package_that_cannot_be_loaded_is_shown(
     assert broken.sentence in member(Role.EDITOR).get(LIST).content.decode()
 
 
+@pytest.mark.parametrize("key", ["abc", "0", "9" * 30])
+def test_an_address_of_no_tool_is_answered(browser: Client, key: str) -> None:
+    for action in ("try_tool", "disable", "enable", "change"):
+        assert browser.get(f"{LIST}{key}/{action}/").status_code < 500
+
+
+@pytest.mark.parametrize("key", ["abc", "9" * 30])
+def test_an_address_of_no_tool_is_answered_for_a_member(
+    member: Callable[[Role], Client], key: str
+) -> None:
+    editor = member(Role.EDITOR)
+    for action in ("try_tool", "change"):
+        assert editor.get(f"{LIST}{key}/{action}/").status_code < 500
+
+
 def test_an_admin_disables_a_tool_in_their_workspace(
     member: Callable[[Role], Client], workspace: Workspace
 ) -> None:
