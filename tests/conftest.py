@@ -24,7 +24,7 @@ from heartbit_site.bootstrap import prepare
 from heartbit_site.embedded.state import StateDirectory
 from tests import clusters
 from tests import prepared as prepared_processes
-from tests.api.server import WebServer
+from tests.api.server import Caller, WebServer
 from tests.command import Command
 from tests.environment import STATE
 from tests.fleet import WireServer, Worker
@@ -91,6 +91,15 @@ def database(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Itera
         yield
         orm.close()
         connections.close_all()
+
+
+@pytest.fixture(autouse=True)
+def closed_callers() -> Iterator[None]:
+    """Close the test's clients: a forgotten socket would warn in the middle of another test."""
+    before = len(Caller.opened)
+    yield
+    while len(Caller.opened) > before:
+        Caller.opened.pop().http.close()
 
 
 @pytest.fixture(scope="session")

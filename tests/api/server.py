@@ -7,7 +7,7 @@ import re
 import resource
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import httpx
 
@@ -64,7 +64,10 @@ class WebServer:
 
 
 class Caller:
-    """A client with a key of one workspace."""
+    """A client with a key of one workspace; closed after the test that made it."""
+
+    #: Those not closed yet; ``tests.conftest`` closes them.
+    opened: ClassVar[list[Caller]] = []
 
     def __init__(self, server: WebServer, key: str) -> None:
         self.key = key
@@ -76,6 +79,7 @@ class Caller:
             timeout=60,
             verify=False,  # noqa: S501
         )
+        self.opened.append(self)
 
     def get(self, path: str, **query: Any) -> httpx.Response:
         return self.http.get(path, params=query)

@@ -52,7 +52,9 @@ def test_watch_json_is_a_line_for_each_fact_and_the_run_at_last(
     # It takes long enough to be still at work when the command begins to watch.
     slow = "[[latency: 700]] [[stream: 700]] [[chunks: 7]] [[text: It is written, word by word.]]"
     team = delegate(("analyst", "Facts. [[text: It is 42.]]"), ("writer", f"Write. {slow}"))
-    lines = heartbit("submit", team, "--watch", "--json", "--idempotency-key", key).lines
+    ended = heartbit("submit", team, "--watch", "--json", "--idempotency-key", key)
+    assert (ended.code, ended.err) == (0, "")
+    lines = ended.lines
     assert {line["type"] for line in lines} == {"run", "event", "delta", "result"}
     assert set(lines[-1]) == FIELDS | {"type"}
     assert lines[-1]["status"] == "succeeded"
