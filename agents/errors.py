@@ -109,16 +109,24 @@ class SubAgentError(HeartbitError):
     """A sub-agent cannot start other agents: the hierarchy is flat."""
 
 
-class QuotaExceededError(HeartbitError):
-    """The workspace has reached a limit on starting runs.
+class NotNowError(HeartbitError):
+    """A run cannot start now, but may later.
 
     Attributes:
-        seconds: Seconds until more runs may start.
+        seconds: Seconds until it may.
     """
 
     def __init__(self, message: str, seconds: int) -> None:
         super().__init__(message)
         self.seconds = seconds
+
+
+class ModelUnreachableError(NotNowError):
+    """No model that the agent may ask answers."""
+
+
+class QuotaExceededError(NotNowError):
+    """The workspace has reached a limit on starting runs."""
 
 
 class TooManyRunsError(QuotaExceededError):

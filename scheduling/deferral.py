@@ -15,7 +15,7 @@ from agents.errors import (
     AgentNotFoundError,
     ConversationBusyError,
     HaltedError,
-    QuotaExceededError,
+    NotNowError,
 )
 from agents.models import Agent
 from scheduling.choices import CatchUp, FiringStatus, Overlap, Trigger
@@ -46,7 +46,7 @@ def is_transient(error: HeartbitError, schedule: Schedule) -> bool:
     if isinstance(error, AgentNotFoundError):
         # An existing agent is stopped, or was published just now.
         return Agent.objects.filter(pk=schedule.agent_id, current_version__isnull=False).exists()
-    return isinstance(error, HaltedError | QuotaExceededError | ConversationBusyError)
+    return isinstance(error, HaltedError | NotNowError | ConversationBusyError)
 
 
 def defer_or_fail(firing: Firing, error: HeartbitError, *, for_now: bool) -> None:

@@ -26,6 +26,7 @@ from agents.reads.versions import definition_of, find_version
 from agents.runs.history import load_history
 from agents.runs.idempotency_keys import stored_key
 from agents.runs.run_audit import record_of_run
+from agents.runtime.preflight import has_outage, raise_if_unreachable
 from agents.runtime.toolbox import offered_tools
 from heartbit_site.base.audit import NOBODY, Actor
 from heartbit_site.base.errors import HeartbitError
@@ -120,6 +121,7 @@ def fork_run(
         AgentNotFoundError: The agent is stopped.
         HaltedError: The workspace or the installation is stopped.
         QuotaExceededError: The workspace or the agent has reached a run quota.
+        ModelUnreachableError: No model that the agent may ask answers.
     """
     made, is_new = accept_fork(
         source, turn, edits=edits, by=by, home=home, idempotency_key=idempotency_key
@@ -147,6 +149,9 @@ def accept_fork(
     events: list[Event] = [forked]
     if edits.message:
         events.append(RunSteered(edits.message, by.name))
+    key = stored_key(idempotency_key)
+    if home is Placement.FLEET and source.kind == RunKind.AGENT and has_outage(source.workspace_id):
+        raise_if_unreachable(source.version.agent, "" if version else source.model, key=key)
     run_id = new_id()
     parameters = (
         run_id,
@@ -158,7 +163,7 @@ def accept_fork(
         json.dumps(plan.changed, ensure_ascii=False),
         json.dumps([encode(event) for event in events], ensure_ascii=False),
         home.value,
-        stored_key(idempotency_key),
+        key,
         by.name,
         by.user_id,
     )

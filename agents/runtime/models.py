@@ -16,6 +16,7 @@ from agents.llm.providers import PROVIDERS
 from agents.llm.wrappers.breaker import BreakerModel
 from agents.llm.wrappers.fallback import FallbackModel
 from agents.llm.wrappers.limit import LimitedModel, Limits
+from agents.llm.wrappers.pace import Pace, PacedModel
 from agents.llm.wrappers.retry import RetryingModel
 from agents.runtime.accounts import Account, account_name
 from heartbit_site.base.errors import ConfigurationError
@@ -61,6 +62,7 @@ class Models:
         self._local_url = local_url
         self._limiter = limiter
         self._breaker = breaker
+        self._pace = Pace()
         self._adapters: OrderedDict[tuple[str, Account | None], ChatModel] = OrderedDict()
         self._own: dict[str, ChatModel] = {}
 
@@ -114,7 +116,7 @@ class Models:
         if provider == LOCAL:
             url = await asyncio.to_thread(self._local_url)  # may start the server
             local = factory.create(name, client=self._client, environ=os.environ, local_url=url)
-            return RetryingModel(local, retry)
+            return RetryingModel(PacedModel(local, self._pace), retry)
         account = await account_of(provider)
         model = self._adapter(name, account)
         if account is not None or _is_metered(provider):
@@ -124,7 +126,7 @@ class Models:
             model = LimitedModel(model, self._limiter, known, limits, hold_seconds=hold)
             if self._breaker is not None:
                 model = BreakerModel(model, self._breaker, known)
-        return RetryingModel(model, retry)
+        return RetryingModel(PacedModel(model, self._pace), retry)
 
     def _adapter(self, name: str, account: Account | None) -> ChatModel:
         known = self._adapters.get((name, account))

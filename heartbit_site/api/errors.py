@@ -24,7 +24,13 @@ from django.http import Http404, JsonResponse
 from ninja.errors import HttpError, ValidationError
 from pydantic import ValidationError as PydanticError
 
-from agents.errors import InvalidSignatureError, QuotaExceededError, StoppedByOperatorError
+from agents.errors import (
+    InvalidSignatureError,
+    ModelUnreachableError,
+    NotNowError,
+    QuotaExceededError,
+    StoppedByOperatorError,
+)
 from heartbit_site.base.errors import ConflictError, ForbiddenError, HeartbitError, NotFoundError
 from heartbit_site.contract.operation import find_operation
 from heartbit_site.contract.validation import sentence
@@ -87,6 +93,7 @@ STATUSES: tuple[tuple[type[HeartbitError], int], ...] = (
     (ConflictError, 409),
     (TooLargeError, 413),
     (TooBusyError, 503),
+    (ModelUnreachableError, 503),
     (TooManyRequestsError, 429),
     (QuotaExceededError, 429),
     (HeartbitError, 422),
@@ -131,7 +138,7 @@ def heartbit_error(request: HttpRequest, error: Any) -> HttpResponse:
     scope = error.scope if isinstance(error, ForbiddenError) else None
     code, remedy = problem_code(type(error)), _remedy(error.remedy)
     response = answer(status_of(error), code, str(error), scope=scope, remedy=remedy)
-    if isinstance(error, TooManyRequestsError | QuotaExceededError):
+    if isinstance(error, TooManyRequestsError | NotNowError):
         response["Retry-After"] = str(error.seconds)
     return response
 

@@ -102,6 +102,7 @@ def test_an_error_s_type_is_its_class() -> None:
             "forbidden",
             "stopped_by_operator",
         ),
-        *("not_found", "too_slow", "conflict", "too_large", "too_busy", "too_many_requests"),
+        *("not_found", "too_slow", "conflict", "too_large", "too_busy"),
+        *("model_unreachable", "too_many_requests"),
         *("quota_exceeded", "heartbit"),
     ]

@@ -19,7 +19,7 @@ from agents.choices import ChannelKind
 from agents.errors import (
     ChannelClosedError,
     InvalidSignatureError,
-    QuotaExceededError,
+    NotNowError,
     TooManyMessagesError,
 )
 from agents.inbound.mapping import check_mapping, read_body
@@ -96,7 +96,7 @@ def _take(request: HttpRequest, endpoint: str) -> InboundReceiptOut:
         if channel.kind == ChannelKind.EMAIL:
             return InboundReceiptOut.of(receive_mail(channel, request.body))
         return _of_body(channel, message_id, UntrustedParser().parse_body(request))
-    except QuotaExceededError as error:
+    except NotNowError as error:
         _note(channel, error)
         raise TooManyMessagesError(FULL, error.seconds) from None
     except (NotFoundError, ConflictError, SecretError) as error:

@@ -1,0 +1,96 @@
+"""Model calls wait while the loop is behind with other work."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+from agents.llm.messages import ChatRequest, UserMessage
+from agents.llm.wrappers import pace as module
+from agents.llm.wrappers.pace import Pace, PacedModel
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    import pytest
+
+    from agents.llm.messages import StreamEvent
+
+
+class Counting:
+    """A model that answers nothing, and counts its calls."""
+
+    name = "test:counting"
+
+    def __init__(self) -> None:
+        self.begun = 0
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
+        self.begun += 1
+        nothing: tuple[StreamEvent, ...] = ()
+        for event in nothing:
+            yield event
+
+
+async def call(model: PacedModel) -> None:
+    async for _ in model.stream(ChatRequest("", (UserMessage("Hello."),), max_tokens=1)):
+        pass
+
+
+class Busy:
+    """A loop that is behind: each of its passes takes longer than it may, until it is released."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.behind = True
+        self._task = asyncio.create_task(self._work())
+
+    async def _work(self) -> None:
+        while self.behind:
+            self.now += module.BEHIND_SECONDS * 2
+            await asyncio.sleep(0)
+
+
+async def test_a_loop_that_keeps_up_starts_calls_at_once() -> None:
+    model = Counting()
+    began = time.monotonic()
+    await asyncio.gather(*(call(PacedModel(model, Pace(clock=lambda: 0.0))) for _ in range(100)))
+    assert model.begun == 100
+    assert time.monotonic() - began < 5
+
+
+async def test_a_loop_that_is_behind_starts_none_until_it_has_caught_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "LONGEST_SECONDS", 1e9)
+    model, busy = Counting(), Busy()
+    pace = Pace(clock=lambda: busy.now)
+    calls = asyncio.gather(*(call(PacedModel(model, pace)) for _ in range(3)))
+    for _ in range(50):
+        await asyncio.sleep(0)
+    assert model.begun == 0
+    busy.behind = False
+    await calls
+    assert model.begun == 3
+
+
+async def test_a_loop_that_never_catches_up_starts_one_after_the_other() -> None:
+    model, busy = Counting(), Busy()
+    pace = Pace(clock=lambda: busy.now)
+    await asyncio.gather(*(call(PacedModel(model, pace)) for _ in range(3)))
+    assert busy.now > 3 * module.LONGEST_SECONDS
+    busy.behind = False
+
+
+async def test_a_call_that_is_given_up_leaves_the_others_their_turn() -> None:
+    model, busy = Counting(), Busy()
+    pace = Pace(clock=lambda: busy.now)
+    first = asyncio.create_task(call(PacedModel(model, pace)))
+    second = asyncio.create_task(call(PacedModel(model, pace)))
+    await asyncio.sleep(0)
+    first.cancel()
+    busy.behind = False
+    await second
+    assert first.cancelled()
+    assert model.begun == 1

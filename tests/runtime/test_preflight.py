@@ -1,0 +1,151 @@
+"""No run starts whose every model is known to be unreachable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import redis
+from django.conf import settings
+
+from agents.actions.cancel_run import cancel_run
+from agents.actions.retry_run import retry_run
+from agents.actions.start_run import start_run
+from agents.choices import Placement
+from agents.errors import ModelUnreachableError
+from agents.models import Agent, Run
+from agents.runtime import preflight
+from agents.runtime.accounts import account_name
+from agents.runtime.circuit_scripts import breaker_key
+from heartbit_site.base.audit import NOBODY
+from heartbit_site.base.models import ProviderAccount
+from tests.api.server import Caller, key_for
+
+if TYPE_CHECKING:
+    from pytest_django.fixtures import Settings
+
+    from heartbit_site.base.models import Workspace
+    from tests.api.server import WebServer
+
+Create = Callable[..., Agent]
+Outage = Callable[..., None]
+
+
+@pytest.fixture
+def outage(workspace: Workspace, database: None) -> Iterator[Outage]:
+    """Let a provider of the workspace fail: its circuit as workers leave it."""
+    names: list[str] = []
+    with redis.Redis.from_url(settings.REDIS_URL, decode_responses=True) as client:
+
+        def make(provider: str = "openai", *, openings: int = 2, seconds: float = 40.5) -> None:
+            row, _ = ProviderAccount.objects.get_or_create(workspace=workspace, provider=provider)
+            names.append(breaker_key(account_name(row.pk)))
+            until = client.time()[0] + seconds
+            client.hset(names[-1], mapping={"openings": openings, "until": until})
+
+        yield make
+        for name in names:
+            client.delete(name)
+
+
+def start(workspace: Workspace, **options: Any) -> Run:
+    return Run.objects.get(pk=start_run(workspace, "Write.", agent="solo", **options))
+
+
+def test_a_run_is_refused_with_the_time_of_the_next_try(
+    workspace: Workspace, agent: Create, outage: Outage
+) -> None:
+    agent(model="openai:gpt-6-sol")
+    outage()
+    with pytest.raises(ModelUnreachableError) as refused:
+        start(workspace)
+    assert 30 < refused.value.seconds <= 41
+    assert "openai:gpt-6-sol" in str(refused.value)
+    assert not Run.objects.filter(workspace=workspace).exists()
+
+
+@pytest.mark.parametrize("how", [{"openings": 1}, {"seconds": -5}, {"provider": "anthropic"}])
+def test_a_short_outage_a_due_probe_and_another_provider_refuse_nothing(
+    workspace: Workspace, agent: Create, outage: Outage, how: dict[str, object]
+) -> None:
+    agent(model="openai:gpt-6-sol")
+    outage(**how)
+    assert start(workspace).pk
+
+
+def test_a_fallback_model_that_answers_is_enough(
+    workspace: Workspace, agent: Create, outage: Outage
+) -> None:
+    agent(model="openai:gpt-6-sol", fallback_models=["anthropic:claude-sonnet-5-5"])
+    outage()
+    assert start(workspace).pk
+
+
+def test_when_the_fallback_model_is_down_too_it_is_refused(
+    workspace: Workspace, agent: Create, outage: Outage
+) -> None:
+    agent(model="openai:gpt-6-sol", fallback_models=["anthropic:claude-sonnet-5-5"])
+    outage("anthropic", seconds=20.5)
+    outage()
+    with pytest.raises(ModelUnreachableError) as refused:
+        start(workspace)
+    assert refused.value.seconds <= 21, "the first that is tried again"
+
+
+def test_a_model_of_the_run_counts_and_a_local_run_has_circuits_of_its_own(
+    workspace: Workspace, agent: Create, outage: Outage
+) -> None:
+    agent(model="openai:gpt-6-sol")
+    outage("anthropic")
+    with pytest.raises(ModelUnreachableError):
+        start(workspace, model="anthropic:claude-sonnet-5-5")
+    assert start(workspace, model="anthropic:claude-sonnet-5-5", home=Placement.LOCAL).pk
+
+
+def test_a_repeated_start_returns_its_run_and_a_retry_is_refused(
+    workspace: Workspace, agent: Create, outage: Outage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent(model="openai:gpt-6-sol")
+    run = start(workspace, idempotency_key="once")
+    outage()
+    monkeypatch.setattr(preflight, "_outages", preflight.Outages())
+    assert start(workspace, idempotency_key="once") == run
+    cancel_run(workspace, run.pk, reason="over")
+    run.refresh_from_db()
+    with pytest.raises(ModelUnreachableError):
+        retry_run(run, by=NOBODY)
+
+
+def test_without_valkey_and_without_a_breaker_nothing_is_checked(
+    workspace: Workspace, agent: Create, outage: Outage, settings: Settings
+) -> None:
+    agent(model="openai:gpt-6-sol")
+    outage()
+    settings.HEARTBIT_BREAKER_FAILURES = 0
+    assert not preflight.has_outage(workspace.pk)
+    settings.HEARTBIT_BREAKER_FAILURES = 5
+    settings.REDIS_URL = "redis://127.0.0.1:1/0"
+    assert not preflight.has_outage(workspace.pk)
+
+
+def test_what_is_known_is_read_again_after_some_seconds(
+    workspace: Workspace, outage: Outage
+) -> None:
+    now = 100.0
+    known = preflight.Outages(clock=lambda: now)
+    assert not known.seconds_left(workspace.pk)
+    outage()
+    assert not known.seconds_left(workspace.pk)
+    now += preflight.KEEP_SECONDS
+    assert 30 < known.seconds_left(workspace.pk)["openai"] <= 41
+
+
+def test_the_api_says_when_to_come_again(
+    workspace: Workspace, agent: Create, outage: Outage, site: WebServer
+) -> None:
+    agent(model="openai:gpt-6-sol")
+    outage()
+    response = Caller(site, key_for(workspace)).post("/runs", {"task": "Write.", "agent": "solo"})
+    assert (response.status_code, response.json()["code"]) == (503, "model_unreachable")
+    assert 30 < int(response.headers["Retry-After"]) <= 41
