@@ -83,6 +83,15 @@ class MixedData(models.TextChoices):
     ALLOW = "allow", "Allow"
 
 
+class ExecutionMode(models.TextChoices):
+    """Running of code that an answer shows."""
+
+    NEVER = "never", "Never"
+    ALWAYS = "always", "Always"
+    AUTO = "auto", "Where the answer says [EXECUTE]"
+    TASK = "task", "If the task asks for it"
+
+
 class BudgetPeriod(models.TextChoices):
     """Periods of a budget; they begin at midnight UTC."""
 

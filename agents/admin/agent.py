@@ -41,7 +41,11 @@ TABS: dict[str, tuple[Any, ...]] = {
         "stop",
         ("max_retries", "retry_base_delay_ms", "retry_max_delay_ms"),
     ),
-    "Approval": (("approval", "approval_timeout_seconds"), ("uncertain_calls", "mixed_data")),
+    "Approval": (
+        ("approval", "approval_timeout_seconds"),
+        ("uncertain_calls", "mixed_data"),
+        "execution_mode",
+    ),
     "Answer": ("response_schema",),
     "Conversation": strategy_form.FIELDS,
     "Team": ("team", ("max_parallel", "delegation_timeout_seconds")),

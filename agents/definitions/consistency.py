@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from agents.definitions.spec import CODE_TOOL
 from agents.definitions.validators import unknown_tool
 from tools.registry import hint
 
@@ -38,6 +39,8 @@ def check(
     """
     yield from _team(path, table, names, place)
     grants = table.get("tools")
+    if table.get("execution_mode", "never") != "never" and CODE_TOOL not in _names(grants):
+        yield (*path, "execution_mode"), f"needs the tool {CODE_TOOL}, which runs the code"
     seen: set[str] = set()
     for index, entry in enumerate(grants if isinstance(grants, list) else ()):
         here = (*path, "tools", index)
@@ -76,6 +79,13 @@ def check_grant(path: Path, grant: Table, agent_seconds: object = None) -> Itera
             f"is too late: a call is refused after {seconds} seconds, before more people are "
             "asked; give fewer minutes, or more seconds",
         )
+
+
+def _names(grants: object) -> set[object]:
+    """Return the names of the enabled tools."""
+    entries = grants if isinstance(grants, list) else []
+    tables = [entry if isinstance(entry, dict) else {"name": entry} for entry in entries]
+    return {str(table.get("name")) for table in tables if table.get("enabled") is not False}
 
 
 def _team(path: Path, table: Table, names: Mapping[str, Any], place: str) -> Iterator[Complaint]:

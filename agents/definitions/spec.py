@@ -246,6 +246,16 @@ class AgentSettings(Spec):
             "same run or its sub-agents: ask a person, or allow."
         ),
     )
+    execution_mode: Annotated[Literal["never", "always", "auto", "task"], Pinned(late=True)] = (
+        Field(
+            "never",
+            description=(
+                "Running of code in an answer's fenced blocks: never, always, auto (if the "
+                "answer says [EXECUTE]) or task (if the task says run, test, build, deploy, "
+                "install or validate). It needs the tool run_code."
+            ),
+        )
+    )
     tool_timeout_seconds: Annotated[Positive, Pinned("limits")] = Field(
         60, description="Seconds that one tool call may take."
     )
@@ -274,6 +284,8 @@ class AgentSpec(AgentSettings):
     )
 
 
+#: The tool that runs the code of answers, for ``execution_mode``.
+CODE_TOOL = "run_code"
 #: Settings of an agent that are columns of its row, in display order.
 SETTINGS = tuple(name for name in AgentSettings.model_fields if name != "name")
 #: Settings of a bound tool that are columns of its row.

@@ -6,12 +6,14 @@ crashed. ReAct: Yao et al., "ReAct: Synergizing Reasoning and Acting in Language
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agents.journal.events import Event, ModelAnswered, ModelDelayed, RunFailed, RunSucceeded
 from agents.llm.errors import BudgetSpentError, ModelError, ThrottledError
 from agents.llm.wrappers.limit import LONGEST_PAUSE_SECONDS
 from agents.loop import empty_answers, final_answer
+from agents.loop.execution_mode import with_code_called
 from agents.loop.limits import Limits
 from agents.loop.model_calls import ModelCaller
 from agents.loop.tool_calls import ToolCallRunner
@@ -109,9 +111,25 @@ class AgentEngine:
         except ModelError as error:
             return await self._failed(error)
         try:
-            return await self._take(answered)
+            return await self._take(self._with_code_called(answered))
         finally:
             self._model_calls.settled()
+
+    def _with_code_called(self, answered: ModelAnswered) -> ModelAnswered:
+        """Return an answer with calls that run its code, if the agent's mode says so."""
+        definition, state = self._definition, self._state
+        if definition.execution_mode == "never":
+            return answered
+        if answered.turn - state.steered_turn >= definition.max_turns:
+            return answered  # no turn is left that could read the code's result
+        message = with_code_called(
+            answered.message,
+            definition.execution_mode,
+            state.task.text if state.task else "",
+            turn=answered.turn,
+            earlier=state.messages,
+        )
+        return replace(answered, message=message)
 
     async def _take(self, answered: ModelAnswered) -> Outcome | None:
         """Journal an answer, together with the run's end if it is final."""

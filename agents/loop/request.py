@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from agents.context.apply import fit
 from agents.llm.messages import AssistantMessage, ChatRequest, Message, ToolDefinition, UserMessage
-from agents.loop import empty_answers
+from agents.loop import empty_answers, execution_mode
 from agents.output import respond
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def build_request(
     schema = definition.response_schema
     messages = empty_answers.retry_conversation(messages) if schema is None else _prompted(messages)
     request = ChatRequest(
-        system=definition.system_prompt,
+        system=_system(state, definition),
         messages=messages,
         max_tokens=definition.max_tokens,
         temperature=definition.temperature,
@@ -52,6 +52,12 @@ def build_request(
     if tools and not state.answers:
         return request.with_tools((*tools, answer), examples=examples)
     return request.with_tools((answer,), choice="required")
+
+
+def _system(state: RunState, definition: AgentDefinition) -> str:
+    task = state.task.text if state.task else ""
+    texts = (definition.system_prompt, execution_mode.note(definition.execution_mode, task))
+    return "\n\n".join(filter(None, texts))
 
 
 def _prompted(messages: tuple[Message, ...]) -> tuple[Message, ...]:

@@ -12,6 +12,7 @@ from django.db.models.functions import Now
 from agents.choices import (
     AgentApproval,
     BindingApproval,
+    ExecutionMode,
     MixedData,
     ReasoningEffort,
     UncertainCalls,
@@ -87,6 +88,9 @@ class Agent(models.Model):
         max_length=16, choices=UncertainCalls.choices, **_agent("uncertain_calls")
     )
     mixed_data = models.CharField(max_length=8, choices=MixedData.choices, **_agent("mixed_data"))
+    execution_mode = models.CharField(
+        max_length=8, choices=ExecutionMode.choices, **_agent("execution_mode")
+    )
     max_run_tokens = models.PositiveBigIntegerField(
         null=True, blank=True, **_agent("max_run_tokens")
     )
@@ -137,6 +141,7 @@ class Agent(models.Model):
             one_of("approval", AgentApproval.values, name="agent_approval_known"),
             one_of("uncertain_calls", UncertainCalls.values, name="agent_uncertain_known"),
             one_of("mixed_data", MixedData.values, name="agent_mixed_data_known"),
+            one_of("execution_mode", ExecutionMode.values, name="agent_execution_mode_known"),
         ]
 
     def __str__(self) -> str:

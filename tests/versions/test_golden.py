@@ -97,6 +97,7 @@ def test_the_default_of_a_setting_that_came_late_never_changes() -> None:
         (AgentSettings, "approval_timeout_seconds"): None,
         (AgentSettings, "uncertain_calls"): "ask_human",
         (AgentSettings, "mixed_data"): "ask",
+        (AgentSettings, "execution_mode"): "never",
         (ToolGrant, "approval_timeout_seconds"): None,
         (ToolGrant, "required_approvals"): 1,
         (ToolGrant, "approver_group"): "",
