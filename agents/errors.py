@@ -33,6 +33,10 @@ class UnknownToolError(NotFoundError):
     """The installation has no tool of that name."""
 
 
+class ArtifactRefusedError(HeartbitError):
+    """There is no room for an artifact."""
+
+
 class ArtifactNotFoundError(NotFoundError):
     """The run has no artifact of that name."""
 

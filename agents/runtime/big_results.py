@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import mimetypes
 from typing import TYPE_CHECKING, Final
 
 from django.db import DatabaseError, transaction
 from django.db.models import Sum
 
-from agents.errors import ArtifactNotFoundError, JournalAwayError
+from agents.errors import ArtifactNotFoundError, ArtifactRefusedError, JournalAwayError
 from agents.models import Artifact
 from agents.querysets import stored_artifacts
 from tools.result import ToolResult, truncate
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 READER: Final = "read_artifact"  # the tool that reads them
 MAX_BYTES: Final = 10_000_000  # of one artifact; the rest of a longer result is dropped
+_FILE_NAME: Final = 80  # characters of a file's name in its artifact's
 MAX_TREE_BYTES: Final = 100_000_000  # of all artifacts of a run tree; further results are cut
 
 
@@ -66,6 +68,33 @@ class BigResults:
         marker = "\n[cut: the first {kept} of {size} bytes. " + _reference(name, kept, data) + "]"
         content = truncate(done.whole, self._max_output_bytes, marker)
         return ToolResult(content, done.status, artifact=name)
+
+
+def store_file(run_id: UUID, root_id: UUID, call_id: str, name: str, content: bytes) -> str:
+    """Store a file that a call produced; return the artifact's name.
+
+    Raises:
+        ArtifactRefusedError: It, or all of the run tree together, would be too large.
+    """
+    digest = hashlib.sha256(content).hexdigest()
+    kept = f"{call_id}-{digest[:8]}-{name[-_FILE_NAME:].replace('/', '_')}"
+    with transaction.atomic():
+        used = stored_artifacts(root_id).exclude(name=kept).aggregate(n=Sum("size"))["n"] or 0
+        if len(content) > MAX_BYTES or used + len(content) > MAX_TREE_BYTES:
+            raise ArtifactRefusedError(
+                f"The file {name[:200]!r} was not stored: a file may have {MAX_BYTES} bytes, and "
+                f"all artifacts of a run {MAX_TREE_BYTES}."
+            )
+        row = Artifact(
+            run_id=run_id,
+            name=kept,
+            content_type=mimetypes.guess_type(name)[0] or "application/octet-stream",
+            content=content,
+            size=len(content),
+            sha256=digest,
+        )
+        Artifact.objects.bulk_create([row], ignore_conflicts=True)
+    return kept
 
 
 def read_stored(root_id: UUID, name: str) -> bytes:

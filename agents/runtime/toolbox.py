@@ -16,7 +16,7 @@ from agents.journal.events import ApprovalLapsed, ApprovalRequested, ToolFinishe
 from agents.llm.messages import Message, ToolCall, ToolDefinition
 from agents.loop import delegation
 from agents.loop.ports import ApprovedCall, ReadyCall
-from agents.runtime.big_results import read_stored
+from agents.runtime.big_results import read_stored, store_file
 from heartbit_site.base import orm
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.jsonschema import fits
@@ -487,6 +487,7 @@ def context_factory(
             user_id=user_id,
             conversation_id=conversation_id,
             read_artifact=partial(read_stored, root_id),
+            store_artifact=partial(store_file, run_id, root_id, call_id),
         )
 
     return build

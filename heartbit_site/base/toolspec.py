@@ -105,6 +105,8 @@ class ToolContext:
         deadline: Time after which the result is dropped.
         read_artifact: Returns the content of an artifact that the run tree stored, by its name.
             Blocking; raises ``HeartbitError`` if there is none. None: nothing is stored here.
+        store_artifact: Stores a file of the call and returns the artifact's name; the same file has
+            the same name again. Blocking; raises ``HeartbitError`` if there is no room.
     """
 
     workspace_id: int
@@ -118,6 +120,7 @@ class ToolContext:
     conversation_id: UUID | None = None
     deadline: datetime | None = None
     read_artifact: Callable[[str], bytes] | None = None
+    store_artifact: Callable[[str, bytes], str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

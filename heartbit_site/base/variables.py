@@ -239,6 +239,13 @@ MCP_COMMANDS: Final[Variable[dict[str, tuple[str, ...]]]] = Variable(
     unset="none",
     secret=True,
 )
+SANDBOX: Final = Variable(
+    "HEARTBIT_SANDBOX",
+    "bubblewrap",
+    formats.choice("bubblewrap", "off"),
+    help="the sandbox that code of models runs in; off: no code is run "
+    "([code](docs/howto/code.md))",
+)
 API_RATE: Final = Variable(
     "HEARTBIT_API_RATE_LIMIT",
     50.0,

@@ -16,6 +16,7 @@ from heartbit_site.config.locate import find
 from heartbit_site.config.read import load
 from heartbit_site.first_start import default_workspace
 from tools.registry import definition_hash, registry
+from tools.sandbox.choice import describe_sandbox
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,4 +80,13 @@ def _approvals() -> list[Check]:
     return [Check("approvals", "warn", detail, fix)]
 
 
-LOOKS: Final[list[Callable[[], list[Check]]]] = [_workspace, _configuration, _tools, _approvals]
+def _sandbox() -> list[Check]:
+    name, problem = describe_sandbox()
+    if problem is None:
+        return [Check("sandbox", "ok", f"{name} holds on this machine")]
+    return [Check("sandbox", "warn", problem, "Code is refused until then: docs/howto/code.md.")]
+
+
+LOOKS: Final[list[Callable[[], list[Check]]]] = [
+    *(_workspace, _configuration, _tools, _sandbox, _approvals),
+]

@@ -140,7 +140,12 @@ def test_the_example_is_in_order_and_shown_in_the_document() -> None:
 
 def _is_accepted(line: str) -> bool:
     key = line.partition(" ")[0]
-    plain = {"name": '"a"', "description": '""', "system_prompt": '"p"'}
+    plain = {
+        "name": '"a"',
+        "description": '""',
+        "system_prompt": '"p"',
+        "tools": '["run_code"]',  # which execution_mode needs
+    }
     pairs = [f"{name} = {text}" for name, text in plain.items() if name != key]
     try:
         parse("\n".join(["[[agents]]", *pairs, line]))

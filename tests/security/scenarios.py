@@ -19,6 +19,10 @@ class Scenario:
 
 
 SCENARIOS = {
+    "S2": Scenario(
+        "code of models reaches nothing, takes no more than its part, and never runs without walls",
+        ("tests/tools/sandbox/test_bubblewrap.py", "tests/runtime/test_code.py"),
+    ),
     "S4": Scenario(
         "what was approved is what runs",
         ("tests/web/test_approval_integrity.py", "tests/tools/test_approval.py"),

@@ -51,6 +51,7 @@ def test_the_built_in_tools_are_discovered() -> None:
     assert {name: spec.effect.value for name, spec in registry.items()} == {
         "ask_human": "pure",
         "calculate": "pure",
+        "run_code": "pure",
         "current_time": "pure",
         "http_get": "pure",
         "http_request": "at_most_once",

@@ -8,6 +8,7 @@ row for a new setting; never change one.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ import pytest
 from agents.actions.publish_agent import publish_agent
 from agents.definitions import snapshot
 from agents.definitions.snapshot import AGENT_PINS, GRANT_PINS
-from agents.definitions.spec import AgentSettings, ToolGrant
+from agents.definitions.spec import CODE_TOOL, AgentSettings, ToolGrant
 from agents.models import Agent, ToolBinding
 from heartbit_site.base.toolspec import spec_of
 from tools.registry import registry
@@ -46,7 +47,7 @@ def published(workspace: Workspace, case: dict[str, Any]) -> Agent:
         columns["max_run_cost_usd"] = Decimal(columns["max_run_cost_usd"])
     row = Agent.objects.create(workspace=workspace, name="golden", **columns)
     for binding in case.get("bindings", ()):
-        ToolBinding.objects.create(agent=row, tool="golden_echo", **binding)
+        ToolBinding.objects.create(agent=row, tool=case.get("tool", "golden_echo"), **binding)
     for name in case.get("team", ()):
         row.team.add(
             Agent.objects.create(
@@ -61,7 +62,8 @@ def published(workspace: Workspace, case: dict[str, Any]) -> Agent:
 def test_a_recorded_setting_gives_the_recorded_snapshot(
     workspace: Workspace, case: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(registry._specs, "golden_echo", spec_of(golden_echo))
+    for name in ("golden_echo", CODE_TOOL):  # the definitions of neither ever change
+        monkeypatch.setitem(registry._specs, name, replace(spec_of(golden_echo), name=name))
     version = published(workspace, case).current_version
     assert version is not None
     assert version.snapshot == case["snapshot"]

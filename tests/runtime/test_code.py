@@ -1,0 +1,137 @@
+"""Code that agents run: by the tool, and by the code in their answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agents.choices import RunStatus
+from agents.models import Agent, Artifact, Run, ToolCall
+from heartbit_site.base import orm
+from tests.runtime.deciding import waiting
+from tools.sandbox.bubblewrap import Bubblewrap
+
+if TYPE_CHECKING:
+    from pytest_django.fixtures import Settings
+
+    from tests.runtime.conftest import Studio
+
+Create = Callable[..., Agent]
+ANSWER = "[[text: Look:\n```python\nprint(6 * 7)\n```\n]]"
+
+
+def call(**arguments: object) -> str:
+    return f"[[calls: run_code {json.dumps(arguments)}]] [[text: Done.]]"
+
+
+async def called(studio: Studio, agent: Create, task: str, **settings: object) -> list[ToolCall]:
+    """Run a task; its calls."""
+    await orm.run_in_thread(lambda: agent(tools=("run_code", "read_artifact"), **settings))
+    run = await studio.run(task)
+    assert run.status == RunStatus.SUCCEEDED, run.error
+    return await orm.run_in_thread(lambda: list(run.calls.order_by("id")))
+
+
+async def test_what_a_program_prints_is_the_result(studio: Studio, agent: Create) -> None:
+    [one] = await called(studio, agent, call(language="python", code="print(6 * 7)"))
+    assert json.loads(one.result or "") == {
+        "exit_code": 0,
+        "stdout": "42\n",
+        "sandbox": "bubblewrap",
+    }
+
+
+async def test_files_it_leaves_are_artifacts_that_the_next_program_reads(
+    studio: Studio, agent: Create
+) -> None:
+    first = call(
+        language="shell", code="tr a-z A-Z <in.txt >out/up.txt", files={"in.txt": "hi", "out/x": ""}
+    )
+    [one] = await called(studio, agent, first)
+    shown = json.loads(one.result or "")
+    [name] = shown["artifacts"].values()
+    assert list(shown["artifacts"]) == ["out/up.txt"]
+
+    def stored() -> bytes:
+        return bytes(Artifact.objects.get(run=one.run_id, name=name).content)
+
+    assert await orm.run_in_thread(stored) == b"HI"
+
+
+async def test_a_program_that_is_ended_says_so(studio: Studio, agent: Create) -> None:
+    [one] = await called(studio, agent, call(language="python", code="print('x' * 3_000_000)"))
+    assert json.loads((one.result or "").partition("\n[cut")[0][:40] + '"}')["ended"]
+
+
+async def test_without_a_sandbox_nothing_runs(
+    studio: Studio, agent: Create, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.HEARTBIT_SANDBOX = "off"
+    [one] = await called(studio, agent, call(language="python", code="print(1)"))
+    assert one.status == "error"
+    assert "HEARTBIT_SANDBOX is off" in (one.result or "")
+
+
+class Broken(Bubblewrap):
+    """One that does not hold."""
+
+    name = "broken"
+
+    async def problem(self) -> str | None:
+        return "It is broken."
+
+
+async def test_a_sandbox_that_does_not_hold_runs_nothing(
+    studio: Studio, agent: Create, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.HEARTBIT_SANDBOX = "broken"
+    monkeypatch.setattr("tools.sandbox.choice.SANDBOXES", {"broken": Broken})
+    [one] = await called(studio, agent, call(language="python", code="print(1)"))
+    assert one.status == "error"
+    assert "It is broken." in (one.result or "")
+
+
+@pytest.mark.parametrize(
+    ("mode", "task", "runs"),
+    [
+        ("never", f"Run it. {ANSWER}", 0),
+        ("always", ANSWER, 1),
+        ("auto", ANSWER, 0),
+        ("auto", ANSWER.replace("Look:", "<!-- EXECUTE -->"), 1),
+        ("task", f"Run it. {ANSWER}", 1),
+        ("task", f"Explain it. {ANSWER}", 0),
+    ],
+)
+async def test_code_in_an_answer_is_run_by_the_agent_s_mode(
+    studio: Studio, agent: Create, mode: str, task: str, runs: int
+) -> None:
+    calls = await called(studio, agent, task, execution_mode=mode)
+    assert len(calls) == runs
+    for one in calls:
+        assert json.loads(one.arguments) == {"language": "python", "code": "print(6 * 7)"}
+        assert json.loads(one.result or "")["stdout"] == "42\n"
+
+    def output() -> str:
+        return Run.objects.filter(agent="solo").latest("created_at").output or ""
+
+    assert "print(6 * 7)" in await orm.run_in_thread(output)
+
+
+async def test_no_code_is_run_when_no_turn_is_left_to_read_its_result(
+    studio: Studio, agent: Create
+) -> None:
+    assert not await called(studio, agent, ANSWER, execution_mode="always", max_turns=1)
+
+
+async def test_code_in_an_answer_waits_for_a_person_like_any_call(
+    studio: Studio, agent: Create
+) -> None:
+    await orm.run_in_thread(
+        lambda: agent(tools=("run_code",), execution_mode="always", approval="always")
+    )
+    run_id = await studio.start(ANSWER)
+    [one] = await waiting(studio, run_id)
+    assert one.tool == "run_code"

@@ -1,0 +1,232 @@
+"""The sandbox ``bubblewrap``: what runs in it, and what does not get out."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+import pytest
+
+from tests.tools.sandbox.attacks import DAEMON, ESCAPES, GREEDY
+from tools.sandbox import bubblewrap as module
+from tools.sandbox.bubblewrap import Bubblewrap
+from tools.sandbox.languages import Interpreter
+from tools.sandbox.program import Language, Limits, Program, SandboxError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tools.sandbox.program import Ended
+
+LATE = 5.0  # seconds that a starved machine may take beside a program's own limit
+SMALL = Limits(seconds=2, memory_bytes=128 * 1024 * 1024, processes=32, disk_bytes=16_000_000)
+
+
+async def run(
+    code: str, language: Language = "python", files: dict[str, bytes] | None = None, **how: object
+) -> Ended:
+    limits = how.pop("limits", Limits())
+    assert isinstance(limits, Limits)
+    return await Bubblewrap().run(Program(language, code, files or {}, limits))
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Iterator[dict[str, object]]:
+    """Things of the host to reach for, which answer whoever gets there."""
+    secret = tmp_path / "secret"
+    secret.write_text("canary")
+    secret.chmod(0o644)
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.socket(socket.AF_UNIX) as path,
+        socket.socket(socket.AF_UNIX) as abstract,
+    ):
+        place = f"/tmp/{tmp_path.name}.sock"  # noqa: S108
+        path.bind(place)
+        path.listen()
+        abstract.bind(f"\0{place}")
+        abstract.listen()
+        yield {"port": server.getsockname()[1], "secret": secret, "socket": place}
+        Path(place).unlink()
+
+
+@pytest.fixture(autouse=True)
+def own_users(monkeypatch: pytest.MonkeyPatch) -> None:
+    """User ids that no other process of these tests has, to count what is left of them."""
+    monkeypatch.setattr(module, "_FIRST_USER", 0x3000_0000 + os.getpid() * 1_000)
+    monkeypatch.setattr(module, "_USERS", 1_000)
+
+
+async def test_it_holds_here() -> None:
+    assert await Bubblewrap().problem() is None
+
+
+@pytest.mark.parametrize(
+    ("language", "code", "output"),
+    [
+        ("python", "import json, math\nprint(math.pi)", "3.141592653589793\n"),
+        ("python", "import helper\nprint(helper.x)", "7\n"),
+        ("shell", "cat helper.py | tr x y", "y = 7\n"),
+        ("javascript", "console.log(require('fs').readFileSync('helper.py', 'utf8'))", "x = 7\n"),
+        ("javascript", "import fs from 'fs'\nconsole.log(await 3)", "3\n"),
+    ],
+)
+async def test_programs_see_their_folder_and_print(
+    language: Language, code: str, output: str
+) -> None:
+    ended = await run(code, language, {"helper.py": b"x = 7"})
+    assert (ended.code, ended.stderr, ended.ending) == (0, "", "exited")
+    assert ended.stdout.strip() == output.strip()
+    assert ended.sandbox == "bubblewrap"
+
+
+async def test_exit_codes_errors_and_signals_are_told_apart() -> None:
+    assert (await run("raise SystemExit(3)")).code == 3
+    failed = await run("1 / 0")
+    assert failed.code == 1
+    assert failed.stderr.endswith("ZeroDivisionError: division by zero\n")
+    assert (await run("import os\nos.kill(os.getpid(), 9)")).code == 137
+
+
+async def test_files_go_in_and_come_out() -> None:
+    code = """
+import os
+os.makedirs("a/b")
+open("a/b/out.bin", "wb").write(bytes(range(256)))
+open("kept.txt", "a").write("!")
+os.symlink("/etc/passwd", "link")
+os.mkfifo("pipe")
+os.link("kept.txt", "second name")
+open("-rf", "w").write("a")
+open("line\\nbreak", "w").write("b")
+"""
+    ended = await run(code, files={"kept.txt": b"yes", "deep/er/x": b"\0"})
+    assert ended.code == 0, ended.stderr
+    assert ended.files["a/b/out.bin"] == bytes(range(256))
+    assert b"yes!" in (ended.files.get("kept.txt"), ended.files.get("second name"))
+    assert ended.files["deep/er/x"] == b"\0"
+    assert ended.files["-rf"] == b"a"
+    assert set(ended.files) <= {"a/b/out.bin", "kept.txt", "second name", "deep/er/x", "-rf"}
+    assert len(ended.refused) == 4
+
+
+@pytest.mark.parametrize("name", ["../x", "/x", "a/../b", "", "a//b", "a\\b", "x" * 201, "a\nb"])
+async def test_names_that_lead_elsewhere_are_refused(name: str) -> None:
+    with pytest.raises(SandboxError):
+        await run("1", files={name: b""})
+
+
+async def test_more_files_than_allowed_are_left_out_with_a_sentence() -> None:
+    many = "for n in range(9): open(str(n), 'w').write('x' * 100)"
+    ended = await run(many, limits=Limits(files=3))
+    assert len(ended.files) == 3
+    assert len(ended.refused) == 6
+    ended = await run(many, limits=Limits(file_bytes=250))
+    assert len(ended.files) == 2
+
+
+@pytest.mark.parametrize("name", ESCAPES)
+async def test_nothing_gets_out(name: str, host: dict[str, object]) -> None:
+    code = ESCAPES[name]
+    for word, value in host.items():
+        code = code.replace(f"{{{word}}}", str(value))
+    ended = await run(code, limits=Limits(seconds=10))
+    assert "ESCAPED" not in ended.stdout, ended.stdout
+    assert ended.code is not None, "it came to an end by itself"
+
+
+@pytest.mark.parametrize("name", GREEDY)
+async def test_whoever_takes_too_much_is_ended_and_nothing_is_left(name: str) -> None:
+    ended = await run(GREEDY[name], limits=SMALL)
+    assert ended.seconds < SMALL.seconds + LATE
+    assert ended.code != 0 or "MemoryError" in ended.stderr
+    assert len(ended.stdout) <= SMALL.output_bytes
+    assert sum(map(len, ended.files.values())) <= SMALL.file_bytes
+    _wait_for(lambda: not _sandboxed())
+
+
+async def test_a_daemon_ends_with_its_program() -> None:
+    ended = await run(DAEMON)
+    assert ended.stdout == "left it\n"
+    assert ended.seconds < 60
+    _wait_for(lambda: not _sandboxed())
+
+
+async def test_a_neighbour_does_not_feel_the_greedy() -> None:
+    """Another program beside a fork bomb and a memory hog ends as it does alone."""
+    ended: list[Ended] = []
+
+    async def neighbour() -> None:
+        ended.append(await run("print(sum(range(1_000_000)))"))
+
+    async def greedy(code: str) -> None:
+        await run(code, limits=SMALL)
+
+    async with anyio.create_task_group() as tasks:
+        for name in ("forks", "memory of many", "disk"):
+            tasks.start_soon(greedy, GREEDY[name])
+        tasks.start_soon(neighbour)
+    assert [(one.code, one.stdout) for one in ended] == [(0, "499999500000\n")]
+
+
+async def test_a_cancelled_program_is_killed() -> None:
+    began = time.monotonic()
+    with anyio.move_on_after(0.5):
+        await run("import time\ntime.sleep(60)")
+    assert time.monotonic() - began < LATE
+    _wait_for(lambda: not _sandboxed())
+
+
+async def test_a_sandbox_that_lets_things_through_does_not_hold(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bubblewrap that only pretends: it runs what follows ``--`` as it is."""
+    program = tmp_path / "bwrap"
+    program.write_text('#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done; shift\nexec "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setattr(module, "_program", lambda: str(program))
+    monkeypatch.setattr(module, "_as_own_user", list)
+    monkeypatch.setattr(module, "FOLDER", str(tmp_path))
+    monkeypatch.setattr(module, "_INSIDE", '"$@"; tar -cf - --files-from /dev/null >&0')
+    monkeypatch.setattr(
+        module, "interpreter_for", lambda _: Interpreter(("python3", "-c", module._PROBE), "")
+    )
+    assert "does not hold" in str(await Bubblewrap().problem())
+
+
+async def test_a_missing_bubblewrap_runs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_program", lambda: "/nowhere/bwrap")
+    with pytest.raises(SandboxError):
+        await run("print(1)")
+    assert await Bubblewrap().problem() is not None
+
+
+def _sandboxed() -> int:
+    """The number of processes of this test's sandboxes."""
+    users = range(module._FIRST_USER, module._FIRST_USER + module._USERS)
+    found = 0
+    for process in Path("/proc").iterdir():
+        try:
+            found += process.name.isdigit() and process.stat().st_uid in users
+        except OSError:  # it has ended
+            continue
+    return found
+
+
+def _wait_for(condition: object, seconds: float = LATE) -> None:
+    assert callable(condition)
+    deadline = time.monotonic() + seconds
+    pause = threading.Event()
+    while not condition():
+        assert time.monotonic() < deadline
+        pause.wait(0.02)
+
+
+pytestmark = pytest.mark.skipif(
+    os.uname().machine != "x86_64", reason="the filter of system calls is for x86-64"
+)

@@ -1,0 +1,83 @@
+"""Interpreters that a sandbox on this machine can use."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from tools.sandbox.program import MEGABYTE, SandboxError
+
+if TYPE_CHECKING:
+    from tools.sandbox.program import Program
+
+DIRECTORY: Final = "/code"
+_MODULE: Final = re.compile(r"^\s*(?:import\b[^(]|export\b)", re.MULTILINE)
+_STRIPS_TYPES: Final = (22, 6)  # the first version of Node that runs TypeScript
+
+
+@dataclass(frozen=True, slots=True)
+class Interpreter:
+    """Command that runs a program.
+
+    Attributes:
+        command: Words of the command, the program's file included.
+        file: Path of the program's file.
+        reserves: True if it reserves far more address space than it uses.
+    """
+
+    command: tuple[str, ...]
+    file: str
+    reserves: bool = False
+
+
+def interpreter_for(program: Program) -> Interpreter:
+    """Return the interpreter of a program.
+
+    Raises:
+        SandboxError: Its language is not installed.
+    """
+    match program.language:
+        case "python":
+            file = f"{DIRECTORY}/main.py"
+            return Interpreter((python(), "-B", "-s", file), file)
+        case "shell":
+            file = f"{DIRECTORY}/main.sh"
+            return Interpreter((shutil.which("bash") or "/bin/sh", file), file)
+    node = shutil.which("node")
+    if node is None:
+        raise SandboxError(
+            f"{program.language} needs Node.js, which is not installed where the workers run."
+        )
+    heap = f"--max-old-space-size={program.limits.memory_bytes * 3 // 4 // MEGABYTE}"
+    if program.language == "typescript":
+        version = _version_of(node)
+        if version < _STRIPS_TYPES:
+            raise SandboxError(
+                f"typescript needs Node.js {_STRIPS_TYPES[0]}.{_STRIPS_TYPES[1]} or newer; the "
+                f"workers have {version[0]}.{version[1]}. Use javascript."
+            )
+        file = f"{DIRECTORY}/main.mts"
+        strip = "--experimental-strip-types"
+        return Interpreter((node, heap, "--no-warnings", strip, file), file, reserves=True)
+    file = f"{DIRECTORY}/main.{'mjs' if _MODULE.search(program.code) else 'cjs'}"
+    return Interpreter((node, heap, file), file, reserves=True)
+
+
+def python() -> str:
+    """Return the interpreter below a virtual environment, if this runs in one."""
+    return os.path.realpath(getattr(sys, "_base_executable", "") or sys.executable)
+
+
+@functools.cache
+def _version_of(node: str) -> tuple[int, int]:
+    done = subprocess.run(  # noqa: S603  found on the path of the worker
+        [node, "--version"], capture_output=True, text=True, timeout=10, check=True
+    )
+    major, minor = done.stdout.strip().removeprefix("v").split(".")[:2]
+    return int(major), int(minor)
