@@ -33,6 +33,10 @@ class UnknownToolError(NotFoundError):
     """The installation has no tool of that name."""
 
 
+class FolderError(HeartbitError):
+    """The folder of a run has no such file, or no room for one."""
+
+
 class ArtifactRefusedError(HeartbitError):
     """There is no room for an artifact."""
 

@@ -2,8 +2,6 @@
 
 from django.db import migrations, models
 
-from agents.runs.install import install
-
 
 class Migration(migrations.Migration):
 
@@ -22,5 +20,4 @@ class Migration(migrations.Migration):
             model_name='agent',
             constraint=models.CheckConstraint(condition=models.Q(('execution_mode__in', ['never', 'always', 'auto', 'task'])), name='agent_execution_mode_known'),
         ),
-        migrations.RunPython(install, migrations.RunPython.noop, elidable=False),
     ]

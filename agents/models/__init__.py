@@ -17,4 +17,5 @@ from agents.models.run import Run
 from agents.models.run_count import RunCount
 from agents.models.version import AgentVersion
 from agents.models.webhook import WebhookDelivery, WebhookEndpoint
+from agents.models.work_file import WorkFile
 from agents.models.worker import WorkerHeartbeat

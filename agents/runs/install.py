@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "0ea27b92cc65ecf09939f4f31ae85f9060e00c26c06b452c95044babd7ce2c5b"
+FINGERPRINT = "910d106d38cbbc5e05c23f95198de72ea53744767c525b6a80540ed10626d44c"
 
 
 def statements() -> str:

@@ -25,7 +25,13 @@ BEGIN
         'grants', (SELECT coalesce(json_agg(to_jsonb(g) - '{root_id}'::text[] ORDER BY g.id), '[]')
                    FROM agents_grant g WHERE g.root_id = r.id),
         'blackboard', (SELECT coalesce(json_agg(to_jsonb(b) - '{id,root_id}'::text[] ORDER BY b.key), '[]')
-                       FROM agents_blackboardentry b WHERE b.root_id = r.id))::text;
+                       FROM agents_blackboardentry b WHERE b.root_id = r.id),
+        'files', (SELECT coalesce(json_agg(json_build_object(
+                      'path', f.path, 'size', f.size, 'call', f.call,
+                      'content', translate(encode(f.content, 'base64'), E'\n', '')) ORDER BY f.path), '[]')
+                  FROM (SELECT DISTINCT ON (w.path) w.* FROM agents_workfile w
+                        WHERE w.root_id = r.id ORDER BY w.path, w.id DESC) f
+                  WHERE f.content IS NOT NULL))::text;
 END $$;
 
 -- A stored artifact as one JSON text; its content is in Base64.
@@ -118,6 +124,7 @@ BEGIN
     DELETE FROM agents_grant WHERE root_id = ANY (v_ids);
     DELETE FROM agents_blackboardentry WHERE root_id = ANY (v_ids);
     DELETE FROM agents_artifact WHERE run_id = ANY (v_ids);
+    DELETE FROM agents_workfile WHERE root_id = ANY (v_ids);
     DELETE FROM agents_checkpoint WHERE run_id = ANY (v_ids);
     DELETE FROM agents_run WHERE id = ANY (v_ids);
     DELETE FROM agents_conversation WHERE id = p_conversation;

@@ -59,6 +59,14 @@ BEGIN
     SELECT p_id, b.key, b.value, b.author, b.expires_at, b.updated_at FROM agents_blackboardentry b
     WHERE b.root_id = r.root_id AND b.updated_at <= (
         SELECT e.at FROM agents_runevent e WHERE e.run_id = p_source AND e.seq = p_cut);
+    -- Its folder as it was then: rows are added, so the newest of each path until then is known.
+    INSERT INTO agents_workfile (root_id, path, call, content, size)
+    SELECT p_id, f.path, '', f.content, f.size FROM (
+        SELECT DISTINCT ON (w.path) w.path, w.content, w.size FROM agents_workfile w
+        WHERE w.root_id = r.root_id AND w.created_at <= (
+            SELECT e.at FROM agents_runevent e WHERE e.run_id = p_source AND e.seq = p_cut)
+        ORDER BY w.path, w.id DESC) f
+    WHERE f.content IS NOT NULL;
     PERFORM heartbit_journal(p_id, p_workspace, p_cut, jsonb_set(
         p_events, '{0,payload,thread}', heartbit_history(r)));
     UPDATE agents_run SET forked_from_id = p_source, forked_seq = p_cut,

@@ -1,0 +1,196 @@
+"""Tools for agents that work in a folder, as coding agents do (docs/howto/code.md)."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from functools import partial
+from itertools import chain
+from typing import Annotated, Any
+
+import whatthepatch
+from pydantic import Field
+
+from agents.errors import FolderError
+from agents.runtime.folder import MAX_BYTES, MAX_FILES, Folder
+from heartbit_site.base import orm
+from heartbit_site.base.toolspec import Effect, ToolContext, tool
+from tools.builtin.code import describe
+from tools.sandbox.choice import find_sandbox
+from tools.sandbox.program import Ended, Limits, Program
+
+_TAGS = ("builtin", "folder")
+_SECONDS = 60
+_LIMITS = Limits(files=MAX_FILES, file_bytes=MAX_BYTES)
+_LONGEST_LIST = 500
+
+Path = Annotated[
+    str, Field(min_length=1, max_length=200, description="Path in the folder, e.g. src/app.py.")
+]
+Text = Annotated[str, Field(max_length=1_000_000)]
+
+
+@tool(effect=Effect.PURE, tags=_TAGS)
+def read(
+    context: ToolContext,
+    path: Path,
+    first_line: Annotated[int, Field(ge=1, description="Line to begin with.")] = 1,
+    lines: Annotated[int, Field(ge=1, le=5_000, description="Lines at most.")] = 1_000,
+) -> str:
+    """Read a text file of the folder, with line numbers."""
+    text = _text(Folder.of(context), path)
+    found = text.splitlines()
+    shown = found[first_line - 1 : first_line - 1 + lines]
+    numbered = [f"{number}\t{line}" for number, line in enumerate(shown, first_line)]
+    if first_line - 1 + len(shown) < len(found):
+        numbered.append(f"[{len(found)} lines in all]")
+    return "\n".join(numbered)
+
+
+@tool(effect=Effect.TRANSACTIONAL, tags=_TAGS)
+def write(context: ToolContext, path: Path, text: Text) -> str:
+    """Write a text file of the folder; one that is there is replaced."""
+    Folder.of(context).change({path: text.encode()})
+    return f"Wrote {path}."
+
+
+@tool(effect=Effect.TRANSACTIONAL, tags=_TAGS)
+def edit(
+    context: ToolContext,
+    path: Path,
+    old: Annotated[Text, Field(min_length=1, description="The text to replace, exactly.")],
+    new: Text,
+    *,
+    every: Annotated[bool, Field(description="Replace it wherever it occurs.")] = False,
+) -> str:
+    """Replace a piece of a text file. It has to occur once, unless every is true."""
+    folder = Folder.of(context)
+    text = _text(folder, path)
+    count = text.count(old)
+    if count == 0:
+        raise FolderError(f"{path} does not contain that text: read it again.")
+    if count > 1 and not every:
+        raise FolderError(
+            f"{path} contains that text {count} times: give more of what is around it, or every."
+        )
+    folder.change({path: text.replace(old, new).encode()})
+    return f"Replaced {count} of {count} in {path}."
+
+
+@tool(effect=Effect.TRANSACTIONAL, tags=_TAGS)
+def patch(
+    context: ToolContext,
+    diff: Annotated[Text, Field(min_length=1, description="A unified diff, of several files too.")],
+) -> str:
+    """Apply a unified diff to files of the folder: all of it, or nothing."""
+    folder = Folder.of(context)
+    changed: dict[str, bytes | None] = {}
+    # Apart, since the library takes the next file's heading for lines of the one before.
+    parts = re.split(r"^(?=--- .*\n\+\+\+ )", diff, flags=re.MULTILINE)
+    for one in chain.from_iterable(map(whatthepatch.parse_patch, parts)):
+        if one.header is None or one.changes is None:
+            continue
+        old, new = _paths(one.header, folder)
+        before = "" if old is None else _text(folder, old)
+        try:
+            after = whatthepatch.apply_diff(one, before)
+        except whatthepatch.exceptions.HunkApplyException as error:
+            raise FolderError(
+                f"The diff does not fit {old or new}: {error}. Read it again."
+            ) from None
+        if old is not None and old != new:
+            changed[old] = None
+        if new is not None:
+            changed[new] = "".join(f"{line}\n" for line in after).encode()
+    if not changed:
+        raise FolderError("That is no unified diff: it needs lines with ---, +++ and @@.")
+    folder.change(changed)
+    return f"Changed {', '.join(sorted(changed))}."
+
+
+@tool(effect=Effect.PURE, tags=_TAGS)
+def glob(
+    context: ToolContext,
+    pattern: Annotated[
+        str, Field(min_length=1, max_length=200, description="E.g. **/*.py; ** crosses folders.")
+    ] = "**",
+) -> dict[str, Any] | str:
+    """List files of the folder by a pattern, with their sizes in bytes."""
+    fits = re.compile(_as_expression(pattern))
+    sizes = Folder.of(context).sizes()
+    found = {path: size for path, size in sizes.items() if fits.fullmatch(path)}
+    if not found:
+        return "No file of the folder fits."
+    shown = dict(list(found.items())[:_LONGEST_LIST])
+    return {"files": shown} | ({"of": len(found)} if len(found) > len(shown) else {})
+
+
+@tool(effect=Effect.PURE, timeout_seconds=_SECONDS, tags=_TAGS)
+async def grep(
+    context: ToolContext,
+    pattern: Annotated[
+        str, Field(min_length=1, max_length=1_000, description="Extended regular expression.")
+    ],
+    within: Annotated[
+        str, Field(max_length=200, description="Names of files to search, e.g. *.py.")
+    ] = "*",
+) -> str:
+    """Search the files of the folder; the lines found, with path and number."""
+    words = ("grep", "-rnIE", f"--include={within}", "--max-count=50", "-e", pattern, ".")
+    ended = await _run(context, f"{shlex.join(words)} | head -n {_LONGEST_LIST}")
+    return ended.stdout.replace("\n./", "\n").removeprefix("./") or ended.stderr or "Nothing found."
+
+
+# Nothing outside can be reached, and a repeated call begins with the folder as the first one did.
+@tool(effect=Effect.IDEMPOTENT, timeout_seconds=_SECONDS, tags=_TAGS)
+async def shell(
+    context: ToolContext,
+    command: Annotated[str, Field(min_length=1, max_length=20_000, description="Shell script.")],
+) -> dict[str, Any]:
+    """Run a shell script in the folder; what it changes there is kept.
+
+    It has no network, and 30 seconds. Nothing else is kept: no variables, no other files.
+    """
+    before = await orm.run_in_thread(lambda: Folder.of(context).files())
+    ended = await _run(context, command, before)
+    if ended.code is None:
+        return describe(ended, {})
+    gone = [path for path in before if path not in ended.files]
+    changed: dict[str, bytes | None] = dict.fromkeys(gone)
+    changed |= {path: data for path, data in ended.files.items() if before.get(path) != data}
+    await orm.run_in_thread(partial(_change, context, changed))
+    return describe(ended, {}) | ({"changed": sorted(changed)[:_LONGEST_LIST]} if changed else {})
+
+
+async def _run(context: ToolContext, script: str, files: dict[str, bytes] | None = None) -> Ended:
+    if files is None:
+        files = await orm.run_in_thread(lambda: Folder.of(context).files())
+    sandbox = await find_sandbox()
+    return await sandbox.run(Program("shell", script, files, _LIMITS))
+
+
+def _change(context: ToolContext, changed: dict[str, bytes | None]) -> None:
+    Folder.of(context).change(changed)
+
+
+def _text(folder: Folder, path: str) -> str:
+    try:
+        return folder.read(path).decode()
+    except UnicodeDecodeError:
+        raise FolderError(f"{path} is no text file.") from None
+
+
+def _paths(header: Any, folder: Folder) -> tuple[str | None, str | None]:
+    """Return a file's path before and after a diff; None: there is no such file."""
+    paths = (header.old_path, header.new_path)
+    old, new = (None if path == "/dev/null" else path for path in paths)
+    # The library takes "a/" and "b/" off, whether they are prefixes or folders.
+    if old is not None and new is not None and not folder.has(old) and folder.has(new):
+        old = new
+    return old, new
+
+
+def _as_expression(pattern: str) -> str:
+    meaning = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    parts = re.split(r"(\*\*/|\*\*|\*|\?)", pattern)
+    return "".join(meaning.get(part, re.escape(part)) for part in parts)
