@@ -9,6 +9,7 @@ Usage::
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -41,6 +42,10 @@ _ENDINGS: Final = {
     "typescript": "ts",
     "yml": "yaml",
 } | {extension: extension for extension in _EXTENSIONS}
+
+
+#: Beginning of the name of a file that a call left (``agents.runtime.big_results.store_file``).
+_FILE: Final = re.compile(r"\d+\.\d+-[0-9a-f]{8}-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +122,12 @@ def find_artifact(run: Run, name: str) -> ArtifactOut:
     )
 
 
+def stored_content(run: Run, name: str) -> bytes | None:
+    """Return the content of an artifact that a run has stored, or None if it is another one."""
+    stored = Artifact.objects.filter(run=run, name=name).values_list("content", flat=True).first()
+    return None if stored is None else bytes(stored)
+
+
 def kept_names(run_ids: Collection[UUID]) -> Mapping[UUID, list[str]]:
     """Return the names under which runs keep their whole answer as a file, in their order.
 
@@ -132,6 +143,8 @@ def kept_names(run_ids: Collection[UUID]) -> Mapping[UUID, list[str]]:
 
 def file_name(artifact: ArtifactOut) -> str:
     """Return the artifact's file name; the extension is txt if the language is unknown."""
+    if _FILE.match(artifact.name):
+        return artifact.name  # that of the file, which ends as it did
     return f"{artifact.name}.{_ENDINGS.get(artifact.language, 'txt')}"
 
 

@@ -11,12 +11,14 @@ import pytest
 from agents.choices import RunStatus
 from agents.models import Agent, Artifact, Run, ToolCall
 from heartbit_site.base import orm
+from tests.api.server import Caller, key_for
 from tests.runtime.deciding import waiting
 from tools.sandbox.bubblewrap import Bubblewrap
 
 if TYPE_CHECKING:
     from pytest_django.fixtures import Settings
 
+    from tests.api.server import WebServer
     from tests.runtime.conftest import Studio
 
 Create = Callable[..., Agent]
@@ -59,6 +61,24 @@ async def test_files_it_leaves_are_artifacts_that_the_next_program_reads(
         return bytes(Artifact.objects.get(run=one.run_id, name=name).content)
 
     assert await orm.run_in_thread(stored) == b"HI"
+
+
+async def test_a_file_that_is_no_text_is_fetched_as_it_is(
+    studio: Studio, agent: Create, site: WebServer
+) -> None:
+    code = "open('dot.png', 'wb').write(bytes(range(256)))"
+    [one] = await called(studio, agent, call(language="python", code=code))
+    [name] = json.loads(one.result or "")["artifacts"].values()
+
+    def fetched() -> tuple[bytes, str]:
+        caller = Caller(site, key_for(studio.workspace))
+        response = caller.get(f"/runs/{one.run_id}/artifacts/{name}")
+        return response.content, response.headers["Content-Disposition"]
+
+    content, disposition = await orm.run_in_thread(fetched)
+    assert content == bytes(range(256))
+    assert disposition == f'attachment; filename="{name}"'
+    assert name.endswith("-dot.png")
 
 
 async def test_a_program_that_is_ended_says_so(studio: Studio, agent: Create) -> None:

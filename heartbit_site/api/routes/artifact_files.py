@@ -13,7 +13,7 @@ from django.utils.http import content_disposition_header
 from ninja import Path, Router
 
 from agents.querysets import find_run
-from agents.reads.artifacts import file_name, find_artifact
+from agents.reads.artifacts import file_name, find_artifact, stored_content
 from heartbit_site.api.auth import READ_RUNS, access_of
 from heartbit_site.api.openapi import FILE, answers
 from heartbit_site.contract.model import Word
@@ -34,8 +34,11 @@ Named = Annotated[Word, Path(description="Name in the list of artifacts.")]
 def fetch(request: HttpRequest, run_id: Word, artifact: Named) -> Any:
     """Return one artifact of the run itself as a file; 409 for parts of an answer still awaited."""
     workspace = access_of(request).workspace
-    found = find_artifact(find_run(workspace, run_id), artifact)
-    response = HttpResponse(found.content, content_type="text/plain; charset=utf-8")
+    run = find_run(workspace, run_id)
+    found = find_artifact(run, artifact)
+    stored = stored_content(run, artifact)
+    content = found.content if stored is None else stored  # which may be no text
+    response = HttpResponse(content, content_type="text/plain; charset=utf-8")
     saved = content_disposition_header(as_attachment=True, filename=file_name(found))
     response["Content-Disposition"] = saved or "attachment"
     response["Cache-Control"] = "no-store"
