@@ -133,6 +133,10 @@ class ModelUnreachableError(NotNowError):
     """No model that the agent may ask answers."""
 
 
+class NoSandboxError(NotNowError):
+    """The agent runs code, and where it would run there is no sandbox."""
+
+
 class QuotaExceededError(NotNowError):
     """The workspace has reached a limit on starting runs."""
 

@@ -26,7 +26,7 @@ from agents.reads.versions import definition_of, find_version
 from agents.runs.history import load_history
 from agents.runs.idempotency_keys import stored_key
 from agents.runs.run_audit import record_of_run
-from agents.runtime.preflight import has_outage, raise_if_unreachable
+from agents.runtime.preflight import has_obstacle, raise_if_not_ready
 from agents.runtime.toolbox import offered_tools
 from heartbit_site.base.audit import NOBODY, Actor
 from heartbit_site.base.errors import HeartbitError
@@ -122,6 +122,7 @@ def fork_run(
         HaltedError: The workspace or the installation is stopped.
         QuotaExceededError: The workspace or the agent has reached a run quota.
         ModelUnreachableError: No model that the agent may ask answers.
+        NoSandboxError: The agent runs code, and no worker of its queue has a sandbox.
     """
     made, is_new = accept_fork(
         source, turn, edits=edits, by=by, home=home, idempotency_key=idempotency_key
@@ -150,8 +151,12 @@ def accept_fork(
     if edits.message:
         events.append(RunSteered(edits.message, by.name))
     key = stored_key(idempotency_key)
-    if home is Placement.FLEET and source.kind == RunKind.AGENT and has_outage(source.workspace_id):
-        raise_if_unreachable(source.version.agent, "" if version else source.model, key=key)
+    if (
+        home is Placement.FLEET
+        and source.kind == RunKind.AGENT
+        and has_obstacle(source.workspace_id)
+    ):
+        raise_if_not_ready(source.version.agent, "" if version else source.model, key=key)
     run_id = new_id()
     parameters = (
         run_id,

@@ -15,7 +15,7 @@ from agents.live.changes import notify_on_commit
 from agents.output.payload import render
 from agents.reads.agents import find_agent
 from agents.runs.idempotency_keys import stored_key
-from agents.runtime.preflight import has_outage, raise_if_unreachable
+from agents.runtime.preflight import has_obstacle, raise_if_not_ready
 from heartbit_site.base.audit import NOBODY, Actor
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.query import fetch_one
@@ -81,11 +81,12 @@ def start_run(
         HaltedError: The workspace or the installation is stopped.
         QuotaExceededError: The workspace or the agent has reached a run quota.
         ModelUnreachableError: No model that the agent may ask answers.
+        NoSandboxError: The agent runs code, and no worker of its queue has a sandbox.
     """
     key = stored_key(idempotency_key)
     is_asked = home is Placement.FLEET and call is None  # a model, through the fleet's circuits
-    if is_asked and has_outage(workspace.pk):
-        raise_if_unreachable(find_agent(workspace, agent, origin=origin), model, key=key)
+    if is_asked and has_obstacle(workspace.pk):
+        raise_if_not_ready(find_agent(workspace, agent, origin=origin), model, key=key)
     run_id = new_id()
     parameters = (
         run_id,

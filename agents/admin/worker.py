@@ -47,7 +47,7 @@ class WorkerHeartbeatAdmin(ReadOnlyAdmin[WorkerHeartbeat]):
     live = "runs fleet"
     ordering = (F("left_at").desc(nulls_first=True), "-id")
     fields = (
-        *("name", "state", "home", "serves", "load", "lease_seconds"),
+        *("name", "state", "home", "serves", "load", "sandbox", "lease_seconds"),
         *("started_at", "beat_at", "left_at"),
     )
     actions_detail = ("restart", "stop")

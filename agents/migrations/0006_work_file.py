@@ -4,8 +4,6 @@ import django.db.models.deletion
 import django.db.models.functions.datetime
 from django.db import migrations, models
 
-from agents.runs.install import install
-
 
 class Migration(migrations.Migration):
 
@@ -30,5 +28,4 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(fields=('root', 'path', 'call'), name='work_file_once_a_call')],
             },
         ),
-        migrations.RunPython(install, migrations.RunPython.noop, elidable=False),
     ]

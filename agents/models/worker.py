@@ -56,6 +56,13 @@ class WorkerHeartbeat(models.Model):
         choices=[("stop", "Stop"), ("restart", "Restart")],
         help_text="Action requested by an operator; the worker is notified at once.",
     )
+    sandbox = models.CharField(
+        max_length=32,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Sandbox in force, for code of models. Empty: none, so code is refused there.",
+    )
     left_at = models.DateTimeField(
         null=True, blank=True, help_text="Time of departure, or of the detected loss of the worker."
     )

@@ -46,6 +46,7 @@ class ControlSession:
         worker_name: ``host:pid``.
         on_requested_action: Called at each heartbeat with the action requested of the process:
             ``stop`` or ``restart``.
+        sandbox: Name of the process's sandbox, once it was probed and held.
     """
 
     on_requested_action: Callable[[str], None] | None = None
@@ -63,6 +64,7 @@ class ControlSession:
         on_beat: Callable[[], Awaitable[None]],
     ) -> None:
         self.worker_id = 0
+        self.sandbox = ""
         self.worker_name = f"{socket.gethostname()}:{os.getpid()}"
         self._conninfo = conninfo
         is_alone = home.value == "fleet" and not queues
@@ -143,9 +145,9 @@ class ControlSession:
 
     async def _register(self, session: psycopg.AsyncConnection) -> None:
         cursor = await session.execute(
-            "INSERT INTO agents_workerheartbeat (name, home, queues, slots, lease_seconds)"
-            " VALUES (%s, %s, %s, %s, %s) RETURNING id",
-            self._row,
+            "INSERT INTO agents_workerheartbeat (name, home, queues, slots, lease_seconds, sandbox)"
+            " VALUES (%s, %s, %s, %s, %s, %s) RETURNING id",
+            (*self._row, self.sandbox),
         )
         row = await cursor.fetchone()
         if row is None:

@@ -1,8 +1,10 @@
-"""Preflight: no run starts whose every model is known to be unreachable.
+"""Preflight: no run starts that is known to lack its model, or the sandbox that its mode needs.
 
-Known are the circuits that the fleet's calls opened (``agents.llm.wrappers.circuit``). Only one
-that opened again, after a probe failed, counts: a run that was accepted waits out a short outage.
-Once the next probe is due a run may start, and its first call is the probe.
+A model is known to be unreachable by the circuits that the fleet's calls opened
+(``agents.llm.wrappers.circuit``). Only one that opened again, after a probe failed, counts: a run
+that was accepted waits out a short outage. Once the next probe is due a run may start, and its
+first call is the probe. A sandbox is known to be missing if no live worker of the agent's queue has
+one.
 """
 
 from __future__ import annotations
@@ -12,16 +14,18 @@ import math
 import os
 import time
 from collections import OrderedDict
+from dataclasses import dataclass, field
 from datetime import timedelta
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import redis
 from django.conf import settings
 
-from agents.errors import ModelUnreachableError
+from agents.errors import ModelUnreachableError, NoSandboxError
 from agents.llm import factory
 from agents.llm.providers import PROVIDERS
-from agents.models import Run
+from agents.models import Agent, Run, WorkerHeartbeat
 from agents.runtime.accounts import account_name
 from agents.runtime.open_circuits import open_circuits
 from heartbit_site.base.amounts import duration
@@ -31,50 +35,74 @@ from heartbit_site.base.models import ProviderAccount
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from agents.models import Agent
-
 logger = logging.getLogger(__name__)
 
 KEEP_SECONDS = 5.0
 KEEP = 1_000
 #: Openings in a row that make an outage known.
 KNOWN_AFTER = 2
+_SANDBOX_SECONDS = 60  # after which a worker may have one
 
 
-class Outages:
-    """Outages of the accounts of workspaces, read every few seconds and used by all threads."""
+@dataclass(frozen=True, slots=True)
+class Obstacles:
+    """Reasons not to start runs of a workspace.
+
+    Attributes:
+        until: Time of the next probe of the providers that do not answer, by the clock's seconds.
+        without_sandbox: Agents that need a sandbox and have none, as (origin, name).
+    """
+
+    until: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    without_sandbox: frozenset[tuple[str, str]] = frozenset()
+
+
+class KnownObstacles:
+    """Obstacles by workspace, read every few seconds and used by all threads."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         """Take a clock of seconds with any origin."""
         self._clock = clock
-        # By workspace: when to read again, and until when an account is not asked.
-        self._known: OrderedDict[int, tuple[float, Mapping[str, float]]] = OrderedDict()
+        self._known: OrderedDict[int, tuple[float, Obstacles]] = OrderedDict()
 
     def seconds_left(self, workspace_id: int) -> Mapping[str, float]:
         """Return the seconds until the next probe of the providers that do not answer."""
         now = self._clock()
-        again, until = self._known.get(workspace_id, (0.0, {}))
-        if now >= again:
-            # Noted first: while one thread asks a slow Valkey no other one does.
-            self._known[workspace_id] = (now + KEEP_SECONDS, until)
-            until = {name: now + left for name, left in _read(workspace_id).items()}
-            self._known[workspace_id] = (now + KEEP_SECONDS, until)
-            self._known.move_to_end(workspace_id)
-            if len(self._known) > KEEP:
-                self._known.popitem(last=False)
+        until = self._read(workspace_id).until
         return {name: at - now for name, at in until.items() if at > now}
 
+    def without_sandbox(self, workspace_id: int) -> frozenset[tuple[str, str]]:
+        """Return the agents that need a sandbox and have none, as (origin, name)."""
+        return self._read(workspace_id).without_sandbox
 
-_outages = Outages()
+    def _read(self, workspace_id: int) -> Obstacles:
+        now = self._clock()
+        again, found = self._known.get(workspace_id, (0.0, Obstacles()))
+        if now < again:
+            return found
+        # Noted first: while one thread asks a slow Valkey no other one does.
+        self._known[workspace_id] = (now + KEEP_SECONDS, found)
+        found = Obstacles(
+            {name: now + left for name, left in _outages(workspace_id).items()},
+            _without_sandbox(workspace_id),
+        )
+        self._known[workspace_id] = (now + KEEP_SECONDS, found)
+        self._known.move_to_end(workspace_id)
+        if len(self._known) > KEEP:
+            self._known.popitem(last=False)
+        return found
 
 
-def has_outage(workspace_id: int) -> bool:
-    """Return whether an account that a workspace's agents may use is known not to answer."""
-    return bool(settings.HEARTBIT_BREAKER_FAILURES and _outages.seconds_left(workspace_id))
+_known = KnownObstacles()
 
 
-def raise_if_unreachable(agent: Agent, model: str, *, key: str | None) -> None:
-    """Raise if none of the models that a run of an agent may ask answers.
+def has_obstacle(workspace_id: int) -> bool:
+    """Return whether anything is known that may keep a run of a workspace from starting."""
+    return bool(_known.seconds_left(workspace_id) or _known.without_sandbox(workspace_id))
+
+
+def raise_if_not_ready(agent: Agent, model: str, *, key: str | None) -> None:
+    """Raise if none of an agent's models answers, or its mode needs a sandbox that is missing.
 
     Args:
         agent: The agent.
@@ -82,13 +110,22 @@ def raise_if_unreachable(agent: Agent, model: str, *, key: str | None) -> None:
         key: The start's idempotency key, as stored; a repeated start returns its run in any case.
 
     Raises:
-        ModelUnreachableError: The circuits of all of them are open.
+        ModelUnreachableError: The circuits of all its models are open.
+        NoSandboxError: It runs code, and no worker of its queue has a sandbox.
     """
-    down = _outages.seconds_left(agent.workspace_id)
+    if _is_repeated(agent.workspace_id, key):
+        return
+    if (agent.origin, agent.name) in _known.without_sandbox(agent.workspace_id):
+        raise NoSandboxError(
+            f"The run of {agent.name} was not started, because it runs code (execution_mode) and "
+            f"no worker of the queue {agent.queue} has a sandbox: see `heartbit doctor` there.",
+            _SANDBOX_SECONDS,
+        )
+    down = _known.seconds_left(agent.workspace_id)
     names = tuple(_models(agent, model))
     waits = [down.get(name.partition(":")[0]) for name in names]
     left = [wait for wait in waits if wait is not None]
-    if names and len(left) == len(waits) and not _is_repeated(agent.workspace_id, key):
+    if names and len(left) == len(waits):
         seconds = math.ceil(min(left))
         raise ModelUnreachableError(
             f"The run of {agent.name} was not started, because {' and '.join(names)} "
@@ -113,7 +150,21 @@ def _models(agent: Agent, model: str) -> Iterator[str]:
     yield from snapshot.get("fallback_models", ())
 
 
-def _read(workspace_id: int) -> dict[str, float]:
+def _without_sandbox(workspace_id: int) -> frozenset[tuple[str, str]]:
+    agents = Agent.objects.filter(
+        workspace=workspace_id, current_version__snapshot__execution_mode__isnull=False
+    )
+    found = set()
+    for origin, name, queue in agents.values_list("origin", "name", "queue"):
+        serving = WorkerHeartbeat.objects.serving(queue).values_list("sandbox", flat=True)
+        if serving and not any(serving):  # without a worker it waits for one, which may have one
+            found.add((origin, name))
+    return frozenset(found)
+
+
+def _outages(workspace_id: int) -> dict[str, float]:
+    if not settings.HEARTBIT_BREAKER_FAILURES:
+        return {}
     rows = ProviderAccount.objects.filter(workspace=workspace_id, enabled=True)
     accounts = {f"environment:{provider}": provider for provider in PROVIDERS}
     for pk, provider in rows.values_list("pk", "provider"):

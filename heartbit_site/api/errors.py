@@ -27,6 +27,7 @@ from pydantic import ValidationError as PydanticError
 from agents.errors import (
     InvalidSignatureError,
     ModelUnreachableError,
+    NoSandboxError,
     NotNowError,
     QuotaExceededError,
     StoppedByOperatorError,
@@ -94,6 +95,7 @@ STATUSES: tuple[tuple[type[HeartbitError], int], ...] = (
     (TooLargeError, 413),
     (TooBusyError, 503),
     (ModelUnreachableError, 503),
+    (NoSandboxError, 503),
     (TooManyRequestsError, 429),
     (QuotaExceededError, 429),
     (HeartbitError, 422),

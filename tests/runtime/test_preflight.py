@@ -13,20 +13,22 @@ from agents.actions.cancel_run import cancel_run
 from agents.actions.retry_run import retry_run
 from agents.actions.start_run import start_run
 from agents.choices import Placement
-from agents.errors import ModelUnreachableError
-from agents.models import Agent, Run
+from agents.errors import ModelUnreachableError, NoSandboxError
+from agents.models import Agent, Run, WorkerHeartbeat
 from agents.runtime import preflight
 from agents.runtime.accounts import account_name
 from agents.runtime.circuit_scripts import breaker_key
 from heartbit_site.base.audit import NOBODY
 from heartbit_site.base.models import ProviderAccount
 from tests.api.server import Caller, key_for
+from tests.fleet import wait_until
 
 if TYPE_CHECKING:
     from pytest_django.fixtures import Settings
 
     from heartbit_site.base.models import Workspace
     from tests.api.server import WebServer
+    from tests.fleet import Worker
 
 Create = Callable[..., Agent]
 Outage = Callable[..., None]
@@ -109,7 +111,7 @@ def test_a_repeated_start_returns_its_run_and_a_retry_is_refused(
     agent(model="openai:gpt-6-sol")
     run = start(workspace, idempotency_key="once")
     outage()
-    monkeypatch.setattr(preflight, "_outages", preflight.Outages())
+    monkeypatch.setattr(preflight, "_known", preflight.KnownObstacles())
     assert start(workspace, idempotency_key="once") == run
     cancel_run(workspace, run.pk, reason="over")
     run.refresh_from_db()
@@ -123,22 +125,52 @@ def test_without_valkey_and_without_a_breaker_nothing_is_checked(
     agent(model="openai:gpt-6-sol")
     outage()
     settings.HEARTBIT_BREAKER_FAILURES = 0
-    assert not preflight.has_outage(workspace.pk)
+    assert not preflight.has_obstacle(workspace.pk)
     settings.HEARTBIT_BREAKER_FAILURES = 5
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
-    assert not preflight.has_outage(workspace.pk)
+    assert not preflight.has_obstacle(workspace.pk)
 
 
 def test_what_is_known_is_read_again_after_some_seconds(
     workspace: Workspace, outage: Outage
 ) -> None:
     now = 100.0
-    known = preflight.Outages(clock=lambda: now)
+    known = preflight.KnownObstacles(clock=lambda: now)
     assert not known.seconds_left(workspace.pk)
     outage()
     assert not known.seconds_left(workspace.pk)
     now += preflight.KEEP_SECONDS
     assert 30 < known.seconds_left(workspace.pk)["openai"] <= 41
+
+
+@pytest.mark.parametrize(
+    ("sandboxes", "mode", "starts"),
+    [
+        (["", ""], "always", False),
+        (["", "bubblewrap"], "always", True),
+        ([], "always", True),
+        ([""], "never", True),
+    ],
+)
+def test_an_agent_that_runs_code_needs_a_worker_with_a_sandbox(
+    workspace: Workspace, agent: Create, sandboxes: list[str], mode: str, *, starts: bool
+) -> None:
+    queue = f"q-{workspace.slug}"
+    agent(tools=("run_code",), execution_mode=mode, queue=queue)
+    for sandbox in sandboxes:
+        WorkerHeartbeat.objects.create(
+            name="host:1", queues=[queue], lease_seconds=3600, sandbox=sandbox
+        )
+    if starts:
+        assert start(workspace).pk
+    else:
+        with pytest.raises(NoSandboxError):
+            start(workspace)
+
+
+def test_a_worker_says_which_sandbox_it_has(worker: Worker) -> None:
+    own = WorkerHeartbeat.objects.filter(name__endswith=f":{worker.pid}")
+    wait_until(lambda: own.filter(sandbox="bubblewrap").exists(), what="its sandbox")
 
 
 def test_the_api_says_when_to_come_again(
