@@ -4,7 +4,7 @@ import { api, Refusal } from "../api.js";
 import { seen } from "../approvals/pieces.js";
 import { el, fill, icon, pill } from "../dom.js";
 import { duration, moment } from "../words.js";
-import { code, pretty } from "./json.js";
+import { pretty, values } from "./json.js";
 
 /** The view of a call; `update` shows it as it is now. */
 export class CallView {
@@ -37,7 +37,7 @@ export class CallView {
     if (!this.element.open) return;
     this.learn();
     fill(this.inside,
-      el("h3", {}, "Arguments"), code(pretty(call.arguments), `Arguments of ${call.tool}`),
+      el("h3", {}, "Arguments"), values(call.arguments, `Arguments of ${call.tool}`),
       call.effect ? el("p.quiet", {}, `Effect class: ${call.effect.replaceAll("_", " ")}. Call ${call.id}.`) : null,
       this.asked(), this.decided(),
       call.grant ? el("p.quiet", {}, `A standing permission (${call.grant}) let it run without asking.`) : null,
@@ -46,7 +46,7 @@ export class CallView {
         return [index ? ", " : "", el("a", { href: address }, agent || id)];
       })) : null,
       call.result === null ? null : [el("h3", {}, call.status === "ok" ? "Result" : "What went wrong"),
-        code(pretty(call.result), `Result of ${call.tool}`)]);
+        values(call.result, `Result of ${call.tool}`)]);
   }
 
   asked() {
@@ -74,7 +74,7 @@ export class CallView {
     const told = { ...decision, text: decided, verdict: decision.status };
     return (this.decisions.length ? this.decisions : [told]).map((one) => [
       el("p", {}, one.text, one.via && one.via !== "grant" ? ` (${one.via})` : "", ` at ${moment(one.at)}.`, rightOf(one), one.reason ? [" Reason: ", seen(one.reason)] : ""),
-      one.arguments ? [el("h3", {}, one.verdict === "edited" ? "What ran instead" : "What ran"), code(pretty(one.arguments), "What a person wrote")] : null]);
+      one.arguments ? [el("h3", {}, one.verdict === "edited" ? "What ran instead" : "What ran"), values(one.arguments, "What a person wrote")] : null]);
   }
 }
 
