@@ -16,5 +16,6 @@ NAMES = (
     "TOKENS",
     "WAITERS",
     "BROWSER",
+    "SANDBOX",
     "UP",
 )

@@ -13,6 +13,7 @@ from tests.bench import (
     latency,
     long,
     rate,
+    sandbox,
     storm,
     tokens,
     up,
@@ -38,6 +39,7 @@ _LOADS: dict[str, Callable[[Plan], list[Row]]] = {
     "TOKENS": tokens.measure,
     "WAITERS": waiters.measure,
     "BROWSER": lambda _: [browser.measure()],
+    "SANDBOX": lambda plan: [sandbox.measure(plan)],
     "UP": lambda plan: [up.measure(plan)],
 }
 
