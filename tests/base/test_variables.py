@@ -77,6 +77,7 @@ VALUES: dict[str, Values] = {
         ["time = /bin/time --zone 'Europe/Berlin'; files=npx files /srv", "a = b;"],
         ["time", "Time = x", "a = 'x", "a = x; a = y", "= x", "a ="],
     ),
+    "HEARTBIT_SANDBOX": (["off", "bubblewrap"], ["on", "docker"]),
     "HEARTBIT_API_RATE_LIMIT": (["0", "0.5"], ["abc", "-1", "nan"]),
     "HEARTBIT_MAX_MESSAGE_HOPS": (["8"], ["abc", "0", "1.5"]),
     "HEARTBIT_MESSAGES_PER_MINUTE": COUNT,

@@ -51,7 +51,7 @@ def test_a_bare_task_prints_its_answer_and_plain_progress(heartbit: Command) -> 
     ended = heartbit(TEAM)
     assert (ended.code, ended.out) == (0, "All done.\n")
     assert "analyst       started with openai:" in ended.err
-    assert 'analyst       ran calculate {"expression": "6*7"}: 42 (' in ended.err
+    assert 'analyst       ran calculate {"expression": "6*7"}: 42' in ended.err
     assert "orchestrator  waits for delegate_task analyst, writer (2 sub-agents)" in ended.err
     assert "\x1b" not in ended.err
 
