@@ -12,6 +12,7 @@ from tests.bench import (
     killed,
     latency,
     long,
+    mcp,
     rate,
     storm,
     tokens,
@@ -37,6 +38,8 @@ _LOADS: dict[str, Callable[[Plan], list[Row]]] = {
     "GROWTH": lambda plan: [growth.measure(plan)],
     "TOKENS": tokens.measure,
     "WAITERS": waiters.measure,
+    "MCP": lambda plan: [mcp.call(plan)],
+    "CATALOGUE": lambda plan: [mcp.catalogue(plan)],
     "BROWSER": lambda _: [browser.measure()],
     "UP": lambda plan: [up.measure(plan)],
 }

@@ -19,6 +19,10 @@ class Scenario:
 
 
 SCENARIOS = {
+    "S1": Scenario(
+        "no request that a model, a tool or a server of others steers reaches inside",
+        ("tests/base/test_http_guard.py", "tests/mcp/test_guard.py"),
+    ),
     "S4": Scenario(
         "what was approved is what runs",
         ("tests/web/test_approval_integrity.py", "tests/tools/test_approval.py"),
@@ -99,6 +103,13 @@ SCENARIOS = {
         (
             *("tests/web/test_approval_too_late.py", "tests/runs/test_decisions.py"),
             "tests/runtime/test_lost_right.py",
+        ),
+    ),
+    "R16": Scenario(
+        "an MCP server that lies, floods, hangs, dies or changes costs a call and never a run",
+        (
+            *("tests/mcp/test_connection.py", "tests/mcp/test_pool.py", "tests/mcp/test_http.py"),
+            *("tests/mcp/test_guard.py", "tests/runtime/test_mcp.py"),
         ),
     ),
     "R17": Scenario(

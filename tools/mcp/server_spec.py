@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
 MOST_SECONDS: Final = 600
+_PHRASES: Final = {
+    "value_error": "{error}",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than_equal": "must be at most {le}",
+    "string_too_long": "must have at most {max_length} characters",
+}
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,23}")
 
 
@@ -128,9 +134,8 @@ def first_fault(content: Mapping[str, Any]) -> tuple[str, str] | None:
         McpServerSpec.model_validate(content)
     except ValidationError as error:
         [details, *_] = error.errors(include_url=False)
-        cause = details.get("ctx", {}).get("error")
-        said = str(cause) if cause is not None else f"is wrong: {details['msg']}"
-        return str(details["loc"][0]), said
+        phrase = _PHRASES.get(details["type"], f"is wrong: {details['msg']}")
+        return str(details["loc"][0]), phrase.format(**details.get("ctx", {}))
     return address_fault(*(content[name] for name in ("url", "command", "credential")))
 
 
