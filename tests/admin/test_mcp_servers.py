@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,7 +22,7 @@ from tests.web.shots.dealer import PROGRAM
 from tools.models import CatalogueTool, McpServer
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
     from pytest_django.fixtures import Settings
 
@@ -55,11 +57,19 @@ def guest(database: None) -> Client:
     return entered("guest-of-mcp-tests", operator=False)
 
 
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A directory that the server's user may read, as pytest's own is not."""
+    with tempfile.TemporaryDirectory(prefix="heartbit-test-") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
 def refreshed(browser: Client, row: McpServer) -> None:
     """Refresh with the button, and wait until the page is loaded anew."""
     assert browser.post(url_of("refresh", row), SENT).headers["HX-Refresh"] == "true"
     followed = url_of("progress", row)
-    wait_until(lambda: browser.get(followed).headers.get("HX-Refresh"), seconds=60, what="read")
+    wait_until(lambda: browser.get(followed).headers.get("HX-Refresh"), seconds=120, what="read")
 
 
 def url_of(action: str, row: McpServer) -> str:
@@ -138,10 +148,9 @@ def test_a_server_that_cannot_be_read_says_why(
 
 
 def test_a_slow_refresh_shows_its_progress(
-    browser: Client, bare: Workspace, settings: Settings, tmp_path: Path
+    browser: Client, bare: Workspace, settings: Settings, open_folder: Path
 ) -> None:
-    go_on = tmp_path / "go-on"
-    tmp_path.chmod(0o755)
+    go_on = open_folder / "go-on"
     settings.HEARTBIT_MCP_COMMANDS = {"parts": (*SLOW, str(go_on))}
     added(browser, bare)
     made = McpServer.objects.get(workspace=bare)
@@ -149,7 +158,7 @@ def test_a_slow_refresh_shows_its_progress(
     followed = url_of("progress", made)
     wait_until(
         lambda: "100 tools on 1 page so far." in browser.get(followed).content.decode(),
-        seconds=60,
+        seconds=120,
         what="the first page",
     )
     listed = browser.get(SERVERS).content.decode()
@@ -157,7 +166,7 @@ def test_a_slow_refresh_shows_its_progress(
     assert f'hx-get="{followed}"' in listed
     assert browser.post(url_of("refresh", made), SENT).status_code == 200  # left to end
     go_on.touch()
-    wait_until(lambda: browser.get(followed).headers.get("HX-Refresh"), seconds=60, what="read")
+    wait_until(lambda: browser.get(followed).headers.get("HX-Refresh"), seconds=120, what="read")
     text = browser.get(url_of("change", made)).content.decode()
     assert "It has 200 tools." in text
     assert AuditEntry.objects.filter(workspace=bare, action="mcp_server.refresh").count() == 1
