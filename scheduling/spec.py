@@ -20,7 +20,7 @@ from pydantic import (
 )
 
 from agents.definitions import validators as agent_rules
-from agents.definitions.spec import Spec
+from heartbit_site.base.spec import Spec
 from scheduling import rules
 from scheduling.recurrence import SHORTEST_INTERVAL
 

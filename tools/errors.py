@@ -7,3 +7,7 @@ from heartbit_site.base.errors import NotFoundError
 
 class CredentialNotFoundError(NotFoundError):
     """The workspace has no such credential, or it is another person's."""
+
+
+class McpServerNotFoundError(NotFoundError):
+    """The workspace has no such MCP server."""

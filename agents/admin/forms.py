@@ -23,9 +23,9 @@ from heartbit_site.base.admin.themed import line_widget, text_widget
 from heartbit_site.base.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from agents.definitions.spec import Spec
     from agents.definitions.validation_messages import Path
     from heartbit_site.base.errors import HeartbitError
+    from heartbit_site.base.spec import Spec
 
 FIELDS = ("workspace", "name", "team", *(name for name in SETTINGS if name != "context_strategy"))
 

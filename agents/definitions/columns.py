@@ -11,7 +11,7 @@ from pydantic.fields import FieldInfo
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from agents.definitions.spec import Spec
+    from heartbit_site.base.spec import Spec
 
 _LARGEST = 2_147_483_647  # the bound of the column itself, which needs no validator
 

@@ -20,7 +20,8 @@ from heartbit_site.base.errors import ConfigurationError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from agents.definitions.spec import AgentSpec, Spec
+    from agents.definitions.spec import AgentSpec
+    from heartbit_site.base.spec import Spec
 
 FORMAT: Final = 2
 _READABLE: Final = (1, 2)  # settings that format 1 lacks have their defaults

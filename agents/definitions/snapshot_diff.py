@@ -22,7 +22,8 @@ from heartbit_site.base.view import View
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from agents.definitions.spec import Pinned, Spec
+    from agents.definitions.spec import Pinned
+    from heartbit_site.base.spec import Spec
 
 _APART = ("format", "system_prompt", "tools", "team")  # compared in their own way
 _EMPTY: tuple[Any, ...] = ("", None, [], {})

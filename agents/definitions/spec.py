@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from agents.definitions import validators
+from heartbit_site.base.spec import Spec
 
 Name = Annotated[str, Field(max_length=64), AfterValidator(validators.agent_name)]
 ToolName = Annotated[str, Field(min_length=1, max_length=64)]
@@ -67,17 +68,6 @@ class Pinned:
 
 
 ApprovalTimeout = Annotated[Positive | None, Pinned(name="approval_seconds", late=True)]
-
-
-class Spec(BaseModel):
-    """Base of settings: rejects unknown keys and values of another type."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
-
-    @classmethod
-    def default_of(cls, name: str) -> Any:
-        """Return a setting's default, or ``PydanticUndefined`` for a required setting."""
-        return cls.model_fields[name].get_default(call_default_factory=True)
 
 
 class ToolGrant(Spec):

@@ -22,7 +22,7 @@ Path: TypeAlias = tuple[str | int, ...]
 #: A setting, and the end of the sentence about it that begins with its name.
 Complaint: TypeAlias = tuple[Path, str]
 
-_LATER: Final = frozenset({"memory", "telemetry", "workflows", "skills", "sandbox", "mcp_servers"})
+_LATER: Final = frozenset({"memory", "telemetry", "workflows", "skills", "sandbox"})
 _SECRET: Final = re.compile(
     r"(?:^|_)(?:api_?keys?|(?:access|private|secret)_?keys?|secrets?|token|password|passwd"
     r"|credentials?|authorization|bearer)(?:$|_)"
@@ -91,8 +91,12 @@ def unknown(key: str | int, known: Iterable[str], *, kind: str = "setting") -> s
     """Return the end of the sentence about a key that is not accepted."""
     name = str(key)
     if name in _LATER:
-        what = "mcp_servers" if name == "mcp_servers" else f"the section {name}"
-        return f"is not available yet: {what} comes with a later version of Heartbit"
+        return f"is not available yet: the section {name} comes with a later version of Heartbit"
+    if name == "mcp_servers":  # of an agent, as in files of the Rust original
+        return (
+            "is not a setting of an agent: write [[mcp_servers]] with the server's name and url, "
+            "and name its tools in tools"
+        )
     if is_secret(name):
         return f"is not a setting; {KEYS_BELONG}"
     return f"is not a {kind}; {hint(name, known)}"

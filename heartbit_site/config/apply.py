@@ -24,6 +24,12 @@ from heartbit_site.base.audit import SYSTEM, Actor
 from heartbit_site.base.errors import ConfigurationError, HeartbitError
 from heartbit_site.base.models import Workspace
 from heartbit_site.config.definition import Configuration
+from heartbit_site.config.mcp_servers import (
+    McpServerChanges,
+    check_servers,
+    read_servers,
+    write_servers,
+)
 from heartbit_site.config.sections import OrchestratorSection
 from scheduling.actions.set_schedule import change_schedule, create_schedule
 from scheduling.models import Schedule
@@ -33,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from scheduling.spec import ScheduleSpec
+    from tools.actions.read_mcp_server import Reading
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +71,7 @@ class Changes:
         unchanged: Agents without changes.
         disabled: Agents that the file does not have; only when pruning.
         schedules: Changes of schedules.
+        mcp_servers: Changes of MCP servers.
         default_model: The workspace's new ``provider:model``; empty if it stayed.
         notes: Sentences about parts of the file that the import could not apply.
     """
@@ -73,11 +81,11 @@ class Changes:
     unchanged: tuple[str, ...] = ()
     disabled: tuple[str, ...] = ()
     schedules: ScheduleChanges = field(default_factory=ScheduleChanges)
+    mcp_servers: McpServerChanges = field(default_factory=McpServerChanges)
     default_model: str = ""
     notes: tuple[str, ...] = ()
 
 
-@transaction.atomic
 def import_config(
     workspace: Workspace,
     configuration: Configuration,
@@ -87,6 +95,9 @@ def import_config(
 ) -> Changes:
     """Create, update and publish the file's agents, then its schedules; others stay as they are.
 
+    MCP servers come first, since agents are given their tools: those that are new, or lead
+    elsewhere now, are read before anything is written.
+
     Args:
         workspace: The workspace to change.
         configuration: Content of the file.
@@ -95,15 +106,29 @@ def import_config(
         by: Author, for the audit.
 
     Raises:
-        ConfigurationError: An agent cannot be published, or a schedule cannot be stored; nothing
-            has changed.
+        ConfigurationError: An agent cannot be published, or a schedule or a server cannot be
+            stored; nothing has changed.
     """
+    readings = read_servers(workspace, configuration.mcp_servers)
+    with transaction.atomic():
+        return _import(workspace, configuration, readings, prune=prune, by=by)
+
+
+def _import(
+    workspace: Workspace,
+    configuration: Configuration,
+    readings: Mapping[str, Reading],
+    *,
+    prune: bool,
+    by: Actor,
+) -> Changes:
     locked = Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
     former, default_model = locked.default_model, ""
     if configuration.default_model not in ("", former):
         default_model = configuration.default_model
         Workspace.objects.filter(pk=locked.pk).update(default_model=default_model)
         workspace.default_model = default_model
+    servers = write_servers(locked, configuration.mcp_servers, readings, prune=prune, by=by)
     written = write_agents(locked, configuration.agents, origin="")
     disabled = _prune(locked, configuration) if prune else []
     led = publish_leaders([one.row for one in written.values()], by=by)
@@ -127,6 +152,7 @@ def import_config(
     notes += [
         f"The schedule {name} was not created: its time is in the past." for name in scheduled.over
     ]
+    notes += servers.notes
     notes += configuration.notes
     if configuration.base_urls:
         notes.append(
@@ -139,6 +165,7 @@ def import_config(
         unchanged=tuple(name for name, one in written.items() if not (one.is_new or one.changes)),
         disabled=tuple(agent.name for agent in disabled),
         schedules=scheduled,
+        mcp_servers=servers.changes,
         default_model=default_model,
         notes=tuple(notes),
     )
@@ -163,8 +190,10 @@ def ephemeral_agent(
         environ: Environment to read; the process's own if None.
 
     Raises:
-        ConfigurationError: An agent cannot be published.
+        ConfigurationError: An agent cannot be published, or the workspace does not have one of the
+            file's MCP servers.
     """
+    check_servers(workspace, configuration.mcp_servers)
     chosen = variables.PROVIDER.read(environ) or variables.MODEL.read(environ)
     complete = configuration if configuration.agents else _default_team(configuration)
     complete = complete if chosen else complete.with_model(complete.default_model)

@@ -17,6 +17,7 @@ from heartbit_site.config.sections import (
     RetrySection,
     ServerSection,
 )
+from tools.mcp.server_spec import McpServerSpec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,6 +43,7 @@ def build(content: dict[str, Any], files: Mapping[str, str]) -> Configuration:
             [_agent(section, provider.retry, orchestrator, files) for section in sections]
         ),
         schedules=tuple(map(ScheduleSection.model_validate, content.get("schedules", ()))),
+        mcp_servers=tuple(map(McpServerSpec.model_validate, content.get("mcp_servers", ()))),
         entry=sections[0].name if sections else "",
         default_model=model,
         base_urls=({model.partition(":")[0]: provider.base_url} if provider.base_url else {}),

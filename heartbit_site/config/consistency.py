@@ -9,15 +9,18 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard
 
+from django.conf import settings
+
 from agents.definitions import consistency, validation_messages
 from agents.definitions.validators import PROVIDER_NAMES, unknown_tool
 from agents.llm.providers import PROVIDERS
 from heartbit_site.config.sections import OrchestratorSection
 from scheduling.spec import KINDS
+from tools.mcp.server_spec import address_fault, program_fault, tool_prefix
 from tools.registry import hint, registry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from agents.definitions.validation_messages import Complaint
     from heartbit_site.config.positions import Path
@@ -39,9 +42,10 @@ def check(content: Table) -> Iterator[Complaint]:
     if "orchestrator" not in content and len(tables) > 1 and ORCHESTRATOR in names:
         where = (*names[ORCHESTRATOR], "name")
         yield where, f'is "{ORCHESTRATOR}": write that agent as [orchestrator]'
+    tools = _known_tools(content)
     for path, table in tables:
         yield from _prompt(path, table, alone=len(tables) == 1)
-        yield from consistency.check(path, table, names, tools=registry, place="this file")
+        yield from consistency.check(path, table, names, tools=tools, place="this file")
         yield from _secrets(path, table)
 
 
@@ -100,7 +104,7 @@ def check_schedules(content: Table) -> Iterator[Complaint]:
 
     A file without agents means the workspace's, which are not known here.
     """
-    agents = dict(_agents(content))
+    agents, tools = dict(_agents(content)), _known_tools(content)
     names: dict[str, Path] = {}
     tables = content.get("schedules")
     for index, table in enumerate(tables if isinstance(tables, list) else ()):
@@ -111,9 +115,45 @@ def check_schedules(content: Table) -> Iterator[Complaint]:
         if isinstance(name, str) and names.setdefault(name.strip(), path) is not path:
             yield (*path, "name"), f'is "{name}", which another schedule is called already'
         yield from _when(path, table)
-        yield from _what(path, table)
+        yield from _what(path, table, tools)
         if agents:
             yield from _who(path, table, agents)
+
+
+def check_mcp_servers(content: Table) -> Iterator[Complaint]:
+    """Yield the inconsistencies of the MCP servers, and their programs that are not allowed."""
+    names: dict[str, Path] = {}
+    for path, table in _mcp_servers(content):
+        name = table.get("name")
+        if isinstance(name, str) and names.setdefault(name, path) is not path:
+            yield (*path, "name"), f'is "{name}", which another MCP server is called already'
+        address = (table.get(key, "") for key in ("url", "command", "credential"))
+        if fault := address_fault(*address):
+            yield (*path, fault[0]), fault[1]
+        if unknown := program_fault(table.get("command"), settings.HEARTBIT_MCP_COMMANDS):
+            yield (*path, "command"), unknown
+
+
+def _mcp_servers(content: Table) -> Iterator[tuple[Path, Table]]:
+    tables = content.get("mcp_servers")
+    for index, table in enumerate(tables if isinstance(tables, list) else ()):
+        if isinstance(table, dict):
+            yield ("mcp_servers", index), table
+
+
+def _known_tools(content: Table) -> set[str]:
+    """Return the installed tools, and those named after the file's MCP servers.
+
+    Which tools a server has is known once it has been read, which an import does.
+    """
+    prefixes = tuple(
+        tool_prefix(name)
+        for _, table in _mcp_servers(content)
+        if isinstance(name := table.get("name"), str) and name
+    )
+    tables = [table for _, table in agents_of(content)]
+    named = [name for table in tables for name in _tools(table) if isinstance(name, str)]
+    return {*registry, *(name for name in named if name.startswith(prefixes))}
 
 
 def _agents(content: Table) -> Iterator[tuple[str, Table]]:
@@ -137,9 +177,9 @@ def _when(path: Path, table: Table) -> Iterator[Complaint]:
         yield (*path, "ends_at"), "is not after begins_at"
 
 
-def _what(path: Path, table: Table) -> Iterator[Complaint]:
+def _what(path: Path, table: Table, tools: Collection[str]) -> Iterator[Complaint]:
     yield from validation_messages.secrets(table.get("arguments"), (*path, "arguments"))
-    if unknown := unknown_tool(table.get("tool"), registry):
+    if unknown := unknown_tool(table.get("tool"), tools):
         yield (*path, "tool"), unknown
     if table.get("task_type") == "tool_call":
         if not table.get("tool"):

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from agents.definitions.spec import AgentSpec
     from scheduling.spec import ScheduleSpec
+    from tools.mcp.server_spec import McpServerSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +22,7 @@ class Configuration:
     Attributes:
         agents: Every agent, the orchestrator first.
         schedules: Schedules in the file's order.
+        mcp_servers: MCP servers in the file's order.
         entry: Name of the agent that gets the task by default; empty when the file has no agents.
         default_model: The ``provider:model`` of agents that name none; may be empty.
         base_urls: Base URLs of providers, by name.
@@ -30,6 +32,7 @@ class Configuration:
 
     agents: tuple[AgentSpec, ...] = ()
     schedules: tuple[ScheduleSpec, ...] = ()
+    mcp_servers: tuple[McpServerSpec, ...] = ()
     entry: str = ""
     default_model: str = ""
     base_urls: Mapping[str, str] = field(default_factory=dict)

@@ -16,6 +16,8 @@ from heartbit_site.config.build import INHERITED
 from scheduling.models import Schedule
 from scheduling.spec import SETTINGS as SCHEDULE_SETTINGS
 from scheduling.spec import ScheduleSpec
+from tools.mcp.server_spec import McpServerSpec
+from tools.models import McpServer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Set
@@ -31,7 +33,8 @@ def export(workspace: Workspace) -> str:
     """Return the agents of the admin, sorted by name, with every value that is not the default.
 
     The agent called orchestrator is the section of that name; without one, the first with a team.
-    Schedules follow, sorted by name, except those that agents created for themselves.
+    MCP servers and schedules follow, sorted by name, except schedules that agents created for
+    themselves.
     """
     agents = list(
         Agent.objects.filter(workspace=workspace, origin="")
@@ -54,6 +57,8 @@ def export(workspace: Workspace) -> str:
         _section("[[agents]]", {"name": agent.name} | _content(agent, [], members, inherited))
         for agent in others
     ]
+    servers = McpServer.objects.filter(workspace=workspace).order_by("name")
+    parts += [_section("[[mcp_servers]]", _server(row)) for row in servers]
     rows = Schedule.objects.filter(workspace=workspace, created_by_run_id__isnull=True)
     parts += [
         _section("[[schedules]]", _schedule(row))
@@ -109,6 +114,11 @@ def _schedule(row: Schedule) -> dict[str, Any]:
     if row.deliver:
         content["deliver"] = [_target(target) for target in row.deliver]
     return content
+
+
+def _server(row: McpServer) -> dict[str, Any]:
+    spec = McpServerSpec.model_construct(**row.settings())
+    return {"name": spec.name} | spec.model_dump(exclude_defaults=True)
 
 
 def _target(stored: dict[str, Any]) -> dict[str, Any]:

@@ -27,13 +27,14 @@ from heartbit_site.config.sections import (
     ProviderSection,
     ServerSection,
 )
+from tools.mcp.server_spec import McpServerSpec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path as File
 
-    from agents.definitions.spec import Spec
     from agents.definitions.validation_messages import Complaint
+    from heartbit_site.base.spec import Spec
     from heartbit_site.config.definition import Configuration
     from heartbit_site.config.positions import Path, Position
 
@@ -48,6 +49,7 @@ SECTIONS: Final[dict[str, type[Spec]]] = {
     "orchestrator": OrchestratorSection,
     "agents": AgentSection,
     "schedules": ScheduleSection,
+    "mcp_servers": McpServerSpec,
     "server": ServerSection,
 }
 
@@ -92,6 +94,7 @@ def parse(text: str, *, name: str = NAME, folder: File | None = None) -> Configu
         _table_complaints(content),
         consistency.check(content),
         consistency.check_schedules(content),
+        consistency.check_mcp_servers(content),
         prompts.check(content, folder, texts),
     )
     found = list(islice(every, MOST_PROBLEMS + 1))

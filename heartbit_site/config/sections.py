@@ -10,7 +10,8 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, Field
 
 from agents.definitions import validators
-from agents.definitions.spec import AgentSpec, Count, Description, FullText, Name, Retries, Spec
+from agents.definitions.spec import AgentSpec, Count, Description, FullText, Name, Retries
+from heartbit_site.base.spec import Spec
 
 Url = Annotated[str, AfterValidator(validators.storable), AfterValidator(validators.url)]
 
@@ -62,4 +63,4 @@ class OrchestratorSection(AgentSection):
 
 
 #: Sections that may be written several times, with two brackets each.
-ARRAYS: Final = ("agents", "schedules")
+ARRAYS: Final = ("agents", "schedules", "mcp_servers")

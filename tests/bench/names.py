@@ -15,6 +15,8 @@ NAMES = (
     "GROWTH",
     "TOKENS",
     "WAITERS",
+    "MCP",
+    "CATALOGUE",
     "BROWSER",
     "SANDBOX",
     "UP",

@@ -18,6 +18,7 @@ from heartbit_site.config.read import parse
 from heartbit_site.config.schedule_section import ScheduleSection
 from heartbit_site.config.sections import AgentSection
 from heartbit_site.config.toml_text import value
+from tools.mcp.server_spec import McpServerSpec
 
 ROOT = Path(__file__).parents[2]
 DOCUMENT = (ROOT / "docs/howto/heartbit-toml.md").read_text()
@@ -119,6 +120,7 @@ def test_the_document_lists_every_key_with_its_default() -> None:
         (AgentSection, ""),
         (ToolGrant, "tools."),
         (ScheduleSection, "schedules."),
+        (McpServerSpec, "mcp_servers."),
     ):
         for name, field in section.model_fields.items():
             if prefix + name == "provider.retry":

@@ -163,11 +163,42 @@ def test_the_provider_names_the_default_model(provider: str, model: str) -> None
         ("agents = [1]", "1:11: agents[1] must be a table, not 1."),
         ("provider = 1", "1:1: provider must be a table, not 1."),
         ("[memory]\ntype = 1", "1:2: memory is not available yet: the section memory comes with"),
-        ("[mcp_servers]", "1:2: mcp_servers is not available yet: mcp_servers comes with a later"),
+        (
+            "[mcp_servers]",
+            "1:2: mcp_servers must be an array of tables: write [[mcp_servers]]",
+        ),
+        (
+            "[[mcp_servers]]\nname = 'git'",
+            "1:3: mcp_servers.git.url is missing (or command, for",
+        ),
+        (
+            "[[mcp_servers]]\nname = 'git'\ncommand = 'rm'",
+            '3:1: mcp_servers.git.command is "rm", no program of HEARTBIT_MCP_COMMANDS; there',
+        ),
+        (
+            "[[mcp_servers]]\nname = 'Git!'\nurl = 'https://x.example/mcp'",
+            '2:1: mcp_servers[1].name is "Git!"; use lower-case letters, digits and underscores',
+        ),
+        (
+            "[[mcp_servers]]\nname = 'git'\nurl = 'https://a:b@x.example/mcp'",
+            "3:1: mcp_servers.git.url holds a name, a password or a part that begins with #",
+        ),
+        (
+            "[[mcp_servers]]\nname = 'a'\nurl = 'https://x.example'\ncommand = 'b'",
+            "4:1: mcp_servers.a.command is given beside url: keep one of them",
+        ),
+        (
+            2 * "[[mcp_servers]]\nname = 'a'\nurl = 'https://x.example'\n",
+            '5:1: mcp_servers[2].name is "a", which another MCP server is called already',
+        ),
+        (
+            "[[mcp_servers]]\nname = 'a'\nurl = 'https://x.example'\ntimeout_seconds = 0",
+            "4:1: mcp_servers.a.timeout_seconds must be at least 1, not 0",
+        ),
         ("[orchestator]", "1:2: orchestator is not a section; did you mean orchestrator?"),
         (
             "[zzz]",
-            "1:2: zzz is not a section; there are: provider, orchestrator, agents, schedules, serv",
+            "1:2: zzz is not a section; there are: provider, orchestrator, agents, schedules, mcp_",
         ),
         ('[provider]\nname = "opnai"', '2:1: provider.name names the unknown provider "opnai"; '),
         ('[provider]\nname = "compatible"', "1:2: provider.model is missing: compatible has no"),
@@ -255,7 +286,10 @@ def test_the_provider_names_the_default_model(provider: str, model: str) -> None
             A.replace('"a"', '"orchestrator"') + B,
             '2:1: agents[1].name is "orchestrator": write that agent as [orchestrator].',
         ),
-        (A + "mcp_servers = []", "5:1: agents.a.mcp_servers is not available yet: mcp_servers com"),
+        (
+            A + "mcp_servers = []",
+            "5:1: agents.a.mcp_servers is not a setting of an agent: write",
+        ),
         (A + 'system_prompt_file = "x"', "5:1: agents.a.system_prompt_file is given beside syst"),
     ],
 )

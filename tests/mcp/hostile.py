@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 WAY = sys.argv[1]
@@ -52,6 +53,13 @@ def answer(request: dict[str, Any]) -> dict[str, Any] | None:
             }
         case "tools/list" if WAY == "endless":
             return {"tools": [], "nextCursor": "more"}
+        case "tools/list" if WAY == "slow" and "cursor" in request.get("params", {}):
+            while not Path(sys.argv[2]).exists():
+                time.sleep(0.05)
+            return {"tools": [{**GOOD, "name": f"late{number}"} for number in range(100)]}
+        case "tools/list" if WAY == "slow":
+            first = [{**GOOD, "name": f"early{number}"} for number in range(100)]
+            return {"tools": first, "nextCursor": "more"}
         case "tools/list":
             return {"tools": TOOLS.get(WAY, [GOOD])}
         case "tools/call":

@@ -105,6 +105,12 @@ def opening_hours() -> str:
     return "9 to 5"
 
 
+@server.prompt()
+def greeting(customer: str, tone: str = "kind") -> str:
+    """Greet a customer."""
+    return f"Write a {tone} greeting to {customer}."
+
+
 if __name__ == "__main__":
     if sys.argv[1] == "stdio":
         server.run("stdio")

@@ -54,6 +54,13 @@ async def test_a_server_is_read_and_called(endpoint: McpEndpoint) -> None:
         assert listed == "shop://opening-hours: When the shop is open."
         hours = await called(connection, "resources/read", uri="shop://opening-hours")
         assert hours == "9 to 5"
+        prompts = await called(connection, "prompts/list")
+        assert prompts == "greeting(customer, tone?): Greet a customer."
+        arguments = {"customer": "Ada"}
+        text = await called(connection, "prompts/get", name="greeting", arguments=arguments)
+        assert text == "user: Write a kind greeting to Ada."
+        with pytest.raises(McpToolError):
+            await called(connection, "prompts/get", name="greeting", arguments={})
 
 
 async def test_a_tool_s_failures_are_sentences_and_the_connection_stays(

@@ -83,7 +83,7 @@ async def test_an_agent_calls_the_tools_of_a_server(
         server = added(workspace, url=url if transport == "http" else "")
         result = refreshed(server)
         assert result.ok, result.message
-        assert result.message == "It has 13 tools."
+        assert result.message == "It has 15 tools."
         assert server.facts["server"] == "shop"
         row = CatalogueTool.objects.get(workspace=workspace, name="shop_add")
         assert (row.origin, row.source, row.remote_name) == ("mcp", "shop", "add")
@@ -248,16 +248,16 @@ async def test_disabled_and_removed_servers_are_not_called(
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
-        ({"name": "My Shop", "url": "https://x.example/mcp"}, "has lower-case letters, digits"),
-        ({"name": "shop", "url": "ftp://x"}, "Write the URL like https://mcp.example.com/mcp."),
-        ({"name": "shop", "url": "https://a:b@x.example/"}, "a credential has its own field"),
+        ({"name": "My Shop", "url": "https://x.example/mcp"}, "use lower-case letters, digits"),
+        ({"name": "shop", "url": "ftp://x"}, "write it like https://mcp.example.com/mcp."),
+        ({"name": "shop", "url": "https://a:b@x.example/"}, "a credential has its own setting."),
         (
             {"name": "shop", "transport": "stdio", "command": "rm"},
-            "HEARTBIT_MCP_COMMANDS names no program 'rm'; there are: shop, hang, exit.",
+            'is "rm", no program of HEARTBIT_MCP_COMMANDS; there are: shop, hang, exit.',
         ),
         (
             {"name": "shop", "url": "https://x.example/mcp", "timeout_seconds": 0},
-            "The timeout is from 1 to 600 seconds.",
+            "The timeout must be at least 1.",
         ),
     ],
 )
@@ -306,4 +306,4 @@ def test_a_refresh_that_fails_keeps_the_tools(workspace: Workspace, url: str) ->
     result = refreshed(server)
     assert not result.ok
     assert result.message.startswith("The MCP server shop failed: Talking to 127.0.0.1 failed")
-    assert CatalogueTool.objects.filter(server=server).count() == 13
+    assert CatalogueTool.objects.filter(server=server).count() == 15

@@ -19,6 +19,13 @@ class Scenario:
 
 
 SCENARIOS = {
+    "S1": Scenario(
+        "no request that a model, a tool or a server of others steers reaches inside",
+        (
+            *("tests/base/test_http_guard.py", "tests/mcp/test_guard.py"),
+            *("tests/tools/connectors/test_ssrf.py", "tests/tools/connectors/test_addresses.py"),
+        ),
+    ),
     "S2": Scenario(
         "code of models reaches nothing, takes no more than its part, and never runs without walls",
         ("tests/tools/sandbox/test_bubblewrap.py", "tests/runtime/test_code.py"),
@@ -59,6 +66,20 @@ SCENARIOS = {
     "S10": Scenario(
         "secrets are readable in their own row only",
         ("tests/base/test_secrets.py", "tests/web/test_canaries.py"),
+    ),
+    "S11": Scenario(
+        "no file's name, size or type leads out of its place",
+        (
+            *("tests/tools/connectors/test_drive.py", "tests/runtime/test_folder.py"),
+            "tests/tools/sandbox/test_bubblewrap.py",
+        ),
+    ),
+    "S12": Scenario(
+        "mails, pages and calendars by strangers cost bounded time and memory",
+        (
+            *("tests/tools/connectors/test_mailbox.py", "tests/tools/connectors/test_calendars.py"),
+            "tests/tools/connectors/test_web_fetch.py",
+        ),
     ),
     "S13": Scenario(
         "nobody takes more than their part, and a runaway agent stops",
@@ -103,6 +124,13 @@ SCENARIOS = {
         (
             *("tests/web/test_approval_too_late.py", "tests/runs/test_decisions.py"),
             "tests/runtime/test_lost_right.py",
+        ),
+    ),
+    "R16": Scenario(
+        "an MCP server that lies, floods, hangs, dies or changes costs a call and never a run",
+        (
+            *("tests/mcp/test_connection.py", "tests/mcp/test_pool.py", "tests/mcp/test_http.py"),
+            *("tests/mcp/test_guard.py", "tests/runtime/test_mcp.py"),
         ),
     ),
     "R17": Scenario(

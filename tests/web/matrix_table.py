@@ -227,6 +227,25 @@ ROUTES = (
         "DELETE", "/credentials/{credential_id}", "workspace:manage", right=204, own="runs:write"
     ),
     Route("POST", "/credentials/{credential_id}/check", "workspace:manage", own="runs:write"),
+    Route("GET", "/mcp-servers", "agents:read", foreign=200),
+    Route(
+        "POST",
+        "/mcp-servers",
+        "workspace:manage",
+        {"name": "{word}", "url": "http://127.0.0.1:1/mcp"},
+        right=201,
+    ),
+    Route("GET", "/mcp-servers/{server}", "agents:read"),
+    Route("PATCH", "/mcp-servers/{server}", "workspace:manage", {"trusted": True}),
+    Route("DELETE", "/mcp-servers/{server}", "workspace:manage", right=204),
+    Route("POST", "/mcp-servers/{server}/refresh", "workspace:manage", right=202),
+    Route(
+        "POST",
+        "/mcp-servers/{server}/accept",
+        "workspace:manage",
+        {"changes": {"x": DIGEST}},
+        right=409,  # it changed nothing
+    ),
     Route("GET", "/channels", "workspace:manage", foreign=200),
     Route(
         "POST",
@@ -249,6 +268,7 @@ ROUTES = (
 MADE_THERE = {
     *("/agents", "/conversations", "/messages", "/runs", "/schedules"),
     *("/members", "/keys", "/webhooks", "/channels", "/credentials", "/tools/{tool}/try"),
+    "/mcp-servers",
 }
 #: Addresses that describe the API and hold nothing of anybody.
 OPEN = {"openapi.json", "docs", ""}

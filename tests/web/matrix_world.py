@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -45,7 +45,8 @@ from scheduling.models import Firing, Schedule
 from tests.web.matrix_table import ROUTES
 from tests.web.people import member, person, session_of
 from tools.actions.save_credential import save_credential
-from tools.models import Credential
+from tools.actions.save_mcp_server import set_mcp_server
+from tools.models import Credential, McpServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -92,6 +93,15 @@ def _webhook(workspace: Workspace) -> str:
     made = WebhookEndpoint(workspace=workspace, name="target", url=url, events=events)
     save_webhook(made, by=SYSTEM)
     return str(made.pk)
+
+
+def _server(workspace: Workspace) -> str:
+    made = McpServer(workspace=workspace, name=f"s{new_id().hex[-20:]}")
+    set_mcp_server(made, {"url": "http://127.0.0.1:1/mcp"}, by=SYSTEM)
+    # It is being refreshed as long as the tests last: a refresh would write an audit entry later.
+    made.refresh_beat_at = datetime.now(UTC) + timedelta(hours=1)
+    made.save(update_fields=["refresh_beat_at"])
+    return made.name
 
 
 def _credential(workspace: Workspace) -> str:
@@ -177,6 +187,7 @@ MAKERS: dict[str, Callable[[Workspace], str]] = {
     "delivery_id": _delivery,
     "schedule": _schedule,
     "credential_id": _credential,
+    "server": _server,
     "channel_id": lambda workspace: str(_channel(workspace).pk),
     "endpoint": lambda workspace: _channel(workspace).url_token,
     "delivery": _result,

@@ -45,7 +45,9 @@ def world(site: WebServer) -> Iterator[World]:
 def ask(
     world: World, route: table.Route, asker: str, values: dict[str, str], **more: Any
 ) -> httpx.Response:
-    body = json.loads(json.dumps(route.body).replace("{newcomer}", values["newcomer"]))
+    newcomer = values["newcomer"]
+    said = json.dumps(route.body).replace("{newcomer}", newcomer)
+    body = json.loads(said.replace("{word}", newcomer.replace("-", "_")))
     return world.client(asker, route.scope).request(
         route.method,
         "/api/v1" + route.path.format(**values),

@@ -3,35 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from heartbit_site.base import aio, amounts
+from heartbit_site.base import amounts
 from heartbit_site.base.audit import record_on
-from heartbit_site.base.errors import HeartbitError
-from heartbit_site.base.http.allow import parse_allow
-from heartbit_site.base.http.client import GuardedClient
-from heartbit_site.base.toolspec import Origin, ToolSpec
+from heartbit_site.base.toolspec import Origin
 from heartbit_site.base.visible_text import visible
 from tools import definitions
-from tools.credentials.choice import choose
-from tools.mcp.endpoints import CREDENTIAL, endpoint_of, needs_of
+from tools.actions.read_mcp_server import read_mcp_server
+from tools.mcp.endpoints import needs_of
 from tools.mcp.listing import definition, effect_of, local_names
-from tools.mcp.pool import McpPool
 from tools.models import CatalogueTool, McpServer
 from tools.registry import definition_hash, registry
 
 if TYPE_CHECKING:
     from heartbit_site.base.audit import Actor
-    from heartbit_site.base.credentials import CredentialType
+    from heartbit_site.base.toolspec import ToolSpec
+    from tools.actions.read_mcp_server import Reading
     from tools.mcp.listing import Offer
 
 _SHOWN_REASONS = 10
+_MOST_CHARACTERS = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,50 +58,41 @@ def refresh_mcp_server(server: McpServer, *, by: Actor) -> Refresh:
     """Read what a server offers and write the tools of its workspace.
 
     A new tool can be given to agents at once. A tool whose definition changed keeps the one that
-    people agreed to, and is not called until a person accepts the change.
+    people agreed to, and is not called until a person accepts the change. Meanwhile the row has the
+    progress.
 
     Returns:
         The result, also when the server cannot be used: it is stored with the server.
     """
+    _beat(server, "Connecting.")
     try:
-        offer, facts = aio.run(_read(server, _credential(server)))
-    except HeartbitError as error:
-        result = Refresh(ok=False, message=visible(str(error)))
+        reading = read_mcp_server(server, beat=partial(_beat, server))
+        return store_reading(server, reading, by=by)
+    finally:
+        _beat(server, None)
+
+
+def store_reading(server: McpServer, reading: Reading, *, by: Actor) -> Refresh:
+    """Write what was read of a server: its tools, or why it cannot be used."""
+    if reading.offer is None:
+        result = Refresh(ok=False, message=visible(reading.fault))
         with transaction.atomic():
             _store(server, result, {})
             record_on(by, "mcp_server.refresh", server, details={"error": result.message})
         return result
     with transaction.atomic():
         McpServer.objects.select_for_update().get(pk=server.pk)
-        result = _written(server, offer)
-        _store(server, result, facts)
+        result = _written(server, reading.offer)
+        _store(server, result, reading.facts)
         record_on(by, "mcp_server.refresh", server, details=result.names())
     return result
 
 
-def _credential(server: McpServer) -> CredentialType | None:
-    spec = _asking(server)
-    chosen = choose(spec, workspace_id=server.workspace_id, user_id=None, names={})
-    return chosen[CREDENTIAL].value if CREDENTIAL in chosen else None
-
-
-def _asking(server: McpServer) -> ToolSpec:
-    """Return what asks for the server's credential: the server itself, as if it were a tool."""
-    name = f"The MCP server {server.name}"
-    return ToolSpec(name, "", {}, function=_asking, credentials=needs_of(server))
-
-
-async def _read(
-    server: McpServer, credential: CredentialType | None
-) -> tuple[Offer, dict[str, str]]:
-    allow = parse_allow(settings.HEARTBIT_HTTP_ALLOWLIST)
-    pool = McpPool(allow=allow)
-    try:
-        async with GuardedClient(allow=allow) as http:
-            endpoint = await endpoint_of(server, credential, http)
-        return await pool.read(endpoint)
-    finally:
-        await pool.aclose()
+def _beat(server: McpServer, progress: str | None) -> None:
+    """Store a sign of life with the progress; None: the refresh has ended."""
+    now = None if progress is None else timezone.now()
+    rows = McpServer.objects.filter(pk=server.pk)
+    rows.update(refresh_beat_at=now, refresh_progress=visible(progress or "")[:_MOST_CHARACTERS])
 
 
 def _written(server: McpServer, offer: Offer) -> Refresh:

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from django.conf import settings
 from django.db import transaction
 
 from heartbit_site.base import audit
 from heartbit_site.base.errors import ConfigurationError, ConflictError, about
-from heartbit_site.base.web_url import split_web_url
+from tools.mcp.server_spec import SETTINGS, first_fault, program_fault
 from tools.models import McpServer
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from heartbit_site.base.audit import Actor
 
-_NAME = re.compile(r"[a-z][a-z0-9_]{0,23}")
-_RECORDED = (
-    *("name", "transport", "url", "command", "credential"),
-    *("trusted", "timeout_seconds", "enabled"),
-)
+_RECORDED = ("name", "transport", *SETTINGS)
+_LABELS = {field.name: str(field.verbose_name) for field in McpServer._meta.fields}
 _ADDRESS = ("transport", "url", "command")
-_MOST_SECONDS = 600
 
 
 def save_mcp_server(server: McpServer, *, by: Actor) -> None:
@@ -46,55 +43,59 @@ def save_mcp_server(server: McpServer, *, by: Actor) -> None:
             if others.exclude(pk=server.pk).exists():
                 raise ConflictError(f"There is another MCP server called {server.name!r}.")
         old = before if before is not None else McpServer()
-        if before is not None and any(getattr(old, x) != getattr(server, x) for x in _ADDRESS):
-            server.needs_refresh = True
-        server.save()
+        if before is None:
+            server.save()
+        else:  # a refresh may be writing its own columns
+            written = [*_RECORDED, "updated_at"]
+            if any(getattr(old, x) != getattr(server, x) for x in _ADDRESS):
+                server.needs_refresh = True
+                written.append("needs_refresh")
+            server.save(update_fields=written)
         changes = audit.changes(old, server, _RECORDED)
         if changes or before is None:
             action = f"mcp_server.{'add' if before is None else 'change'}"
             audit.record_on(by, action, server, details=changes)
 
 
+def set_mcp_server(server: McpServer, settings: Mapping[str, Any], *, by: Actor) -> None:
+    """Change some settings of a server, by the names of ``McpServerSpec``, and save it.
+
+    A URL replaces a program, and a program a URL.
+
+    Raises:
+        ConfigurationError: As for ``save_mcp_server``; or both are given.
+        ConflictError: As for ``save_mcp_server``.
+    """
+    for name, value in settings.items():
+        setattr(server, name, value)
+    if settings.get("url") and settings.get("command"):
+        _refuse("command", "is given beside url: keep one of them")
+    if settings.get("command"):
+        server.transport, server.url = McpServer.Transport.STDIO, ""
+    elif settings.get("url"):
+        server.transport, server.command = McpServer.Transport.HTTP, ""
+    save_mcp_server(server, by=by)
+
+
 def _check(server: McpServer) -> None:
     server.name = server.name.strip()
     server.url, server.command = server.url.strip(), server.command.strip()
-    with about("name"):
-        if not _NAME.fullmatch(server.name):
-            raise ConfigurationError(
-                "The name of an MCP server has lower-case letters, digits and underscores, at most "
-                "24, and begins with a letter."
-            )
     if server.transport == McpServer.Transport.STDIO:
-        _check_program(server)
+        server.url = ""
     else:
-        _check_url(server)
-    with about("timeout_seconds"):
-        if not 1 <= server.timeout_seconds <= _MOST_SECONDS:
-            raise ConfigurationError(f"The timeout is from 1 to {_MOST_SECONDS} seconds.")
+        server.command = ""
+    fault = first_fault(server.settings())
+    unknown = program_fault(server.command, settings.HEARTBIT_MCP_COMMANDS)
+    if unknown and server.enabled:  # a server whose program is gone can still be disabled
+        fault = fault or ("command", unknown)
+    if fault is not None:
+        name, message = fault
+        if message.startswith("is missing"):  # of both; the transport says which one it takes
+            is_program = server.transport == McpServer.Transport.STDIO
+            name, message = "command" if is_program else "url", "is missing"
+        _refuse(name, message)
 
 
-def _check_url(server: McpServer) -> None:
-    with about("url"):
-        parts = split_web_url(server.url)
-        if parts is None:
-            raise ConfigurationError("Write the URL like https://mcp.example.com/mcp.")
-        if "@" in parts.netloc or parts.fragment:
-            raise ConfigurationError(
-                "Leave names, passwords and what begins with # out of the URL: a credential has "
-                "its own field."
-            )
-    server.command = ""
-
-
-def _check_program(server: McpServer) -> None:
-    with about("command"):
-        known = settings.HEARTBIT_MCP_COMMANDS
-        if server.command not in known:
-            names = ", ".join(known) or "none yet"
-            raise ConfigurationError(
-                f"HEARTBIT_MCP_COMMANDS names no program {server.command!r}; there are: {names}."
-            )
-    with about("credential"):
-        if server.credential:
-            raise ConfigurationError("A program has no URL that a credential could be sent to.")
-    server.url = ""
+def _refuse(name: str, message: str) -> NoReturn:
+    with about(name):
+        raise ConfigurationError(f"The {_LABELS[name]} {message.removesuffix('.')}.")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django import forms
 from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.db.models import Count
+from django.http import HttpResponse
+from django.urls import path, reverse
 from django.utils.html import format_html, format_html_join
 
 from heartbit_site.base.admin.actions import DialogForm, dialog
@@ -19,21 +20,30 @@ from heartbit_site.base.admin.saved_by_verb import VerbAdmin, VerbForm
 from heartbit_site.base.errors import ConflictError
 from heartbit_site.base.visible_text import visible
 from tools.actions.accept_mcp_change import accept_mcp_change
-from tools.actions.refresh_mcp_server import refresh_mcp_server
 from tools.actions.remove_mcp_server import remove_mcp_server
 from tools.actions.save_mcp_server import save_mcp_server
-from tools.mcp.definition_text import as_lines
+from tools.actions.start_mcp_refresh import start_mcp_refresh
+from tools.mcp.definition_text import difference
 from tools.models import CatalogueTool, McpServer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
-    from django.db.models import QuerySet
     from django.http import HttpRequest
+    from django.urls import URLPattern
     from django.utils.safestring import SafeString
+
+    from heartbit_site.base.admin.columns import Tone
+    from tools.models.mcp_server import McpServerQuerySet
 
 _FIELDS = ("workspace", "name", "transport", "url", "command", "credential")
 _LIMITS = ("trusted", "timeout_seconds", "enabled")
+_TONES: dict[str, Tone] = {
+    **dict.fromkeys(("failed", "interrupted"), "danger"),
+    "to be refreshed": "warning",
+    "read": "success",
+}
+_KINDS = {"+": "added", "-": "removed", "@": "place"}
 _FOUND = ("state", "about", "last_refresh", "tools_shown")
 
 
@@ -86,12 +96,26 @@ class McpServerAdmin(VerbAdmin[McpServer]):
         ]
         return fieldsets if obj is None else [(None, {"fields": _FOUND}), *fieldsets]
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[McpServer]:
+    def get_queryset(self, request: HttpRequest) -> McpServerQuerySet:
         """Return the servers with the numbers of their tools and changes."""
-        rows: QuerySet[McpServer] = super().get_queryset(request)
-        return rows.annotate(
-            tool_count=Count("tools", distinct=True), pending_count=Count("tools__pending")
-        )
+        rows: Any = super().get_queryset(request)
+        counted: McpServerQuerySet = rows.counted()
+        return counted
+
+    def get_urls(self) -> list[URLPattern]:
+        """Add the address of a refresh's progress."""
+        view = self.admin_site.admin_view(self.progress)
+        own = path("<int:server_id>/progress/", view, name="tools_mcpserver_progress")
+        return [own, *super().get_urls()]
+
+    def progress(self, request: HttpRequest, server_id: int) -> HttpResponse:
+        """Return what a refresh has done so far; its end loads the page anew."""
+        server = self.get_object(request, str(server_id))
+        if server is None or not self.has_view_permission(request, server):
+            raise PermissionDenied
+        if server.is_refreshing:
+            return HttpResponse(_progress(server))
+        return HttpResponse(headers={"HX-Refresh": "true"})
 
     def save_row(self, request: HttpRequest, row: McpServer, form: Any) -> None:
         """Save the server; nothing is connected yet."""
@@ -113,15 +137,11 @@ class McpServerAdmin(VerbAdmin[McpServer]):
 
     def state(self, server: McpServer) -> SafeString:
         """Return whether the server could be read, and whether something waits for consent."""
-        if server.refresh_ok is None:
-            return pill("Not read yet")
-        if not server.refresh_ok:
-            return pill("Failed", tone="danger")
-        if pending := getattr(server, "pending_count", 0):
-            return pill(f"{pending} changed", tone="warning")
-        if server.needs_refresh:
-            return pill("To be refreshed", tone="warning")
-        return pill("Read", tone="success")
+        if server.state == "refreshing":
+            return _progress(server)
+        if server.state == "changed":
+            return pill(f"{getattr(server, 'pending_count', 0)} changed", tone="warning")
+        return pill(server.state.capitalize(), tone=_TONES.get(server.state, ""))
 
     @admin.display(description="about")
     def about(self, server: McpServer) -> SafeString:
@@ -147,10 +167,8 @@ class McpServerAdmin(VerbAdmin[McpServer]):
         permission="refresh",
     )
     def refresh(self, request: HttpRequest, row: McpServer, form: DialogForm) -> None:
-        """Refresh, and show the same page again."""
-        result = refresh_mcp_server(row, by=actor_of(request))
-        level = messages.SUCCESS if result.ok else messages.ERROR
-        messages.add_message(request, level, f"{row}: {result.message}")
+        """Begin to refresh, and show the same page again, which follows the progress."""
+        start_mcp_refresh(row, by=actor_of(request))
 
     @dialog(
         "Accept changes",
@@ -193,13 +211,19 @@ def _head(row: CatalogueTool) -> SafeString:
 def _diff(row: CatalogueTool) -> SafeString | str:
     if row.pending is None:
         return ""
-    lines = difflib.unified_diff(as_lines(row.definition), as_lines(row.pending), n=2, lineterm="")
-    spans = format_html_join("", '<span class="hb-{}">{}\n</span>', _kinds(lines))
+    lines = difference(row.definition, row.pending)
+    spans = format_html_join(
+        "", '<span class="hb-{}">{}\n</span>', ((_KINDS.get(x[:1], "same"), x) for x in lines)
+    )
     return format_html('<pre class="hb-text hb-code hb-diff" dir="auto">{}</pre>', spans)
 
 
-def _kinds(lines: Iterator[str]) -> Iterator[tuple[str, str]]:
-    kinds = {"+": "added", "-": "removed", "@": "place"}
-    for number, line in enumerate(lines):
-        if number > 1:  # after the names of two files
-            yield kinds.get(line[:1], "same"), line
+def _progress(server: McpServer) -> SafeString:
+    """Return what a refresh has done so far; the page asks for it again each second."""
+    return format_html(
+        '<span class="hb-two" hx-get="{}" hx-trigger="every 1s" hx-swap="outerHTML">'
+        '{}<span class="hb-clip" role="status">{}</span></span>',
+        reverse("admin:tools_mcpserver_progress", args=[server.pk]),
+        pill("Refreshing", tone="info"),
+        server.refresh_progress,
+    )

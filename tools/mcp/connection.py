@@ -15,6 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.jsonschema import check_schema, validate
+from tools.mcp import prompts, resources
 from tools.mcp.errors import (
     McpConnectionError,
     McpError,
@@ -25,8 +26,9 @@ from tools.mcp.errors import (
 )
 from tools.mcp.guarded_transport import GuardedMcpTransport, sdk_client
 from tools.mcp.listing import Offer, definition, read_offer
+from tools.mcp.prompts import prompt_tools
 from tools.mcp.rendering import as_text
-from tools.mcp.resources import LIST, READ, resource_tools, use_resources
+from tools.mcp.resources import resource_tools
 from tools.mcp.stdio import stdio
 from tools.registry import definition_hash
 
@@ -45,6 +47,11 @@ _ROUNDS = 3  # of input that a server may ask for in one call
 _Result = mcp_types.CallToolResult | mcp_types.InputRequiredResult
 _RESULT: TypeAdapter[_Result] = TypeAdapter(_Result)
 _DECLINED = mcp_types.ElicitResult(action="decline")
+#: Tools of ours for what a server has beside tools.
+_OURS: Final = {
+    **dict.fromkeys((resources.LIST, resources.READ), resources.use_resources),
+    **dict.fromkeys((prompts.LIST, prompts.GET), prompts.use_prompts),
+}
 #: The SDK's error for 404 to a session that the server does not know any more.
 _TERMINATED = "Session terminated"
 _CLOSE_SECONDS = 5.0
@@ -63,7 +70,11 @@ class McpConnection:
     offer: Offer
 
     def __init__(
-        self, endpoint: McpEndpoint, http: GuardedClient, changed: Callable[[], None] | None = None
+        self,
+        endpoint: McpEndpoint,
+        http: GuardedClient,
+        changed: Callable[[], None] | None = None,
+        say: Callable[[str], None] = lambda _: None,
     ) -> None:
         """Take the server's address.
 
@@ -71,10 +82,12 @@ class McpConnection:
             endpoint: How the server is reached.
             http: The guarded client, for HTTP.
             changed: Called when the server says that its tools changed.
+            say: Takes sentences on the progress of opening it, for people.
         """
         self._endpoint = endpoint
         self._http = http
         self._changed = changed
+        self._say = say
         self._is_stale = False
         self._hashes: dict[str, str] = {}
         self._relisting = asyncio.Lock()
@@ -146,9 +159,9 @@ class McpConnection:
             async with asyncio.timeout(seconds):
                 await self._relist()
                 self._check(tool)
-                if tool.remote_name in (LIST, READ):
-                    client = self._opened.result()
-                    return await use_resources(client, tool.remote_name, arguments)
+                use = _OURS.get(tool.remote_name)
+                if use is not None:
+                    return await use(self._opened.result(), tool.remote_name, arguments)
                 result = await self._request(tool.remote_name, arguments, key)
         except TimeoutError:
             raise self._cannot(f"{tool.remote_name} did not finish in {seconds:.3g} s") from None
@@ -175,6 +188,7 @@ class McpConnection:
                     elicitation_callback=_declined,
                 )
                 async with client:
+                    self._say(f"Connected to {_title(client)}; reading its tools.")
                     heard = asyncio.Event()
                     listening = asyncio.create_task(self._listen(client, heard))
                     try:
@@ -182,7 +196,8 @@ class McpConnection:
                         with contextlib.suppress(TimeoutError):
                             async with asyncio.timeout(_LISTEN_SECONDS):
                                 await heard.wait()
-                        self.offer = await read_offer(client, resource_tools(client))
+                        own = resource_tools(client) | prompt_tools(client)
+                        self.offer = await read_offer(client, own, self._say)
                         self._opened.set_result(client)
                         await self._end.wait()
                     finally:
@@ -230,7 +245,8 @@ class McpConnection:
             if self._is_stale:
                 self._is_stale = False
                 client = self._opened.result()
-                self.offer = await read_offer(client, resource_tools(client))
+                own = resource_tools(client) | prompt_tools(client)
+                self.offer = await read_offer(client, own)
                 self._hashes.clear()
 
     def _check(self, tool: PinnedTool) -> None:
@@ -337,6 +353,11 @@ async def _declined(
     context: ClientRequestContext, params: mcp_types.ElicitRequestParams
 ) -> mcp_types.ElicitResult:
     return _DECLINED
+
+
+def _title(client: Client) -> str:
+    info = client.server_info
+    return "it" if info is None else f"{info.name} {info.version}".strip()[:200]
 
 
 def _first(error: BaseException | None) -> Exception | None:

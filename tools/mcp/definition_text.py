@@ -1,7 +1,8 @@
-"""A tool's definition as lines that a person can compare."""
+"""A tool's definition as lines that a person can compare, and the difference of two."""
 
 from __future__ import annotations
 
+import difflib
 import json
 from typing import TYPE_CHECKING
 
@@ -18,3 +19,9 @@ def as_lines(definition: ToolDefinition) -> list[str]:
         *visible(definition.description).splitlines(),
         *readable_json(json.loads(definition.parameters)).splitlines(),
     ]
+
+
+def difference(before: ToolDefinition, after: ToolDefinition) -> list[str]:
+    """Return the lines of a unified diff of two definitions, without its head."""
+    lines = difflib.unified_diff(as_lines(before), as_lines(after), n=2, lineterm="")
+    return list(lines)[2:]  # after the names of two files

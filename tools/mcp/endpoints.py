@@ -42,6 +42,7 @@ async def endpoint_of(
         McpError: The program is not on the administrator's list, or no access token was given.
         UnusableCredentialError: The credential is for another address.
     """
+    number = server.pk or 0  # one that is read before it is stored
     if server.transport == McpServer.Transport.STDIO:
         words = settings.HEARTBIT_MCP_COMMANDS.get(server.command)
         if words is None:
@@ -49,7 +50,7 @@ async def endpoint_of(
                 f"The MCP server {server.name} needs the program {server.command!r}, which "
                 "HEARTBIT_MCP_COMMANDS does not name on this machine."
             )
-        return McpEndpoint(server.pk, server.name, words=words)
+        return McpEndpoint(number, server.name, words=words)
     headers: dict[str, str] = {}
     if isinstance(credential, HttpCredential):
         try:
@@ -58,4 +59,4 @@ async def endpoint_of(
             raise McpError(
                 f"The MCP server {server.name} needs an access token, and none was given: {error}."
             ) from error
-    return McpEndpoint(server.pk, server.name, url=server.url, headers=tuple(headers.items()))
+    return McpEndpoint(number, server.name, url=server.url, headers=tuple(headers.items()))

@@ -13,14 +13,16 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+from heartbit_site.base import amounts
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.jsonschema import check_schema
 from heartbit_site.base.toolspec import Effect, Label, Origin, ToolSpec
 from heartbit_site.base.untrusted import clean_text
 from tools.mcp.errors import McpListingError
+from tools.mcp.server_spec import tool_prefix
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     import mcp_types
     from mcp import Client
@@ -33,6 +35,10 @@ MAX_SCHEMA_CHARACTERS: Final = 65_536
 MAX_LISTING_CHARACTERS: Final = 1_000_000
 LABELS: Final = frozenset({Label.UNTRUSTED, Label.OUTBOUND})
 _MAX_NAME = 64
+
+
+def _nothing(_sentence: str) -> None:
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +54,15 @@ class Offer:
     left_out: dict[str, str]
 
 
-async def read_offer(client: Client, own: Mapping[str, mcp_types.Tool]) -> Offer:
+async def read_offer(
+    client: Client, own: Mapping[str, mcp_types.Tool], say: Callable[[str], None] = _nothing
+) -> Offer:
     """Return the tools that a server offers.
 
     Args:
         client: The server's client.
         own: Tools of ours for other things that it has, by name.
+        say: Takes sentences on the progress, for people.
 
     Raises:
         McpListingError: It offers more than a workspace takes.
@@ -62,7 +71,7 @@ async def read_offer(client: Client, own: Mapping[str, mcp_types.Tool]) -> Offer
     if client.server_capabilities.tools is None:
         return Offer(dict(own), {})
     offer, size, cursor = Offer(dict(own), {}), 0, None
-    for _ in range(MAX_PAGES):
+    for number in range(1, MAX_PAGES + 1):
         page = await client.list_tools(cursor=cursor)
         for tool in page.tools:
             size += len(tool.description or "") + _size(tool.input_schema)
@@ -81,6 +90,8 @@ async def read_offer(client: Client, own: Mapping[str, mcp_types.Tool]) -> Offer
         cursor = page.next_cursor
         if cursor is None:
             return offer
+        listed = amounts.counted(len(offer.tools) + len(offer.left_out), "tool")
+        say(f"{listed} on {amounts.counted(number, 'page')} so far.")
     raise McpListingError(f"its list of tools has more than {MAX_PAGES} pages")
 
 
@@ -136,7 +147,8 @@ def local_names(
     names = {remote: known[remote] for remote in remote_names if remote in known}
     used = {*taken, *known.values()}
     for remote in sorted(set(remote_names) - set(names)):
-        name = re.sub(r"[^a-z0-9]+", "_", f"{server}_{remote}".lower()).strip("_")
+        own = re.sub(r"[^a-z0-9]+", "_", remote.lower()).strip("_")
+        name = f"{tool_prefix(server)}{own}".strip("_")
         if len(name) > _MAX_NAME or name in used:
             mark = hashlib.sha256(remote.encode("utf-8", "replace")).hexdigest()[:6]
             name = f"{name[: _MAX_NAME - 7]}_{mark}"

@@ -20,7 +20,7 @@ from tools.mcp.guarded_client import guarded_mcp_client
 from tools.models import McpServer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from heartbit_site.base.http.allow import AllowRule
     from tools.mcp.connection import McpConnection
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 MAX_CONNECTIONS: Final = 64
 IDLE_SECONDS: Final = 300.0
+#: Limit of reading all that a server offers, which no call waits for.
+READ_SECONDS: Final = 120.0
 
 
 @dataclass
@@ -90,13 +92,19 @@ class McpPool:
         self._breaker.succeeded(endpoint.id)
         return text
 
-    async def read(self, endpoint: McpEndpoint) -> tuple[Offer, dict[str, str]]:
+    async def read(
+        self, endpoint: McpEndpoint, say: Callable[[str], None]
+    ) -> tuple[Offer, dict[str, str]]:
         """Return what a server offers now, and what it says about itself.
+
+        Args:
+            endpoint: How the server is reached.
+            say: Takes sentences on the progress, for people.
 
         Raises:
             McpError: The server cannot be read.
         """
-        connection = await self._open(endpoint)
+        connection = await self._open(endpoint, say)
         try:
             return connection.offer, connection.facts
         finally:
@@ -144,7 +152,10 @@ class McpPool:
             self._kept[endpoint] = kept
         return kept
 
-    async def _open(self, endpoint: McpEndpoint) -> McpConnection:
+    async def _open(
+        self, endpoint: McpEndpoint, say: Callable[[str], None] | None = None
+    ) -> McpConnection:
+        """Open a connection; one to be read, with words on its progress, may take longer."""
         loop = asyncio.get_running_loop()
 
         def changed() -> None:
@@ -153,8 +164,13 @@ class McpPool:
             marking.add_done_callback(self._closing.discard)
 
         module = await asyncio.to_thread(import_module, "tools.mcp.connection")
-        connection: McpConnection = module.McpConnection(endpoint, self._http, changed)
-        await connection.open()
+        connection: McpConnection
+        if say is None:
+            connection = module.McpConnection(endpoint, self._http, changed)
+            await connection.open()
+        else:
+            connection = module.McpConnection(endpoint, self._http, changed, say)
+            await connection.open(READ_SECONDS)
         return connection
 
     def _make_room(self) -> None:

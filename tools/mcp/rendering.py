@@ -34,6 +34,11 @@ def resource_as_text(
     return _joined(_contents(each) for each in contents)
 
 
+def prompt_as_text(prompt: mcp_types.GetPromptResult) -> str:
+    """Return a prompt's messages as text, each after its role."""
+    return _joined(f"{one.role}: {_block(one.content)}" for one in prompt.messages)
+
+
 def _joined(parts: Iterable[str]) -> str:
     return "\n".join(parts)[:MAX_CHARACTERS] or "(no content)"
 

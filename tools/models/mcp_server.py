@@ -2,10 +2,33 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+from typing import Any, Final, Self
+
 from django.db import models
+from django.utils import timezone
 
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.models.constraints import unique
+from tools.mcp.server_spec import SETTINGS, McpServerSpec
+
+#: A refresh whose process gave no sign of life for so long has ended with it.
+_SILENT: Final = timedelta(seconds=15)
+
+
+def _help(name: str) -> str:
+    return McpServerSpec.model_fields[name].description or ""
+
+
+class McpServerQuerySet(models.QuerySet["McpServer"]):
+    """Queries of servers."""
+
+    def counted(self) -> Self:
+        """Add the numbers of the servers' tools and of the changes that wait for consent."""
+        return self.annotate(
+            tool_count=models.Count("tools", distinct=True),
+            pending_count=models.Count("tools__pending"),
+        )
 
 
 class McpServer(models.Model):
@@ -18,6 +41,8 @@ class McpServer(models.Model):
         facts: What the server last said about itself: protocol, name, version.
         needs_refresh: True once the server said that its tools changed.
         refresh_ok: Result of the last refresh; null: none yet.
+        refresh_beat_at: Last sign of life of the refresh that runs; null: none runs.
+        refresh_progress: What that refresh has done so far, for people.
     """
 
     class Transport(models.TextChoices):
@@ -27,48 +52,27 @@ class McpServer(models.Model):
         STDIO = "stdio", "A program on the workers (stdio)"
 
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="mcp_servers")
-    name = models.CharField(
-        max_length=24,
-        help_text="Its tools' names begin with it. Lower-case letters, digits and underscores.",
-    )
+    name = models.CharField(max_length=24, help_text=_help("name"))
     transport = models.CharField(max_length=8, choices=Transport, default=Transport.HTTP)
-    url = models.CharField(
-        "URL",
-        max_length=500,
-        blank=True,
-        help_text="For HTTP, e.g. https://mcp.example.com/mcp. A host that is not public has to be "
-        "in HEARTBIT_HTTP_ALLOWLIST.",
-    )
-    command = models.CharField(
-        max_length=64,
-        blank=True,
-        help_text="For a program: its name in HEARTBIT_MCP_COMMANDS, which an administrator sets.",
-    )
-    credential = models.CharField(
-        max_length=64,
-        blank=True,
-        help_text="Name of a credential for this URL (bearer token, API key, name and password, "
-        "or OAuth client). A person's own credential of this name is used for their runs. "
-        "Empty: none.",
-    )
-    trusted = models.BooleanField(
-        default=False,
-        help_text="Believe the server's hints that a tool only reads, or may be repeated. Without "
-        "it every call counts as one that has an effect.",
-    )
+    url = models.CharField("URL", max_length=500, blank=True, help_text=_help("url"))
+    command = models.CharField("program", max_length=64, blank=True, help_text=_help("command"))
+    credential = models.CharField(max_length=64, blank=True, help_text=_help("credential"))
+    trusted = models.BooleanField(default=False, help_text=_help("trusted"))
     timeout_seconds = models.PositiveSmallIntegerField(
-        "timeout", default=60, help_text="Seconds that one call may take, 1 to 600."
+        "timeout", default=60, help_text=_help("timeout_seconds")
     )
-    enabled = models.BooleanField(
-        default=True, help_text="Calls of a disabled server's tools are refused."
-    )
+    enabled = models.BooleanField(default=True, help_text=_help("enabled"))
     facts = models.JSONField(default=dict, blank=True, editable=False)
     needs_refresh = models.BooleanField(default=False, editable=False)
     refreshed_at = models.DateTimeField(null=True, editable=False)
     refresh_ok = models.BooleanField(null=True, editable=False)
     refresh_message = models.TextField(blank=True, editable=False)
+    refresh_beat_at = models.DateTimeField(null=True, editable=False)
+    refresh_progress = models.TextField(blank=True, default="", db_default="", editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
+
+    objects = McpServerQuerySet.as_manager()
 
     class Meta:
         verbose_name = "MCP server"
@@ -77,3 +81,28 @@ class McpServer(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def settings(self) -> dict[str, Any]:
+        """Return its settings by name, as ``McpServerSpec`` has them."""
+        return {name: getattr(self, name) for name in ("name", *SETTINGS)}
+
+    @property
+    def state(self) -> str:
+        """What is known of its tools, in a few words; changes are known to ``counted`` rows."""
+        if self.is_refreshing:
+            return "refreshing"
+        if self.refresh_beat_at is not None:
+            return "interrupted"
+        if self.refresh_ok is None:
+            return "not read yet"
+        if not self.refresh_ok:
+            return "failed"
+        if getattr(self, "pending_count", 0):
+            return "changed"
+        return "to be refreshed" if self.needs_refresh else "read"
+
+    @property
+    def is_refreshing(self) -> bool:
+        """True while a process reads the server's tools."""
+        beat = self.refresh_beat_at
+        return beat is not None and timezone.now() - beat < _SILENT

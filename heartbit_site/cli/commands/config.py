@@ -38,7 +38,8 @@ TARGET = typer.Argument("-", metavar="FILE", help="Write to this file; - is stan
 PRUNE = typer.Option(
     options.OFF,
     "--prune",
-    help="Stop the agents, and pause the schedules, that the file does not name.",
+    help="Stop the agents, pause the schedules and disable the MCP servers that the file does not "
+    "name.",
 )
 FORCE = typer.Option(options.OFF, "--force", help="Replace a file that is there.")
 EXPORT: Final = "heartbit_site.config.export"
@@ -64,13 +65,16 @@ def check(file: Path | None = FILE, *, config: Path | None = CONFIG) -> int:
                 "model": configuration.default_model,
                 "entry": configuration.entry,
                 "schedules": [schedule.name for schedule in configuration.schedules],
+                "mcp_servers": [server.name for server in configuration.mcp_servers],
                 "notes": notes,
             }
         )
     else:
+        servers = configuration.mcp_servers
         rows = [("model", configuration.default_model), ("server", configuration.server_url)]
         rows += [(agent.name, _described(agent)) for agent in configuration.agents]
         rows += [(one.name, f"schedule of {one.agent}") for one in configuration.schedules]
+        rows += [(one.name, f"MCP server {one.url or one.command}") for one in servers]
         width = max((len(name) for name, value in rows if value), default=0) + 1
         print_facts(f"{path} is in order.", rows, width=width)
         for sentence in notes:
@@ -80,7 +84,7 @@ def check(file: Path | None = FILE, *, config: Path | None = CONFIG) -> int:
 
 @app.command(name="import", cls=ChangeHereCommand)
 def import_(file: Path | None = FILE, *, config: Path | None = CONFIG, prune: bool = PRUNE) -> int:
-    """Make the agents and schedules of the installation what a file says."""
+    """Make the agents, MCP servers and schedules of the installation what a file says."""
     configuration = _load(_found(file, config))
     if configuration is None:
         return CANNOT_START
@@ -102,6 +106,10 @@ def import_(file: Path | None = FILE, *, config: Path | None = CONFIG, prune: bo
         ("changed schedules", changes.schedules.updated),
         ("same schedules", changes.schedules.unchanged),
         ("paused schedules", changes.schedules.paused),
+        ("new MCP servers", changes.mcp_servers.created),
+        ("changed MCP servers", changes.mcp_servers.updated),
+        ("same MCP servers", changes.mcp_servers.unchanged),
+        ("disabled MCP servers", changes.mcp_servers.disabled),
         ("default model", (changes.default_model,) if changes.default_model else ()),
     ]
     width = max((len(title) for title, names in rows if names), default=0)
@@ -114,7 +122,7 @@ def import_(file: Path | None = FILE, *, config: Path | None = CONFIG, prune: bo
 
 @app.command()
 def export(file: Path = TARGET, *, force: bool = FORCE) -> int:
-    """Write the agents and schedules of the installation as a file."""
+    """Write the agents, MCP servers and schedules of the installation as a file."""
     ensure_ready(EXPORT)
     from heartbit_site.config.export import export as exported
     from heartbit_site.first_start import default_workspace

@@ -1,0 +1,239 @@
+"""`heartbit mcp`: servers whose tools agents can be given."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import typer
+
+from heartbit_site.base.amounts import counted
+from heartbit_site.cli import options
+from heartbit_site.cli.backend import checked
+from heartbit_site.cli.confirmation import confirm_removal, print_removed
+from heartbit_site.cli.errors import FAILED, OK, CommandError, UsageError
+from heartbit_site.cli.escape import visible
+from heartbit_site.cli.groups import group
+from heartbit_site.cli.invocation import backend
+from heartbit_site.cli.keyboard import is_interactive
+from heartbit_site.cli.output import NAME_WIDTH, TEXT_WIDTH, note, one_line, write
+from heartbit_site.cli.shared_options import RemoteCommand, with_groups
+from heartbit_site.cli.table import Table, print_done, print_facts, print_list, print_view
+from heartbit_site.cli.targets import no_such
+from heartbit_site.contract import mcp_servers as contract
+from heartbit_site.contract.mcp_servers import (
+    McpChangesIn,
+    McpServerChangeIn,
+    McpServerDetailOut,
+    McpServerIn,
+    McpServerOut,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from heartbit_site.cli.backend import Backend
+    from heartbit_site.contract.mcp_servers import McpToolOut
+
+NEW = typer.Argument(metavar="NAME", help="Name that its tools' names begin with, such as git.")
+NAME = typer.Argument(metavar="NAME", help="The server's name, or its number.")
+TOOL = typer.Option(
+    [], "--tool", metavar="TOOL", help="Accept only this tool's change; may be repeated."
+)
+YES = typer.Option(options.OFF, "--yes", "-y", help="Accept without asking.")
+POLL_SECONDS: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class ServerOptions:
+    """Options for settings of a server, by the names that the REST API has for them."""
+
+    url: str | None = typer.Option(
+        None, metavar="URL", help="Address, for HTTP: https://mcp.example.com/mcp."
+    )
+    command: str | None = typer.Option(
+        None, "--program", metavar="NAME", help="A program that HEARTBIT_MCP_COMMANDS names."
+    )
+    credential: str | None = typer.Option(
+        None, metavar="NAME", help="Send this credential to the URL; '' for none."
+    )
+    trusted: bool | None = typer.Option(
+        None, "--trust/--no-trust", help="Believe its hints that a tool only reads."
+    )
+    timeout_seconds: int | None = typer.Option(
+        None, "--timeout", metavar="SECONDS", help="Limit of one call, 1 to 600 seconds."
+    )
+    enabled: bool | None = typer.Option(
+        None, "--enable/--disable", help="A disabled server's tools are not called."
+    )
+
+    def given(self) -> dict[str, Any]:
+        """Return the settings that were named."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+
+app = group()
+
+
+@app.command(name="list", cls=RemoteCommand)
+def list_servers() -> int:
+    """List the MCP servers with their states."""
+    found = backend().every(contract.LIST_MCP_SERVERS)
+    none = "No MCP servers yet: `heartbit mcp add NAME --url URL` adds one."
+    return print_list(found, SERVERS, found.servers, none=none)
+
+
+@app.command(cls=RemoteCommand)
+def show(name: str = NAME) -> int:
+    """Show a server with its tools, and what it changed about them."""
+    found = backend().call(contract.SHOW_MCP_SERVER, server=name)
+    return print_view(found, lambda: _print(found))
+
+
+@app.command(cls=RemoteCommand)
+@with_groups
+def add(name: str = NEW, *, settings: ServerOptions) -> int:
+    """Add a server, and read its tools."""
+    server = backend()
+    body = checked(McpServerIn, {"name": name} | settings.given())
+    made = server.call(contract.CREATE_MCP_SERVER, body)
+    return _refreshed(server, made.name) if made.enabled else _done(made)
+
+
+@app.command(cls=RemoteCommand)
+@with_groups
+def change(name: str = NAME, *, settings: ServerOptions) -> int:
+    """Change what is named of a server; what is not stays. A URL replaces a program."""
+    given = settings.given()
+    if not given:
+        raise UsageError("Say what is to be different: `heartbit mcp change --help`.")
+    body = checked(McpServerChangeIn, given)
+    return _done(backend().call(contract.CHANGE_MCP_SERVER, body, server=name))
+
+
+@app.command(cls=RemoteCommand)
+def refresh(name: str = NAME) -> int:
+    """Read a server's tools, with the progress on standard error; 1: it cannot be used."""
+    return _refreshed(backend(), name)
+
+
+@app.command(cls=RemoteCommand)
+def accept(name: str = NAME, *, tools: list[str] = TOOL, yes: bool = YES) -> int:
+    """Show what a server changed about its tools, and accept it after a question."""
+    server = backend()
+    found = server.call(contract.SHOW_MCP_SERVER, server=name)
+    changed = _changed(found, tools)
+    if not yes:
+        if not is_interactive():
+            raise UsageError(
+                f"Say --yes if the changes that `heartbit mcp show {found.name}` shows are fine."
+            )
+        for tool in changed:
+            _print_tool(tool, write=lambda line: typer.echo(line, err=True))
+        if not typer.confirm(f"Accept {counted(len(changed), 'change')}?", err=True):
+            raise CommandError("Nothing was accepted.")
+    hashes = {tool.name: tool.change.hash for tool in changed if tool.change is not None}
+    body = checked(McpChangesIn, {"changes": hashes})
+    done = server.call(contract.ACCEPT_MCP_CHANGES, body, server=found.name)
+    names = ", ".join(hashes)
+    return print_done(done, f"Accepted {names}. Publish the agents that have them.")
+
+
+@app.command(cls=RemoteCommand)
+def remove(name: str = NAME, *, yes: bool = options.YES) -> int:
+    """Remove a server with its tools."""
+    server = backend()
+    found = server.call(contract.SHOW_MCP_SERVER, server=name)
+    confirm_removal(one_line(found.name), yes=yes)
+    server.call(contract.REMOVE_MCP_SERVER, server=found.name)
+    return print_removed(found.id, found.name, stays="its tools are not called any more")
+
+
+def _refreshed(server: Backend, name: str) -> int:
+    """Refresh a server, follow the progress and print the result; return the exit code."""
+    state = server.call(contract.REFRESH_MCP_SERVER, server=name)
+    said = ""
+    while state.state == "refreshing":
+        if state.progress != said:
+            said = state.progress
+            note(f"{state.name}: {said}")
+        time.sleep(POLL_SECONDS)
+        state = server.call(contract.SHOW_MCP_SERVER, server=state.name)
+    _done(state)
+    return FAILED if state.state in ("failed", "interrupted") else OK
+
+
+def _done(state: McpServerOut) -> int:
+    return print_view(state, lambda: _print_state(state))
+
+
+def _changed(found: McpServerDetailOut, names: Sequence[str]) -> list[McpToolOut]:
+    """Return the tools whose change waits: those that are named, else all.
+
+    Raises:
+        CommandError: None is waiting, or one that is named.
+    """
+    waiting = {tool.name: tool for tool in found.tools if tool.change is not None}
+    if not waiting:
+        raise CommandError(f"No change of {found.name} waits to be accepted.")
+    for name in names:
+        if name not in waiting:
+            raise no_such("changed tool", name, waiting)
+    return [waiting[name] for name in names or waiting]
+
+
+def _print(found: McpServerDetailOut) -> None:
+    _print_state(found)
+    for tool in found.tools:
+        _print_tool(tool)
+
+
+def _print_state(one: McpServerOut) -> None:
+    named = "".join(f" {one.facts[key]}" for key in ("server", "version") if key in one.facts)
+    facts = [
+        ("number", one.id),
+        ("address", _address(one)),
+        ("credential", one.credential),
+        ("says it is", named.strip()),
+        ("state", one.state if one.enabled else f"{one.state}, disabled"),
+        ("result", one.message),
+        ("trusted", "its hints are believed" if one.trusted else "no"),
+        ("timeout", f"{one.timeout_seconds} s"),
+    ]
+    print_facts(one.name, facts)
+
+
+def _print_tool(tool: McpToolOut, *, write: Any = write) -> None:
+    head = f"\n{visible(tool.name)} ({tool.effect.replace('_', ' ')})"
+    write(f"{head}: {one_line(tool.description.partition(chr(10))[0], TEXT_WIDTH)}")
+    if tool.change is not None:
+        write("  changed, and not called until it is accepted:")
+        for line in tool.change.diff:
+            write(f"  {visible(line)}")
+
+
+def _address(one: McpServerOut) -> str:
+    return one.url or f"program {one.command}"
+
+
+STYLES: Final = {
+    "read": "green",
+    "failed": "red",
+    "interrupted": "red",
+    "changed": "yellow",
+    "to be refreshed": "yellow",
+    "refreshing": "cyan",
+    "disabled": "dim",
+}
+SERVERS: Final = Table[McpServerOut](
+    {
+        "SERVER": lambda one: one.name,
+        "STATE": lambda one: one.state if one.enabled else "disabled",
+        "TOOLS": lambda one: one.tool_count,
+        "CHANGED": lambda one: one.pending_count or "",
+        "ADDRESS": lambda one: one_line(_address(one), NAME_WIDTH),
+        "RESULT": lambda one: one_line(one.message, TEXT_WIDTH),
+    },
+    STYLES,
+)

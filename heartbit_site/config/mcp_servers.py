@@ -1,0 +1,147 @@
+"""Import of a file's MCP servers: read what they offer, then write them with their tools."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from heartbit_site.base.errors import ConfigurationError, HeartbitError
+from tools.actions.read_mcp_server import read_mcp_server
+from tools.actions.refresh_mcp_server import store_reading
+from tools.actions.save_mcp_server import save_mcp_server, set_mcp_server
+from tools.models import McpServer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from heartbit_site.base.audit import Actor
+    from heartbit_site.base.models import Workspace
+    from tools.actions.read_mcp_server import Reading
+    from tools.mcp.server_spec import McpServerSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpServerChanges:
+    """Result of an import of MCP servers, by their names, in the file's order.
+
+    Attributes:
+        created: New servers.
+        updated: Servers with changes.
+        unchanged: Servers without changes.
+        disabled: Servers that the file does not have; only when pruning.
+    """
+
+    created: tuple[str, ...] = ()
+    updated: tuple[str, ...] = ()
+    unchanged: tuple[str, ...] = ()
+    disabled: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenServers:
+    """Changes, and sentences on servers that cannot be used as they are."""
+
+    changes: McpServerChanges
+    notes: list[str] = field(default_factory=list)
+
+
+def read_servers(workspace: Workspace, specs: Sequence[McpServerSpec]) -> dict[str, Reading]:
+    """Read the servers that are new, lead elsewhere now or could not be read; nothing is written.
+
+    Returns:
+        What was read, by the servers' names; a server that cannot be used is among them.
+    """
+    rows = _rows(workspace)
+    readings = {}
+    for spec in specs:
+        row = rows.get(spec.name)
+        if spec.enabled and (row is None or not row.refresh_ok or _leads_elsewhere(row, spec)):
+            server = McpServer(workspace=workspace, **spec.model_dump())
+            server.transport = _transport(spec)
+            readings[spec.name] = read_mcp_server(server)
+    return readings
+
+
+def write_servers(
+    workspace: Workspace,
+    specs: Sequence[McpServerSpec],
+    readings: Mapping[str, Reading],
+    *,
+    prune: bool,
+    by: Actor,
+) -> WrittenServers:
+    """Create and update servers; the caller holds the workspace's row lock.
+
+    Args:
+        workspace: The workspace to change.
+        specs: The servers.
+        readings: What was read of some of them.
+        prune: Also disable servers that are not named.
+        by: Author, for the audit.
+
+    Raises:
+        ConfigurationError: A server cannot be stored.
+    """
+    rows, notes = _rows(workspace), []
+    done: dict[str, list[str]] = {"created": [], "updated": [], "unchanged": []}
+    for spec in specs:
+        row = rows.get(spec.name)
+        done[
+            "created" if row is None else "updated" if _differs(row, spec) else "unchanged"
+        ].append(spec.name)
+        server = row or McpServer(workspace=workspace)
+        try:
+            set_mcp_server(server, spec.model_dump(), by=by)
+        except HeartbitError as error:
+            raise ConfigurationError(f"The MCP server {spec.name!r}: {error}") from error
+        if spec.name in readings:
+            result = store_reading(server, readings[spec.name], by=by)
+            if not result.ok:
+                notes.append(f"The MCP server {spec.name} has no tools yet. {result.message}")
+            elif result.changed:
+                notes.append(f"The MCP server {spec.name}: {result.message}")
+    named = {spec.name for spec in specs}
+    disabled = [row for row in rows.values() if prune and row.enabled and row.name not in named]
+    for row in disabled:
+        row.enabled = False
+        save_mcp_server(row, by=by)
+    names = {list_: tuple(found) for list_, found in done.items()}
+    gone = tuple(row.name for row in disabled)
+    return WrittenServers(McpServerChanges(**names, disabled=gone), notes)
+
+
+def check_servers(workspace: Workspace, specs: Sequence[McpServerSpec]) -> None:
+    """Check that the workspace has some servers, set up in the same way.
+
+    Tools are looked up by the workspace of a run, so a file that is only run brings no server of
+    its own: another address under a known name would be called as if people had agreed to it.
+
+    Raises:
+        ConfigurationError: It does not have one of them.
+    """
+    rows = _rows(workspace) if specs else {}
+    for spec in specs:
+        row = rows.get(spec.name)
+        if row is None or _differs(row, spec):
+            fault = "is not in this workspace" if row is None else "is set up differently here"
+            raise ConfigurationError(
+                f"The MCP server {spec.name!r} of the file {fault}: `heartbit config import` adds "
+                "the file's servers, or changes them."
+            )
+
+
+def _rows(workspace: Workspace) -> dict[str, McpServer]:
+    rows = McpServer.objects.filter(workspace=workspace).select_related("workspace")
+    return {row.name: row for row in rows}
+
+
+def _transport(spec: McpServerSpec) -> McpServer.Transport:
+    return McpServer.Transport.STDIO if spec.command else McpServer.Transport.HTTP
+
+
+def _leads_elsewhere(row: McpServer, spec: McpServerSpec) -> bool:
+    return (row.url, row.command, row.credential) != (spec.url, spec.command, spec.credential)
+
+
+def _differs(row: McpServer, spec: McpServerSpec) -> bool:
+    return row.settings() != spec.model_dump()

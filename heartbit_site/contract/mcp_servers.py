@@ -1,0 +1,129 @@
+"""MCP servers, whose tools agents can be given."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AliasPath, ConfigDict, Field
+
+from heartbit_site.base.view import Time, View
+from heartbit_site.contract.model import Body, Name, Page, Word, without_defaults
+from heartbit_site.contract.operation import MANAGE, READ_AGENTS, Operation
+from tools.mcp.server_spec import McpServerSettings, McpServerSpec
+
+State = Literal[
+    "not read yet", "refreshing", "interrupted", "failed", "changed", "to be refreshed", "read"
+]
+
+
+class McpServerOut(View):
+    """An MCP server."""
+
+    id: int = Field(
+        validation_alias="pk",
+        description="Number of the server, which addresses take as well as its name.",
+    )
+    name: str
+    transport: Literal["http", "stdio"]
+    url: str
+    command: str
+    credential: str
+    trusted: bool
+    timeout_seconds: int
+    enabled: bool
+    state: State = Field(
+        description="changed: tools wait until a person accepts their change; to be refreshed: the "
+        "server said that its tools changed, or its address changed."
+    )
+    progress: str = Field(
+        validation_alias="refresh_progress",
+        description="What the refresh that runs has done so far; empty: none runs.",
+    )
+    message: str = Field(
+        validation_alias="refresh_message", description="Result of the last refresh."
+    )
+    facts: dict[str, str] = Field(description="Its name, version and protocol, as it says.")
+    tool_count: int
+    pending_count: int = Field(description="Tools whose change waits for a person.")
+    refreshed_at: Time | None
+    created_at: Time
+
+
+class McpServersOut(Page):
+    """The workspace's MCP servers by name."""
+
+    servers: list[McpServerOut]
+
+
+class McpToolChangeOut(View):
+    """What a server changed about a tool."""
+
+    hash: str = Field(description="Hash of the new definition, which accepting it names.")
+    diff: list[str] = Field(description="Lines of a unified diff: effect, description and schema.")
+
+
+class McpToolOut(View):
+    """A tool of a server."""
+
+    name: str = Field(description="Its name in the workspace.")
+    remote_name: str = Field(description="Its name at the server.")
+    description: str = Field(validation_alias=AliasPath("definition", "description"))
+    effect: str = Field(validation_alias=AliasPath("definition", "effect"))
+    hash: str = Field(validation_alias="definition_id")
+    change: McpToolChangeOut | None = Field(
+        description="Null: none; else the tool is not called until a person accepts it."
+    )
+
+
+class McpServerDetailOut(McpServerOut):
+    """An MCP server with its tools, and what it changed about them."""
+
+    tools: list[McpToolOut]
+
+
+class McpServerIn(McpServerSpec):
+    """A server to add: a URL, or the name of a program."""
+
+
+class McpServerChangeIn(McpServerSettings):
+    """Settings to change; a setting that is left out stays. A URL replaces a program."""
+
+    model_config = ConfigDict(json_schema_extra=without_defaults)
+
+
+class McpChangesIn(Body):
+    """Changes of tools that a person has seen."""
+
+    changes: Annotated[dict[Name, Word], Field(min_length=1, max_length=1000)] = Field(
+        description="Hashes of the new definitions, by the tools' names."
+    )
+
+
+LIST_MCP_SERVERS = Operation(
+    "mcp_servers.list_mcp_servers", "GET /mcp-servers", McpServersOut, "List MCP servers",
+    READ_AGENTS, command="`heartbit mcp`",
+)  # fmt: skip
+CREATE_MCP_SERVER = Operation(
+    "mcp_servers.create_mcp_server", "POST /mcp-servers", McpServerOut, "Add an MCP server",
+    MANAGE, body=McpServerIn, status=201, errors=(409,),
+)  # fmt: skip
+SHOW_MCP_SERVER = Operation(
+    "mcp_servers.show_mcp_server", "GET /mcp-servers/{server}", McpServerDetailOut,
+    "Get an MCP server", READ_AGENTS,
+)  # fmt: skip
+CHANGE_MCP_SERVER = Operation(
+    "mcp_servers.change_mcp_server", "PATCH /mcp-servers/{server}", McpServerOut,
+    "Change an MCP server", MANAGE, body=McpServerChangeIn,
+)  # fmt: skip
+REMOVE_MCP_SERVER: Operation[None] = Operation(
+    "mcp_servers.remove_mcp_server", "DELETE /mcp-servers/{server}", None,
+    "Delete an MCP server", MANAGE, status=204,
+)  # fmt: skip
+REFRESH_MCP_SERVER = Operation(
+    "mcp_servers.refresh_mcp_server", "POST /mcp-servers/{server}/refresh", McpServerOut,
+    "Refresh an MCP server", MANAGE, status=202, errors=(409,),
+)  # fmt: skip
+ACCEPT_MCP_CHANGES = Operation(
+    "mcp_servers.accept_mcp_changes", "POST /mcp-servers/{server}/accept", McpServerDetailOut,
+    "Accept an MCP server's changes", MANAGE, body=McpChangesIn, errors=(409,),
+)  # fmt: skip

@@ -1,0 +1,126 @@
+"""`[[mcp_servers]]`: imported with their tools before the agents that are given them."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agents.models import Agent
+from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.config.apply import ephemeral_agent, import_config
+from heartbit_site.config.errors import ConfigFileError
+from heartbit_site.config.export import export
+from heartbit_site.config.mcp_servers import McpServerChanges
+from heartbit_site.config.read import parse
+from tests.mcp.servers import HERE
+from tests.web.shots.dealer import PROGRAM
+from tools.models import CatalogueTool, McpServer
+
+if TYPE_CHECKING:
+    from pytest_django.fixtures import Settings
+
+    from heartbit_site.base.models import Workspace
+
+pytestmark = pytest.mark.django_db
+
+SERVER = """
+[[mcp_servers]]
+name = "parts"
+command = "parts"
+timeout_seconds = 30
+"""
+AGENT = """
+[[agents]]
+name = "buyer"
+description = "Buys."
+system_prompt = "You buy parts."
+tools = ["parts_find_part", "parts_order_part"]
+"""
+
+
+@pytest.fixture(autouse=True)
+def _allowed(settings: Settings) -> None:
+    hangs = (sys.executable, str(HERE / "hostile.py"), "start")
+    settings.HEARTBIT_MCP_COMMANDS = {"parts": PROGRAM, "broken": hangs}
+
+
+def test_a_server_is_read_and_its_tools_are_given_to_an_agent_in_one_import(
+    workspace: Workspace,
+) -> None:
+    changes = import_config(workspace, parse(SERVER + AGENT))
+    assert changes.mcp_servers == McpServerChanges(created=("parts",))
+    assert changes.notes == ()
+    server = McpServer.objects.get(workspace=workspace)
+    assert (server.transport, server.timeout_seconds, server.refresh_ok) == ("stdio", 30, True)
+    buyer = Agent.objects.get(workspace=workspace, name="buyer")
+    assert buyer.current_version is not None
+    again = import_config(workspace, parse(SERVER + AGENT))
+    assert again.mcp_servers == McpServerChanges(unchanged=("parts",))
+    assert again.unchanged == ("buyer",)
+    changed = import_config(workspace, parse(SERVER.replace("30", "31")))
+    assert changed.mcp_servers == McpServerChanges(updated=("parts",))
+
+
+def test_an_export_brings_the_same_servers_and_tools(workspace: Workspace) -> None:
+    import_config(workspace, parse(SERVER + AGENT))
+    text = export(workspace)
+    assert SERVER.strip() in text
+    again = import_config(workspace, parse(text))
+    assert again.mcp_servers.unchanged == ("parts",)
+    assert export(workspace) == text
+
+
+def test_a_tool_that_the_server_does_not_have_stops_the_whole_import(workspace: Workspace) -> None:
+    text = SERVER + AGENT.replace("parts_find_part", "parts_paint")
+    with pytest.raises(ConfigurationError, match="parts_paint"):
+        import_config(workspace, parse(text))
+    assert not McpServer.objects.filter(workspace=workspace).exists()
+    assert not CatalogueTool.objects.filter(workspace=workspace).exists()
+
+
+def test_a_server_that_cannot_be_read_is_imported_with_a_note(workspace: Workspace) -> None:
+    changes = import_config(workspace, parse(SERVER.replace('"parts"', '"broken"')))
+    assert changes.mcp_servers.created == ("broken",)
+    [note] = changes.notes
+    assert note.startswith("The MCP server broken has no tools yet. ")
+    assert "no licence" in note
+
+
+def test_a_server_that_is_not_named_is_disabled_by_pruning_alone(workspace: Workspace) -> None:
+    import_config(workspace, parse(SERVER))
+    assert (
+        import_config(
+            workspace,
+            parse(
+                AGENT.replace("parts_find_part", "calculate").replace(', "parts_order_part"', "")
+            ),
+        ).mcp_servers
+        == McpServerChanges()
+    )
+    text = AGENT.replace('tools = ["parts_find_part", "parts_order_part"]', "")
+    changes = import_config(workspace, parse(text), prune=True)
+    assert changes.mcp_servers == McpServerChanges(disabled=("parts",))
+    assert not McpServer.objects.get(workspace=workspace).enabled
+
+
+def test_a_program_that_is_not_allowed_is_refused(settings: Settings) -> None:
+    settings.HEARTBIT_MCP_COMMANDS = {}
+    with pytest.raises(ConfigFileError) as refused:
+        parse(SERVER)
+    [line] = refused.value.lines
+    assert line.endswith(
+        'command is "parts", no program of HEARTBIT_MCP_COMMANDS; there are: none yet.'
+    )
+
+
+def test_a_file_that_is_only_run_brings_no_server(workspace: Workspace) -> None:
+    with pytest.raises(ConfigurationError, match="'parts' of the file is not in this workspace"):
+        ephemeral_agent(workspace, parse(SERVER + AGENT), environ={})
+    import_config(workspace, parse(SERVER))
+    assert ephemeral_agent(workspace, parse(SERVER + AGENT), environ={}).name == "buyer"
+    moved = SERVER.replace("30", "31") + AGENT
+    with pytest.raises(ConfigurationError, match="is set up differently here"):
+        ephemeral_agent(workspace, parse(moved), environ={})
+    assert McpServer.objects.get(workspace=workspace).timeout_seconds == 30

@@ -1,0 +1,92 @@
+"""Read what an MCP server offers, without writing anything."""
+
+from __future__ import annotations
+
+from concurrent import futures
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from django.conf import settings
+
+from heartbit_site.base import aio
+from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.http.allow import parse_allow
+from heartbit_site.base.http.client import GuardedClient
+from heartbit_site.base.toolspec import ToolSpec
+from tools.credentials.choice import choose
+from tools.mcp.endpoints import CREDENTIAL, endpoint_of, needs_of
+from tools.mcp.pool import McpPool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from heartbit_site.base.credentials import CredentialType
+    from tools.mcp.listing import Offer
+    from tools.models import McpServer
+
+BEAT_SECONDS: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a server offers, or why it cannot be used.
+
+    Attributes:
+        offer: Its tools; None: it cannot be used.
+        facts: What it says about itself.
+        fault: A sentence, or several, if it cannot be used.
+    """
+
+    offer: Offer | None = None
+    facts: dict[str, str] = field(default_factory=dict)
+    fault: str = ""
+
+
+def read_mcp_server(
+    server: McpServer, *, beat: Callable[[str], None] = lambda _progress: None
+) -> Reading:
+    """Connect to a server, which need not be stored, and read what it offers.
+
+    Args:
+        server: The server, with its workspace.
+        beat: Called about twice a second, in this thread, with the progress as a sentence.
+    """
+    progress = ["Connecting."]
+    try:
+        reading = _read(server, _credential(server), progress.append)
+        future = aio.start(reading, job := aio.Job())
+        try:
+            while not futures.wait([future], BEAT_SECONDS).done:
+                beat(progress[-1])
+            offer, facts = future.result()
+        except BaseException as error:
+            job.cancel(error)  # nothing to cancel, if it is the reading's own error
+            raise
+    except HeartbitError as error:
+        return Reading(fault=str(error))
+    return Reading(offer, facts)
+
+
+def _credential(server: McpServer) -> CredentialType | None:
+    spec = _asking(server)
+    chosen = choose(spec, workspace_id=server.workspace_id, user_id=None, names={})
+    return chosen[CREDENTIAL].value if CREDENTIAL in chosen else None
+
+
+def _asking(server: McpServer) -> ToolSpec:
+    """Return what asks for the server's credential: the server itself, as if it were a tool."""
+    name = f"The MCP server {server.name}"
+    return ToolSpec(name, "", {}, function=_asking, credentials=needs_of(server))
+
+
+async def _read(
+    server: McpServer, credential: CredentialType | None, say: Callable[[str], None]
+) -> tuple[Offer, dict[str, str]]:
+    allow = parse_allow(settings.HEARTBIT_HTTP_ALLOWLIST)
+    pool = McpPool(allow=allow)
+    try:
+        async with GuardedClient(allow=allow) as http:
+            endpoint = await endpoint_of(server, credential, http)
+        return await pool.read(endpoint, say)
+    finally:
+        await pool.aclose()

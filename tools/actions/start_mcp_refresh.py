@@ -1,0 +1,71 @@
+"""Refresh an MCP server in the background of this process."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import TYPE_CHECKING, Final
+
+from django.db import connections, transaction
+from django.utils import timezone
+
+from heartbit_site.base.errors import ConflictError
+from tools.actions.refresh_mcp_server import refresh_mcp_server
+from tools.models import McpServer
+
+if TYPE_CHECKING:
+    from heartbit_site.base.audit import Actor
+
+logger = logging.getLogger(__name__)
+
+MOST_AT_ONCE: Final = 8
+_free = threading.BoundedSemaphore(MOST_AT_ONCE)
+
+
+def start_mcp_refresh(server: McpServer, *, by: Actor) -> None:
+    """Begin to refresh a server and return; its row has the progress, and then the result.
+
+    A refresh that runs already is left to end. One whose process ends is shown as interrupted: the
+    thread that reads is of this process, so that no worker is needed to add a server.
+
+    Raises:
+        ConflictError: This process refreshes as many servers as it may.
+    """
+    if not _free.acquire(blocking=False):
+        raise ConflictError(
+            f"{MOST_AT_ONCE} MCP servers are being refreshed here: wait until one of them is done."
+        )
+    try:
+        is_free = _claim(server)
+        if is_free:
+            threading.Thread(
+                target=_refresh, args=(server.pk, by), name=f"mcp {server.name}", daemon=True
+            ).start()
+    except BaseException:
+        _free.release()
+        raise
+    if not is_free:
+        _free.release()
+
+
+@transaction.atomic
+def _claim(server: McpServer) -> bool:
+    row = McpServer.objects.select_for_update().get(pk=server.pk)
+    if row.is_refreshing:
+        return False
+    row.refresh_beat_at, row.refresh_progress = timezone.now(), "Connecting."
+    row.save(update_fields=["refresh_beat_at", "refresh_progress"])
+    return True
+
+
+def _refresh(server_id: int, by: Actor) -> None:
+    try:
+        server = McpServer.objects.select_related("workspace").get(pk=server_id)
+        refresh_mcp_server(server, by=by)
+    except McpServer.DoesNotExist:
+        return  # removed meanwhile
+    except Exception:
+        logger.exception("The refresh of the MCP server %s failed", server_id)
+    finally:
+        connections.close_all()
+        _free.release()

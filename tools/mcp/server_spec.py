@@ -1,0 +1,144 @@
+"""Settings of an MCP server: the one list of names, types, defaults, bounds and meaning. Pure.
+
+Derived from ``McpServerSpec``: the checks of each row, ``[[mcp_servers]]`` of ``heartbit.toml`` and
+the API's requests. Rules raise ``ValueError`` with the end of a sentence that begins with the
+setting's name.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+from pydantic import AfterValidator, Field, ValidationError
+
+from heartbit_site.base.spec import Spec
+from heartbit_site.base.untrusted import clean_text
+from heartbit_site.base.web_url import split_web_url
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+MOST_SECONDS: Final = 600
+_PHRASES: Final = {
+    "value_error": "{error}",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than_equal": "must be at most {le}",
+    "string_too_long": "must have at most {max_length} characters",
+}
+_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,23}")
+
+
+def _name(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise ValueError(
+            f'is "{name[:64]}"; use lower-case letters, digits and underscores, at most 24, and '
+            "begin with a letter"
+        )
+    return name
+
+
+def _url(url: str) -> str:
+    if not url:
+        return url
+    parts = split_web_url(url)
+    if parts is None:
+        raise ValueError("is no http or https URL; write it like https://mcp.example.com/mcp")
+    if "@" in parts.netloc or parts.fragment:
+        raise ValueError(
+            "holds a name, a password or a part that begins with #; leave them out: a credential "
+            "has its own setting"
+        )
+    return url
+
+
+def _storable(text: str) -> str:
+    if clean_text(text) != text:
+        raise ValueError("holds a NUL character, which cannot be stored")
+    return text
+
+
+_STORABLE = AfterValidator(_storable)
+ServerName = Annotated[str, AfterValidator(_name)]
+
+
+class McpServerSettings(Spec):
+    """Settings of a server, except its name."""
+
+    url: Annotated[str, Field(max_length=500), _STORABLE, AfterValidator(_url)] = Field(
+        "",
+        description="Address of a server that speaks HTTP, e.g. https://mcp.example.com/mcp. A "
+        "host that is not public has to be in HEARTBIT_HTTP_ALLOWLIST.",
+    )
+    command: Annotated[str, Field(max_length=64), _STORABLE] = Field(
+        "",
+        description="Name of a program in HEARTBIT_MCP_COMMANDS, which an administrator sets; "
+        "instead of a URL.",
+    )
+    credential: Annotated[str, Field(max_length=64), _STORABLE] = Field(
+        "",
+        description="Name of a credential for the URL. A person's own credential of this name is "
+        "used for their runs. Empty: none.",
+    )
+    trusted: bool = Field(
+        default=False,
+        description="Believe the server's hints that a tool only reads, or may be repeated.",
+    )
+    timeout_seconds: Annotated[int, Field(ge=1, le=MOST_SECONDS)] = Field(
+        60, description="Seconds that one call may take."
+    )
+    enabled: bool = Field(default=True, description="A disabled server's tools are not called.")
+
+
+class McpServerSpec(McpServerSettings):
+    """All settings of a server; ``address_fault`` is the rule across several of them."""
+
+    name: ServerName = Field(description="Its tools' names begin with it.")
+
+
+#: Settings that are columns of the same name.
+SETTINGS: Final = tuple(McpServerSettings.model_fields)
+
+
+def address_fault(url: object, command: object, credential: object) -> tuple[str, str] | None:
+    """Return a setting that does not fit the others, and the end of a sentence; None: all fit."""
+    if url and command:
+        return "command", "is given beside url: keep one of them"
+    if not url and not command:
+        return "url", "is missing (or command, for a program)"
+    if command and credential:
+        return "credential", "goes with url alone: a program is sent no requests"
+    return None
+
+
+def program_fault(command: object, programs: Collection[str]) -> str:
+    """Return the end of a sentence about a program that is not allowed; empty: it is.
+
+    Args:
+        command: The setting; other values than text are reported elsewhere.
+        programs: Names in ``HEARTBIT_MCP_COMMANDS``.
+    """
+    if not isinstance(command, str) or not command or command in programs:
+        return ""
+    names = ", ".join(programs) or "none yet"
+    return f'is "{command[:64]}", no program of HEARTBIT_MCP_COMMANDS; there are: {names}'
+
+
+def first_fault(content: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return a server's first wrong setting, and the end of a sentence; None: none is wrong.
+
+    Args:
+        content: All settings of the server.
+    """
+    try:
+        McpServerSpec.model_validate(content)
+    except ValidationError as error:
+        [details, *_] = error.errors(include_url=False)
+        phrase = _PHRASES.get(details["type"], f"is wrong: {details['msg']}")
+        return str(details["loc"][0]), phrase.format(**details.get("ctx", {}))
+    return address_fault(*(content[name] for name in ("url", "command", "credential")))
+
+
+def tool_prefix(server: str) -> str:
+    """Return the beginning of the names of a server's tools."""
+    return re.sub(r"[^a-z0-9]+", "_", server.lower()).strip("_") + "_"
