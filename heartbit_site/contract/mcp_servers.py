@@ -37,7 +37,7 @@ class McpServerOut(View):
     )
     progress: str = Field(
         validation_alias="refresh_progress",
-        description="What the refresh that runs has done so far; empty: none runs.",
+        description="Progress of the refresh that runs; empty: none runs.",
     )
     message: str = Field(
         validation_alias="refresh_message", description="Result of the last refresh."
@@ -56,7 +56,7 @@ class McpServersOut(Page):
 
 
 class McpToolChangeOut(View):
-    """What a server changed about a tool."""
+    """Change of a tool by its server."""
 
     hash: str = Field(description="Hash of the new definition, which accepting it names.")
     diff: list[str] = Field(description="Lines of a unified diff: effect, description and schema.")

@@ -78,7 +78,8 @@ def test_a_new_credential_is_stored_encrypted_and_shown_nowhere(
         assert "canary" not in text, url
         assert made.secret not in text, url
     assert "canary" not in str(list(LogEntry.objects.values()))
-    entries = AuditEntry.objects.filter(action="credential.add").values_list("details", flat=True)
+    added_here = AuditEntry.objects.filter(action="credential.add", workspace=bare)
+    entries = added_here.values_list("details", flat=True)
     assert len(entries) == 1, "the verb's entry is the only one"
     assert "canary" not in str(entries)
 

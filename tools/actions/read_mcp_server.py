@@ -29,7 +29,7 @@ BEAT_SECONDS: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a server offers, or why it cannot be used.
+    """Offer of a server, or the reason why it cannot be used.
 
     Attributes:
         offer: Its tools; None: it cannot be used.

@@ -105,12 +105,12 @@ class McpServerAdmin(VerbAdmin[McpServer]):
     def get_urls(self) -> list[URLPattern]:
         """Add the address of a refresh's progress."""
         view = self.admin_site.admin_view(self.progress)
-        own = path("<int:server_id>/progress/", view, name="tools_mcpserver_progress")
+        own = path("<int:object_id>/progress/", view, name="tools_mcpserver_progress")
         return [own, *super().get_urls()]
 
-    def progress(self, request: HttpRequest, server_id: int) -> HttpResponse:
-        """Return what a refresh has done so far; its end loads the page anew."""
-        server = self.get_object(request, str(server_id))
+    def progress(self, request: HttpRequest, object_id: int) -> HttpResponse:
+        """Return a refresh's progress; at its end the page is loaded again."""
+        server = self.get_object(request, str(object_id))
         if server is None or not self.has_view_permission(request, server):
             raise PermissionDenied
         if server.is_refreshing:

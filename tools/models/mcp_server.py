@@ -88,7 +88,7 @@ class McpServer(models.Model):
 
     @property
     def state(self) -> str:
-        """What is known of its tools, in a few words; changes are known to ``counted`` rows."""
+        """State of its tools, in a word; changes are known to ``counted`` rows."""
         if self.is_refreshing:
             return "refreshing"
         if self.refresh_beat_at is not None:
