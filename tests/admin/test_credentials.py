@@ -43,7 +43,7 @@ def entered(browser: Client, bare: Workspace, **more: object) -> dict[str, Any]:
 
 def added(browser: Client, bare: Workspace) -> Credential:
     response = browser.post(NEW, entered(browser, bare), follow=True)
-    assert "canary" not in response.content.decode()
+    assert CANARY not in response.content.decode()
     return Credential.objects.get(workspace=bare)
 
 
@@ -75,13 +75,13 @@ def test_a_new_credential_is_stored_encrypted_and_shown_nowhere(
     assert value.password.get_secret_value() == CANARY
     for url in (PAGE, change_page(made), f"{change_page(made)[:-7]}history/"):
         text = browser.get(url).content.decode()
-        assert "canary" not in text, url
+        assert CANARY not in text, url
         assert made.secret not in text, url
-    assert "canary" not in str(list(LogEntry.objects.values()))
+    assert CANARY not in str(list(LogEntry.objects.values()))
     added_here = AuditEntry.objects.filter(action="credential.add", workspace=bare)
     entries = added_here.values_list("details", flat=True)
     assert len(entries) == 1, "the verb's entry is the only one"
-    assert "canary" not in str(entries)
+    assert CANARY not in str(entries)
 
 
 def test_an_empty_secret_stays_and_another_server_wants_it_again(
