@@ -1,7 +1,7 @@
 """Programs in namespaces of their own, with bubblewrap: no network, host files or other processes.
 
 Around it stand a user of its own if Heartbit is root, a filter of system calls, limits of each
-process and, where there are any, control groups. Each closes a hole that the others leave
+process and, where there is one, a control group. Each closes a hole that the others leave
 (../shared/reliability.md, section 3.2, has what was measured).
 """
 
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 
 from heartbit_site.base.installation import base_command
 from tools.sandbox import folder, seccomp
-from tools.sandbox.control_groups import ControlGroups
+from tools.sandbox.control_groups import ControlGroup
 from tools.sandbox.languages import DIRECTORY, interpreter_for, python
 from tools.sandbox.program import MEGABYTE, Ended, Limits, Program, SandboxError
 from tools.sandbox.supervised import run_supervised
@@ -37,11 +37,8 @@ _FIRST_USER, _USERS = 0x2000_0000, 0x1000_0000  # above all that accounts and co
 _SIGNALLED: Final = 128  # exit codes from here on are those of signals
 _SHARED_MEMORY: Final = 8 * MEGABYTE
 
-# Joins the control groups before anything else runs.
-_JOIN: Final = (
-    'while [ "$1" != -- ]; do echo $$ > "$1/cgroup.procs" || exit 125; shift; done; '
-    'shift; exec "$@"'
-)
+# Joins the control group before anything else runs.
+_JOIN: Final = 'echo $$ > "$1/cgroup.procs" || exit 125; shift; exec "$@"'
 # Inside: the files in, the program, the files out. Standard input is the way out for the archive.
 _INSIDE: Final = (
     f"cd {FOLDER} || exit 125; [ ! -s {_INPUT} ] || tar -xf {_INPUT} || exit 125; "
@@ -93,11 +90,11 @@ class Bubblewrap:
                 f"bubblewrap has no filter of system calls for {platform.machine()} here."
             )
         interpreter = interpreter_for(program)
-        groups = ControlGroups(program.limits)
+        group = ControlGroup(program.limits)
         try:
             with _files(program) as (code, archive, calls):
                 words = [
-                    *_joining(groups),
+                    *_joining(group),
                     *_as_own_user(),
                     *_walls(
                         interpreter, code=code, archive=archive, calls=calls, limits=program.limits
@@ -113,7 +110,7 @@ class Bubblewrap:
                     words, descriptors=(code, archive, calls), limits=program.limits
                 )
         finally:
-            groups.close()
+            group.close()
         stderr = output.stderr.decode("utf-8", "replace")
         # Whatever the program does, an archive follows it, unless it kills the shell around it.
         if output.code is not None and 0 < output.code < _SIGNALLED and not output.archive:
@@ -150,10 +147,10 @@ def _files(program: Program) -> Iterator[tuple[int, int, int]]:
         yield code, archive, calls
 
 
-def _joining(groups: ControlGroups) -> list[str]:
-    if not groups.directories:
+def _joining(group: ControlGroup) -> list[str]:
+    if group.directory is None:
         return []
-    return ["/bin/sh", "-c", _JOIN, "sh", *map(str, groups.directories), "--"]
+    return ["/bin/sh", "-c", _JOIN, "sh", str(group.directory)]
 
 
 def _as_own_user() -> list[str]:

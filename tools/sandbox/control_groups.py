@@ -1,7 +1,9 @@
-"""Control groups for one program: memory, processes and processor time of all its processes.
+"""A control group for one program: the memory of all its processes together.
 
 Version 1 as mounted by most containers, or version 2 where root's controllers are enabled. Only
-root can create them here; without, the limits of each process remain.
+root can create one here; without, the limits of each process remain. The number of processes is
+limited by the program's own user, its processors by affinity: joining a second group of version 1
+costs up to 10 ms.
 """
 
 from __future__ import annotations
@@ -17,67 +19,39 @@ if TYPE_CHECKING:
     from tools.sandbox.program import Limits
 
 _ROOT: Final = Path("/sys/fs/cgroup")
-_PERIOD_MICROSECONDS: Final = 100_000
+_VERSION_1: Final = ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes")
 
 
-class ControlGroups:
-    """The groups of one program; ``directories`` is empty where none can be made."""
+class ControlGroup:
+    """The group of one program; ``directory`` is None where none can be made."""
 
     def __init__(self, limits: Limits, root: Path = _ROOT) -> None:
-        self.directories: list[Path] = []
+        self.directory: Path | None = None
         name = f"heartbit-{uuid4().hex}"
+        is_new = (root / "cgroup.controllers").exists()
+        values = (
+            {"memory.max": limits.memory_bytes, "memory.swap.max": 0}
+            if is_new
+            else dict.fromkeys(_VERSION_1, limits.memory_bytes)
+        )
+        directory = root / name if is_new else root / "memory" / name
         try:
-            if (root / "cgroup.controllers").exists():
-                self._create(root / name, _version_2(limits))
-            else:
-                for controller, values in _version_1(limits).items():
-                    if (root / controller).is_dir():
-                        self._create(root / controller / name, values)
+            directory.mkdir()
+            self.directory = directory
+            for file, value in values.items():
+                if "sw" not in file or (directory / file).exists():  # not every kernel counts swap
+                    (directory / file).write_text(str(value))
         except OSError:  # not root, or read-only, as in most containers
             self.close()
 
     def close(self) -> None:
-        """End what is left in them, and remove them."""
-        for directory in self.directories:
-            with contextlib.suppress(OSError):
-                for process in (directory / "cgroup.procs").read_text().split():
-                    with contextlib.suppress(ProcessLookupError):
-                        os.kill(int(process), signal.SIGKILL)
-            with contextlib.suppress(OSError):  # the last process is still leaving
-                directory.rmdir()
-        self.directories = [one for one in self.directories if one.exists()]
-
-    def _create(self, directory: Path, values: dict[str, int | str]) -> None:
-        directory.mkdir()
-        self.directories.append(directory)
-        for name, value in values.items():
-            file = directory / name
-            if name.startswith("memory.") and "swap" in name and not file.exists():
-                continue  # a kernel without accounting of swap
-            file.write_text(str(value))
-
-
-def _version_1(limits: Limits) -> dict[str, dict[str, int | str]]:
-    return {
-        "memory": {
-            "memory.limit_in_bytes": limits.memory_bytes,
-            "memory.memsw.limit_in_bytes": limits.memory_bytes,
-        },
-        "pids": {"pids.max": limits.processes + _OWN_PROCESSES},
-        "cpu": {
-            "cpu.cfs_period_us": _PERIOD_MICROSECONDS,
-            "cpu.cfs_quota_us": _PERIOD_MICROSECONDS,
-        },
-    }
-
-
-_OWN_PROCESSES: Final = 4  # of the sandbox itself
-
-
-def _version_2(limits: Limits) -> dict[str, int | str]:
-    return {
-        "memory.max": limits.memory_bytes,
-        "memory.swap.max": 0,
-        "pids.max": limits.processes + _OWN_PROCESSES,
-        "cpu.max": f"{_PERIOD_MICROSECONDS} {_PERIOD_MICROSECONDS}",
-    }
+        """End what is left in it, and remove it."""
+        directory, self.directory = self.directory, None
+        if directory is None:
+            return
+        with contextlib.suppress(OSError):
+            for process in (directory / "cgroup.procs").read_text().split():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(process), signal.SIGKILL)
+        with contextlib.suppress(OSError):  # the last process is still leaving
+            directory.rmdir()

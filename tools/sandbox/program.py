@@ -26,7 +26,7 @@ class Limits:
 
     Attributes:
         seconds: Wall time; the program has one processor.
-        memory_bytes: Of each process; of all together where there are control groups.
+        memory_bytes: Of each process; of all together where there is a control group.
         processes: Processes and threads at once.
         disk_bytes: Of its folder, and as much again of ``/tmp``.
         output_bytes: Of what it writes to standard output and standard error, each.
