@@ -116,4 +116,5 @@ def test_a_credential_is_deleted_with_its_audit(browser: Client, bare: Workspace
     made = added(browser, bare)
     browser.post(f"{change_page(made)[:-7]}delete/", {"post": "yes"})
     assert not Credential.objects.filter(pk=made.pk).exists()
-    assert AuditEntry.objects.filter(action="credential.delete").count() == 1
+    entries = AuditEntry.objects.filter(action="credential.delete", workspace=bare)
+    assert entries.count() == 1

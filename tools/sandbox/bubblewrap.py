@@ -95,6 +95,7 @@ class Bubblewrap:
             with _files(program) as (code, archive, calls):
                 words = [
                     *_joining(group),
+                    *("taskset", "-c", str(secrets.choice(sorted(os.sched_getaffinity(0))))),
                     *_as_own_user(),
                     *_walls(
                         interpreter, code=code, archive=archive, calls=calls, limits=program.limits

@@ -33,9 +33,12 @@ class _Probed:
 
     async def problem(self, sandbox: Sandbox) -> str | None:
         now = time.monotonic()
-        if sandbox.name != self._name or now >= self._until:
-            self._problem = await sandbox.problem()
-            self._name, self._until = sandbox.name, now + KEEP_SECONDS
+        if sandbox.name == self._name:
+            if now < self._until:
+                return self._problem
+            self._until = now + KEEP_SECONDS  # one asks; others go by the last answer meanwhile
+        self._problem = await sandbox.problem()
+        self._name, self._until = sandbox.name, now + KEEP_SECONDS
         return self._problem
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import signal
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -91,8 +90,6 @@ async def _start(words: Sequence[str], descriptors: Sequence[int]) -> tuple[Proc
         raise SandboxError(f"The sandbox cannot be started ({error.strerror}).") from error
     finally:
         os.close(its_end)
-    with contextlib.suppress(ProcessLookupError):  # one processor, for all that it starts
-        os.sched_setaffinity(process.pid, {secrets.choice(sorted(os.sched_getaffinity(0)))})
     return process, archive
 
 
