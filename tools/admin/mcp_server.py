@@ -148,7 +148,9 @@ class McpServerAdmin(VerbAdmin[McpServer]):
         """Return what the server said of itself, and the result of the last refresh."""
         facts = ", ".join(f"{name} {value}" for name, value in sorted(server.facts.items()))
         result = server.refresh_message or "Refresh it to read its tools."
-        if server.state == "interrupted":
+        if server.is_refreshing:
+            result = server.refresh_message or "It is being read."
+        elif server.state == "interrupted":
             result = "The process that refreshed it has ended: refresh it again."
         return text_block(visible(f"{result}\n{facts}".strip()))
 
