@@ -44,7 +44,7 @@ TABS: dict[str, tuple[Any, ...]] = {
     "Approval": (
         ("approval", "approval_timeout_seconds"),
         ("uncertain_calls", "mixed_data"),
-        "execution_mode",
+        ("execution_mode", "code_mode"),
     ),
     "Answer": ("response_schema",),
     "Conversation": strategy_form.FIELDS,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from agents.definitions.spec import CODE_TOOL
+from agents.definitions.spec import CODE_MODE_TOOLS, CODE_TOOL
 from agents.definitions.validators import unknown_tool
 from tools.registry import hint
 
@@ -49,6 +49,11 @@ def check(
         unknown = unknown_tool(name, tools)
         if unknown and grant.get("enabled") is not False:  # a disabled tool need not be installed
             yield (*here, "name"), unknown
+        if table.get("code_mode") and name in CODE_MODE_TOOLS:
+            yield (
+                (*here, "name"),
+                f'"{name}" is a tool of code mode: rename this one, or turn it off',
+            )
         if isinstance(name, str):
             if name in seen:
                 yield here, f'names "{name}" twice'

@@ -246,6 +246,13 @@ class AgentSettings(Spec):
             ),
         )
     )
+    code_mode: Annotated[bool, Pinned(late=True)] = Field(
+        default=False,
+        description=(
+            "The model calls its tools from Python scripts, and finds those that it needs, instead "
+            "of being sent the schema of each."
+        ),
+    )
     tool_timeout_seconds: Annotated[Positive, Pinned("limits")] = Field(
         60, description="Seconds that one tool call may take."
     )
@@ -276,6 +283,8 @@ class AgentSpec(AgentSettings):
 
 #: The tool that runs the code of answers, for ``execution_mode``.
 CODE_TOOL = "run_code"
+#: The tools that stand for an agent's tools in code mode: the one that runs scripts is the first.
+CODE_MODE_TOOLS = ("run_script", "find_tools")
 #: Settings of an agent that are columns of its row, in display order.
 SETTINGS = tuple(name for name in AgentSettings.model_fields if name != "name")
 #: Settings of a bound tool that are columns of its row.

@@ -280,6 +280,31 @@ class ToolFinished:
 
 
 @dataclass(frozen=True, slots=True)
+class ScriptCalled:
+    """A script made calls and waits for their results. Their ids are ``call_id.number``.
+
+    Attributes:
+        first: Number of the first of these calls among all calls of the script, from 0.
+        snapshot: The script as it waits (``tools.scripts.steps.Round``).
+        printed: Text printed since the calls before.
+        duration_ms: Time in the interpreter since then.
+    """
+
+    type: ClassVar[str] = "script.called"
+    call_id: str
+    first: int
+    calls: tuple[ToolCall, ...]
+    snapshot: str = ""
+    printed: str = ""
+    duration_ms: int = 0
+
+    @property
+    def call_ids(self) -> tuple[str, ...]:
+        """Ids of the calls, in order."""
+        return tuple(f"{self.call_id}.{self.first + n}" for n in range(len(self.calls)))
+
+
+@dataclass(frozen=True, slots=True)
 class CallWaiting:
     """A tool call waits for the keys given, and the run releases its worker.
 
@@ -414,6 +439,7 @@ Event = (
     | OutcomeRequested
     | ToolStarted
     | ToolFinished
+    | ScriptCalled
     | CallWaiting
     | WaitResolved
     | RunSteered

@@ -23,6 +23,7 @@ class CallView:
 
     Attributes:
         arguments: Arguments as the model, or the person who started the run, wrote them.
+        parent: Id of the call whose script made it; empty: the model made it.
         asked: True while the call waits for a person's decision.
         doubt: True while the call waits for a person to resolve its outcome.
         decision: Value of the wait that a person resolved, with the time.
@@ -33,6 +34,7 @@ class CallView:
     call_id: str
     tool: str
     arguments: str
+    parent: str = ""
     status: str = "pending"
     effect: str = ""
     reason: str = ""

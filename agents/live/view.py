@@ -320,6 +320,16 @@ class RunView:
             self._times.add("tool", self.created_at, at, event.duration_ms, call=event.call_id)
 
     @_fold.register
+    def _(self, event: events.ScriptCalled, at: datetime) -> None:
+        self._call(event.call_id).status = "running"
+        for call_id, call in zip(event.call_ids, event.calls, strict=True):
+            self.calls[call_id] = CallView(call_id, call.name, call.arguments, event.call_id)
+            self._changed[f"call {call_id}"] = None
+        number = event.call_id.partition(".")[0]
+        if turn := self._kept.get(f"turn {number}"):
+            self._keep(f"turn {number}", {**turn, "calls": _after(turn["calls"], event)})
+
+    @_fold.register
     def _(self, event: events.CallWaiting, at: datetime) -> None:
         call = self._call(event.call_id)
         kind = kind_of(event.kind)
@@ -446,6 +456,13 @@ class RunView:
                 call.status = "cancelled"
                 self._changed[f"call {call.call_id}"] = None
             call.asked = call.doubt = False
+
+
+def _after(names: list[str], event: events.ScriptCalled) -> list[str]:
+    """Return a turn's calls with those of a script after the call that runs it, in order."""
+    own = [name for name in names if name.startswith(f"{event.call_id}.")]
+    place = names.index(own[-1] if own else event.call_id) + 1
+    return [*names[:place], *event.call_ids, *names[place:]]
 
 
 def _thought(block: dict[str, Any]) -> str:

@@ -111,6 +111,11 @@ def _say_call(event: events.Event, name_of: Namer) -> Phrase:
             note = ", ".join(filter(None, (took, grant)))
             title = f"ran {name}" if is_ok else f"{status}: {name}"
             return Phrase(title, content, "build", "success" if is_ok else "warning", note)
+        case events.ScriptCalled(call_id=call_id, calls=calls, duration_ms=took):
+            names = ", ".join(dict.fromkeys(visible(call.name) for call in calls))
+            text = "\n".join(visible(f"{call.name} {call.arguments}") for call in calls)
+            title = f"called {names} from the script of {_name(call_id, name_of)}"
+            return Phrase(title, text, "code", "info", duration(timedelta(milliseconds=took)))
         case events.CallWaiting(call_id=call_id, kind=kind, runs=runs):
             note = counted(len(runs), "sub-agent") if runs else kind_of(kind).waits_for
             title = f"waits for {_name(call_id, name_of)}"

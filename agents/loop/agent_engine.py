@@ -77,6 +77,11 @@ class AgentEngine:
                 return await self._end(
                     ending, *final_answer.respond_call_events(answer, state.turn)
                 )
+        if state.is_in_script:  # which takes many steps, each of them short
+            if self._gate.yield_reason:
+                return "yielded"
+            if self._limits.seconds_left() <= 0:
+                return await self._end(self._limits.out_of_time())
         if state.open_calls():
             return "suspended" if await self._tool_calls.run_open_calls() else None
         if self._gate.yield_reason:

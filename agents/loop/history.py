@@ -44,8 +44,9 @@ class Turn:
     Attributes:
         number: Number of the turn, from 1.
         asked_seq: Last event that the request included.
-        results: Finished calls by call id, in the order in which they ended.
-        closed_seq: Sequence number of the last result; None while one is missing.
+        results: Finished calls by call id, in the order in which they ended; those that a script
+            made, too.
+        closed_seq: Sequence number of the last result; None while the model's calls miss one.
     """
 
     number: int
@@ -74,7 +75,7 @@ def turns(journal: Sequence[RecordedEvent]) -> list[Turn]:
                 found.append(turn)
             case ToolFinished(call_id=call_id) if found:
                 found[-1].results[call_id] = recorded
-                if len(found[-1].results) == len(found[-1].answer.message.tool_calls):
+                if found[-1].results.keys() >= set(found[-1].call_ids):
                     found[-1].closed_seq = recorded.seq
     return found
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from agents.journal.events import Opening
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from decimal import Decimal
 
     from agents.journal.events import (
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         Ending,
         Event,
         RecordedEvent,
+        ScriptCalled,
         ToolFinished,
     )
     from agents.llm.messages import Message, StreamEvent, ToolCall, ToolDefinition, Usage
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from heartbit_site.base.toolspec import Suspension, WaitOutcome
     from tools.pipeline import CallJournal, PreparedCall, SuspendedCall
     from tools.result import ToolResult
+    from tools.scripts.steps import EndedScript, PausedScript
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +178,22 @@ class Toolbox(Protocol):
 
     async def store_from_loop(self, call_id: str, name: str, done: ToolResult) -> ToolResult:
         """Store the whole of a result as ``store`` does, from the loop."""
+        ...
+
+    def is_script(self, ready: ReadyCall) -> bool:
+        """Return True if the call runs a script that makes calls of its own."""
+        ...
+
+    async def advance_script(
+        self, ready: ReadyCall, rounds: Sequence[ScriptCalled], results: Mapping[str, ToolFinished]
+    ) -> PausedScript | EndedScript:
+        """Take a script to its next calls, or to its end.
+
+        Args:
+            ready: The call that runs it.
+            rounds: Calls that the script made so far.
+            results: Their results, by call id.
+        """
         ...
 
     def resume(self, call: ToolCall, outcomes: tuple[WaitOutcome, ...]) -> ToolResult:

@@ -24,6 +24,7 @@ from agents.journal.events import (
     RunStarted,
     RunSteered,
     RunUnquarantined,
+    ScriptCalled,
     ToolFinished,
     ToolStarted,
     WaitResolved,
@@ -53,6 +54,7 @@ _WORK = (
     OutcomeRequested,
     ToolStarted,
     ToolFinished,
+    ScriptCalled,
     CallWaiting,
 )
 
@@ -62,7 +64,9 @@ class CallState:
     """State of one tool call.
 
     Attributes:
-        call_id: Heartbit's id, ``turn.index``.
+        call_id: Heartbit's id, ``turn.index``; of a script's call ``turn.index.number``.
+        parent: Id of the call whose script made it; empty: the model made it.
+        rounds: Calls that its own script made, if it runs one.
         approval_request: Open or resolved approval request, if the call needs approval.
         lapsed_decisions: Number of approvals whose approver had lost the right before the call ran.
         started: Effect class of the tool once its intent is journaled: it may already have acted.
@@ -73,6 +77,8 @@ class CallState:
 
     call_id: str
     call: ToolCall
+    parent: str = ""
+    rounds: list[ScriptCalled] = field(default_factory=list)
     approval_request: ApprovalRequested | None = None
     lapsed_decisions: int = 0
     started: str = ""
@@ -111,7 +117,8 @@ class RunState:
         attempts: Journaled failed attempts of the next model call.
         delays: Number of pauses so far, for any reason.
         answers: Number of final answers that the model gave or tried to give.
-        calls: Calls of the last turn that are not part of the conversation yet, by call id.
+        calls: Calls of the last turn, and of its scripts, that are not part of the conversation
+            yet, by call id.
         resolved: Waits that ended since the last turn closed.
         worked_seconds: Duration of earlier slices, without time spent waiting or queued.
         cancel_reason: Reason of a cancel request, if there is one.
@@ -177,6 +184,7 @@ class RunState:
                 | OutcomeRequested()
                 | ToolStarted()
                 | CallWaiting()
+                | ScriptCalled()
                 | ToolFinished() as step
             ):
                 self._step(step)
@@ -291,6 +299,7 @@ class RunState:
         | OutcomeRequested
         | ToolStarted
         | CallWaiting
+        | ScriptCalled
         | ToolFinished,
     ) -> None:
         call = self.calls[step.call_id]
@@ -307,10 +316,15 @@ class RunState:
                 call.outcome_request = None
             case CallWaiting(keys=keys):
                 call.wait_keys = keys
+            case ScriptCalled(call_ids=call_ids, calls=calls):
+                call.rounds.append(step)
+                for call_id, one in zip(call_ids, calls, strict=True):
+                    self.calls[call_id] = CallState(call_id, one, parent=call.call_id)
             case ToolFinished():
                 call.finished = step
                 self.has_artifacts = self.has_artifacts or step.artifact != ""
-                self._close_turn()
+                if not call.parent:
+                    self._close_turn()
 
     def _lapsed(self, call: CallState, key: str) -> None:
         """Discard the decision: the call needs a new one before it runs or is repeated."""
@@ -324,8 +338,9 @@ class RunState:
         self._open -= 1
         if self._open:
             return  # never an orphan call: results join the conversation together
-        results = [state.finished for state in self.calls.values()]
-        for state, result in zip(self.calls.values(), results, strict=True):
+        calls = [state for state in self.calls.values() if not state.parent]
+        results = [state.finished for state in calls]
+        for state, result in zip(calls, results, strict=True):
             if result is not None:
                 self.conversation.append(
                     ToolMessage(
@@ -375,8 +390,17 @@ class RunState:
         return self.resolved.get(question.key) if question is not None else None
 
     def open_calls(self) -> list[CallState]:
-        """Return calls without a result, in the model's order."""
+        """Return calls without a result, in the order in which they were made."""
         return [call for call in self.calls.values() if call.finished is None]
+
+    @property
+    def is_in_script(self) -> bool:
+        """True while a script has made calls and has not ended."""
+        return any(call.rounds for call in self.open_calls())
+
+    def is_waiting_for_calls(self, call: CallState) -> bool:
+        """Return True if a call's script waits for results of its own calls."""
+        return any(one.parent == call.call_id for one in self.open_calls())
 
     def outcomes(self, call: CallState) -> tuple[WaitOutcome, ...] | None:
         """Return the outcomes of a suspended call's waits, in order; None while one is open."""

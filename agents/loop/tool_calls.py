@@ -7,11 +7,17 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from agents.errors import JournalAwayError, LeaseLostError, SubAgentUnavailableError
-from agents.journal.events import ApprovalRequested, OutcomeRequested, ToolFinished
+from agents.journal.events import (
+    ApprovalRequested,
+    OutcomeRequested,
+    ScriptCalled,
+    ToolFinished,
+)
 from agents.journal.waits import is_for_tools
 from agents.loop import final_answer
 from agents.loop.call_record import CallBatch, CallRecord, CancelledFirstError
 from agents.loop.ports import ApprovedCall, PendingSuspension, ReadyCall
+from agents.loop.script_calls import advance
 from heartbit_site.base import aio
 from heartbit_site.base.toolspec import Effect
 from tools.pipeline import SuspendedCall
@@ -23,7 +29,7 @@ if TYPE_CHECKING:
     from agents.definitions.definition import AgentDefinition
     from agents.loop.effect_gate import EffectGate
     from agents.loop.journaled import JournaledState
-    from agents.loop.ports import Pending, Toolbox
+    from agents.loop.ports import Toolbox
     from agents.loop.state import CallState
     from heartbit_site.base.toolspec import WaitOutcome
 
@@ -42,7 +48,8 @@ CONFIRMED = "A person confirmed that this call took effect; its answer is not kn
 _ALLOWING = ("approved", "edited", "answered")  # what a person may have said of a call that runs
 CANCELLED_FIRST = "The run was cancelled before this call began. It was not run."
 
-Served = ToolFinished | PendingSuspension | ApprovalRequested | OutcomeRequested | None
+Held = PendingSuspension | ApprovalRequested | OutcomeRequested
+Served = ToolFinished | ScriptCalled | Held | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,34 +84,11 @@ class ToolCallRunner:
             LeaseLostError: Another worker has claimed the run; nothing more may be written.
             JournalAwayError: The journal could not be written.
         """
-        try:
-            served = await self._act_together(
-                await aio.gather_all(
-                    *(
-                        self._serve(call)
-                        if int(call.call_id.rpartition(".")[2]) < MAX_CALLS
-                        else _too_many(call)
-                        for call in self._state.open_calls()
-                    )
-                )
-            )
-        except BaseExceptionGroup as errors:
-            raise _one_of(errors) from errors
-        finished = [event for event in served if isinstance(event, ToolFinished)]
-        pending: list[Pending] = [
-            event for event in served if event is not None and not isinstance(event, ToolFinished)
-        ]
-        excess = self._beyond_parallel(pending)
-        if finished or excess:
-            await self._journaled.record(*finished, *excess)
-        refused = {event.call_id for event in excess}
-        pending = [
-            call
-            for call in pending
-            if not (isinstance(call, PendingSuspension) and call.call_id in refused)
-        ]
-        if not pending:
-            return False
+        held: list[Held] = []
+        while await self._take_further(held):
+            if not held:
+                return False
+        pending = held
         while pending and self._state.cancel_reason is None:
             try:
                 if await self._journaled.suspend(*pending):
@@ -112,6 +96,52 @@ class ToolCallRunner:
             except SubAgentUnavailableError as error:
                 pending = await self._without(error, pending)
         return False
+
+    async def _take_further(self, held: list[Held]) -> bool:
+        """Run the calls that are open and not held; return True if a script may continue.
+
+        Args:
+            held: Calls that are ready to suspend; those found now are added.
+        """
+        waiting = {one.call_id for one in held}
+        try:
+            served = await self._act_together(
+                await aio.gather_all(
+                    *(
+                        self._serve(call) if _is_served(call) else _too_many(call)
+                        for call in self._state.open_calls()
+                        if call.call_id not in waiting
+                    )
+                )
+            )
+        except BaseExceptionGroup as errors:
+            raise _one_of(errors) from errors
+        done = [event for event in served if isinstance(event, (ToolFinished, ScriptCalled))]
+        pending = [
+            event
+            for event in served
+            if event is not None and not isinstance(event, (ToolFinished, ScriptCalled))
+        ]
+        excess = self._beyond_parallel([*held, *pending])
+        if done or excess:
+            await self._journaled.record(*done, *excess)
+        refused = {event.call_id for event in excess}
+        held += [
+            call
+            for call in pending
+            if not (isinstance(call, PendingSuspension) and call.call_id in refused)
+        ]
+        return self._may_continue(held)
+
+    def _may_continue(self, held: list[Held]) -> bool:
+        """Return True if a call can be taken further although others are held."""
+        if self._state.cancel_reason is not None or self._gate.yield_reason:
+            return False
+        waiting = {one.call_id for one in held}
+        return any(
+            call.call_id not in waiting and not self._state.is_waiting_for_calls(call)
+            for call in self._state.open_calls()
+        )
 
     async def _act_together(self, served: Sequence[Served | _Act]) -> list[Served]:
         """Carry out the calls that may act now."""
@@ -123,9 +153,7 @@ class ToolCallRunner:
         outcomes = iter(await aio.gather_all(*(self._act(act, batch) for act in acts)))
         return [next(outcomes) if isinstance(each, _Act) else each for each in served]
 
-    async def _without(
-        self, error: SubAgentUnavailableError, pending: list[Pending]
-    ) -> list[Pending]:
+    async def _without(self, error: SubAgentUnavailableError, pending: list[Held]) -> list[Held]:
         """Refuse the calls of an agent that is gone; return the pending ones left."""
         refused = [
             call
@@ -141,7 +169,7 @@ class ToolCallRunner:
         await self._journaled.record(*answers)
         return [call for call in pending if call not in refused]
 
-    def _beyond_parallel(self, pending: list[Pending]) -> list[ToolFinished]:
+    def _beyond_parallel(self, pending: list[Held]) -> list[ToolFinished]:
         """Return refusals of the calls that exceed the limit of parallel sub-agents."""
         limit, asked, excess = self._definition.max_parallel, 0, []
         for call in pending:
@@ -158,6 +186,8 @@ class ToolCallRunner:
         if call.started == Effect.AT_MOST_ONCE:
             # Served at most once a slice, so the intent is an earlier slice's, and that one died.
             return await self._doubtful(call)
+        if self._state.is_waiting_for_calls(call):
+            return None
         refusal = final_answer.reject_response(self._definition, self._state, call)
         if refusal is not None:
             return refusal
@@ -217,6 +247,8 @@ class ToolCallRunner:
 
     async def _act(self, act: _Act, batch: CallBatch | None) -> Served:
         """Run one call; return None if its result is journaled already."""
+        if self._toolbox.is_script(act.ready):
+            return await advance(self._state, self._definition, self._toolbox, act.call, act.ready)
         if act.effect == Effect.PURE:
             return await self._execute(act, None)
         async with self._gate.effect():
@@ -295,6 +327,11 @@ def _one_of(errors: BaseExceptionGroup[BaseException]) -> BaseException:
         if found is not None:
             return kind(str(found))
     return errors.exceptions[0]
+
+
+def _is_served(call: CallState) -> bool:
+    """Return True unless the model made too many calls in one answer; scripts count their own."""
+    return bool(call.parent) or int(call.call_id.rpartition(".")[2]) < MAX_CALLS
 
 
 async def _too_many(call: CallState) -> ToolFinished:

@@ -91,6 +91,7 @@ class Agent(models.Model):
     execution_mode = models.CharField(
         max_length=8, choices=ExecutionMode.choices, **_agent("execution_mode")
     )
+    code_mode = models.BooleanField(**_agent("code_mode"))
     max_run_tokens = models.PositiveBigIntegerField(
         null=True, blank=True, **_agent("max_run_tokens")
     )

@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "910d106d38cbbc5e05c23f95198de72ea53744767c525b6a80540ed10626d44c"
+FINGERPRINT = "3c5a88a4ffa530d8406e9df21c72db884019dcf24e8253f0b010fb2325858f3b"
 
 
 def statements() -> str:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from heartbit_site.base.orm import OrmExecutor
     from tools.mcp.pool import McpPool
     from tools.registry import Registry
+    from tools.scripts.interpreter import Interpreter
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,7 @@ class RuntimeDependencies:
         reservations: Reservations of budgets by model calls in flight.
         guarded_http: HTTP client for requests that a model, a tool or a user can steer.
         mcp: Connections to the workspaces' MCP servers.
+        interpreter: Runs the scripts of agents in code mode.
         run_isolated: Runs a slice of a suspect run in a process of its own, to its end.
     """
 
@@ -38,3 +40,4 @@ class RuntimeDependencies:
     mcp: McpPool
     executor: OrmExecutor
     run_isolated: IsolatedRunner
+    interpreter: Interpreter

@@ -100,6 +100,7 @@ class EngineDependencies:
                 conversation_id=claimed.conversation_id,
             ),
             executor=dependencies.executor,
+            interpreter=dependencies.interpreter,
         )
 
     async def _tools(

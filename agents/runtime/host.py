@@ -43,6 +43,7 @@ from tools.mcp.pool import McpPool
 from tools.registry import registry
 from tools.sandbox.choice import find_sandbox
 from tools.sandbox.program import SandboxError
+from tools.scripts.interpreter import Interpreter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -85,6 +86,7 @@ class Host(ABC):
         self._guarded = GuardedClient(allow=allow)
         self._typed = guarded_model_client(allow=allow)
         self._mcp = McpPool(allow=allow)
+        self._interpreter = Interpreter()
         default_model = factory.default_model(os.environ)
         self.models = Models(
             self._providers,
@@ -103,6 +105,7 @@ class Host(ABC):
             mcp=self._mcp,
             executor=OrmExecutor(TOOL_THREADS, name="tool"),
             run_isolated=IsolatedRunner(),
+            interpreter=self._interpreter,
         )
         configuration = ExecutorConfig(
             database_url=settings.DATABASE_URL,
@@ -141,6 +144,7 @@ class Host(ABC):
         await asyncio.to_thread(self._sweeper.stop)
         await self.process.stop()
         await self._mcp.aclose()
+        await self._interpreter.aclose()
         await self._providers.aclose()
         await self._guarded.aclose()
         await self._typed.aclose()

@@ -12,9 +12,14 @@ from typing import TYPE_CHECKING, Any
 from django.db import transaction
 
 from agents.definitions.definition import BoundTool
-from agents.journal.events import ApprovalLapsed, ApprovalRequested, ToolFinished
+from agents.journal.events import (
+    ApprovalLapsed,
+    ApprovalRequested,
+    ScriptCalled,
+    ToolFinished,
+)
 from agents.llm.messages import Message, ToolCall, ToolDefinition
-from agents.loop import delegation
+from agents.loop import delegation, script_tools
 from agents.loop.ports import ApprovedCall, ReadyCall
 from agents.runtime.big_results import read_stored, store_file
 from heartbit_site.base import orm
@@ -27,9 +32,10 @@ from tools.permissions import refusal
 from tools.pipeline import PendingApprovalCall, Policy, PreparedCall, RequireApproval, SuspendedCall
 from tools.registry import definition_hash, resolve
 from tools.result import ToolResult
+from tools.scripts.steps import CallResult, Round, ScriptCall
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
     from uuid import UUID
 
@@ -41,6 +47,8 @@ if TYPE_CHECKING:
     from heartbit_site.base.orm import OrmExecutor
     from tools.credentials.choice import ChosenCredential
     from tools.pipeline import CallJournal
+    from tools.scripts.interpreter import Interpreter
+    from tools.scripts.steps import EndedScript, PausedScript
 
 logger = logging.getLogger(__name__)
 
@@ -66,6 +74,16 @@ class OfferedTools:
 
     specs: dict[str, ToolSpec]
     hashes: dict[str, str]
+
+    @property
+    def definitions(self) -> tuple[ToolDefinition, ...]:
+        """Tools as the model is offered them: all, or in code mode those that run scripts."""
+        in_code_mode = script_tools.RUN in self.hashes
+        return tuple(
+            ToolDefinition(spec.name, spec.description, dict(spec.parameters))
+            for spec in self.specs.values()
+            if not in_code_mode or spec.name in script_tools.NAMES
+        )
 
 
 def offered_tools(
@@ -106,6 +124,10 @@ def offered_tools(
             continue
         offer.specs[tool.name] = _with_defaults(known, tool.defaults)
         offer.hashes[tool.name] = tool.pinned
+    if definition.code_mode and offer.specs:
+        for name, spec in script_tools.script_tools(offer.specs).items():
+            offer.specs[name] = spec
+            offer.hashes[name] = definition_hash(spec)
     return offer
 
 
@@ -194,6 +216,7 @@ class RunToolbox:
         mixed: MixedDataRule,
         results: BigResults | None = None,
         reader: ToolSpec | None = None,
+        interpreter: Interpreter | None = None,
     ) -> None:
         """Take the run's tools and the lookups of permissions.
 
@@ -211,6 +234,7 @@ class RunToolbox:
             mixed: Asks for an approval of calls that send data out.
             results: Stores results that are too long for the model; None: they are cut.
             reader: Tool that reads these, offered once there is one.
+            interpreter: Runs the scripts of code mode.
         """
         self._specs = offer.specs
         self._results = results
@@ -229,10 +253,9 @@ class RunToolbox:
         self._credentials = credentials
         self._permissions = permissions
         self._mixed = mixed
-        self._offered = tuple(
-            ToolDefinition(spec.name, spec.description, dict(spec.parameters))
-            for spec in offer.specs.values()
-        )
+        self._offered = offer.definitions
+        self._interpreter = interpreter
+        self._functions = script_tools.functions_of(offer.specs) if definition.code_mode else {}
 
     def definitions(self, *, with_artifacts: bool = False) -> tuple[ToolDefinition, ...]:
         """Return the tools that the model is offered; see ``Toolbox``."""
@@ -266,8 +289,10 @@ class RunToolbox:
         spec = resolve(self._specs, call.name)
         mixed = None if spec is None else await self._mixed(spec)
         policy: Policy | None = self._policy if mixed is None else _asking(mixed)
-        if spec is not None and spec is self._reader:
-            policy = None  # it shows what the run's own calls returned
+        if spec is not None and (spec is self._reader or self._is_for_scripts(spec)):
+            policy = (
+                None  # it shows what the run's own calls returned, or makes calls that are asked
+            )
         found = self._prepare(call, call.arguments, context, policy, needs)
         if not isinstance(found, PendingApprovalCall):
             return ReadyCall(found) if isinstance(found, PreparedCall) else found
@@ -437,6 +462,41 @@ class RunToolbox:
         """Return the tool's own name, since the model's may be any text."""
         spec = resolve(self._specs, name)
         return "result" if spec is None else spec.name
+
+    def _is_for_scripts(self, spec: ToolSpec) -> bool:
+        return self._definition.code_mode and spec.name in script_tools.NAMES
+
+    def is_script(self, ready: ReadyCall) -> bool:
+        """Return True if the call runs a script; see ``Toolbox``."""
+        spec = ready.prepared.spec
+        return self._is_for_scripts(spec) and spec.name == script_tools.RUN
+
+    async def advance_script(
+        self, ready: ReadyCall, rounds: Sequence[ScriptCalled], results: Mapping[str, ToolFinished]
+    ) -> PausedScript | EndedScript:
+        """Take a script to its next calls, or to its end; see ``Toolbox``."""
+        if self._interpreter is None:
+            raise TypeError("an agent in code mode needs an interpreter")
+        whole = {name: await self._whole(one) for name, one in results.items()}
+        steps = [
+            Round(
+                tuple(ScriptCall(call.name, call.arguments) for call in one.calls),
+                tuple(whole[call_id] for call_id in one.call_ids),
+                one.snapshot,
+            )
+            for one in rounds
+        ]
+        script = str(ready.prepared.keywords["script"])
+        return await self._interpreter.advance(script, self._functions, steps)
+
+    async def _whole(self, finished: ToolFinished) -> CallResult:
+        """Return a call's result as its script gets it: whole, where the model sees a part."""
+        content = finished.content
+        read = self._context(finished.call_id).read_artifact
+        if finished.artifact and read is not None:
+            stored = await orm.read_in_thread(partial(read, finished.artifact))
+            content = stored.decode(errors="replace")
+        return CallResult(finished.status, content)
 
     def resume(self, call: ToolCall, outcomes: tuple[WaitOutcome, ...]) -> ToolResult:
         """Return the result of a call whose waits are all resolved."""

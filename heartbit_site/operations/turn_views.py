@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agents.journal.events import ApprovalRequested, CallWaiting, RunStarted, WaitResolved
-from agents.llm.messages import AssistantMessage, Message, ToolDefinition, ToolMessage
+from agents.llm.messages import AssistantMessage, Message, ToolMessage
 from agents.loop.history import Turn, find_turn, replay_to, turns
 from agents.loop.request import build_request
 from agents.reads.pinned_tools import pinned_tools
@@ -105,11 +105,7 @@ def _begun(turn: Turn, past: RunHistory) -> datetime:
 def _request(
     run: Run, state: RunState, definition: AgentDefinition, offer: OfferedTools
 ) -> TurnRequestOut:
-    offered = tuple(
-        ToolDefinition(spec.name, spec.description, dict(spec.parameters))
-        for spec in offer.specs.values()
-    )
-    request = build_request(state, definition, tools=offered)
+    request = build_request(state, definition, tools=offer.definitions)
     return TurnRequestOut.of(
         request,
         messages=[_message(message) for message in request.messages],

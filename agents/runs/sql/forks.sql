@@ -75,7 +75,7 @@ BEGIN
     RETURN NEXT;
 END $$;
 
--- The calls of a fork's copied answers, with their copied results.
+-- The calls of a fork's copied answers and scripts, with their copied results.
 CREATE OR REPLACE FUNCTION heartbit_fork_calls(p_id uuid, p_source uuid)
 RETURNS void LANGUAGE sql AS $$
     INSERT INTO agents_toolcall
@@ -87,12 +87,14 @@ RETURNS void LANGUAGE sql AS $$
            p_id || ':' || k.call_id, s.started_at, s.finished_at
     FROM agents_runevent e
     CROSS JOIN LATERAL (
-        SELECT c, n, (e.payload ->> 'turn') || '.' || (n - 1) AS call_id
-        FROM jsonb_array_elements(e.payload #> '{message,tool_calls}') WITH ORDINALITY AS t(c, n)) k
+        SELECT c, n, coalesce(e.payload ->> 'call_id', e.payload ->> 'turn') || '.'
+                     || (coalesce((e.payload ->> 'first')::int, 0) + n - 1) AS call_id
+        FROM jsonb_array_elements(coalesce(e.payload #> '{message,tool_calls}', e.payload -> 'calls'))
+             WITH ORDINALITY AS t(c, n)) k
     LEFT JOIN agents_runevent f ON f.run_id = p_id AND f.type = 'tool.finished'
                                    AND f.payload ->> 'call_id' = k.call_id
     LEFT JOIN agents_toolcall s ON s.run_id = p_source AND s.call_id = k.call_id AND f.seq IS NOT NULL
-    WHERE e.run_id = p_id AND e.type = 'model.answered'
+    WHERE e.run_id = p_id AND e.type IN ('model.answered', 'script.called')
     ORDER BY e.seq, k.n
 $$;
 

@@ -6,14 +6,17 @@ RETURNS int LANGUAGE sql IMMUTABLE AS $$
     SELECT least(greatest(coalesce(p_text, '0')::numeric, 0), 2147483647)::int
 $$;
 
--- Insert the rows of a turn's calls, which nothing has served yet.
-CREATE OR REPLACE FUNCTION heartbit_open_calls(p_run uuid, p_turn text, p_calls jsonb)
+-- Insert the rows of calls that nothing has served yet: a turn's, or those of a script, whose call is
+-- then p_turn and whose earlier calls are p_first.
+CREATE OR REPLACE FUNCTION heartbit_open_calls(
+    p_run uuid, p_turn text, p_calls jsonb, p_first int DEFAULT 0)
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO agents_toolcall
         (run_id, call_id, provider_id, tool, arguments, effect, status, digest, idempotency_key)
-    SELECT p_run, p_turn || '.' || (n - 1), left(c ->> 'id', 200), left(c ->> 'name', 200),
-           c ->> 'arguments', '', 'pending', '', p_run || ':' || p_turn || '.' || (n - 1)
+    SELECT p_run, p_turn || '.' || (p_first + n - 1), left(c ->> 'id', 200),
+           left(c ->> 'name', 200), c ->> 'arguments', '', 'pending', '',
+           p_run || ':' || p_turn || '.' || (p_first + n - 1)
     FROM jsonb_array_elements(p_calls) WITH ORDINALITY AS t(c, n);
 END $$;
 
@@ -51,6 +54,8 @@ BEGIN
             IF p ? 'call' THEN
                 PERFORM heartbit_open_calls(p_run, '0', jsonb_build_array(p -> 'call'));
             END IF;
+        WHEN 'script.called' THEN
+            PERFORM heartbit_open_calls(p_run, p ->> 'call_id', p -> 'calls', (p ->> 'first')::int);
         WHEN 'tool.started' THEN
             UPDATE agents_toolcall SET status = 'started', effect = p ->> 'effect', started_at = v_now
             WHERE run_id = p_run AND call_id = p ->> 'call_id';

@@ -1,0 +1,1 @@
+"""Scripts of models: tools as Python functions, and the interpreter that runs what calls them."""

@@ -1,0 +1,325 @@
+"""Interpreter of scripts: Monty, a Python of its own in processes of its own.
+
+A script has the language and the tools, and nothing else: no file, no network, no clock, no chance.
+It pauses when it awaits calls; the pause is a snapshot that any process resumes. So a step begins
+with the last snapshot and ends at the next pause, and nothing of a script is kept in between. A
+snapshot of another version of the interpreter is not read: the script runs again from its start
+with the results that it had, and has to make the same calls.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import builtins
+import json
+import re
+import time
+import zlib
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic_core import to_jsonable_python
+from pydantic_monty import (
+    AsyncFunctionSnapshot,
+    AsyncFutureSnapshot,
+    AsyncMonty,
+    AsyncNameLookupSnapshot,
+    CollectString,
+    MontyComplete,
+    MontyError,
+    MontyRuntimeError,
+    MontySyntaxError,
+    MontyTypingError,
+    __version__,
+)
+
+from tools.scripts.steps import CallResult, EndedScript, PausedScript, Round, ScriptCall
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pydantic_monty import (
+        AsyncMontySession,
+        AsyncSnapshot,
+        ExcType,
+        ExternalSettledResult,
+        OSPolicy,
+        ResourceLimits,
+    )
+
+    from tools.scripts.functions import ScriptFunction
+
+MAX_CALLS: Final = 500  # of one script
+MAX_TOGETHER: Final = 64  # of them at a time
+MAX_SECONDS: Final = 5.0  # in the interpreter, between two pauses
+MAX_MEMORY: Final = 64 * 1024 * 1024
+MAX_DEPTH: Final = 200
+MAX_PRINTED: Final = 1024 * 1024  # bytes, between two pauses
+MAX_SNAPSHOT: Final = 128 * 1024  # characters; of a script that holds more, none is kept
+
+_LIMITS: Final[ResourceLimits] = {
+    "max_turn_duration_secs": MAX_SECONDS,
+    "max_memory": MAX_MEMORY,
+    "max_recursion_depth": MAX_DEPTH,
+    "max_suspensions": 10 * MAX_CALLS,  # names that are looked up count, too
+}
+# The same script makes the same calls, whenever and wherever it runs.
+_POLICY: Final[OSPolicy] = {
+    "datetime": "call_host",
+    "sleep": "call_host",
+    "random_start": {"seed": 0},
+}
+_NO_CLOCK: Final = "scripts have no clock and cannot sleep; a tool may know the time"
+_NO_INTERPRETER: Final = "No interpreter became free in time: try again."
+_CHANGED: Final = (
+    "The script could not be continued, because another version of the interpreter made other "
+    "calls. What its calls did stands: check before you repeat one."
+)
+_HEADER: Final = "from typing import Any, Literal\n"
+_VERSION: Final = f"monty-{__version__}"
+_FILE: Final = re.compile(r'"<python-input-\d+>"')
+_TIMES: Final = ("time.", "datetime.", "date.", "asyncio.sleep")
+_DIAGNOSTIC: Final = re.compile(r"error\[([a-z-]+)\] (.*)")
+_CERTAIN_RULES: Final = frozenset(
+    {
+        "invalid-argument-type",
+        "missing-argument",
+        "too-many-positional-arguments",
+        "unknown-argument",
+        "unresolved-import",
+    }
+)
+_WAIT_SECONDS: Final = 30.0
+_GRACE_SECONDS: Final = 10.0  # of a process that does not even say that its time is over
+_EXCEPTIONS: Final[Mapping[str, ExcType]] = {
+    "refused": "PermissionError",
+    "timeout": "TimeoutError",
+    "invalid": "ValueError",
+}
+
+
+class ChangedScriptError(Exception):
+    """A script that ran again made other calls than before."""
+
+
+class Interpreter:
+    """Interpreter of one process; its own processes start with the first script."""
+
+    def __init__(self) -> None:
+        self._pool: AsyncMonty | None = None
+        self._opening = asyncio.Lock()
+
+    async def aclose(self) -> None:
+        """End the processes."""
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            await pool.__aexit__(None, None, None)
+
+    async def advance(
+        self, script: str, functions: Mapping[str, ScriptFunction], rounds: Sequence[Round]
+    ) -> PausedScript | EndedScript:
+        """Take a script from its last pause to its next one, or to its end.
+
+        Args:
+            script: The script.
+            functions: Functions that it may call, by name.
+            rounds: Its calls so far.
+        """
+        began = time.monotonic()
+        step = _Step(functions, rounds)
+        try:
+            found = await self._advance(script, step)
+        except (MontySyntaxError, MontyTypingError) as error:
+            found = EndedScript("invalid", _readable(error))
+        except ChangedScriptError:
+            found = EndedScript("error", _CHANGED)
+        except MontyError as error:
+            found = EndedScript("error", _readable(error))
+        except TimeoutError:
+            found = EndedScript("error", _NO_INTERPRETER)
+        took = round((time.monotonic() - began) * 1000)
+        return replace(found, printed=step.printed, duration_ms=took)
+
+    async def _advance(self, script: str, step: _Step) -> PausedScript | EndedScript:
+        pool = await self._opened()
+        async with pool.checkout(
+            script_name="script.py",
+            limits=_LIMITS,
+            os_policy=_POLICY,
+            type_check=not step.rounds,
+            type_check_stubs=_stubs(script, step.functions),
+            type_check_format="concise",
+        ) as session:
+            return await step.take(session, script)
+
+    async def _opened(self) -> AsyncMonty:
+        async with self._opening:
+            if self._pool is None:
+                pool = AsyncMonty(
+                    checkout_timeout=_WAIT_SECONDS, request_timeout=MAX_SECONDS + _GRACE_SECONDS
+                )
+                self._pool = await pool.__aenter__()
+            return self._pool
+
+
+class _Step:
+    """One step of a script."""
+
+    def __init__(self, functions: Mapping[str, ScriptFunction], rounds: Sequence[Round]) -> None:
+        self.functions = functions
+        self.rounds = rounds
+        self._output = CollectString(max_bytes=MAX_PRINTED)
+        self._printed_before = 0
+        self._calls: dict[int, ScriptCall] = {}
+
+    @property
+    def printed(self) -> str:
+        """Text printed in this step."""
+        return self._output.output[self._printed_before :]
+
+    async def take(self, session: AsyncMontySession, script: str) -> PausedScript | EndedScript:
+        """Continue from the last snapshot, or from the beginning with the results there are."""
+        state = _unpacked(self.rounds[-1].snapshot) if self.rounds else None
+        at: AsyncSnapshot
+        if state is None:
+            at = await self._run(await self._begin(session, script))
+        else:
+            at = await session.load_snapshot(state, print_callback=self._output)
+        for one in self.rounds if state is None else self.rounds[-1:]:
+            is_same = state is not None or self._made() == one.calls
+            if not isinstance(at, AsyncFutureSnapshot) or not is_same:
+                raise ChangedScriptError
+            self._printed_before = len(self._output.output)
+            self._calls = {}
+            ids = sorted(at.pending_call_ids)
+            answers = (self._answer(*each) for each in zip(one.calls, one.results, strict=True))
+            at = await self._run(await at.resume(dict(zip(ids, answers, strict=True))))
+        if isinstance(at, AsyncFutureSnapshot):
+            return PausedScript(self._made(), _packed(at.dump()))
+        if not isinstance(at, MontyComplete):
+            raise TypeError("a script ends, or waits for calls")
+        if self._calls:
+            names = ", ".join(dict.fromkeys(call.tool for call in self._made()))
+            return EndedScript("error", f"Not awaited, so not called: {names}. Write await before.")
+        return EndedScript("ok", _as_text(at.output))
+
+    async def _begin(self, session: AsyncMontySession, script: str) -> AsyncSnapshot:
+        """Start a script. Its types are checked first: so a wrong call is found before any act."""
+        try:
+            return await session.feed_start(script, print_callback=self._output)
+        except MontyTypingError as error:
+            if any(map(_is_fault, error.display().splitlines())):
+                raise
+            return await session.feed_start(
+                script, print_callback=self._output, skip_type_check=True
+            )
+
+    def _made(self) -> tuple[ScriptCall, ...]:
+        return tuple(call for _, call in sorted(self._calls.items()))
+
+    def _answer(self, call: ScriptCall, result: CallResult) -> ExternalSettledResult:
+        if result.status == "ok":
+            known = (one for one in self.functions.values() if one.tool == call.tool)
+            function = next(known, None)  # a tool that was withdrawn meanwhile has answered, too
+            return {"return_value": function.value(result.content) if function else result.content}
+        kind = _EXCEPTIONS.get(result.status, "RuntimeError")
+        return {"exc_type": kind, "message": result.content}
+
+    async def _run(self, at: AsyncSnapshot) -> AsyncFutureSnapshot | MontyComplete:
+        """Run to where nothing is left to do without the calls' results."""
+        while True:
+            match at:
+                case AsyncFutureSnapshot() | MontyComplete():
+                    return at
+                case AsyncNameLookupSnapshot():
+                    name = at.variable_name
+                    known = at.object_id is None and name in self.functions
+                    at = await (at.resume(value=_placeholder(name)) if known else at.resume())
+                case AsyncFunctionSnapshot():
+                    at = await self._called(at)
+
+    async def _called(self, at: AsyncFunctionSnapshot) -> AsyncSnapshot:
+        if at.is_os_function:
+            if at.function_name.startswith(_TIMES):
+                return await at.resume({"exc_type": "RuntimeError", "message": _NO_CLOCK})
+            return await at.resume_not_handled()
+        function = self.functions.get(at.function_name)
+        if function is None:
+            message = f"name {at.function_name!r} is not defined"
+            return await at.resume({"exc_type": "NameError", "message": message})
+        count = len(self._calls) + 1
+        if count > MAX_TOGETHER:
+            message = f"at most {MAX_TOGETHER} calls may wait at once: await some first"
+            return await at.resume({"exc_type": "RuntimeError", "message": message})
+        if count + sum(len(one.calls) for one in self.rounds) > MAX_CALLS:
+            message = f"a script makes at most {MAX_CALLS} calls"
+            return await at.resume({"exc_type": "RuntimeError", "message": message})
+        try:
+            arguments = function.arguments(at.args, at.kwargs)
+        except (TypeError, ValueError) as error:
+            return await at.resume({"exception": error})
+        self._calls[at.call_id] = ScriptCall(function.tool, arguments)
+        return await at.resume({"future": ...})
+
+
+def _is_fault(line: str) -> bool:
+    """Return True if a line of the type checker's is about a call, which is known for certain.
+
+    The checker knows less of Python's library than the interpreter does.
+    """
+    found = _DIAGNOSTIC.search(line)
+    if found is None:
+        return False
+    rule, text = found.groups()
+    if rule == "unresolved-reference":
+        return not any(f"`{name}`" in text for name in dir(builtins))
+    return rule in _CERTAIN_RULES or "CoroutineType" in text
+
+
+def _placeholder(name: str) -> Any:
+    """Return what a function's name means before it is called."""
+
+    def function() -> None:
+        """Stand for the function: the interpreter knows it by its name."""
+
+    function.__name__ = name
+    return function
+
+
+def _stubs(script: str, functions: Mapping[str, ScriptFunction]) -> str:
+    """Return the declarations of the functions that a script names."""
+    words = frozenset(re.findall(r"\w+", script))
+    stubs = [function.stub for name, function in functions.items() if name in words]
+    return "\n".join([_HEADER, *stubs, ""])
+
+
+def _readable(error: MontyError) -> str:
+    """Return an error with its line, as the model reads it."""
+    if isinstance(error, MontyTypingError):
+        lines = error.display().splitlines()
+        return "\n".join(filter(_is_fault, lines)) or "\n".join(lines)
+    if isinstance(error, (MontyRuntimeError, MontySyntaxError)):
+        return _FILE.sub('"script.py"', error.display()).strip()
+    return f"The interpreter ended: {error}"
+
+
+def _as_text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    plain = to_jsonable_python(value, fallback=repr, inf_nan_mode="strings")
+    return json.dumps(plain, ensure_ascii=False)
+
+
+def _packed(state: bytes) -> str:
+    """Return a snapshot as text; empty if it is too large to be kept."""
+    text = f"{_VERSION}:{base64.b64encode(zlib.compress(state)).decode()}"
+    return text if len(text) <= MAX_SNAPSHOT else ""
+
+
+def _unpacked(text: str) -> bytes | None:
+    """Return a snapshot of this version of the interpreter; None: there is none."""
+    version, _, packed = text.partition(":")
+    return zlib.decompress(base64.b64decode(packed)) if version == _VERSION else None
