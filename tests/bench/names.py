@@ -19,5 +19,6 @@ NAMES = (
     "CATALOGUE",
     "BROWSER",
     "SANDBOX",
+    "CODE",
     "UP",
 )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tests.bench import (
     browser,
+    code_mode,
     costs,
     growth,
     inflight,
@@ -43,6 +44,7 @@ _LOADS: dict[str, Callable[[Plan], list[Row]]] = {
     "CATALOGUE": lambda plan: [mcp.catalogue(plan)],
     "BROWSER": lambda _: [browser.measure()],
     "SANDBOX": lambda plan: [sandbox.measure(plan)],
+    "CODE": code_mode.measure,
     "UP": lambda plan: [up.measure(plan)],
 }
 

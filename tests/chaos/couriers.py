@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 COURIER = "courier"
+#: The agent that does the same from scripts.
+SCRIPTED = "scripted"
 TOOLS = ("current_time", "http_request", "store_item")
 #: What a run does in each round: S stores an item (idempotent), R sends a request (at most once),
 #: T looks at the clock.
@@ -28,12 +30,13 @@ SHORT_SCRIPT = ("SR", "R")
 
 
 def workspace_of_couriers(queue: str) -> Workspace:
-    """A workspace with both agents, on a queue of its own.
+    """A workspace with the agents, on a queue of its own.
 
     The careful one asks a person before each effect.
     """
     workspace = Workspace.objects.create(slug=queue, name=queue)
     add_agent(workspace, COURIER, queue=queue)
+    add_agent(workspace, SCRIPTED, queue=queue, code_mode=True)
     add_agent(workspace, CAREFUL, queue=queue, approval=AgentApproval.EFFECTS)
     return workspace
 
@@ -45,6 +48,7 @@ def add_agent(
     queue: str,
     approval: AgentApproval = AgentApproval.NEVER,
     team: Iterable[str] = (),
+    code_mode: bool = False,
 ) -> None:
     """Publish a courier of that name; with a team it may delegate to those couriers.
 
@@ -58,6 +62,7 @@ def add_agent(
         model="openai:chaos",
         queue=queue,
         approval=approval,
+        code_mode=code_mode,
     )
     ToolBinding.objects.bulk_create(ToolBinding(agent=agent, tool=tool) for tool in TOOLS)
     agent.team.set(Agent.objects.filter(workspace=workspace, name__in=team))
@@ -71,6 +76,18 @@ def task(name: str, script: Iterable[str], *, effects_url: str) -> str:
         calls = [_call(letter, f"{name}/{number}{letter}", effects_url) for letter in letters]
         rounds.append(f"[[{'then' if rounds else 'calls'}: {', '.join(calls)}]]")
     return f"[[run: {name}]] {' '.join(rounds)}"
+
+
+def script_task(name: str, script: Iterable[str], *, effects_url: str) -> str:
+    """The same, as one Python script that the run's model writes."""
+    lines = ["import asyncio"]
+    for number, letters in enumerate(script):
+        texts = (_call(letter, f"{name}/{number}{letter}", effects_url) for letter in letters)
+        calls = (text.partition(" ") for text in texts)
+        together = ", ".join(f"{tool}(**{arguments})" for tool, _, arguments in calls)
+        lines.append(f"await asyncio.gather({together})")
+    arguments = json.dumps({"script": "\n".join(lines)})
+    return f"[[run: {name}]] [[calls: run_script {arguments}]]"
 
 
 def _call(letter: str, op: str, effects_url: str) -> str:

@@ -14,7 +14,14 @@ from agents.actions.start_run import start_run
 from agents.choices import TERMINAL
 from agents.models import Run
 from heartbit_site.base.models import Workspace
-from tests.chaos.couriers import CAREFUL_SCRIPT, COURIER, SCRIPT, task
+from tests.chaos.couriers import (
+    CAREFUL_SCRIPT,
+    COURIER,
+    SCRIPT,
+    SCRIPTED,
+    script_task,
+    task,
+)
 from tests.chaos.journals import CAREFUL
 
 if TYPE_CHECKING:
@@ -38,6 +45,7 @@ class Load:
         runs: How many in all.
         at_once: How many of them are unfinished at a time.
         careful_every: One run in so many asks a person before each effect; 0: none does.
+        scripted_every: One run in so many does the same from a script; 0: none does.
         start: How a run is started.
         ids: The runs that were accepted, in order.
     """
@@ -48,6 +56,7 @@ class Load:
     runs: int
     at_once: int = 15
     careful_every: int = 0
+    scripted_every: int = 0
     script: Sequence[str] = SCRIPT
     start: Start = start_here
     ids: list[UUID] = field(default_factory=list)
@@ -64,8 +73,11 @@ class Load:
         """Start the next run, whatever the others do."""
         number = len(self.ids)
         careful = self.careful_every and number % self.careful_every == 0
+        scripted = not careful and self.scripted_every and number % self.scripted_every == 1
         agent, script = (CAREFUL, CAREFUL_SCRIPT) if careful else (COURIER, self.script)
-        text = task(f"{self.name}-{number}", script, effects_url=self.effects_url)
+        write = script_task if scripted else task
+        text = write(f"{self.name}-{number}", script, effects_url=self.effects_url)
+        agent = SCRIPTED if scripted else agent
         self.ids.append(self.start(self.workspace, text, agent))
         return self.ids[-1]
 

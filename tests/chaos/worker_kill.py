@@ -1,6 +1,7 @@
 """R1: a worker is killed every two seconds under runs that act on the outside world.
 
-One run in five asks a person before each effect; what they decide is what may happen.
+One run in five asks a person before each effect; what they decide is what may happen. One in three
+acts from a script of its model, so workers die inside scripts, too.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 KILL_EVERY = 2.0
 CAREFUL_EVERY = 5
+SCRIPTED_EVERY = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,7 @@ def _run(size: Size, *, seed: int, directory: Path) -> Verdict:
             runs=size.runs,
             at_once=size.at_once,
             careful_every=CAREFUL_EVERY,
+            scripted_every=SCRIPTED_EVERY,
         )
         killer = _Killer(on.supervisor, seed=seed)
         with Decider(on.workspace, seed=seed, journal=on.decisions):

@@ -111,6 +111,7 @@ RARE = recorded(
     ),
     (9, events.ToolFinished("1.0", "ok", "ok", "at_most_once", 3, grant=7)),
     (9, events.CallWaiting("1.1", ("child:0199",), runs=("0199",))),
+    (9, events.ScriptCalled("1.0", 0, (ToolCall("x", "send", "{}"),), "monty-1:x", "hi", 2)),
     (
         10,
         events.WaitResolved(

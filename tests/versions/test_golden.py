@@ -100,6 +100,7 @@ def test_the_default_of_a_setting_that_came_late_never_changes() -> None:
         (AgentSettings, "uncertain_calls"): "ask_human",
         (AgentSettings, "mixed_data"): "ask",
         (AgentSettings, "execution_mode"): "never",
+        (AgentSettings, "code_mode"): False,
         (ToolGrant, "approval_timeout_seconds"): None,
         (ToolGrant, "required_approvals"): 1,
         (ToolGrant, "approver_group"): "",

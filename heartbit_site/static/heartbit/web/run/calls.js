@@ -26,6 +26,7 @@ export class CallView {
     this.shown = now;
     this.call = call;
     this.run = run;
+    this.element.classList.toggle("of-script", Boolean(call.parent));
     fill(this.line, icon(call.children.length ? "account_tree" : "build"), el("b", {}, seen(call.tool || call.id)),
       el("span.clip.quiet.code-line", {}, short(call.arguments)), status(call),
       call.duration_ms ? el("span.number.quiet", {}, duration(call.duration_ms)) : null);
@@ -37,6 +38,7 @@ export class CallView {
     if (!this.element.open) return;
     this.learn();
     fill(this.inside,
+      call.parent ? el("p.quiet", {}, `Made by the script of call ${call.parent}.`) : null,
       el("h3", {}, "Arguments"), values(call.arguments, `Arguments of ${call.tool}`),
       call.effect ? el("p.quiet", {}, `Effect class: ${call.effect.replaceAll("_", " ")}. Call ${call.id}.`) : null,
       this.asked(), this.decided(),

@@ -126,14 +126,14 @@ class TurnView {
       this.html = turn.html;
       this.rich.innerHTML = turn.html; // sanitised by the server
     }
-    for (const call of turn.calls) {
+    turn.calls.forEach((call, index) => {
       if (!this.calls.has(call.id)) {
         const view = new CallView(this.place);
         this.calls.set(call.id, view);
-        this.list.append(view.element);
+        this.list.insertBefore(view.element, this.list.children[index] ?? null); // a script's calls follow it
       }
       this.calls.get(call.id).update(call, run);
-    }
+    });
   }
 
   /** Offer what can be done with an answered turn. */

@@ -1,0 +1,186 @@
+"""Tools as functions of scripts, and the interpreter alone."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import pytest
+from pydantic import BaseModel, Field
+
+from heartbit_site.base.toolspec import Effect, Origin, ToolSpec, spec_of
+from tools.scripts.finding import FunctionIndex
+from tools.scripts.functions import script_functions
+from tools.scripts.interpreter import MAX_TOGETHER, Interpreter
+from tools.scripts.steps import CallResult, EndedScript, PausedScript, Round
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+
+class Line(BaseModel):
+    product: str
+    pieces: int = 1
+
+
+def order(
+    customer: Annotated[str, Field(description="Its name.")],
+    lines: list[Line],
+    speed: Literal["slow", "fast"] = "slow",
+    note: str | None = None,
+) -> dict[str, Any]:
+    """Order products."""
+    return {}
+
+
+def print_(text: str) -> str:
+    """Print a text."""
+    return text
+
+
+SPECS = {
+    spec.name: spec
+    for spec in (
+        spec_of(order, effect=Effect.PURE),
+        spec_of(print_, name="print", effect=Effect.PURE),
+    )
+}
+FUNCTIONS = script_functions(SPECS)
+
+
+@pytest.fixture
+async def interpreter() -> AsyncIterator[Interpreter]:
+    found = Interpreter()
+    yield found
+    await found.aclose()
+
+
+def test_a_tool_is_a_typed_function() -> None:
+    assert FUNCTIONS["order"].listing == (
+        "async def order(customer: str, lines: list[dict[str, Any]], "
+        "speed: Literal['slow', 'fast'] = 'slow', note: str | None = None) -> Any\n"
+        "    Order products.\n"
+        "    customer: Its name\n"
+        "    lines: [{'product': str, 'pieces'?: int}]"
+    )
+    assert FUNCTIONS["print_"].signature == "async def print_(text: str) -> str"
+
+
+def test_names_that_python_has_no_place_for_are_changed_and_changed_back() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"from": {"type": "string"}, "user-id": {}, "user_id": {}, "2nd": {}},
+        "required": ["user_id"],
+    }
+    spec = ToolSpec("class", "Classify.", schema, order)
+    [function] = script_functions({"class": spec}).values()
+    assert list(function.parameters) == ["user_id", "from_", "user_id_", "_2nd"]
+    named = {"from_": "a", "_2nd": 2}
+    assert json.loads(function.arguments((1,), named)) == {"user_id": 1, "from": "a", "2nd": 2}
+
+
+@pytest.mark.parametrize(
+    ("positional", "named", "says"),
+    [
+        (("a", [], "slow", None, 5), {}, "takes 4"),
+        (("a",), {"customer": "b"}, "twice"),
+        ((), {"who": "b"}, "no parameter 'who'"),
+        ((object(),), {}, "JSON"),
+    ],
+)
+def test_wrong_arguments_are_refused_before_anything_is_called(
+    positional: tuple[Any, ...], named: dict[str, Any], says: str
+) -> None:
+    with pytest.raises(TypeError, match=says):
+        FUNCTIONS["order"].arguments(positional, named)
+
+
+def test_a_result_is_its_json_value_unless_the_tool_returns_text() -> None:
+    assert FUNCTIONS["order"].value('{"a": 1}') == {"a": 1}
+    assert FUNCTIONS["order"].value("{cut") == "{cut"
+    assert FUNCTIONS["print_"].value("1") == "1"
+    served = replace(SPECS["print"], origin=Origin.MCP)
+    assert script_functions({"print": served})["print_"].value("[1]") == [1]
+
+
+def test_functions_are_found_by_rare_words_and_by_their_names() -> None:
+    index = FunctionIndex(FUNCTIONS.values())
+    assert [one.name for one in index.find("prints texts", 5)] == ["print_"]
+    assert [one.name for one in index.find("order a product", 1)] == ["order"]
+    assert index.find("weather", 5) == []
+
+
+@dataclass
+class Play:
+    """A script played to its end, from every snapshot or from none."""
+
+    interpreter: Interpreter
+    keeps: bool = True
+
+    async def play(self, script: str) -> tuple[EndedScript, list[Round], str]:
+        rounds: list[Round] = []
+        printed = ""
+        while True:
+            step = await self.interpreter.advance(script, FUNCTIONS, rounds)
+            printed += step.printed
+            if isinstance(step, EndedScript):
+                return step, rounds, printed
+            results = tuple(CallResult("ok", one.arguments) for one in step.calls)
+            rounds.append(Round(step.calls, results, step.snapshot if self.keeps else ""))
+
+
+LONG = """
+import asyncio, random
+print("begin")
+later = print_("later")
+texts = []
+for n in range(3):
+    texts += await asyncio.gather(print_(f"{n}"), print_(f"{random.random()}"))
+    print(n)
+texts.append(await later)
+len(texts)
+"""
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+async def test_with_snapshots_or_without_a_script_makes_the_same_calls(
+    interpreter: Interpreter, *, keeps: bool
+) -> None:
+    ended, rounds, printed = await Play(interpreter, keeps).play(LONG)
+    again, others, _ = await Play(interpreter).play(LONG)
+    assert [one.calls for one in rounds] == [one.calls for one in others]
+    assert (ended.status, ended.text, printed) == ("ok", again.text, "begin\n0\n1\n2\n")
+    assert [len(one.calls) for one in rounds] == [3, 2, 2]
+
+
+async def test_a_script_that_would_make_other_calls_is_not_continued(
+    interpreter: Interpreter,
+) -> None:
+    script = "await print_('a')\nawait print_('b')"
+    step = await interpreter.advance(script, FUNCTIONS, [])
+    assert isinstance(step, PausedScript)
+    before = [Round(step.calls, (CallResult("ok", "a"),))]
+    ended = await interpreter.advance(script.replace("'a'", "'c'"), FUNCTIONS, before)
+    assert isinstance(ended, EndedScript)
+    assert (ended.status, "other calls" in ended.text) == ("error", True)
+
+
+async def test_no_more_calls_wait_at_once_than_are_served(interpreter: Interpreter) -> None:
+    text = (
+        f"import asyncio\nawait asyncio.gather(*[print_('x') for _ in range({MAX_TOGETHER + 1})])"
+    )
+    ended, rounds, _ = await Play(interpreter).play(text)
+    assert (ended.status, rounds) == ("error", [])
+    assert f"at most {MAX_TOGETHER}" in ended.text
+
+
+async def test_a_script_without_end_is_ended(
+    interpreter: Interpreter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = {"max_turn_duration_secs": 0.2}
+    monkeypatch.setattr("tools.scripts.interpreter._LIMITS", limits)
+    ended, _, _ = await Play(interpreter).play("while True:\n    pass")
+    assert (ended.status, "time limit" in ended.text) == ("error", True)
+    ended, _, _ = await Play(interpreter).play("1 + 1")
+    assert ended.text == "2", "the next one has an interpreter"
