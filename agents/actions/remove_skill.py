@@ -33,7 +33,7 @@ def remove_skill(skill: Skill, *, by: Actor) -> list[Led]:
         raise ShippedSkillError(
             f"{skill.name} ships with Heartbit and stays: agents without it never see it."
         )
-    Workspace.objects.select_for_update(no_key=True).get(pk=skill.workspace_id)
+    Workspace.objects.select_for_update(no_key=True).get(pk=skill.workspace.pk)
     users = list(users_of(skill))
     is_replacement = Skill.objects.filter(workspace=None, name=skill.name).exists()
     if users and not is_replacement:

@@ -79,7 +79,7 @@ def rollback_skill(skill: Skill, number: int, *, by: Actor) -> SavedSkill:
             f"{skill.name} ships with Heartbit and has the version of this release: add a skill of "
             "that name to replace it."
         )
-    Workspace.objects.select_for_update(no_key=True).get(pk=skill.workspace_id)
+    Workspace.objects.select_for_update(no_key=True).get(pk=skill.workspace.pk)
     saved = _take(skill, find_version(skill, number))
     led = publish_again(users_of(skill), by=by) if saved else []
     if saved:

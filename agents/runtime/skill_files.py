@@ -2,8 +2,7 @@
 
 Usage::
 
-    version = pinned_version(workspace_id, definition.pinned_skills[0])
-    files_of(version)       # {"SKILL.md": b"...", "scripts/check.py": b"..."}, for a sandbox
+    read_skill(run_id, "research")   # {"SKILL.md": b"...", "scripts/check.py": b"..."}
 """
 
 from __future__ import annotations
@@ -38,6 +37,15 @@ def skill_of_run(run_id: UUID, name: str) -> SkillVersion:
         names = ", ".join(pinned) or "none"
         raise SkillNotFoundError(f"You have no skill {name[:64]!r}; your skills are: {names}.")
     return pinned_version(run.workspace_id, pinned[name])
+
+
+def read_skill(run_id: UUID, name: str) -> dict[str, bytes]:
+    """Return every file of one of the skills of a run's agent, by path.
+
+    Raises:
+        SkillNotFoundError: As for ``skill_of_run``.
+    """
+    return files_of(skill_of_run(run_id, name))
 
 
 def pinned_version(workspace_id: int, pinned: PinnedSkill) -> SkillVersion:

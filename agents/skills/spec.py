@@ -19,7 +19,7 @@ MEGABYTE: Final = 1024 * 1024
 MAX_FILES: Final = 500
 MAX_FILE_BYTES: Final = 4 * MEGABYTE
 MAX_BYTES: Final = 8 * MEGABYTE
-MAX_PATH: Final = 150  # characters
+MAX_PATH: Final = 120  # characters: skills/NAME/ stands before it in a program's folder
 MAIN_FILE: Final = "SKILL.md"
 
 _Storable = AfterValidator(validators.storable)
