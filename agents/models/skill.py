@@ -43,6 +43,11 @@ class Skill(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def shipped(self) -> bool:
+        """True if it ships with Heartbit."""
+        return self.workspace_id is None
+
 
 class SkillVersion(models.Model):
     """Snapshot of a skill that versions of agents pin; the database refuses updates.
@@ -82,6 +87,16 @@ class SkillVersion(models.Model):
     def files(self) -> list[dict[str, Any]]:
         """Path, hash and size of each file."""
         return list(self.snapshot["files"])
+
+    @property
+    def file_count(self) -> int:
+        """Number of files."""
+        return len(self.files)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the files."""
+        return sum(file["size"] for file in self.files)
 
 
 class SkillFile(models.Model):

@@ -37,7 +37,7 @@ def common_times(wanted: dict[str, Any]) -> list[datetime]:
     begin = begin.replace(second=0, microsecond=0)
     if begin.minute % 30:
         begin += _STEP - timedelta(minutes=begin.minute % 30)
-    found = []
+    found: list[datetime] = []
     while begin + length <= end and len(found) < _MOST:
         if all(_is_free(person, begin, begin + length) for person in wanted["people"]):
             found.append(begin)
