@@ -54,6 +54,8 @@ def skill_complaints(
 def check_credentials_of_skills(workspace_id: int, spec: AgentSpec) -> None:
     """Check that there are credentials for the tools that newly given skills need.
 
+    Tools that the agent lacks are reported when it is published (``skill_complaints``).
+
     Raises:
         InvalidSettingError: Names the skill, the tool and the type of credential.
     """
@@ -63,13 +65,13 @@ def check_credentials_of_skills(workspace_id: int, spec: AgentSpec) -> None:
     tools, grants = catalogue(workspace_id), {grant.name: grant for grant in spec.tools}
     for index, name in enumerate(spec.skills):
         for tool in versions[name].allowed_tools if name in versions else ():
-            names = grants[tool].credentials if tool in grants else {}
-            if tool in tools and (
-                unmet := unmet_need(tools[tool], workspace_id=workspace_id, names=names)
-            ):
-                raise InvalidSettingError(
-                    ("skills", index), f'names "{name}", which cannot work yet: {unmet}'
-                )
+            if tool not in tools or tool not in grants:
+                continue
+            names = grants[tool].credentials
+            unmet = unmet_need(tools[tool], workspace_id=workspace_id, names=names)
+            if unmet:
+                message = f'names "{name}", which cannot work yet: {unmet.rstrip(".")}'
+                raise InvalidSettingError(("skills", index), message)
 
 
 def _listed(tools: Sequence[str]) -> str:

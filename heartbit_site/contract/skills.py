@@ -133,7 +133,7 @@ LIST_SKILLS = Operation(
 )  # fmt: skip
 SAVE_SKILL = Operation(
     "skills.save_skill", "POST /skills", SavedSkillOut, "Add a skill or a version of it",
-    WRITE_AGENTS, body=SkillIn, status=201, other_statuses=(200,),
+    WRITE_AGENTS, body=SkillIn,
 )  # fmt: skip
 SHOW_SKILL = Operation(
     "skills.show_skill", "GET /skills/{skill}", SkillDetailOut, "Get a skill", READ_AGENTS

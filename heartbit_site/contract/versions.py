@@ -59,7 +59,7 @@ class RollbackIn(Body):
 
     force: bool = Field(
         default=False,
-        description="Roll back even if tools, team or skills have changed: with today's, as a new one.",
+        description="Roll back even if tools, team or skills changed: with today's, as a new version.",
     )
 
 

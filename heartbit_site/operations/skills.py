@@ -22,7 +22,6 @@ from agents.skills.snapshot import compare
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Name, Word
-from heartbit_site.contract.operation import Answered
 from heartbit_site.contract.skills import (
     PublishedAgentOut,
     SavedSkillOut,
@@ -53,12 +52,12 @@ def list_skills(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL) 
     return list_page(SkillsOut, skills_in(access.workspace.pk), "name", cursor, limit, view)
 
 
-def save_skill(access: Access, body: SkillIn) -> Answered[SavedSkillOut]:
+def save_skill(access: Access, body: SkillIn) -> SavedSkillOut:
     """Add a skill, or a version to the skill of that name; its agents are published again.
 
     The folder has a `SKILL.md` in the open Agent Skills format, or `skill.json` and
-    `system-prompt.md`. A body has at most 1 MB; the admin's page takes larger archives. 200 instead
-    of 201 if the skill was there.
+    `system-prompt.md`. A body has at most 1 MB; the admin's page takes larger archives. The same
+    content again changes nothing.
     """
     try:
         archive = base64.b64decode(body.archive, validate=True)
@@ -66,7 +65,7 @@ def save_skill(access: Access, body: SkillIn) -> Answered[SavedSkillOut]:
         raise InvalidSkillError(["archive is no base64: encode the archive's bytes."]) from None
     folder = read_folder(unpack(archive))
     saved = saving.save_skill(access.workspace, folder, by=actor_of(access))
-    return Answered(201 if saved.before is None else 200, _saved(access, saved))
+    return _saved(access, saved)
 
 
 def show_skill(access: Access, skill: Name) -> SkillDetailOut:
