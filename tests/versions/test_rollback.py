@@ -62,7 +62,8 @@ def test_a_difference_names_everything_that_changed_and_nothing_else(keeper: Age
     ]
     assert "limits.max_turns 10 -> 3" in found.sentence()
     assert not compare(third.snapshot, third.snapshot)
-    nothing: dict[str, object] = {"prompt": "", "fields": [], "tools": [], "team": []}
+    nothing: dict[str, object] = {"prompt": "", "fields": []}
+    nothing |= {"tools": [], "team": [], "skills": []}
     assert compare(third.snapshot, third.snapshot).model_dump() == nothing
 
 
