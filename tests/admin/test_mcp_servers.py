@@ -178,6 +178,7 @@ def test_a_refresh_whose_process_has_ended_is_interrupted(browser: Client, bare:
         refresh_beat_at=datetime.now(UTC) - timedelta(minutes=1), refresh_progress="Connecting."
     )
     assert "Interrupted" in browser.get(SERVERS).content.decode()
+    assert "refresh it again." in browser.get(url_of("change", made)).content.decode()
     assert browser.get(url_of("progress", made)).headers["HX-Refresh"] == "true"
 
 

@@ -89,7 +89,7 @@ def test_an_editor_sees_tools_with_their_use_in_their_own_workspaces(
         workspace=other,
         name="theirs",
         origin="mcp",
-        definition=CatalogueTool.objects.get(name="calculate").definition,
+        definition=CatalogueTool.objects.get(name="calculate", workspace=None).definition,
     )
     assert "theirs" not in editor.get(LIST).content.decode()
     there = reverse("admin:tools_cataloguetool_change", args=[foreign.pk])

@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 from agents.actions.cancel_run import cancel_run
 from agents.actions.start_run import start_run
-from agents.models import Agent
+from agents.models import Agent, Run
 from agents.runtime.preflight import has_obstacle
 from heartbit_site.api.programs import ProgramRequests
 from heartbit_site.base import orm
@@ -21,7 +21,7 @@ from heartbit_site.base.audit import NOBODY
 from tests.api.server import key_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from heartbit_site.base.models import Workspace
 
@@ -55,10 +55,12 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Work:
 
 
 @pytest.fixture
-def key(workspace: Workspace) -> str:
+def key(workspace: Workspace) -> Iterator[str]:
     """A key that has just been used: its use is written down once a minute."""
     Agent.objects.filter(workspace=workspace, name="writer").update(queue="nobody-serves-this")
-    return key_for(workspace)
+    yield key_for(workspace)
+    for run in Run.objects.filter(workspace=workspace, finished_at=None):  # for no sweeper to ring
+        cancel_run(workspace, run.pk, reason="over")
 
 
 async def asked(key: str, method: str, path: str, **request: Any) -> httpx.Response:

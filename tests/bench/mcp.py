@@ -41,8 +41,8 @@ EACH: Final = 250
 BOUND: Final = 20  # tools of one agent
 ROUNDS: Final = 15
 OFFER_MS: Final = 10.0
-REQUEST_MS: Final = 150.0
-PAGE_MS: Final = 1_000.0
+REQUEST_MS: Final = 50.0
+PAGE_MS: Final = 300.0
 
 
 def call(_plan: Plan) -> Row:

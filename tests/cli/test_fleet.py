@@ -53,7 +53,8 @@ def test_watch_json_is_a_line_for_each_fact_and_the_run_at_last(
     slow = "[[latency: 700]] [[stream: 700]] [[chunks: 7]] [[text: It is written, word by word.]]"
     team = delegate(("analyst", "Facts. [[text: It is 42.]]"), ("writer", f"Write. {slow}"))
     ended = heartbit("submit", team, "--watch", "--json", "--idempotency-key", key)
-    assert (ended.code, ended.err) == (0, "")
+    assert ended.code == 0, ended.err
+    assert ended.err == ""
     lines = ended.lines
     assert {line["type"] for line in lines} == {"run", "event", "delta", "result"}
     assert set(lines[-1]) == FIELDS | {"type"}

@@ -148,6 +148,10 @@ class McpServerAdmin(VerbAdmin[McpServer]):
         """Return what the server said of itself, and the result of the last refresh."""
         facts = ", ".join(f"{name} {value}" for name, value in sorted(server.facts.items()))
         result = server.refresh_message or "Refresh it to read its tools."
+        if server.is_refreshing:
+            result = server.refresh_message or "It is being read."
+        elif server.state == "interrupted":
+            result = "The process that refreshed it has ended: refresh it again."
         return text_block(visible(f"{result}\n{facts}".strip()))
 
     @admin.display(description="tools")
@@ -222,7 +226,7 @@ def _progress(server: McpServer) -> SafeString:
     """Return what a refresh has done so far; the page asks for it again each second."""
     return format_html(
         '<span class="hb-two" hx-get="{}" hx-trigger="every 1s" hx-swap="outerHTML">'
-        '{}<span class="hb-clip" role="status">{}</span></span>',
+        '<span>{}</span><span class="hb-wrapped" role="status">{}</span></span>',
         reverse("admin:tools_mcpserver_progress", args=[server.pk]),
         pill("Refreshing", tone="info"),
         server.refresh_progress,
