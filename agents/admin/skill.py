@@ -145,6 +145,10 @@ class SkillAdmin(VerbAdmin[Skill]):
             fields.append(("New version", {"fields": ("archive",)}))
         return fields
 
+    def get_inlines(self, request: HttpRequest, obj: Skill | None) -> Any:
+        """Return the list of versions, which a new skill does not have."""
+        return () if obj is None else super().get_inlines(request, obj)
+
     def get_urls(self) -> list[URLPattern]:
         """Add the pages that show a file, and that compare versions."""
         view = self.admin_site.admin_view
@@ -178,9 +182,6 @@ class SkillAdmin(VerbAdmin[Skill]):
         else:
             messages.info(request, f"Nothing has changed: v{saved.version.number}.")
         _report(request, saved.led)
-
-    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: Any) -> None:
-        """Write nothing: versions are stored with the skill."""
 
     def remove_row(self, request: HttpRequest, row: Skill) -> None:
         """Delete the skill, unless agents have it."""

@@ -98,7 +98,9 @@ def unknown(key: str | int, known: Iterable[str], *, kind: str = "setting") -> s
             "and name its tools in tools"
         )
     if name == "skills":  # of an agent it is a setting
-        return "is not a section: `heartbit skills add` adds skills, and an agent's skills names them"
+        return (
+            "is not a section: `heartbit skills add` adds skills, and an agent names them in skills"
+        )
     if is_secret(name):
         return f"is not a setting; {KEYS_BELONG}"
     return f"is not a {kind}; {hint(name, known)}"

@@ -75,7 +75,7 @@ class SkillVersion(models.Model):
 
     @property
     def description(self) -> str:
-        """What the skill does and when to use it."""
+        """Purpose of the skill, and when to use it."""
         return str(self.snapshot["description"])
 
     @property

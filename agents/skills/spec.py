@@ -30,13 +30,13 @@ class SkillSpec(Spec):
 
     name: SkillName = Field(description="Name of the skill and of its folder.")
     description: Annotated[str, Field(min_length=1, max_length=1024), _Storable] = Field(
-        description="What it does and when to use it; every run's prompt contains it."
+        description="Purpose, and when to use it; every run's prompt contains it."
     )
     license: Annotated[str, Field(max_length=500), _Storable] = Field(
         "", description="Name of a licence, or of a file that has its text."
     )
     compatibility: Annotated[str, Field(max_length=500), _Storable] = Field(
-        "", description="What it needs around it; for people."
+        "", description="Requirements on its surroundings; for people."
     )
     metadata: Annotated[
         dict[Annotated[str, Field(max_length=200), _Storable], Annotated[str, _Storable]],

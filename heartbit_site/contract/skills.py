@@ -21,7 +21,9 @@ class SkillOut(View):
     id: int = Field(validation_alias="pk")
     name: str
     description: str = Field(validation_alias=AliasPath("current_version", "description"))
-    shipped: bool = Field(description="It ships with Heartbit; a skill of that name replaces it.")
+    shipped: bool = Field(
+        description="True: ships with Heartbit; a skill of that name replaces it."
+    )
     version: int = Field(validation_alias=AliasPath("current_version", "number"))
     hash: str = Field(
         validation_alias=AliasPath("current_version", "hash"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -14,15 +14,10 @@ from agents.actions.save_skill import save_skill
 from agents.models import Agent, Skill
 from agents.skills.archive import pack
 from heartbit_site.base.audit import SYSTEM
-from heartbit_site.base.models import AuditEntry, Membership, Role
+from heartbit_site.base.models import AuditEntry, Membership, Role, Workspace
 from tests.admin.forms import filled
 from tests.clients import Client
 from tests.skills.folders import skill_files, skill_folder
-
-if TYPE_CHECKING:
-    from django.http import HttpResponse
-
-    from heartbit_site.base.models import Workspace
 
 pytestmark = pytest.mark.django_db
 ADD = "/admin/agents/skill/add/"
@@ -49,8 +44,12 @@ def page_of(skill: Skill) -> str:
     return reverse("admin:agents_skill_change", args=[skill.pk])
 
 
-def text_of(response: HttpResponse) -> str:
-    return response.content.decode()
+def deletion_of(skill: Skill) -> str:
+    return reverse("admin:agents_skill_delete", args=[skill.pk])
+
+
+def text_of(response: Any) -> str:
+    return str(response.content.decode())
 
 
 def added(client: Client, workspace: Workspace, files: dict[str, bytes]) -> Any:
@@ -136,10 +135,10 @@ def test_an_agent_is_given_a_skill_and_the_skills_page_names_it(
     row.refresh_from_db()
     assert row.skills == ["greeting"]
     assert "writer" in text_of(editor.get(page_of(skill)))
-    kept = text_of(editor.post(f"{page_of(skill)}delete/", {"post": "yes"}, follow=True))
+    kept = text_of(editor.post(deletion_of(skill), {"post": "yes"}, follow=True))
     assert "greeting is a skill of writer: take it from them first." in kept
     assert editor.post(page, filled(editor.get(page)) | {"skills": []}).status_code == 302
-    assert editor.post(f"{page_of(skill)}delete/", {"post": "yes"}).status_code == 302
+    assert editor.post(deletion_of(skill), {"post": "yes"}).status_code == 302
     assert not Skill.objects.filter(workspace=workspace).exists()
 
 
@@ -162,17 +161,18 @@ def test_a_shipped_skill_can_be_looked_at_and_no_more(editor: Client, workspace:
     assert "New version" not in page
     upload_anyway = editor.post(page_of(skill), {"archive": upload(skill_files("writing"))})
     assert upload_anyway.status_code == 403
-    assert editor.post(f"{page_of(skill)}delete/", {"post": "yes"}).status_code == 403
+    assert editor.post(deletion_of(skill), {"post": "yes"}).status_code == 403
     rollback = reverse("admin:agents_skill_compare", args=[skill.pk, 1])
     assert editor.get(rollback).status_code == 200
     assert editor.post(rollback).status_code == 403
 
 
 def test_a_viewer_of_another_workspace_sees_no_skill_of_this_one(
-    workspace: Workspace, other_workspace: Workspace
+    workspace: Workspace,
 ) -> None:
     skill = save_skill(workspace, skill_folder(), by=SYSTEM).version.skill
-    stranger = entered(other_workspace, Role.EDITOR)
+    other = Workspace.objects.create(slug="other-of-skills", name="Other")
+    stranger = entered(other, Role.EDITOR)
     assert "greeting" not in text_of(stranger.get("/admin/agents/skill/"))
     for page in (
         page_of(skill),

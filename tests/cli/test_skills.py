@@ -28,11 +28,11 @@ def place(place: Place) -> Place:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    return written(tmp_path / "greeting", body="Say hello.", references__words=b"Hej.")
+    return written(tmp_path / "greeting", body="Say hello.", words=b"Hej.")
 
 
-def written(folder: Path, *, body: str, **files: bytes) -> Path:
-    for name, data in skill_files(body=body, **files).items():
+def written(folder: Path, *, body: str, words: bytes) -> Path:
+    for name, data in skill_files(body=body, references__words=words).items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
@@ -48,12 +48,12 @@ def test_a_skill_is_added_shown_given_changed_rolled_back_and_removed(
     assert shown.startswith("greeting: Greets people. Use it when somebody arrives.\n")
     assert "4 references/words\n" in shown
     assert shown.endswith("\nSay hello.\n")
-    assert place("show", "greeting", "references/words").out == "Hej.\n"
+    assert place("show", "greeting", "references/words").out == "Hej."  # as it is
     assert place("show", "greeting", "SKILL.md").out.startswith("---\nname: greeting\n")
     given = place("assign", "greeting", "writer")
     assert given.out.startswith("writer has the skill greeting: v")
     assert "1 agent" in place("list").out
-    written(folder, body="Say hi.", references__words=b"Hey.")
+    written(folder, body="Say hi.", words=b"Hey.")
     changed = place("add", str(folder))
     assert changed.out == "greeting is v2 now.\n"
     assert "writer is published again: v" in changed.err
@@ -63,7 +63,7 @@ def test_a_skill_is_added_shown_given_changed_rolled_back_and_removed(
     assert "current" in place("versions", "greeting").out
     assert place("rollback", "greeting", "1").out == "greeting is v1 now.\n"
     kept = place("remove", "greeting", "--yes")
-    assert (kept.code, Skill.objects.filter(workspace=workspace).count()) == (FAILED, 1)
+    assert (kept.code, Skill.objects.filter(workspace=workspace).count()) == (USAGE, 1)
     assert "greeting is a skill of writer: take it from them first." in kept.err
     taken = place("unassign", "greeting", "writer")
     assert taken.out.startswith("writer no longer has the skill greeting: v")
@@ -85,11 +85,11 @@ def test_an_archive_is_added_too_and_printed_as_json(
     ("arguments", "code", "sentence"),
     [
         (("add", "/nowhere"), FAILED, "/nowhere cannot be read: No such file or directory."),
-        (("show", "greetings"), FAILED, "There is no skill named 'greetings'"),
-        (("show", "writing", "x"), FAILED, "The skill writing has no file 'x'; its files are:"),
+        (("show", "greetings"), USAGE, "There is no skill named 'greetings'"),
+        (("show", "writing", "x"), USAGE, "The skill writing has no file 'x'; its files are:"),
         (("remove", "writing"), USAGE, "Say --yes if writing may go."),
-        (("remove", "writing", "--yes"), FAILED, "writing ships with Heartbit and stays"),
-        (("rollback", "writing", "9"), FAILED, "writing ships with Heartbit and has the version"),
+        (("remove", "writing", "--yes"), USAGE, "writing ships with Heartbit and stays"),
+        (("rollback", "writing", "9"), USAGE, "writing ships with Heartbit and has the version"),
         (("assign", "nothing", "writer"), USAGE, 'skills[0] names the unknown skill "nothing"'),
         (("assign", "research", "writer"), USAGE, "needs the tools web_search and web_fetch"),
         (("unassign", "writing", "writer"), FAILED, "writer does not have the skill writing."),

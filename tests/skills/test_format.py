@@ -84,12 +84,12 @@ def test_what_is_wrong_with_a_main_file_is_named(main: str, sentence: str) -> No
         ({"a/SKILL.md": b"", "b/SKILL.md": b""}, "There are several skills in it (a, b)"),
         ({"a/SKILL.md": b"", "notes": b""}, "notes is not in the skill's folder, a: pack that"),
         ({"SKILL.md": b"\xff"}, "SKILL.md is no UTF-8 text: save it as UTF-8."),
-        (skill_files(**{"x" * 130: b""}), "is a path of more than 120 characters: shorten it."),
-        (skill_files(**{"a\x07": b""}), "has a name with control characters: rename it."),
-        (skill_files(**{"..__a": b""}), "is not a plain relative path: rename it."),
+        ({**skill_files(), "x" * 130: b""}, "is a path of more than 120 characters: shorten it."),
+        ({**skill_files(), "a\x07": b""}, "has a name with control characters: rename it."),
+        ({**skill_files(), "../a": b""}, "is not a plain relative path: rename it."),
         (skill_files(a=b"x" * (MAX_FILE_BYTES + 1)), "a has more than 4194304 bytes"),
-        (skill_files(**dict.fromkeys("abc", b"x" * MAX_FILE_BYTES)), "more than 8388608 bytes"),
-        (skill_files(**{f"f{n}": b"" for n in range(MAX_FILES + 1)}), "leave at most 500"),
+        (skill_files() | dict.fromkeys("abc", b"x" * MAX_FILE_BYTES), "more than 8388608 bytes"),
+        ({**skill_files(), f"f{n}": b"" for n in range(MAX_FILES + 1)}, "leave at most 500"),
     ],
 )
 def test_what_is_wrong_with_a_folder_is_named(files: dict[str, bytes], sentence: str) -> None:

@@ -11,14 +11,14 @@ import typer
 from agents.skills.archive import pack, read_path
 from agents.skills.folder import read_folder
 from heartbit_site.base.amounts import counted
+from heartbit_site.base.visible_text import visible
 from heartbit_site.cli import options
 from heartbit_site.cli.backend import checked
 from heartbit_site.cli.confirmation import confirm_removal, print_removed
 from heartbit_site.cli.errors import CommandError
-from heartbit_site.cli.escape import visible
 from heartbit_site.cli.groups import group
 from heartbit_site.cli.invocation import backend
-from heartbit_site.cli.output import TEXT_WIDTH, note, one_line, write
+from heartbit_site.cli.output import TEXT_WIDTH, note, one_line, write, write_exactly
 from heartbit_site.cli.shared_options import RemoteCommand
 from heartbit_site.cli.table import Table, print_done, print_facts, print_list, print_view
 from heartbit_site.cli.times import local_minute
@@ -28,7 +28,12 @@ from heartbit_site.contract.skills import SkillIn, SkillOut, SkillVersionOut
 
 if TYPE_CHECKING:
     from heartbit_site.contract.agents import AgentDetailOut
-    from heartbit_site.contract.skills import SavedSkillOut, SkillDetailOut, SkillDiffOut
+    from heartbit_site.contract.skills import (
+        SavedSkillOut,
+        SkillContentOut,
+        SkillDetailOut,
+        SkillDiffOut,
+    )
 
 NAME = typer.Argument(metavar="SKILL", help="The skill's name.")
 FILE = typer.Argument(None, metavar="[PATH]", help="Print this file of it, e.g. SKILL.md.")
@@ -56,7 +61,7 @@ def show(name: str = NAME, path: str | None = FILE) -> int:
     """Show a skill with its instructions and files, or one of the files."""
     if path is not None:
         file = backend().call(contract.SHOW_SKILL_FILE, skill=name, path=path)
-        return print_view(file, lambda: write(visible(file.content)))
+        return print_view(file, lambda: _print_file(file))
     found = backend().call(contract.SHOW_SKILL, skill=name)
     return print_view(found, lambda: _print(found))
 
@@ -158,6 +163,15 @@ def _print(found: SkillDetailOut) -> None:
     for file in found.files:
         write(f"  {file.size:>12,} {one_line(file.path)}")
     write(f"\n{visible(found.body)}")
+
+
+def _print_file(file: SkillContentOut) -> None:
+    """Print text as it is, so that it can be redirected into a file; other content in base64."""
+    if file.encoding == "base64":
+        note(f"{file.path} is no text: its content follows in base64.")
+        write(file.content)
+    else:
+        write_exactly(file.content)
 
 
 def _print_diff(found: SkillDiffOut) -> None:

@@ -29,7 +29,7 @@ _LONGEST_DAYS = 62
 
 
 def common_times(wanted: dict[str, Any]) -> list[datetime]:
-    """Return the times at which everybody is free and at work, the earliest first."""
+    """Return the times within everybody's hours at which everybody is free, the earliest first."""
     length = timedelta(minutes=wanted.get("minutes", 30))
     begin, end = _moment(wanted["from"]), _moment(wanted["until"])
     if end - begin > timedelta(days=_LONGEST_DAYS):
