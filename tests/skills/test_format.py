@@ -89,7 +89,7 @@ def test_what_is_wrong_with_a_main_file_is_named(main: str, sentence: str) -> No
         ({**skill_files(), "../a": b""}, "is not a plain relative path: rename it."),
         (skill_files(a=b"x" * (MAX_FILE_BYTES + 1)), "a has more than 4194304 bytes"),
         (skill_files() | dict.fromkeys("abc", b"x" * MAX_FILE_BYTES), "more than 8388608 bytes"),
-        ({**skill_files(), f"f{n}": b"" for n in range(MAX_FILES + 1)}, "leave at most 500"),
+        (skill_files() | {f"f{n}": b"" for n in range(MAX_FILES + 1)}, "leave at most 500"),
     ],
 )
 def test_what_is_wrong_with_a_folder_is_named(files: dict[str, bytes], sentence: str) -> None:
