@@ -69,7 +69,7 @@ INSTALLATIONS = {
     "django_celery_beat.clockedschedule",
 }
 #: What all workspaces see beside their own.
-SHARED = {"tools.cataloguetool"}
+SHARED = {"tools.cataloguetool", "agents.skill"}
 KEY = "sk-very-secret-and-long-enough-0000"
 
 
