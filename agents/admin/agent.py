@@ -16,7 +16,7 @@ from agents.admin.agent_list import AgentList
 from agents.admin.bindings import ToolBindingFormSet
 from agents.admin.forms import AgentForm, StartRunForm
 from agents.admin.links import run_url
-from agents.admin.skill import skill_choices
+from agents.admin.skill_choices import skill_choices
 from agents.admin.templates import FromTemplates, TemplateBindingInline
 from agents.admin.version import VersionInline
 from agents.definitions.advice import advice

@@ -19,8 +19,8 @@ from agents.actions.remove_skill import remove_skill
 from agents.actions.save_skill import rollback_skill, save_skill
 from agents.admin.version import diff_lines, setting_row
 from agents.errors import ShippedSkillError, SkillNotFoundError
-from agents.models import Skill, SkillVersion
-from agents.reads.skills import users_of
+from agents.models import Agent, Skill, SkillVersion
+from agents.reads.skills import users_by_skill
 from agents.reads.versions import VersionNotFoundError, find_version, pair
 from agents.runtime.skill_files import content_of, file_of
 from agents.skills.archive import MAX_ARCHIVE_BYTES, unpack
@@ -37,6 +37,9 @@ from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.visible_text import visible
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from django.contrib.admin.views.main import ChangeList
     from django.db.models import QuerySet
     from django.urls import URLPattern
     from django.utils.safestring import SafeString
@@ -110,7 +113,7 @@ class SkillAdmin(VerbAdmin[Skill]):
     list_select_related = ("workspace", "current_version")
     search_fields = ("name",)
     sortable_by = ()
-    actions = ()
+    actions = None  # one at a time: the page says which agents have it
     fixed = ("workspace",)
     readonly_fields = (*_FACTS, "instructions", "files_shown")
 
@@ -130,6 +133,18 @@ class SkillAdmin(VerbAdmin[Skill]):
             return what == "view" and super().may(request, what)
         return super().may(request, what, row)
 
+    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
+        """Return the list with the agents that have each skill."""
+        changelist = super().get_changelist_instance(request)
+        _look_at(request, changelist.result_list)
+        return changelist
+
+    def get_object(self, request: HttpRequest, *place: Any) -> Skill | None:
+        """Return the skill with the agents that have it."""
+        row = super().get_object(request, *place)
+        _look_at(request, [] if row is None else [row])
+        return row
+
     # ---------------------------------------------------------------------------------------- page
 
     def get_fieldsets(self, request: HttpRequest, obj: Skill | None = None) -> Any:
@@ -138,8 +153,7 @@ class SkillAdmin(VerbAdmin[Skill]):
             return [(None, {"fields": ("workspace", "archive")})]
         fields: list[Any] = [
             (None, {"fields": _FACTS}),
-            ("Instructions", {"fields": ("instructions",)}),
-            ("Files", {"fields": ("files_shown",)}),
+            ("Content", {"fields": ("instructions", "files_shown")}),
         ]
         if self.has_change_permission(request, obj):
             fields.append(("New version", {"fields": ("archive",)}))
@@ -276,12 +290,7 @@ class SkillAdmin(VerbAdmin[Skill]):
         "needs", lambda row: ", ".join(_current(row).allowed_tools) or "no tools"
     )
 
-    @admin.display(description="agents")
-    def used_by(self, row: Skill) -> str:
-        """Return the names of the agents that have the skill."""
-        names = list(users_of(row).values_list("name", flat=True)[: _SHOWN_AGENTS + 1])
-        shown = ", ".join(names[:_SHOWN_AGENTS]) or "-"
-        return f"{shown} ..." if names[_SHOWN_AGENTS:] else shown
+    used_by = Column[Skill]("agents", lambda row: _agents(row))
 
     @admin.display(description="further")
     def further(self, row: Skill) -> SafeString | str:
@@ -306,6 +315,20 @@ class SkillAdmin(VerbAdmin[Skill]):
             for file in _current(row).files
         ]
         return format_html_join("", '<p>{} <span class="hb-quiet">{}</span></p>', lines) or "none"
+
+
+def _look_at(request: HttpRequest, rows: Collection[Skill]) -> None:
+    """Set at each skill the names of the agents that have it, of those that the person sees."""
+    seen = permissions_for(request).rows(Agent.objects.all(), "workspace", "agents:read")
+    found = users_by_skill(rows, seen) if rows else {}
+    for row in rows:
+        row.seen_agents = found[row.pk]  # type: ignore[attr-defined]
+
+
+def _agents(row: Any) -> str:
+    names: list[str] = row.seen_agents
+    further = len(names) - _SHOWN_AGENTS
+    return ", ".join(names[:_SHOWN_AGENTS]) + (f" and {further} more" if further > 0 else "") or "-"
 
 
 def _current(row: Skill) -> SkillVersion:
@@ -358,20 +381,3 @@ def _shown(diff: SkillDiff) -> dict[str, Any]:
             for file in diff.files
         ],
     }
-
-
-def skill_choices(request: HttpRequest, workspace_id: int | None) -> list[tuple[str, str]]:
-    """Return the skills that an agent can be given, with their descriptions.
-
-    Args:
-        request: Of the person who edits the agent.
-        workspace_id: The agent's workspace; None: it is new, and may belong to any of theirs.
-    """
-    rows = Skill.objects.filter(current_version__isnull=False).select_related("current_version")
-    if workspace_id is not None:
-        rows = rows.filter(Q(workspace=None) | Q(workspace=workspace_id))
-    else:
-        own = permissions_for(request).rows(rows, "workspace", "agents:read")
-        rows = rows.filter(Q(workspace=None) | Q(pk__in=own.values("pk")))
-    found = {row.name: _current(row).description for row in rows.order_by("name", "workspace")}
-    return [(name, f"{name} · {text}") for name, text in found.items()]

@@ -68,6 +68,27 @@ def users_of(skill: Skill) -> QuerySet[Agent]:
     return agents.filter(~Exists(own))
 
 
+def users_by_skill(skills: Collection[Skill], agents: QuerySet[Agent]) -> dict[int, list[str]]:
+    """Return names of agents by the key of the skill that they have, as ``users_of`` finds them.
+
+    Args:
+        skills: Of any workspaces, or shipped.
+        agents: Those that may be named.
+    """
+    names = {skill.name for skill in skills}
+    rows = Skill.objects.filter(workspace__isnull=False, name__in=names)
+    own = {(row.workspace_id, row.name): row.pk for row in rows}
+    shipped = {skill.name: skill.pk for skill in skills if skill.shipped}
+    found: dict[int, list[str]] = {skill.pk: [] for skill in skills}
+    having = agents.filter(origin="").exclude(skills=[]).order_by("name")
+    for workspace_id, agent, given in having.values_list("workspace_id", "name", "skills"):
+        for name in given:
+            key = own.get((workspace_id, name), shipped.get(name))
+            if key in found:
+                found[key].append(agent)
+    return found
+
+
 def users_by_name(workspace_id: int) -> dict[str, list[str]]:
     """Return the names of a workspace's agents by the skill that they have."""
     rows = Agent.objects.filter(workspace=workspace_id, origin="").exclude(skills=[])

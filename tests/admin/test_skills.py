@@ -180,3 +180,30 @@ def test_a_viewer_of_another_workspace_sees_no_skill_of_this_one(
         reverse("admin:agents_skill_compare", args=[skill.pk, 1]),
     ):
         assert stranger.get(page).status_code in (302, 404)
+
+
+def test_agents_of_other_workspaces_are_not_named_on_a_shipped_skill(
+    editor: Client, workspace: Workspace
+) -> None:
+    record_shipped_skills()
+    other = Workspace.objects.create(slug="other-of-skills", name="Other")
+    for place, name in ((workspace, "columnist"), (other, "ghostwriter")):
+        Agent.objects.create(workspace=place, name=name, skills=["writing"])
+    skill = Skill.objects.get(workspace=None, name="writing")
+    for page in (page_of(skill), "/admin/agents/skill/"):
+        shown = text_of(editor.get(page))
+        assert "columnist" in shown
+        assert "ghostwriter" not in shown
+
+
+def test_the_form_of_an_agent_describes_a_replaced_skill_as_the_workspace_does(
+    editor: Client, workspace: Workspace
+) -> None:
+    record_shipped_skills()
+    save_skill(workspace, skill_folder("writing", "Writes as we do."), by=SYSTEM)
+    row = Agent.objects.get(workspace=workspace, name="writer")
+    known = reverse("admin:agents_agent_change", args=[row.pk])
+    for page in (known, reverse("admin:agents_agent_add")):
+        shown = text_of(editor.get(page))
+        assert "writing · Writes as we do." in shown
+        assert shown.count("writing · ") == 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tests.web.shots import parts
+from tests.web.shots import house_rules, parts
 from tests.web.shots.plans import REPORT
 from tests.web.shots.seed import OFFER
 from tests.web.shots.ways_in import MAILBOX
@@ -24,6 +24,7 @@ TOOLS = "/admin/tools/cataloguetool/"
 CREDENTIALS = "/admin/tools/credential/"
 AGENTS = "/admin/agents/agent/"
 MCP_SERVERS = "/admin/tools/mcpserver/"
+SKILLS = "/admin/agents/skill/"
 #: A template's name that occurs nowhere else on the page.
 A_TEMPLATE = "Weekly report writer"
 
@@ -102,6 +103,13 @@ def be_prompted(page: Page) -> None:
     )
 
 
+def upload_a_skill(page: Page) -> None:
+    """The form of a new skill, with an archive chosen."""
+    page.locator("input[type=file]").set_input_files(
+        {"name": "returns.zip", "mimeType": "application/zip", "buffer": house_rules.archive()}
+    )
+
+
 PAGES = {
     "web-runs": Shot(lambda _: "runs/", "bent rear wheel"),
     "web-new-run": Shot(lambda _: "runs/", "bent rear wheel", ask_for_a_run),
@@ -141,6 +149,12 @@ PAGES = {
     "admin-mcp-server": Shot(
         lambda demo: f"{MCP_SERVERS}{demo.server}/change/", "parts_order_part"
     ),
+    "admin-skills": Shot(lambda _: SKILLS, "sales-assistant"),
+    "admin-skill": Shot(lambda demo: f"{SKILLS}{demo.skill}/change/", "references/rules.md"),
+    "admin-skill-compare": Shot(
+        lambda demo: f"{SKILLS}{demo.skill}/versions/1/", "Roll back to v1"
+    ),
+    "admin-skill-add": Shot(lambda _: f"{SKILLS}add/", "Archive", upload_a_skill),
     "admin-came-in": Shot(lambda _: "/admin/agents/inboundmessage/", "Can I try a Wren?"),
     "web-login": Shot(lambda _: "/login/", "Log in", looks=("light",)),  # the last: it logs out
 }
