@@ -11,6 +11,7 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldBoolea
 from agents.actions.save_agent import VersionConflictError
 from agents.admin import strategy_form
 from agents.admin.json_fields import JSONListText, JSONText, json_widget
+from agents.admin.skill_choices import label_of
 from agents.definitions import validation_messages
 from agents.definitions.spec import GRANT_SETTINGS, SETTINGS, AgentSpec
 from agents.definitions.validation_messages import InvalidSettingError, sentence_of
@@ -127,7 +128,10 @@ class AgentForm(VerbForm[Agent], strategy_form.StrategyForm):
         self.initial = {**strategy, **seen, **self.initial}
         skills: Any = self.fields["skills"]
         gone = set(self.instance.skills) - {name for name, _ in self.known_skills}
-        skills.choices = [*self.known_skills, *((name, f"{name} · removed") for name in gone)]
+        skills.choices = [
+            *self.known_skills,
+            *((name, label_of(name, "Removed.")) for name in sorted(gone)),
+        ]
 
     def settings(self) -> dict[str, Any]:
         """Return the valid form's settings as a table of ``AgentSpec``; tools are elsewhere."""

@@ -79,10 +79,11 @@ class SkillVersionInline(ReadOnlyInline[SkillVersion, Skill]):
 
     model = SkillVersion
     fk_name = "skill"
-    fields = ("version", "standing", "created_at", "short_hash", "compared")
+    fields = ("version", "standing", "added", "short_hash", "compared")
     verbose_name_plural = "versions"
 
     version = Column[SkillVersion]("version", lambda row: f"v{row.number}")
+    added = Column[SkillVersion]("added", lambda row: format_datetime(row.created_at))
     short_hash = Column[SkillVersion]("hash", lambda row: row.hash[:12])
     standing = Column[SkillVersion](
         "state",

@@ -110,6 +110,12 @@ def upload_a_skill(page: Page) -> None:
     )
 
 
+def choose_skills(page: Page) -> None:
+    """The part of an agent's form with its skills."""
+    page.locator("nav a:not([href])", has_text="Skills").click()
+    page.get_by_text("Decides about returned bikes").locator("visible=true").first.wait_for()
+
+
 PAGES = {
     "web-runs": Shot(lambda _: "runs/", "bent rear wheel"),
     "web-new-run": Shot(lambda _: "runs/", "bent rear wheel", ask_for_a_run),
@@ -127,6 +133,9 @@ PAGES = {
     "admin-prompt": Shot(lambda _: "/admin/", "Runs today", be_prompted),
     "admin-agents": Shot(lambda _: AGENTS, "support"),
     "admin-agent": Shot(lambda demo: f"{AGENTS}{demo.agent}/change/", "cashier"),
+    "admin-agent-skills": Shot(
+        lambda demo: f"{AGENTS}{demo.agent}/change/", "cashier", choose_skills
+    ),
     "admin-templates": Shot(lambda _: f"{AGENTS}add_from_template/", A_TEMPLATE),
     "admin-version": Shot(
         lambda demo: f"/admin/agents/agentversion/{demo.version}/compare/", OFFER
@@ -154,7 +163,9 @@ PAGES = {
     "admin-skill-compare": Shot(
         lambda demo: f"{SKILLS}{demo.skill}/versions/1/", "Roll back to v1"
     ),
-    "admin-skill-add": Shot(lambda _: f"{SKILLS}add/", "Archive", upload_a_skill),
+    "admin-skill-add": Shot(
+        lambda demo: f"{SKILLS}add/?workspace={demo.workspace.pk}", "Archive", upload_a_skill
+    ),
     "admin-came-in": Shot(lambda _: "/admin/agents/inboundmessage/", "Can I try a Wren?"),
     "web-login": Shot(lambda _: "/login/", "Log in", looks=("light",)),  # the last: it logs out
 }
