@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 _TAGS = ("builtin", "folder")
 _SECONDS = 60
+_LIMITS = Limits(files=MAX_FILES, file_bytes=MAX_BYTES)
 _LONGEST_LIST = 500
 
 Path = Annotated[
@@ -185,8 +187,8 @@ async def _run(
     if files is None:
         files = await orm.run_in_thread(lambda: Folder.of(context).files())
     more = lent or {}
-    room = MAX_BYTES + sum(map(len, more.values()))
-    limits = Limits(files=MAX_FILES + len(more), file_bytes=room)
+    room = _LIMITS.file_bytes + sum(map(len, more.values()))
+    limits = replace(_LIMITS, files=_LIMITS.files + len(more), file_bytes=room)
     sandbox = await find_sandbox()
     return await sandbox.run(Program("shell", script, {**files, **more}, limits))
 
