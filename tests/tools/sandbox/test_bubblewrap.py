@@ -14,8 +14,10 @@ import pytest
 
 from tests.tools.sandbox.attacks import DAEMON, ESCAPES, GREEDY
 from tools.sandbox import bubblewrap as module
+from tools.sandbox import control_groups, launcher
 from tools.sandbox.bubblewrap import Bubblewrap
 from tools.sandbox.languages import Interpreter
+from tools.sandbox.probe import probe
 from tools.sandbox.program import Language, Limits, Program, SandboxError
 
 if TYPE_CHECKING:
@@ -189,21 +191,77 @@ async def test_a_sandbox_that_lets_things_through_does_not_hold(
     program = tmp_path / "bwrap"
     program.write_text('#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done; shift\nexec "$@"\n')
     program.chmod(0o755)
-    monkeypatch.setattr(module, "_program", lambda: str(program))
+    (tmp_path / "hidden").write_text("/etc/passwd")
+    monkeypatch.setattr(module, "bubblewrap", lambda: str(program))
     monkeypatch.setattr(module, "_as_own_user", list)
-    monkeypatch.setattr(module, "FOLDER", str(tmp_path))
-    monkeypatch.setattr(module, "_INSIDE", '"$@"; tar -cf - --files-from /dev/null >&0')
-    monkeypatch.setattr(
-        module, "interpreter_for", lambda _: Interpreter(("python3", "-c", module._PROBE), "")
-    )
-    assert "does not hold" in str(await Bubblewrap().problem())
+    inside = f'cd {tmp_path}; "$@" </dev/null; code=$?; echo x >&0; exit $code'
+    monkeypatch.setattr(module, "_INSIDE", inside)
+    interpreter = Interpreter(("python3", "-c", probe().code), "")
+    monkeypatch.setattr(module, "interpreter_for", lambda _: interpreter)
+    problem = str(await Bubblewrap().problem())
+    assert "does not hold" in problem
+    assert "/etc/passwd" in problem
+    assert "sockets of the host" in problem
 
 
 async def test_a_missing_bubblewrap_runs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_program", lambda: "/nowhere/bwrap")
+    monkeypatch.setattr(module, "bubblewrap", lambda: "/nowhere/bwrap")
     with pytest.raises(SandboxError):
         await run("print(1)")
     assert await Bubblewrap().problem() is not None
+
+
+@pytest.mark.skipif(
+    os.geteuid() != 0 or not os.access("/sys/fs/cgroup/memory", os.W_OK),
+    reason="no control group of version 1 can be made here",
+)
+async def test_no_control_group_is_left_and_the_next_program_finds_one_ready() -> None:
+    await run("print(1)")
+    await anyio.sleep(0)
+    [ready] = launcher._waiting
+    before = _groups()
+    ended = await run("import time\ntime.sleep(60)", limits=Limits(seconds=0.2))
+    assert ended.ending == "out of time"
+    await anyio.sleep(0)
+    assert launcher._waiting != [ready], "it was used, and another one made"
+    await run("print(1)")
+    await anyio.sleep(0)
+    _wait_for(lambda: control_groups._remove_left() or len(_groups()) == len(before))
+    launcher._close_waiting()
+    assert not ready.is_ready
+
+
+async def test_a_launcher_that_was_killed_is_not_used() -> None:
+    launcher.prepare()
+    for one in launcher._waiting:
+        one._process.kill()
+        one._process.wait()
+    assert (await run("print(1)")).stdout == "1\n"
+
+
+async def test_groups_of_killed_workers_are_removed(tmp_path: Path) -> None:
+    (tmp_path / "memory" / "heartbit-4000000-x").mkdir(parents=True)
+    (tmp_path / "memory" / f"heartbit-{os.getpid()}-x").mkdir()
+    control_groups.ControlGroup(tmp_path)
+    left = {place.name for place in (tmp_path / "memory").iterdir()}
+    assert left == {f"heartbit-{os.getpid()}-x"}
+
+
+async def test_many_programs_at_once_have_a_processor_each_and_their_own_output() -> None:
+    ended: dict[int, str] = {}
+
+    async def one(number: int) -> None:
+        code = f"import os\nprint({number}, len(os.sched_getaffinity(0)))"
+        ended[number] = (await run(code)).stdout
+
+    async with anyio.create_task_group() as tasks:
+        for number in range(12):
+            tasks.start_soon(one, number)
+    assert ended == {number: f"{number} 1\n" for number in range(12)}
+
+
+def _groups() -> set[Path]:
+    return set(Path("/sys/fs/cgroup/memory").glob(f"heartbit-{os.getpid()}-*"))
 
 
 def _sandboxed() -> int:
