@@ -13,7 +13,10 @@ import sys
 from pathlib import Path
 
 _VSOCK = 40
-_USUAL = {"PATH", "PWD", "OLDPWD", "SHLVL", "HOME", "TMPDIR", "LANG", "PYTHONPATH", "HOSTNAME", "_"}
+_USUAL = {
+    *("PATH", "PWD", "OLDPWD", "SHLVL", "HOME", "TMPDIR", "TERM", "LANG", "PYTHONPATH"),
+    *("HOSTNAME", "_"),
+}
 
 
 def _open_ways() -> list[str]:
