@@ -107,6 +107,8 @@ class ToolContext:
             Blocking; raises ``HeartbitError`` if there is none. None: nothing is stored here.
         store_artifact: Stores a file of the call and returns the artifact's name; the same file has
             the same name again. Blocking; raises ``HeartbitError`` if there is no room.
+        read_skill: Returns the files of one of the agent's skills by path, given the skill's name.
+            Blocking; raises ``HeartbitError`` if there is none. None: there are no skills here.
     """
 
     workspace_id: int
@@ -121,6 +123,7 @@ class ToolContext:
     deadline: datetime | None = None
     read_artifact: Callable[[str], bytes] | None = None
     store_artifact: Callable[[str, bytes], str] | None = None
+    read_skill: Callable[[str], Mapping[str, bytes]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
