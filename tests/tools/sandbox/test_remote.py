@@ -18,7 +18,7 @@ from tools.sandbox.remote import Remote
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_django.fixtures import SettingsWrapper
+    from pytest_django.fixtures import Settings
 
     from tests.tools.sandbox.processes import RunnerProcess
 
@@ -39,7 +39,7 @@ async def test_files_go_there_and_come_back(runner: RunnerProcess) -> None:
 
 
 async def test_it_is_found_by_its_settings_or_says_what_is_missing(
-    runner: RunnerProcess, settings: SettingsWrapper
+    runner: RunnerProcess, settings: Settings
 ) -> None:
     settings.HEARTBIT_SANDBOX = "remote"
     settings.HEARTBIT_SANDBOX_URL = runner.url
