@@ -11,7 +11,8 @@ class Scenario:
 
     Attributes:
         title: What is promised.
-        tests: Files, as pytest is given them; those that are not there yet are not played.
+        tests: Files or parts of them, as pytest is given them; those that are not there yet are not
+            played.
     """
 
     title: str
@@ -28,7 +29,17 @@ SCENARIOS = {
     ),
     "S2": Scenario(
         "code of models reaches nothing, takes no more than its part, and never runs without walls",
-        ("tests/tools/sandbox/test_bubblewrap.py", "tests/runtime/test_code.py"),
+        (
+            "tests/tools/sandbox/test_battery.py::TestBubblewrap",
+            *("tests/tools/sandbox/test_bubblewrap.py", "tests/runtime/test_code.py"),
+        ),
+    ),
+    "S2-remote": Scenario(
+        "the same through a runner, which answers nobody without its key",
+        (
+            "tests/tools/sandbox/test_battery.py::TestRemote",
+            "tests/tools/sandbox/test_remote.py",
+        ),
     ),
     "S4": Scenario(
         "what was approved is what runs",
