@@ -182,12 +182,14 @@ class CredentialNeed:
         optional: True if the tool also works without it, and then receives None.
         name: Name of the credential that the tool itself asks for, unless the agent's binding names
             another; empty: it does not matter.
+        remedy: What a person without it is answered; empty: where to add it.
     """
 
     parameter: str
     kinds: tuple[str, ...]
     optional: bool = False
     name: str = ""
+    remedy: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,6 +89,8 @@ def _choose(
             raise NoCredentialError(
                 f"{tool} could use several credentials ({names}): choose one in the agent's tools."
             )
+    if need.remedy:
+        raise NoCredentialError(need.remedy)
     if name:
         raise NoCredentialError(
             f"{tool} needs the credential {name!r}, which the workspace does not have or has "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 import httpx2
@@ -22,9 +23,10 @@ from tools.mcp.errors import (
     McpListingError,
     McpToolError,
     SessionEndedError,
+    TokenNotAcceptedError,
     changed_error,
 )
-from tools.mcp.guarded_transport import GuardedMcpTransport, sdk_client
+from tools.mcp.guarded_transport import REFUSED, GuardedMcpTransport, sdk_client
 from tools.mcp.listing import Offer, definition, read_offer
 from tools.mcp.prompts import prompt_tools
 from tools.mcp.rendering import as_text
@@ -54,10 +56,10 @@ _OURS: Final = {
 }
 #: The SDK's error for 404 to a session that the server does not know any more.
 _TERMINATED = "Session terminated"
+_SCOPE = re.compile(r'(?:^|[\s,])scope="([^"]{1,1000})"')
 _CLOSE_SECONDS = 5.0
 _LISTEN_SECONDS = 2.0
 _CLIENT_ERROR = 400
-_UNAUTHORIZED = (401, 403)
 
 
 class McpConnection:
@@ -308,6 +310,9 @@ class McpConnection:
         if error.message == _TERMINATED:
             self._end.set()
             return SessionEndedError(f"The MCP server {self._endpoint.name} began anew.")
+        if error.code == REFUSED:
+            self._end.set()
+            return self._unauthorized(error)
         if error.code == mcp_types.CONNECTION_CLOSED:
             self._end.set()
             if self._owner is not None:
@@ -317,6 +322,8 @@ class McpConnection:
 
     def _why(self) -> McpError:
         cause = _first(self._failure)
+        if isinstance(cause, MCPError) and cause.code == REFUSED:
+            return self._unauthorized(cause)
         if isinstance(cause, McpListingError):
             return McpListingError(f"The MCP server {self._endpoint.name} is refused: {cause}.")
         if isinstance(cause, httpx2.ConnectError) and self._opened.done():
@@ -329,8 +336,7 @@ class McpConnection:
             case None:
                 return "the connection ended"
             case MCPError() if status >= _CLIENT_ERROR:
-                wants = " (it wants another credential)" if status in _UNAUTHORIZED else ""
-                return f"it answered with the status {status}{wants}"
+                return f"it answered with the status {status}"
             case MCPError():
                 return f"it answered: {cause.message[:500]}"
             case ValidationError():
@@ -338,6 +344,17 @@ class McpConnection:
             case HeartbitError() | httpx2.HTTPError():
                 return str(cause)
         return type(cause).__name__
+
+    def _unauthorized(self, error: MCPError) -> TokenNotAcceptedError:
+        challenge = error.data if isinstance(error.data, str) else ""
+        scope = _SCOPE.search(challenge) if "insufficient_scope" in challenge else None
+        return TokenNotAcceptedError(
+            self._sentence(
+                f"it answered with the status {error.message[:3]} (it wants another credential; if "
+                "people sign in to it in the browser, say so in its settings)"
+            ),
+            scope.group(1) if scope else "",
+        )
 
     def _cannot(self, why: str) -> McpConnectionError:
         return McpConnectionError(self._sentence(why))

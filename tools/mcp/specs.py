@@ -6,18 +6,21 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from heartbit_site.base.credentials import SignInCredential
 from heartbit_site.base.toolspec import Origin
 from tools import definitions
 from tools.mcp.endpoint import PinnedTool
 from tools.mcp.endpoints import CREDENTIAL, endpoint_of, needs_of
 from tools.mcp.errors import McpError, changed_error
 from tools.mcp.listing import LABELS
+from tools.mcp.signed_in import signed_in
 from tools.models import CatalogueTool
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from heartbit_site.base.toolspec import ToolContext, ToolSpec
+    from tools.mcp.endpoint import McpEndpoint
     from tools.mcp.pool import McpPool
     from tools.models import McpServer
 
@@ -36,7 +39,7 @@ def server_tools(workspace_id: int, names: Iterable[str], pool: McpPool) -> dict
     rows = list(
         CatalogueTool.objects.filter(
             workspace_id=workspace_id, server__isnull=False, enabled=True, name__in=list(names)
-        ).select_related("server")
+        ).select_related("server__workspace")
     )
     stored = definitions.load(row.definition_id for row in rows)
     return {row.name: _callable(row, stored[row.definition_id], pool) for row in rows}
@@ -52,11 +55,16 @@ def _callable(row: CatalogueTool, defined: ToolSpec, pool: McpPool) -> ToolSpec:
         context: ToolContext = arguments.pop(_CONTEXT)
         credential = arguments.pop(CREDENTIAL, None)
         _check(server, row)
-        endpoint = await endpoint_of(server, credential, context.http)
-        seconds = _seconds_left(context, server.timeout_seconds)
-        return await pool.call(
-            endpoint, tool, arguments, key=context.idempotency_key, seconds=seconds
-        )
+
+        async def ask(endpoint: McpEndpoint) -> str:
+            seconds = _seconds_left(context, server.timeout_seconds)
+            return await pool.call(
+                endpoint, tool, arguments, key=context.idempotency_key, seconds=seconds
+            )
+
+        if isinstance(credential, SignInCredential):
+            return await signed_in(server, credential, context.http, ask)
+        return await ask(await endpoint_of(server, credential, context.http))
 
     return replace(
         defined,
