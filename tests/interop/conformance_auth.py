@@ -31,7 +31,8 @@ MOST_SIGN_INS = 3
 async def main(url: str) -> None:
     """Sign in, call every tool, and sign in again for the scopes that a call lacked."""
     context: dict[str, Any] = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT", "{}"))
-    scope, headers = "", ()
+    scope = ""
+    headers: tuple[tuple[str, str], ...] = ()
     for _ in range(MOST_SIGN_INS):
         try:
             await call_all(McpEndpoint(1, "conformance", url=url, headers=headers))

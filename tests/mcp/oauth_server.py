@@ -11,11 +11,13 @@ import json
 import secrets
 import sys
 import time
+from typing import Any
 
 from mcp.server.auth.provider import (
     AccessToken,
     AuthorizationCode,
     AuthorizationParams,
+    OAuthAuthorizationServerProvider,
     RefreshToken,
     TokenError,
     construct_redirect_uri,
@@ -37,7 +39,7 @@ KNOWN = OAuthClientInformationFull(
 )
 
 
-class Accounts:
+class Accounts(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken, AccessToken]):
     """Clients, codes and tokens in memory."""
 
     def __init__(self) -> None:
@@ -118,7 +120,7 @@ class Accounts:
         resource: str | None,
         subject: str | None,
     ) -> OAuthToken:
-        facts = {"client_id": client.client_id, "scopes": scopes}
+        facts: dict[str, Any] = {"client_id": client.client_id, "scopes": scopes}
         facts |= {"resource": resource, "subject": subject}
         access = AccessToken(
             token=f"access-canary-{secrets.token_urlsafe(16)}",

@@ -18,10 +18,11 @@ from tools.credentials.token_response import OAuthError, TokenRefusedError
 from tools.sign_in.discovery import _check, discover
 from tools.sign_in.errors import SignInError
 from tools.sign_in.flow import authorization_link, begin, finish
-from tools.sign_in.plan import SignInPlan
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+
+    from tools.sign_in.plan import SignInPlan
 
 REDIRECT = "http://127.0.0.1/oauth/callback/"
 PROTECTED = "/.well-known/oauth-protected-resource/mcp"
@@ -109,7 +110,7 @@ async def test_honest_servers_are_asked_for_this_resource_with_pkce(hostile: Hos
     assert all(secret not in repr(plan) for secret in (plan.verifier, plan.state))
 
 
-LIES = {
+LIES: dict[str, tuple[dict[str, Any], str]] = {
     "no PKCE": ({"code_challenge_methods_supported": None}, "does not offer PKCE"),
     "PKCE by plain text": ({"code_challenge_methods_supported": ["plain"]}, "does not offer PKCE"),
     "another issuer": ({"issuer": "https://good.example"}, "describes the authorization server"),

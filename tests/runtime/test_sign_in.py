@@ -69,8 +69,8 @@ def connected(user: User, server: McpServer, **form: str) -> Credential:
     return found
 
 
-def value_of(server: McpServer, user: User | None) -> SignInCredential:
-    row = find_sign_in(server, user and user.pk)
+def value_of(server: McpServer, user: User) -> SignInCredential:
+    row = find_sign_in(server, user.pk)
     assert row is not None
     value = reveal(row)
     assert isinstance(value, SignInCredential)

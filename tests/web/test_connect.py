@@ -9,6 +9,7 @@ import pytest
 from django.utils import timezone
 
 from heartbit_site.base.audit import Actor
+from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import AuditEntry, Role
 from tests.mcp.sign_ins import CALLBACK, PUBLIC_URL, Vault, begun, browser, sent_back, vault
 from tests.web.people import member, person
@@ -154,7 +155,7 @@ def test_a_registered_app_signs_people_in(
 
 def test_a_sign_in_is_never_entered_by_hand(workspace: Workspace) -> None:
     row = Credential(workspace=workspace, name="vault sign-in", kind="sign_in")
-    with pytest.raises(Exception, match="A sign-in is made in the browser"):
+    with pytest.raises(ConfigurationError, match="A sign-in is made in the browser"):
         save_credential(
             row, {"url": "https://x.example", "access_token": "t"}, by=Actor("a", "api")
         )

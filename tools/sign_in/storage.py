@@ -53,7 +53,7 @@ def store(row: Credential, value: SignInCredential, *, fault: str = "") -> None:
     shown, hidden = split(value)
     row.settings = shown
     row.healthy, row.health_message = not fault, fault
-    if row.pk is None:
+    if row._state.adding:
         row.save()
     row.secret = secrets.seal(row, "secret", json.dumps(hidden))
     row.save()
