@@ -19,6 +19,7 @@ from agents.actions.resume_work import resume_work
 from agents.actions.start_tool_call import start_tool_call
 from agents.admin.json_fields import JSONObjectText, json_widget
 from agents.admin.links import run_url
+from agents.admin.schema_words import argument_rows, example
 from agents.choices import CallStatus
 from agents.limits.pauses import of_tool
 from agents.models import Agent
@@ -107,7 +108,7 @@ class TryForm(DialogForm):
         ).exclude(current_version=None)
         field: Any = self.fields["agent"]
         field.queryset = permissions_for(self.request).rows(agents, "workspace", "runs:write")
-        self.fields["arguments"].initial = _example(_schema(tool))
+        self.fields["arguments"].initial = example(_schema(tool))
 
 
 @admin.register(CatalogueTool)
@@ -200,7 +201,7 @@ class ToolAdmin(ReadOnlyAdmin[CatalogueTool]):
     arguments = Column[CatalogueTool](
         "arguments",
         lambda row: render_to_string(
-            "admin/tools/cataloguetool/arguments.html", {"arguments": _arguments(_schema(row))}
+            "admin/tools/cataloguetool/arguments.html", {"arguments": argument_rows(_schema(row))}
         ),
     )
 
@@ -339,41 +340,3 @@ def _needs(row: CatalogueTool) -> str:
         + (" (optional)" if need["optional"] else "")
         for need in row.credentials
     )
-
-
-def _arguments(schema: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the arguments of a schema for people: name, type, description, whether required."""
-    required = schema.get("required", ())
-    return [
-        {
-            "name": name,
-            "type": _type(each),
-            "required": name in required,
-            "description": each.get("description", ""),
-            "default": json.dumps(each["default"]) if each.get("default") is not None else "",
-        }
-        for name, each in schema.get("properties", {}).items()
-    ]
-
-
-def _type(schema: dict[str, Any]) -> str:
-    if "enum" in schema:
-        return "one of " + ", ".join(map(str, schema["enum"]))
-    options = [_type(each) for each in schema.get("anyOf", ()) if each.get("type") != "null"]
-    if options:
-        return " or ".join(options)
-    kind = schema.get("type", "any")
-    if kind == "array":
-        return f"list of {_type(schema.get('items', {}))}"
-    return str(kind)
-
-
-def _example(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the required arguments with empty values to fill in."""
-    empty = {"string": "", "integer": 0, "number": 0, "boolean": False, "array": [], "object": {}}
-    properties = schema.get("properties", {})
-    return {
-        name: each.get("default", each.get("enum", [empty.get(each.get("type"))])[0])
-        for name, each in properties.items()
-        if name in schema.get("required", ())
-    }

@@ -74,8 +74,8 @@ def detail_of_root(run_id: UUID) -> RunDetailOut:
 
 def detail_of_new(run_id: UUID) -> RunDetailOut:
     """Return a run that was just created, as ``detail_of_root`` does."""
-    [row] = _runs(fetch_all(*_tree_query(run_id), prepare=True))
-    if row.started_at or row.finished_at:
+    row, *below = _runs(fetch_all(*_tree_query(run_id), prepare=True))
+    if below or row.started_at or row.finished_at:  # a worker can be that quick
         return detail_of_root(run_id)
     costs: Costs = {run_id: Decimal(0)}  # no worker has claimed it yet
     return RunDetailOut.of(row, **_computed(row, [], costs), result=None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import concurrent.futures
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import httpx
 import pytest
@@ -13,7 +13,7 @@ import pytest
 from agents.models import Agent, Delivery, Run, RunEvent
 from heartbit_site.base.models import AuditEntry, UsageEntry
 from heartbit_site.cli import describe
-from heartbit_site.operations.run_views import detail
+from heartbit_site.operations.run_views import detail, detail_of_new
 from tests.cli.test_run import TEAM
 
 if TYPE_CHECKING:
@@ -46,6 +46,16 @@ def test_a_team_answers_and_its_result_has_everything(caller: Caller, worker: Wo
     own = run["usage"]["output_tokens"]
     assert result["metrics"]["output_tokens"] > own, "its sub-agents' count too"
     assert datetime.fromisoformat(run["finished_at"]).utcoffset() is not None
+
+
+def test_a_run_whose_worker_was_quicker_than_its_answer_is_shown_with_its_sub_agents(
+    caller: Caller, worker: Worker
+) -> None:
+    run_id = caller.submit(TEAM)["id"]
+    caller.ended(run_id)
+    found = detail_of_new(UUID(run_id))
+    assert len(found.children) == 2
+    assert found == detail(Run.objects.get(pk=run_id))
 
 
 def test_a_price_that_is_unknown_is_null(caller: Caller, parked: str) -> None:

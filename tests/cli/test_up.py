@@ -50,16 +50,19 @@ def test_up_starts_everything_once_and_one_ctrl_c_ends_it(
     process = heartbit.spawn("up", "--port", str(port), "--concurrency", "5", env=env)
     page = f"http://127.0.0.1:{port}/admin/login/"
 
+    browser = httpx.Client(trust_env=False, timeout=30)
+
     def answers() -> bool:
         assert process.poll() is None
         try:
-            return httpx.get(page, trust_env=False, timeout=30).status_code == 200
+            return browser.get(page).status_code == 200
         except httpx.TransportError:
             return False
 
     mine: list[psutil.Process] = []
     try:
-        wait_until(answers, seconds=200, what=page)
+        with browser:
+            wait_until(answers, seconds=200, what=page)
         # Not those of the worker, which may be probing its sandbox.
         mine = psutil.Process(process.pid).children()
         # They are forks, but `ps` shows what each of them does.
