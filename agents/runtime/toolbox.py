@@ -20,7 +20,7 @@ from agents.runtime.big_results import read_stored, store_file
 from heartbit_site.base import orm
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.jsonschema import fits
-from heartbit_site.base.toolspec import Effect, ToolContext, ToolSpec, WaitOutcome
+from heartbit_site.base.toolspec import Effect, Reply, ToolContext, ToolSpec, WaitOutcome
 from tools import pipeline
 from tools.approval import digest
 from tools.permissions import refusal
@@ -254,10 +254,14 @@ class RunToolbox:
         return spec.effect.value if spec is not None else ""
 
     async def prepare(
-        self, call_id: str, call: ToolCall, approved: ApprovedCall | None
+        self,
+        call_id: str,
+        call: ToolCall,
+        approved: ApprovedCall | None,
+        reply: Reply | None = None,
     ) -> ReadyCall | ToolResult | ApprovalRequested:
         """Check a call before it runs; see ``pipeline.prepare``."""
-        context = self._context(call_id)
+        context = replace(self._context(call_id), reply=reply)
         needs = await self._needs(call)
         if isinstance(needs, ToolResult):
             return needs

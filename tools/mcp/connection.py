@@ -16,7 +16,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.jsonschema import check_schema, validate
-from tools.mcp import prompts, resources
+from heartbit_site.base.toolspec import Question
+from tools.mcp import prompts, questions, resources
 from tools.mcp.errors import (
     McpConnectionError,
     McpError,
@@ -35,12 +36,13 @@ from tools.mcp.stdio import stdio
 from tools.registry import definition_hash
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Iterator
 
     from mcp.client._transport import Transport
     from mcp.client.context import ClientRequestContext
 
     from heartbit_site.base.http.client import GuardedClient
+    from heartbit_site.base.toolspec import Reply
     from tools.mcp.endpoint import McpEndpoint, PinnedTool
 
 CONNECT_SECONDS: Final = 20.0
@@ -48,7 +50,6 @@ _INFO = mcp_types.Implementation(name="heartbit", version="1")
 _ROUNDS = 3  # of input that a server may ask for in one call
 _Result = mcp_types.CallToolResult | mcp_types.InputRequiredResult
 _RESULT: TypeAdapter[_Result] = TypeAdapter(_Result)
-_DECLINED = mcp_types.ElicitResult(action="decline")
 #: Tools of ours for what a server has beside tools.
 _OURS: Final = {
     **dict.fromkeys((resources.LIST, resources.READ), resources.use_resources),
@@ -92,6 +93,7 @@ class McpConnection:
         self._say = say
         self._is_stale = False
         self._hashes: dict[str, str] = {}
+        self._declined: dict[object, list[str]] = {}
         self._relisting = asyncio.Lock()
         self._end = asyncio.Event()
         self._opened: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
@@ -143,15 +145,25 @@ class McpConnection:
         await asyncio.wait({self._owner}, timeout=_CLOSE_SECONDS)
 
     async def call(
-        self, tool: PinnedTool, arguments: dict[str, Any], *, key: str, seconds: float
-    ) -> str:
+        self,
+        tool: PinnedTool,
+        arguments: dict[str, Any],
+        *,
+        key: str,
+        seconds: float,
+        reply: Reply | None = None,
+    ) -> str | Question:
         """Call a tool, if the server still offers it as it was pinned; return its result as text.
+
+        Instead of its result the server may ask a person something. Then it has ended the call, and
+        is called again with the reply.
 
         Args:
             tool: The tool as the agent was given it.
             arguments: Arguments that fit the definition.
             key: The call's idempotency key, sent for servers that know it.
             seconds: Limit of the call.
+            reply: Reply to what the server asked in this call before; None: it asked nothing.
 
         Raises:
             McpError: The server cannot be used for this call, or the tool failed.
@@ -164,15 +176,18 @@ class McpConnection:
                 use = _OURS.get(tool.remote_name)
                 if use is not None:
                     return await use(self._opened.result(), tool.remote_name, arguments)
-                result = await self._request(tool.remote_name, arguments, key)
+                with self._noting_declined() as declined:
+                    result = await self._request(tool.remote_name, arguments, key, reply)
         except TimeoutError:
             raise self._cannot(f"{tool.remote_name} did not finish in {seconds:.3g} s") from None
         except MCPError as error:
             raise await self._translated(error) from error
         except ValidationError as error:
             raise self._cannot("its answer is not what the protocol says") from error
+        if isinstance(result, Question):
+            return result
         self._check_result(tool.remote_name, result)
-        text = as_text(result)
+        text = questions.with_declined(as_text(result), declined)
         if result.is_error:
             raise McpToolError(text)
         return text
@@ -187,7 +202,7 @@ class McpConnection:
                     client_info=_INFO,
                     cache=None,
                     message_handler=self._heard,
-                    elicitation_callback=_declined,
+                    elicitation_callback=self._decline,
                 )
                 async with client:
                     self._say(f"Connected to {_title(client)}; reading its tools.")
@@ -235,6 +250,24 @@ class McpConnection:
         if isinstance(message, mcp_types.ToolListChangedNotification):
             self._note_change()
 
+    async def _decline(
+        self, context: ClientRequestContext, params: mcp_types.ElicitRequestParams
+    ) -> mcp_types.ElicitResult:
+        """Decline a question in the middle of a call, which would be held open for a person."""
+        for declined in self._declined.values():
+            declined.append(params.message)
+        return questions.DECLINED
+
+    @contextlib.contextmanager
+    def _noting_declined(self) -> Iterator[list[str]]:
+        """Note what the server asks people, and is not answered, while a call runs."""
+        mark, declined = object(), list[str]()
+        self._declined[mark] = declined
+        try:
+            yield declined
+        finally:
+            del self._declined[mark]
+
     def _note_change(self) -> None:
         self._is_stale = True
         if self._changed is not None:
@@ -267,15 +300,16 @@ class McpConnection:
             raise changed_error(self._endpoint.name, tool.name)
 
     async def _request(
-        self, name: str, arguments: dict[str, Any], key: str
-    ) -> mcp_types.CallToolResult:
-        """Send the request; what the server asks a person for meanwhile is declined.
+        self, name: str, arguments: dict[str, Any], key: str, reply: Reply | None
+    ) -> mcp_types.CallToolResult | Question:
+        """Send the request; return the result, or the question of the server that ended it.
+
+        A question that cannot be put to a person is declined.
 
         The SDK's own ``call_tool`` would check the result with a validator that a hostile schema
         can keep busy for minutes.
         """
-        answers: dict[str, Any] | None = None
-        state: str | None = None
+        answers, state = questions.responses(reply)
         for _ in range(_ROUNDS):
             result = await self._opened.result().session.send_request(
                 mcp_types.CallToolRequest(
@@ -291,9 +325,12 @@ class McpConnection:
             )
             if isinstance(result, mcp_types.CallToolResult):
                 return result
+            asked = questions.question(result, self._endpoint.name)
+            if asked is not None:
+                return asked
             state = result.request_state
-            answers = dict.fromkeys(result.input_requests or {}, _DECLINED)
-        raise self._refused(f"{name} keeps asking for input of a person, which is declined")
+            answers = dict.fromkeys(result.input_requests or {}, questions.DECLINED)
+        raise self._refused(f"{name} keeps asking for input that Heartbit does not ask people for")
 
     def _check_result(self, name: str, result: mcp_types.CallToolResult) -> None:
         schema = self.offer.tools[name].output_schema
@@ -364,12 +401,6 @@ class McpConnection:
 
     def _sentence(self, why: str) -> str:
         return f"The MCP server {self._endpoint.name} failed: {why.removesuffix('.')}."
-
-
-async def _declined(
-    context: ClientRequestContext, params: mcp_types.ElicitRequestParams
-) -> mcp_types.ElicitResult:
-    return _DECLINED
 
 
 def _title(client: Client) -> str:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from heartbit_site.base.credentials import SignInCredential
-from heartbit_site.base.toolspec import Origin
+from heartbit_site.base.toolspec import QUESTION, Origin, Question, Suspension
 from tools import definitions
 from tools.mcp.endpoint import PinnedTool
 from tools.mcp.endpoints import CREDENTIAL, endpoint_of, needs_of
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from tools.models import McpServer
 
 _CONTEXT: Final = "heartbit:context"
+#: Time that people have to reply to a server's question; then it is called without an answer.
+REPLY_SECONDS: Final = 24 * 3600.0
+MOST_QUESTIONS: Final = 5
 _MARGIN_SECONDS = 0.2  # the pool ends a call a little before the pipeline would cut it off
 
 
@@ -51,20 +54,27 @@ def _callable(row: CatalogueTool, defined: ToolSpec, pool: McpPool) -> ToolSpec:
         raise TypeError("a tool of a server has its server")
     tool = PinnedTool(row.name, row.remote_name, defined.effect, row.definition_id)
 
-    async def call(**arguments: Any) -> str:
+    async def call(**arguments: Any) -> str | Suspension:
         context: ToolContext = arguments.pop(_CONTEXT)
         credential = arguments.pop(CREDENTIAL, None)
         _check(server, row)
 
-        async def ask(endpoint: McpEndpoint) -> str:
+        async def ask(endpoint: McpEndpoint) -> str | Question:
             seconds = _seconds_left(context, server.timeout_seconds)
             return await pool.call(
-                endpoint, tool, arguments, key=context.idempotency_key, seconds=seconds
+                endpoint,
+                tool,
+                arguments,
+                key=context.idempotency_key,
+                seconds=seconds,
+                reply=context.reply,
             )
 
         if isinstance(credential, SignInCredential):
-            return await signed_in(server, credential, context.http, ask)
-        return await ask(await endpoint_of(server, credential, context.http))
+            answer = await signed_in(server, credential, context.http, ask)
+        else:
+            answer = await ask(await endpoint_of(server, credential, context.http))
+        return _asked(server, context, answer) if isinstance(answer, Question) else answer
 
     return replace(
         defined,
@@ -76,6 +86,16 @@ def _callable(row: CatalogueTool, defined: ToolSpec, pool: McpPool) -> ToolSpec:
         source=server.name,
         origin=Origin.MCP,
     )
+
+
+def _asked(server: McpServer, context: ToolContext, asked: Question) -> Suspension:
+    """Return the wait for a person's reply, unless the call has asked too often."""
+    if context.reply is not None and context.reply.number >= MOST_QUESTIONS:
+        raise McpError(
+            f"The MCP server {server.name} asked {MOST_QUESTIONS} questions in one call, and is "
+            "asked no more."
+        )
+    return Suspension((), REPLY_SECONDS, QUESTION, asked)
 
 
 def _check(server: McpServer, row: CatalogueTool) -> None:
