@@ -11,6 +11,7 @@ from agents.models import RunEvent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from uuid import UUID
 
     from agents.models import Wait
 
@@ -37,7 +38,7 @@ def questions_of(waits: Iterable[Wait]) -> dict[int, ToolQuestion]:
     """Return what people are asked by waits, by their ids; one query for all of them."""
     rows = list(waits)
     runs = {wait.run_id for wait in rows if wait.kind == QUESTION.name}
-    asked = {}
+    asked: dict[tuple[UUID, str], ToolQuestion] = {}
     if runs:
         events = RunEvent.objects.filter(
             run__in=runs, type=CallWaiting.type, payload__kind=QUESTION.name
