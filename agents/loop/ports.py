@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     )
     from agents.llm.messages import Message, StreamEvent, ToolCall, ToolDefinition, Usage
     from agents.llm.protocol import ChatModel
-    from heartbit_site.base.toolspec import Reply, Suspension, WaitOutcome
+    from heartbit_site.base.toolspec import QuestionReply, Suspension, WaitOutcome
     from tools.pipeline import CallJournal, PreparedCall, SuspendedCall
     from tools.result import ToolResult
 
@@ -146,7 +146,7 @@ class Toolbox(Protocol):
         call_id: str,
         call: ToolCall,
         approved: ApprovedCall | None,
-        reply: Reply | None = None,
+        reply: QuestionReply | None = None,
     ) -> ReadyCall | ToolResult | ApprovalRequested:
         """Check a call before it runs: return it ready, its result, or an approval request."""
         ...

@@ -13,7 +13,7 @@ from agents.loop import final_answer
 from agents.loop.call_record import CallBatch, CallRecord, CancelledFirstError
 from agents.loop.ports import ApprovedCall, PendingSuspension, ReadyCall
 from heartbit_site.base import aio
-from heartbit_site.base.toolspec import Effect, Reply
+from heartbit_site.base.toolspec import Effect, QuestionReply
 from tools.pipeline import SuspendedCall
 from tools.result import ToolResult
 
@@ -216,13 +216,15 @@ class ToolCallRunner:
                 return replace(ready, question=call.lapsed_decisions + 1)
         return _Act(call, ready, effect)
 
-    def _reply(self, call: CallState) -> Reply:
+    def _reply(self, call: CallState) -> QuestionReply:
         """Return the reply to the question that a call asked before."""
         outcomes = self._state.outcomes(call)
         if outcomes is None:
             raise ValueError(f"call {call.call_id} was resumed without a reply")
         value = outcomes[0].value
-        return Reply(call.questions, call.question_state, value["status"], value.get("answer"))
+        return QuestionReply(
+            call.questions, call.question_state, value["status"], value.get("answer")
+        )
 
     async def _act(self, act: _Act, batch: CallBatch | None) -> Served:
         """Run one call; return None if its result is journaled already."""

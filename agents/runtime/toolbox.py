@@ -20,7 +20,7 @@ from agents.runtime.big_results import read_stored, store_file
 from heartbit_site.base import orm
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.jsonschema import fits
-from heartbit_site.base.toolspec import Effect, Reply, ToolContext, ToolSpec, WaitOutcome
+from heartbit_site.base.toolspec import Effect, QuestionReply, ToolContext, ToolSpec, WaitOutcome
 from tools import pipeline
 from tools.approval import digest
 from tools.permissions import refusal
@@ -258,7 +258,7 @@ class RunToolbox:
         call_id: str,
         call: ToolCall,
         approved: ApprovedCall | None,
-        reply: Reply | None = None,
+        reply: QuestionReply | None = None,
     ) -> ReadyCall | ToolResult | ApprovalRequested:
         """Check a call before it runs; see ``pipeline.prepare``."""
         context = replace(self._context(call_id), reply=reply)

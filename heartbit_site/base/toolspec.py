@@ -90,8 +90,8 @@ class Label(enum.StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
-    """Reply of a person to the question that a tool asked while it ran (``Question``).
+class QuestionReply:
+    """QuestionReply of a person to the question that a tool asked while it ran (``Question``).
 
     Attributes:
         number: Number of the question in this call, starting at 1.
@@ -123,7 +123,7 @@ class ToolContext:
         deadline: Time after which the result is dropped.
         read_artifact: Returns the content of an artifact that the run tree stored, by its name.
             Blocking; raises ``HeartbitError`` if there is none. None: nothing is stored here.
-        reply: Reply to the question that this call asked before; None: it asked none.
+        reply: QuestionReply to the question that this call asked before; None: it asked none.
         store_artifact: Stores a file of the call and returns the artifact's name; the same file has
             the same name again. Blocking; raises ``HeartbitError`` if there is no room.
     """
@@ -140,7 +140,7 @@ class ToolContext:
     deadline: datetime | None = None
     read_artifact: Callable[[str], bytes] | None = None
     store_artifact: Callable[[str, bytes], str] | None = None
-    reply: Reply | None = None
+    reply: QuestionReply | None = None
 
 
 @dataclass(frozen=True, slots=True)

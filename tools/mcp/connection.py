@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from mcp.client.context import ClientRequestContext
 
     from heartbit_site.base.http.client import GuardedClient
-    from heartbit_site.base.toolspec import Reply
+    from heartbit_site.base.toolspec import QuestionReply
     from tools.mcp.endpoint import McpEndpoint, PinnedTool
 
 CONNECT_SECONDS: Final = 20.0
@@ -151,7 +151,7 @@ class McpConnection:
         *,
         key: str,
         seconds: float,
-        reply: Reply | None = None,
+        reply: QuestionReply | None = None,
     ) -> str | Question:
         """Call a tool, if the server still offers it as it was pinned; return its result as text.
 
@@ -163,7 +163,7 @@ class McpConnection:
             arguments: Arguments that fit the definition.
             key: The call's idempotency key, sent for servers that know it.
             seconds: Limit of the call.
-            reply: Reply to what the server asked in this call before; None: it asked nothing.
+            reply: QuestionReply to what the server asked in this call before; None: it asked nothing.
 
         Raises:
             McpError: The server cannot be used for this call, or the tool failed.
@@ -300,7 +300,7 @@ class McpConnection:
             raise changed_error(self._endpoint.name, tool.name)
 
     async def _request(
-        self, name: str, arguments: dict[str, Any], key: str, reply: Reply | None
+        self, name: str, arguments: dict[str, Any], key: str, reply: QuestionReply | None
     ) -> mcp_types.CallToolResult | Question:
         """Send the request; return the result, or the question of the server that ended it.
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from heartbit_site.base.http.allow import AllowRule
-    from heartbit_site.base.toolspec import Question, Reply
+    from heartbit_site.base.toolspec import Question, QuestionReply
     from tools.mcp.connection import McpConnection
     from tools.mcp.endpoint import McpEndpoint, PinnedTool
     from tools.mcp.listing import Offer
@@ -68,7 +68,7 @@ class McpPool:
         *,
         key: str,
         seconds: float,
-        reply: Reply | None = None,
+        reply: QuestionReply | None = None,
     ) -> str | Question:
         """Call a tool of a server and return its result as text, or its question to a person.
 
@@ -127,7 +127,7 @@ class McpPool:
         arguments: dict[str, Any],
         key: str,
         until: float,
-        reply: Reply | None,
+        reply: QuestionReply | None,
     ) -> str | Question:
         kept = self._connection(endpoint)
         kept.calls += 1

@@ -20,7 +20,7 @@ from tools.mcp.errors import McpError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from heartbit_site.base.toolspec import Reply
+    from heartbit_site.base.toolspec import QuestionReply
 
 DECLINED: Final = mcp_types.ElicitResult(action="decline")
 #: Limits of what a journal keeps of a question.
@@ -52,7 +52,7 @@ def question(result: mcp_types.InputRequiredResult, server: str) -> Question | N
     return Question(f"The MCP server {server} asks: {text}", form, clean_text(state))
 
 
-def responses(reply: Reply | None) -> tuple[dict[str, Any] | None, str | None]:
+def responses(reply: QuestionReply | None) -> tuple[dict[str, Any] | None, str | None]:
     """Return the responses and the state with which a call is made again."""
     if reply is None:
         return None, None
