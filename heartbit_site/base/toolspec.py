@@ -123,9 +123,11 @@ class ToolContext:
         deadline: Time after which the result is dropped.
         read_artifact: Returns the content of an artifact that the run tree stored, by its name.
             Blocking; raises ``HeartbitError`` if there is none. None: nothing is stored here.
-        reply: QuestionReply to the question that this call asked before; None: it asked none.
+        reply: Reply to the question that this call asked before; None: it asked none.
         store_artifact: Stores a file of the call and returns the artifact's name; the same file has
             the same name again. Blocking; raises ``HeartbitError`` if there is no room.
+        read_skill: Returns the files of one of the agent's skills by path, given the skill's name.
+            Blocking; raises ``HeartbitError`` if there is none. None: there are no skills here.
     """
 
     workspace_id: int
@@ -141,6 +143,7 @@ class ToolContext:
     read_artifact: Callable[[str], bytes] | None = None
     store_artifact: Callable[[str, bytes], str] | None = None
     reply: QuestionReply | None = None
+    read_skill: Callable[[str], Mapping[str, bytes]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

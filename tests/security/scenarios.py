@@ -71,7 +71,7 @@ SCENARIOS = {
         "no file's name, size or type leads out of its place",
         (
             *("tests/tools/connectors/test_drive.py", "tests/runtime/test_folder.py"),
-            "tests/tools/sandbox/test_bubblewrap.py",
+            *("tests/tools/sandbox/test_bubblewrap.py", "tests/skills/test_archive.py"),
         ),
     ),
     "S12": Scenario(

@@ -163,7 +163,7 @@ class McpConnection:
             arguments: Arguments that fit the definition.
             key: The call's idempotency key, sent for servers that know it.
             seconds: Limit of the call.
-            reply: QuestionReply to what the server asked in this call before; None: it asked nothing.
+            reply: Reply to what the server asked in this call before; None: it asked nothing.
 
         Raises:
             McpError: The server cannot be used for this call, or the tool failed.
