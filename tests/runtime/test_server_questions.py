@@ -94,12 +94,3 @@ async def test_the_call_is_made_again_with_the_reply(
     kinds = RunEvent.objects.filter(run=run_id).order_by("seq").values_list("type", flat=True)
     found = [one for one in await orm.run_in_thread(lambda: list(kinds)) if one.startswith("tool.")]
     assert found == ["tool.started", "tool.started", "tool.finished"]
-
-
-async def test_a_question_in_the_middle_of_a_call_is_declined_with_a_sentence(
-    studio: Studio, agent: Create, shop: None
-) -> None:
-    await orm.run_in_thread(partial(agent, tools=("shop_ask",)))
-    run = await studio.run("[[calls: shop_ask {}]] [[text: Done.]]")
-    [(_, text)] = await orm.run_in_thread(partial(results, run))
-    assert "Which size?" in text or "elicit" in text.lower()
