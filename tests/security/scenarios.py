@@ -100,6 +100,10 @@ SCENARIOS = {
         ),
     ),
     "S14": Scenario("an edited audit does not verify", ("tests/web/test_audit.py",)),
+    "S16": Scenario(
+        "no server or stranger gets, keeps or uses a person's sign-in at an MCP server",
+        ("tests/mcp/test_sign_in.py", "tests/web/test_connect.py", "tests/runtime/test_sign_in.py"),
+    ),
     "S17": Scenario(
         "a request too large or too slow ends before anything reads it",
         ("tests/api/test_body_limits.py", "tests/api/test_connections.py"),

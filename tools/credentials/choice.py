@@ -115,6 +115,8 @@ def _choose(
 
 
 def _missing(tool: str, need: CredentialNeed, name: str) -> NoCredentialError:
+    if need.remedy:
+        return NoCredentialError(need.remedy)
     if name:
         return NoCredentialError(
             f"{tool} needs the credential {name!r}, which the workspace does not have or has "
