@@ -89,7 +89,7 @@ SCENARIOS = {
         "mails, pages and calendars by strangers cost bounded time and memory",
         (
             *("tests/tools/connectors/test_mailbox.py", "tests/tools/connectors/test_calendars.py"),
-            "tests/tools/connectors/test_web_fetch.py",
+            *("tests/tools/connectors/test_web_fetch.py", "tests/inbound/test_mime.py"),
         ),
     ),
     "S13": Scenario(
