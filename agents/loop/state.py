@@ -73,6 +73,8 @@ class CallState:
         outcome_requests: Number of times a person was asked for the call's outcome.
         outcome_request: Latest request for the outcome, unless the call was started again since.
         wait_keys: Keys of the waits it suspended for.
+        questions: Number of questions that it asked a person while it ran.
+        question_state: Text that it is given back with the reply to the last one.
     """
 
     call_id: str
@@ -85,6 +87,8 @@ class CallState:
     outcome_requests: int = 0
     outcome_request: OutcomeRequested | None = None
     wait_keys: tuple[str, ...] = ()
+    questions: int = 0
+    question_state: str = ""
     finished: ToolFinished | None = None
 
 
@@ -316,15 +320,21 @@ class RunState:
                 call.outcome_request = None
             case CallWaiting(keys=keys):
                 call.wait_keys = keys
-            case ScriptCalled(call_ids=call_ids, calls=calls):
-                call.rounds.append(step)
-                for call_id, one in zip(call_ids, calls, strict=True):
-                    self.calls[call_id] = CallState(call_id, one, parent=call.call_id)
+                if step.form:  # it ended with a question, and acts again once it has the reply
+                    call.questions, call.question_state = call.questions + 1, step.state
+                    call.started = ""
+            case ScriptCalled():
+                self._script_called(call, step)
             case ToolFinished():
                 call.finished = step
                 self.has_artifacts = self.has_artifacts or step.artifact != ""
                 if not call.parent:
                     self._close_turn()
+
+    def _script_called(self, call: CallState, step: ScriptCalled) -> None:
+        call.rounds.append(step)
+        for call_id, one in zip(step.call_ids, step.calls, strict=True):
+            self.calls[call_id] = CallState(call_id, one, parent=call.call_id)
 
     def _lapsed(self, call: CallState, key: str) -> None:
         """Discard the decision: the call needs a new one before it runs or is repeated."""

@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "3c5a88a4ffa530d8406e9df21c72db884019dcf24e8253f0b010fb2325858f3b"
+FINGERPRINT = "9e2c8cbadc673e274fed03cfed2065263b16ded137a79dd0eaa84c47d78f5898"
 
 
 def statements() -> str:

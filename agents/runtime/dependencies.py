@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from heartbit_site.base.orm import OrmExecutor
     from tools.mcp.pool import McpPool
     from tools.registry import Registry
-    from tools.scripts.interpreter import Interpreter
+    from tools.scripts.interpreter import ScriptInterpreter
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,4 +40,4 @@ class RuntimeDependencies:
     mcp: McpPool
     executor: OrmExecutor
     run_isolated: IsolatedRunner
-    interpreter: Interpreter
+    interpreter: ScriptInterpreter

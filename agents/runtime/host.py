@@ -43,7 +43,7 @@ from tools.mcp.pool import McpPool
 from tools.registry import registry
 from tools.sandbox.choice import find_sandbox
 from tools.sandbox.program import SandboxError
-from tools.scripts.interpreter import Interpreter
+from tools.scripts.interpreter import ScriptInterpreter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -86,7 +86,7 @@ class Host(ABC):
         self._guarded = GuardedClient(allow=allow)
         self._typed = guarded_model_client(allow=allow)
         self._mcp = McpPool(allow=allow)
-        self._interpreter = Interpreter()
+        self._interpreter = ScriptInterpreter()
         default_model = factory.default_model(os.environ)
         self.models = Models(
             self._providers,

@@ -19,13 +19,14 @@ from agents.journal.events import (
     ToolFinished,
 )
 from agents.llm.messages import Message, ToolCall, ToolDefinition
-from agents.loop import delegation, script_tools
+from agents.loop import delegation, script_tools, skills
 from agents.loop.ports import ApprovedCall, ReadyCall
 from agents.runtime.big_results import read_stored, store_file
+from agents.runtime.skill_files import read_skill
 from heartbit_site.base import orm
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.jsonschema import fits
-from heartbit_site.base.toolspec import Effect, ToolContext, ToolSpec, WaitOutcome
+from heartbit_site.base.toolspec import Effect, QuestionReply, ToolContext, ToolSpec, WaitOutcome
 from tools import pipeline
 from tools.approval import digest
 from tools.permissions import refusal
@@ -35,7 +36,7 @@ from tools.result import ToolResult
 from tools.scripts.steps import CallResult, Round, ScriptCall
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from uuid import UUID
 
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from heartbit_site.base.orm import OrmExecutor
     from tools.credentials.choice import ChosenCredential
     from tools.pipeline import CallJournal
-    from tools.scripts.interpreter import Interpreter
+    from tools.scripts.interpreter import ScriptInterpreter
     from tools.scripts.steps import EndedScript, PausedScript
 
 logger = logging.getLogger(__name__)
@@ -77,12 +78,13 @@ class OfferedTools:
 
     @property
     def definitions(self) -> tuple[ToolDefinition, ...]:
-        """Tools as the model is offered them: all, or in code mode those that run scripts."""
+        """Tools as the model is offered them: all, or in code mode those around scripts."""
         in_code_mode = script_tools.RUN in self.hashes
+        shown = script_tools.NAMES.union(skills.TOOLS)  # an agent's prompt names those of skills
         return tuple(
             ToolDefinition(spec.name, spec.description, dict(spec.parameters))
             for spec in self.specs.values()
-            if not in_code_mode or spec.name in script_tools.NAMES
+            if not in_code_mode or spec.name in shown
         )
 
 
@@ -111,6 +113,9 @@ def offered_tools(
         spec = delegation.delegate_task(definition)
         offer.specs[spec.name] = spec
         offer.hashes[spec.name] = definition_hash(spec)
+    for spec in _skill_tools(definition, tools):
+        offer.specs[spec.name] = spec
+        offer.hashes[spec.name] = definition_hash(spec)
     for tool in definition.tools:
         known = tools.get(tool.name)
         if permissions is not None and not _required(tool, known) <= permissions:
@@ -129,6 +134,15 @@ def offered_tools(
             offer.specs[name] = spec
             offer.hashes[name] = definition_hash(spec)
     return offer
+
+
+def _skill_tools(definition: AgentDefinition, tools: Mapping[str, ToolSpec]) -> Iterator[ToolSpec]:
+    """Yield the tools that read skills, if the version has any, with the skills' names."""
+    names = [skill.name for skill in definition.pinned_skills]
+    for spec in (tools[name] for name in skills.TOOLS if names and name in tools):
+        properties = spec.parameters["properties"]
+        named = properties | {"name": properties["name"] | {"enum": names}}
+        yield replace(spec, parameters={**spec.parameters, "properties": named})
 
 
 def required_permissions(
@@ -216,7 +230,7 @@ class RunToolbox:
         mixed: MixedDataRule,
         results: BigResults | None = None,
         reader: ToolSpec | None = None,
-        interpreter: Interpreter | None = None,
+        interpreter: ScriptInterpreter | None = None,
     ) -> None:
         """Take the run's tools and the lookups of permissions.
 
@@ -277,10 +291,14 @@ class RunToolbox:
         return spec.effect.value if spec is not None else ""
 
     async def prepare(
-        self, call_id: str, call: ToolCall, approved: ApprovedCall | None
+        self,
+        call_id: str,
+        call: ToolCall,
+        approved: ApprovedCall | None,
+        reply: QuestionReply | None = None,
     ) -> ReadyCall | ToolResult | ApprovalRequested:
         """Check a call before it runs; see ``pipeline.prepare``."""
-        context = self._context(call_id)
+        context = replace(self._context(call_id), reply=reply)
         needs = await self._needs(call)
         if isinstance(needs, ToolResult):
             return needs
@@ -548,6 +566,7 @@ def context_factory(
             conversation_id=conversation_id,
             read_artifact=partial(read_stored, root_id),
             store_artifact=partial(store_file, run_id, root_id, call_id),
+            read_skill=partial(read_skill, run_id),
         )
 
     return build

@@ -22,7 +22,7 @@ from agents.loop.state import RunState
 from heartbit_site.base.toolspec import Effect, ToolSpec
 from tests.bench.figures import Figure, Row
 from tests.bench.said import say
-from tools.scripts.interpreter import Interpreter
+from tools.scripts.interpreter import ScriptInterpreter
 from tools.scripts.steps import CallResult, EndedScript, Round
 
 if TYPE_CHECKING:
@@ -101,14 +101,14 @@ def measure(plan: Plan) -> list[Row]:
 
 
 async def _rows() -> list[Row]:
-    interpreter = Interpreter()
+    interpreter = ScriptInterpreter()
     try:
         return [await _row(size, interpreter) for size in SIZES]
     finally:
         await interpreter.aclose()
 
 
-async def _row(size: int, interpreter: Interpreter) -> Row:
+async def _row(size: int, interpreter: ScriptInterpreter) -> Row:
     specs = catalogue(size)
     figures, plain_sum, script_sum = [], 0, 0
     for task in TASKS:
@@ -190,7 +190,7 @@ def _plain(task: Task) -> list[Message]:
 
 
 async def _scripted(
-    task: Task, specs: dict[str, ToolSpec], interpreter: Interpreter
+    task: Task, specs: dict[str, ToolSpec], interpreter: ScriptInterpreter
 ) -> list[Message]:
     messages: list[Message] = [UserMessage(task.text)]
     finder = script_tools(specs).get(FIND)

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from heartbit_site.base.toolspec import Effect, Origin, ToolSpec, spec_of
 from tools.scripts.finding import FunctionIndex
 from tools.scripts.functions import script_functions
-from tools.scripts.interpreter import MAX_TOGETHER, Interpreter
+from tools.scripts.interpreter import MAX_TOGETHER, ScriptInterpreter
 from tools.scripts.steps import CallResult, EndedScript, PausedScript, Round
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ FUNCTIONS = script_functions(SPECS)
 
 
 @pytest.fixture
-async def interpreter() -> AsyncIterator[Interpreter]:
-    found = Interpreter()
+async def interpreter() -> AsyncIterator[ScriptInterpreter]:
+    found = ScriptInterpreter()
     yield found
     await found.aclose()
 
@@ -115,7 +115,7 @@ def test_functions_are_found_by_rare_words_and_by_their_names() -> None:
 class Play:
     """A script played to its end, from every snapshot or from none."""
 
-    interpreter: Interpreter
+    interpreter: ScriptInterpreter
     keeps: bool = True
 
     async def play(self, script: str) -> tuple[EndedScript, list[Round], str]:
@@ -145,7 +145,7 @@ len(texts)
 
 @pytest.mark.parametrize("keeps", [True, False])
 async def test_with_snapshots_or_without_a_script_makes_the_same_calls(
-    interpreter: Interpreter, *, keeps: bool
+    interpreter: ScriptInterpreter, *, keeps: bool
 ) -> None:
     ended, rounds, printed = await Play(interpreter, keeps).play(LONG)
     again, others, _ = await Play(interpreter).play(LONG)
@@ -155,7 +155,7 @@ async def test_with_snapshots_or_without_a_script_makes_the_same_calls(
 
 
 async def test_a_script_that_would_make_other_calls_is_not_continued(
-    interpreter: Interpreter,
+    interpreter: ScriptInterpreter,
 ) -> None:
     script = "await print_('a')\nawait print_('b')"
     step = await interpreter.advance(script, FUNCTIONS, [])
@@ -166,7 +166,7 @@ async def test_a_script_that_would_make_other_calls_is_not_continued(
     assert (ended.status, "other calls" in ended.text) == ("error", True)
 
 
-async def test_no_more_calls_wait_at_once_than_are_served(interpreter: Interpreter) -> None:
+async def test_no_more_calls_wait_at_once_than_are_served(interpreter: ScriptInterpreter) -> None:
     text = (
         f"import asyncio\nawait asyncio.gather(*[print_('x') for _ in range({MAX_TOGETHER + 1})])"
     )
@@ -176,7 +176,7 @@ async def test_no_more_calls_wait_at_once_than_are_served(interpreter: Interpret
 
 
 async def test_a_script_without_end_is_ended(
-    interpreter: Interpreter, monkeypatch: pytest.MonkeyPatch
+    interpreter: ScriptInterpreter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limits = {"max_turn_duration_secs": 0.2}
     monkeypatch.setattr("tools.scripts.interpreter._LIMITS", limits)

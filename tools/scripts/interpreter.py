@@ -1,4 +1,4 @@
-"""Interpreter of scripts: Monty, a Python of its own in processes of its own.
+"""ScriptInterpreter of scripts: Monty, a Python of its own in processes of its own.
 
 A script has the language and the tools, and nothing else: no file, no network, no clock, no chance.
 It pauses when it awaits calls; the pause is a snapshot that any process resumes. So a step begins
@@ -103,8 +103,8 @@ class ChangedScriptError(Exception):
     """A script that ran again made other calls than before."""
 
 
-class Interpreter:
-    """Interpreter of one process; its own processes start with the first script."""
+class ScriptInterpreter:
+    """ScriptInterpreter of one process; its own processes start with the first script."""
 
     def __init__(self) -> None:
         self._pool: AsyncMonty | None = None

@@ -8,7 +8,7 @@ from agents.runs.install import install
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('agents', '0007_worker_sandbox'),
+        ('agents', '0008_skills'),
     ]
 
     operations = [
