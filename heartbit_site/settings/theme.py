@@ -72,6 +72,7 @@ UNFOLD: dict[str, Any] = {
                 _page("Versions", "history", "agents.agentversion"),
                 _page("Tools", "construction", "tools.cataloguetool"),
                 _page("MCP servers", "hub", "tools.mcpserver"),
+                _page("Memories", "psychology", "memory.memoryitem"),
             ),
             _section(
                 "Execution",

@@ -227,6 +227,27 @@ ROUTES = (
         "DELETE", "/credentials/{credential_id}", "workspace:manage", right=204, own="runs:write"
     ),
     Route("POST", "/credentials/{credential_id}/check", "workspace:manage", own="runs:write"),
+    Route("GET", "/memories", "runs:read", foreign=200),
+    Route("GET", "/memories/search", "runs:read", foreign=200),
+    Route(
+        "POST",
+        "/memories",
+        "workspace:manage",
+        {"text": "{newcomer}", "scope": "agent", "agent": "parked"},
+        right=201,
+        own="runs:write",
+    ),
+    Route(
+        "POST",
+        "/memories/erase",
+        "workspace:manage",
+        {"person": "{username}"},
+        own="runs:write",
+    ),
+    Route("GET", "/memories/{memory_id}", "runs:read"),
+    Route("PATCH", "/memories/{memory_id}", "workspace:manage", {}, own="runs:write"),
+    Route("POST", "/memories/{memory_id}/forget", "workspace:manage", {}, own="runs:write"),
+    Route("POST", "/memories/{memory_id}/undo", "workspace:manage", own="runs:write"),
     Route("GET", "/mcp-servers", "agents:read", foreign=200),
     Route(
         "POST",
@@ -269,6 +290,7 @@ MADE_THERE = {
     *("/agents", "/conversations", "/messages", "/runs", "/schedules"),
     *("/members", "/keys", "/webhooks", "/channels", "/credentials", "/tools/{tool}/try"),
     "/mcp-servers",
+    "/memories",
 }
 #: Addresses that describe the API and hold nothing of anybody.
 OPEN = {"openapi.json", "docs", ""}
@@ -380,6 +402,7 @@ LISTS: dict[str, str | None] = {
     "base/tier/": None,
     "base/usageentry/": "runs:read",
     "base/workspace/": "runs:read",
+    "memory/memoryitem/": "workspace:manage",
     "tools/cataloguetool/": "agents:read",
     "tools/credential/": "workspace:manage",
     "django_celery_beat/clockedschedule/": None,

@@ -37,6 +37,11 @@ from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import ApiKey, AuditEntry, Membership, Role, Workspace
 from heartbit_site.base.scopes import SCOPES
+from memory.actions.remember import remember
+from memory.actions.supersede import supersede
+from memory.choices import Scope
+from memory.history import Author
+from memory.place import Place
 from scheduling.actions.run_schedule_now import run_schedule_now
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.choices import FiringStatus
@@ -109,6 +114,14 @@ def _credential(workspace: Workspace) -> str:
     made = Credential(workspace=workspace, name=name, kind="signing")
     save_credential(made, {"secret": name}, by=SYSTEM)
     return str(made.pk)
+
+
+def _memory(workspace: Workspace) -> str:
+    """Changed once, so that there is a change to undo."""
+    by = Author(SYSTEM)
+    text = f"canary of {workspace.slug} {new_id().hex[-10:]}"
+    made = remember(Place(workspace.pk, Scope.AGENT, "parked"), text, by=by)
+    return str(supersede(made, by=by, importance=9).pk)
 
 
 def _channel(workspace: Workspace) -> Channel:
@@ -188,6 +201,7 @@ MAKERS: dict[str, Callable[[Workspace], str]] = {
     "schedule": _schedule,
     "credential_id": _credential,
     "server": _server,
+    "memory_id": _memory,
     "channel_id": lambda workspace: str(_channel(workspace).pk),
     "endpoint": lambda workspace: _channel(workspace).url_token,
     "delivery": _result,
