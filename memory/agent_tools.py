@@ -20,7 +20,7 @@ from memory.choices import Scope
 from memory.errors import InvalidMemoryError, MemoryNotFoundError
 from memory.history import MOST_CHARACTERS, Author
 from memory.models import MemoryItem
-from memory.place import Place
+from memory.place import MemoryPlace
 from memory.recall import recall as find
 from memory.recall import strengthen
 
@@ -37,7 +37,7 @@ Text = Annotated[
     ),
 ]
 Number = Annotated[int, Field(ge=1, description="The memory's id, as recall returns it.")]
-Reason = Annotated[str, Field(max_length=500, description="Why, for the memory's history.")]
+Reason = Annotated[str, Field(max_length=500, description="Reason, for the memory's history.")]
 CategoryName = Literal["fact", "decision", "preference", "todo", "learning", "context", "summary"]
 
 
@@ -145,11 +145,11 @@ def _own(context: ToolContext, number: int) -> MemoryItem:
     return found
 
 
-def _place(context: ToolContext, *, only_this_conversation: bool) -> Place:
+def _place(context: ToolContext, *, only_this_conversation: bool) -> MemoryPlace:
     if only_this_conversation:
         if context.conversation_id is None:
             raise InvalidMemoryError("This run has no conversation: leave only_this_conversation.")
-        return Place(
+        return MemoryPlace(
             context.workspace_id,
             Scope.CONVERSATION,
             context.agent,
@@ -157,7 +157,7 @@ def _place(context: ToolContext, *, only_this_conversation: bool) -> Place:
             context.conversation_id,
         )
     scope = Scope.AGENT if context.user_id is None else Scope.PERSON
-    return Place(context.workspace_id, scope, context.agent, context.user_id)
+    return MemoryPlace(context.workspace_id, scope, context.agent, context.user_id)
 
 
 def _author(context: ToolContext) -> Author:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class MemoryPlace:
     """Scope and owners of a memory; see ``MemoryItem``."""
 
     workspace_id: int

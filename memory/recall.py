@@ -88,8 +88,8 @@ def recall(
     )
     items = MemoryItem.objects.select_related("user").in_bulk([row[0] for row in found])
     return [
-        Hit(items[pk], *parts, _words(marked))
-        for pk, *parts, marked in found
+        Hit(items[pk], score, relevance, recency, importance, strength, _words(marked))
+        for pk, score, relevance, recency, importance, strength, marked in found
         if pk in items  # it may have been erased in between
     ]
 

@@ -29,7 +29,7 @@ class MemoryOut(View):
     person: str | None = Field(
         None,
         validation_alias=AliasPath("user", "username"),
-        description="The person whom it concerns; null: it concerns no one person.",
+        description="The person that it concerns; null: it concerns no one person.",
     )
     conversation_id: Id | None
     category: CategoryName
@@ -114,13 +114,6 @@ class ForgetIn(Body):
     reason: Reason = ""
 
 
-class EraseIn(Body):
-    """A person whose memories are erased."""
-
-    person: Word | None = Field(None, description="Their user name; null: you.")
-    agent: Name = Field("", description="Erase this agent's alone; empty: those of all agents.")
-
-
 class ErasedOut(View):
     """Memories that were erased."""
 
@@ -141,8 +134,8 @@ CREATE_MEMORY = Operation(
     body=MemoryIn, status=201,
 )  # fmt: skip
 ERASE_MEMORIES = Operation(
-    "memories.erase_memories", "POST /memories/erase", ErasedOut, "Erase a person's memories",
-    MANAGE_OR_OWN, body=EraseIn,
+    "memories.erase_memories", "DELETE /memories/persons/{username}", ErasedOut,
+    "Erase a person's memories", MANAGE_OR_OWN,
 )  # fmt: skip
 SHOW_MEMORY = Operation(
     "memories.show_memory", "GET /memories/{memory_id}", MemoryDetailOut, "Get a memory", READ_RUNS,

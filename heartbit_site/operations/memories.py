@@ -11,9 +11,9 @@ from pydantic import Field
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
 from heartbit_site.base.errors import ForbiddenError, NotFoundError, Remedy
+from heartbit_site.contract.members import Username
 from heartbit_site.contract.memories import (
     ErasedOut,
-    EraseIn,
     ForgetIn,
     MemoriesOut,
     MemoryChangeIn,
@@ -37,7 +37,7 @@ from memory.choices import Scope
 from memory.errors import MemoryNotFoundError
 from memory.history import Author
 from memory.models import MemoryItem
-from memory.place import Place
+from memory.place import MemoryPlace
 from memory.querysets import MemoryQuerySet
 from memory.recall import recall
 
@@ -94,19 +94,24 @@ def create_memory(access: Access, body: MemoryIn) -> MemoryOut:
     if user is None:
         _need_manager(access)
     user_id = user.pk if user is not None else None
-    place = Place(access.workspace.pk, Scope(body.scope), body.agent, user_id)
+    place = MemoryPlace(access.workspace.pk, Scope(body.scope), body.agent, user_id)
     given = body.model_dump(include={"category", "importance", "metadata"})
     return MemoryOut.of(remember(place, body.text, by=_author(access), **given))
 
 
-def erase_memories(access: Access, body: EraseIn) -> ErasedOut:
+def erase_memories(
+    access: Access,
+    username: Username,
+    *,
+    agent: Annotated[Name, Field(description="Erase this agent's alone; empty: all.")] = "",
+) -> ErasedOut:
     """Delete a person's memories with their histories for good; there is no undo.
 
     The audit says that it happened, and not what was erased. Journals of runs keep their texts.
     """
-    user = _person(access, body.person)
-    erased = erase(access.workspace, user, by=actor_of(access), agent=body.agent)
-    return ErasedOut(person=user.get_username(), agent=body.agent, erased=erased)
+    user = _person(access, username)
+    erased = erase(access.workspace, user, by=actor_of(access), agent=agent)
+    return ErasedOut(person=user.get_username(), agent=agent, erased=erased)
 
 
 def show_memory(access: Access, memory_id: Word) -> MemoryDetailOut:
@@ -168,7 +173,9 @@ def _person(access: Access, username: str | None) -> User:
     if username is None:
         raise ForbiddenError("This key belongs to no person: name the person.")
     _need_manager(access)
-    here = Q(is_superuser=True) | Q(memberships__workspace=access.workspace)
+    # A person who left the workspace is still remembered here, until they are erased.
+    known = MemoryItem.objects.filter(workspace=access.workspace).values("user")
+    here = Q(is_superuser=True) | Q(memberships__workspace=access.workspace) | Q(pk__in=known)
     missing = PersonNotFoundError(
         f"There is no person {username[:60]!r} here.", remedy=Remedy("members.list_members")
     )

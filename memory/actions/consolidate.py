@@ -10,7 +10,7 @@ from memory.actions.forget import forget
 from memory.actions.remember import remember
 from memory.choices import Scope
 from memory.errors import InvalidMemoryError
-from memory.place import Place
+from memory.place import MemoryPlace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +48,7 @@ def consolidate(items: Sequence[MemoryItem], text: str, *, by: Author) -> Memory
     return made
 
 
-def _place(item: MemoryItem) -> Place:
-    return Place(
+def _place(item: MemoryItem) -> MemoryPlace:
+    return MemoryPlace(
         item.workspace_id, Scope(item.scope), item.agent, item.user_id, item.conversation_id
     )

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from memory.history import Author
-    from memory.place import Place
+    from memory.place import MemoryPlace
 
 
 def remember(
-    place: Place,
+    place: MemoryPlace,
     text: str,
     *,
     by: Author,

@@ -22,7 +22,7 @@ from memory.actions.undo import undo
 from memory.choices import Scope
 from memory.history import CONTENT, Author
 from memory.models import MemoryChange, MemoryItem
-from memory.place import Place
+from memory.place import MemoryPlace
 from memory.recall import recall
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class MemoryAdmin(VerbAdmin[MemoryItem]):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[MemoryItem], search_term: str
     ) -> tuple[QuerySet[MemoryItem], bool]:
-        """Return what recall finds, the best first, with the reasons; forgotten ones are left out."""
+        """Return the known memories that recall finds, the best first, with the reasons."""
         if not search_term.strip():
             return queryset, False
         rows: Any = queryset
@@ -124,8 +124,8 @@ class MemoryAdmin(VerbAdmin[MemoryItem]):
         content = {name: form.cleaned_data[name] for name in CONTENT}
         content["metadata"] = content["metadata"] or {}
         by = Author(actor_of(request))
-        if row.pk is None:
-            place = Place(row.workspace_id, Scope(row.scope), row.agent, row.user_id)
+        if row._state.adding:
+            place = MemoryPlace(row.workspace_id, Scope(row.scope), row.agent, row.user_id)
             row.pk = remember(place, content.pop("text"), by=by, **content).pk
         else:
             supersede(row, by=by, reason=form.cleaned_data["reason"], **content)

@@ -23,7 +23,7 @@ class Migration(migrations.Migration):
             name='MemoryItem',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('scope', models.CharField(choices=[('workspace', 'All agents of the workspace'), ('agent', 'One agent, for everyone'), ('person', 'One agent, for one person'), ('conversation', 'One conversation')], default='workspace', help_text='Who recalls it.', max_length=16)),
+                ('scope', models.CharField(choices=[('workspace', 'All agents of the workspace'), ('agent', 'One agent, for everyone'), ('person', 'One agent, for one person'), ('conversation', 'One conversation')], default='workspace', help_text='Reach: the runs that recall it.', max_length=16)),
                 ('agent', models.CharField(blank=True, default='', help_text='Name of the agent that recalls it.', max_length=64)),
                 ('conversation_id', models.UUIDField(blank=True, editable=False, null=True, verbose_name='conversation')),
                 ('category', models.CharField(choices=[('fact', 'Fact'), ('decision', 'Decision'), ('preference', 'Preference'), ('todo', 'To-do'), ('learning', 'Learning'), ('context', 'Context'), ('summary', 'Summary')], default='fact', max_length=16)),

@@ -21,8 +21,8 @@ class MemoryItem(models.Model):
 
     Attributes:
         agent: Name of the agent that recalls it; empty: all agents.
-        user: Its person, with whom it is erased; null: it concerns no one person. A conversation's
-            memory has the person whose run stored it.
+        user: Its person, whose erasure deletes it; null: it concerns no one person. A
+            conversation's memory has the person whose run stored it.
         conversation_id: The conversation that recalls it (``agents.Conversation``).
         importance: From 1, trivial, to 10, vital.
         metadata: Free JSON of programs.
@@ -35,7 +35,10 @@ class MemoryItem(models.Model):
 
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="memories")
     scope = models.CharField(
-        max_length=16, choices=Scope, default=Scope.WORKSPACE, help_text="Who recalls it."
+        max_length=16,
+        choices=Scope,
+        default=Scope.WORKSPACE,
+        help_text="Reach: the runs that recall it.",
     )
     agent = models.CharField(
         max_length=64, blank=True, default="", help_text="Name of the agent that recalls it."

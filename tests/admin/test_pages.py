@@ -41,7 +41,7 @@ from heartbit_site.base.models import Membership, ProviderAccount
 from memory.actions.remember import remember
 from memory.choices import Scope
 from memory.history import Author
-from memory.place import Place
+from memory.place import MemoryPlace
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.choices import FiringStatus
 from scheduling.models import Firing, Schedule
@@ -79,7 +79,9 @@ def full(workspace: Workspace) -> None:
     ProviderAccount.objects.create(workspace=workspace, provider="openai")
     credential = Credential(workspace=workspace, name=rows.HOSTILE[:64], kind="signing")
     save_credential(credential, {"secret": rows.HOSTILE}, by=audit.SYSTEM)
-    remember(Place(workspace.pk, Scope.AGENT, "writer"), rows.HOSTILE, by=Author(audit.SYSTEM))
+    remember(
+        MemoryPlace(workspace.pk, Scope.AGENT, "writer"), rows.HOSTILE, by=Author(audit.SYSTEM)
+    )
     McpServer.objects.create(workspace=workspace, name="shop", url="https://shop.example/mcp")
     AccessAttempt.objects.create(username="nobody", failures_since_start=1)
     member = User.objects.create(username="member-of-tests")

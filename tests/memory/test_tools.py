@@ -23,7 +23,7 @@ from memory.choices import Scope
 from memory.errors import MemoryStateError
 from memory.history import Author
 from memory.models import MemoryChange, MemoryItem
-from memory.place import Place
+from memory.place import MemoryPlace
 from memory.recall import recall
 from memory.scoring import Weights
 from tests.tools.calls import context
@@ -121,7 +121,7 @@ def test_no_run_recalls_what_another_person_agent_workspace_or_conversation_told
     kept(of(here, ann), "The person likes tea.")
     kept(of(here, ann, conversation_id=TALK), "The talk is on tea.", only_this_conversation=True)
     kept(of(here), "The agent sells tea.")
-    remember(Place(here.pk, Scope.WORKSPACE), "The workspace has tea.", by=BY)
+    remember(MemoryPlace(here.pk, Scope.WORKSPACE), "The workspace has tea.", by=BY)
 
     def texts(context: ToolContext) -> set[str]:
         return {hit["text"] for hit in found(context, "tea")}
@@ -235,10 +235,10 @@ def test_erasing_a_person_leaves_no_word_behind_and_the_audit_says_only_that(
     undo(item, by=BY)
     other = kept(of(here, bob), "Bob likes tea.")
     assert erase_memories(here, ann, by=SYSTEM) == 2
-    left = [*MemoryItem.objects.values(), *MemoryChange.objects.values()]
+    left: list[object] = [*MemoryItem.objects.values(), *MemoryChange.objects.values()]
     entries = AuditEntry.objects.filter(workspace=here)
     assert canary not in str([*left, *entries.values()])
-    assert [one["text"] for one in left if "text" in one] == [other.text]
+    assert [one.text for one in MemoryItem.objects.filter(workspace=here)] == [other.text]
     last = entries.order_by("pk").last()
     assert last is not None
     assert (last.action, last.label, last.details) == ("memory.erase", "ann", {})

@@ -41,7 +41,7 @@ from memory.actions.remember import remember
 from memory.actions.supersede import supersede
 from memory.choices import Scope
 from memory.history import Author
-from memory.place import Place
+from memory.place import MemoryPlace
 from scheduling.actions.run_schedule_now import run_schedule_now
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.choices import FiringStatus
@@ -120,7 +120,7 @@ def _memory(workspace: Workspace) -> str:
     """Changed once, so that there is a change to undo."""
     by = Author(SYSTEM)
     text = f"canary of {workspace.slug} {new_id().hex[-10:]}"
-    made = remember(Place(workspace.pk, Scope.AGENT, "parked"), text, by=by)
+    made = remember(MemoryPlace(workspace.pk, Scope.AGENT, "parked"), text, by=by)
     return str(supersede(made, by=by, importance=9).pk)
 
 

@@ -43,7 +43,7 @@ from heartbit_site.base.scopes import SCOPES
 from memory.actions.remember import remember
 from memory.choices import Scope
 from memory.history import Author
-from memory.place import Place
+from memory.place import MemoryPlace
 from scheduling.actions.run_schedule_now import run_schedule_now
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.models import Schedule
@@ -132,7 +132,7 @@ def filled_workspace() -> Workspace:
     accept_message(channel, Inbound(external_id=f"msg_{slug}", text="Hello", title=f"of {slug}"))
     server = McpServer(workspace=made, name="shop", url=f"https://{slug}.example/mcp")
     save_mcp_server(server, by=audit.SYSTEM)
-    remember(Place(made.pk, Scope.AGENT, "writer"), f"of {slug}", by=Author(audit.SYSTEM))
+    remember(MemoryPlace(made.pk, Scope.AGENT, "writer"), f"of {slug}", by=Author(audit.SYSTEM))
     credential = Credential(workspace=made, name=f"token of {slug}", kind="signing")
     save_credential(credential, {"secret": KEY}, by=audit.SYSTEM)
     store([registry["calculate"]])

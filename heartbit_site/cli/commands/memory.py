@@ -16,7 +16,6 @@ from heartbit_site.cli.shared_options import RemoteCommand
 from heartbit_site.cli.table import Table, print_done, print_facts, print_list, print_view
 from heartbit_site.contract import memories as contract
 from heartbit_site.contract.memories import (
-    EraseIn,
     ForgetIn,
     MemoryChangeIn,
     MemoryDetailOut,
@@ -29,6 +28,7 @@ ID = typer.Argument(metavar="ID", help="The memory's number, as `heartbit memory
 TEXT = typer.Argument(metavar="TEXT", help="One statement that is understood alone.")
 QUERY = typer.Argument("", metavar="[QUERY]", help="Words to look for; none: the most notable.")
 AGENT = typer.Option("", "--agent", metavar="NAME", help="Name the agent that recalls it.")
+ERASED = typer.Argument(metavar="USERNAME", help="The person, as they log in.")
 PERSON = typer.Option("", "--person", metavar="USERNAME", help="Name the person it concerns.")
 SCOPE = typer.Option(None, "--scope", help="workspace, agent or person (default: person).")
 CATEGORY = typer.Option(
@@ -109,12 +109,10 @@ def undo(memory_id: int = ID) -> int:
 
 
 @app.command(cls=RemoteCommand)
-def clear(*, person: str = PERSON, agent: str = AGENT, yes: bool = options.YES) -> int:
-    """Erase a person's memories with their histories, for good; yours if none is named."""
-    whose = one_line(person, NAME_WIDTH) if person else "you"
-    confirm_removal(f"all memories of {whose}", yes=yes)
-    body = checked(EraseIn, {"person": person or None, "agent": agent})
-    done = backend().call(contract.ERASE_MEMORIES, body)
+def clear(person: str = ERASED, *, agent: str = AGENT, yes: bool = options.YES) -> int:
+    """Erase a person's memories with their histories, for good; with --agent, that agent's."""
+    confirm_removal(f"all memories of {one_line(person, NAME_WIDTH)}", yes=yes)
+    done = backend().call(contract.ERASE_MEMORIES, username=person, agent=agent)
     return print_done(done, f"Erased {done.erased} memories of {done.person}.")
 
 
