@@ -63,8 +63,8 @@ bench: $(STAMP) ## Measure; ONLY=W1,W2 for some workloads
 shots: $(STAMP) ## Take pictures of every page of a made-up workspace, into docs/images
 	@HEARTBIT_EXTRA_APPS=tests.web.shots $(BIN)/python -m pytest -q --timeout 300 tests/web/shots/take.py $(ARGS)
 
-security: $(STAMP) ## Attack the parts that guard, and write build/security.json; ONLY=S4,S6 for some
-	@$(BIN)/python -m tests.security $(if $(ONLY),--only $(ONLY))
+security: $(STAMP) ## Attack the parts that guard, and write build/security.json; ONLY=S4,S6 for some, FUZZ=600 for seconds of random system calls
+	@$(if $(FUZZ),HEARTBIT_FUZZ_SECONDS=$(FUZZ)) $(BIN)/python -m tests.security $(if $(ONLY),--only $(ONLY))
 
 interop: $(STAMP) ## Drive other people's MCP servers, and write build/interop.json
 	@$(BIN)/python -m tests.interop

@@ -33,6 +33,18 @@ class UnknownToolError(NotFoundError):
     """The installation has no tool of that name."""
 
 
+class SkillNotFoundError(NotFoundError):
+    """The workspace or the agent has no such skill, or the skill no such file."""
+
+
+class ShippedSkillError(ConflictError):
+    """A skill that ships with Heartbit cannot be changed."""
+
+
+class SkillInUseError(ConflictError):
+    """Agents have the skill, so it cannot be removed."""
+
+
 class FolderError(HeartbitError):
     """The folder of a run has no such file, or no room for one."""
 

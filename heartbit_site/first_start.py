@@ -93,12 +93,14 @@ def unused_admin() -> str | None:
 
 
 def _take_tools() -> None:
-    """Store the tools of this process, and publish the agents whose tools have changed."""
+    """Store the tools and skills of this process, and publish the agents whose own changed."""
     # Slow to import, for the processes that know the tools.
+    from agents.actions.record_shipped_skills import record_shipped_skills  # noqa: PLC0415
     from agents.actions.republish_agents import republish_agents  # noqa: PLC0415
     from tools.catalogue import record_installed  # noqa: PLC0415
 
     record_installed()
+    record_shipped_skills()
     republish_agents()
 
 

@@ -7,8 +7,9 @@ from django.contrib.auth.views import LogoutView
 from django.urls import include, path
 
 from heartbit_site.api import mount
-from heartbit_site.web import closed, login
+from heartbit_site.web import closed, connect, login
 from heartbit_site.web.approve_link import approve_link
+from tools.actions.start_sign_in import CALLBACK, DOCUMENT
 
 admin.autodiscover()
 
@@ -19,6 +20,8 @@ urlpatterns = [
     path("login/", login.Login.as_view(), name="login"),
     path("logout/", LogoutView.as_view(next_page="login"), name="logout"),
     path("approve/<str:token>/", approve_link, name="approve-link"),
+    path(CALLBACK.removeprefix("/"), connect.come_back, name="oauth-callback"),
+    path(DOCUMENT.removeprefix("/"), connect.client_document, name="oauth-client"),
     path("w/<slug:workspace>/", include("heartbit_site.web.urls")),
     path("admin/", admin.site.urls),
     *mount.urlpatterns,

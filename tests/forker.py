@@ -22,6 +22,7 @@ import importlib
 import io
 import json
 import os
+import pkgutil
 import signal
 import socket
 import sys
@@ -54,6 +55,10 @@ THIRD: Final = (
 OURS: Final = (
     *("agents.tasks", "scheduling.tasks", "heartbit_site.celery_pool", "heartbit_site.cli.worker"),
     *("heartbit_site.web_server.serve", "heartbit_site.asgi", "heartbit_site.urls"),
+)
+#: Packages of which a command imports what it needs.
+PACKAGES: Final = (
+    *("heartbit_site.cli.commands", "heartbit_site.contract", "heartbit_site.operations"),
 )
 
 
@@ -122,6 +127,10 @@ def _import_ours() -> None:
     importlib.import_module("django").setup()
     for name in OURS:
         importlib.import_module(name)
+    for package in PACKAGES:
+        path = importlib.import_module(package).__path__
+        for module in pkgutil.iter_modules(path, f"{package}."):
+            importlib.import_module(module.name)
     gc.freeze()
     gc.enable()
 

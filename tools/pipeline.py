@@ -348,7 +348,7 @@ async def _stop(running: asyncio.Future[Any]) -> None:
 
 def _rendered(prepared: PreparedCall, value: object) -> ToolResult | SuspendedCall:
     if isinstance(value, Suspension):
-        if prepared.spec.resume is None:
+        if prepared.spec.resume is None and value.question is None:
             raise TypeError(f"the tool {prepared.spec.name} suspends but cannot resume")
         return SuspendedCall(value)
     return answer(_as_text(value), "ok", prepared.max_output_bytes)

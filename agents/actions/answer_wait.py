@@ -11,6 +11,7 @@ from agents.actions.wake_run import wake_run
 from agents.errors import CallClosedError, InvalidEditError
 from agents.journal.waits import kind_of
 from agents.live.changes import notify_on_commit
+from agents.reads.tool_questions import question_of
 from agents.runs.sql_functions import call_function
 from heartbit_site.base import audit
 from heartbit_site.base.jsonschema import validate
@@ -31,7 +32,8 @@ def answer_wait(wait: Wait, answer: Any, *, by: Actor) -> None:
     kind = kind_of(wait.kind)
     if kind.answer is None:
         raise CallClosedError(f"A wait of the kind {kind.name!r} is not answered like this.")
-    problems = validate(dict(kind.answer), answer)
+    declines = answer is None and kind.is_declinable
+    problems = [] if declines else validate(question_of(wait).form, answer)
     if problems:
         raise InvalidEditError(f"The answer does not fit: {'; '.join(problems)}.")
     query = "SELECT heartbit_answer(%s, %s, %s, %s)"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth.models import Group
 
+from agents.actions.check_skills import skill_complaints
 from agents.definitions import consistency, validation_messages
 from agents.definitions.spec import GROUPS, AgentSpec
 from agents.definitions.validation_messages import InvalidSettingError
@@ -37,6 +38,7 @@ def check_agent(agent: Agent) -> None:
     found = chain(
         validation_messages.check(AgentSpec, table, ()),
         consistency.check((), table, names, tools=tools),
+        skill_complaints(agent.workspace_id, table, tools),
     )
     for path, message in found:
         raise InvalidSettingError(path, message, subject=f"Agent {agent.name!r}")

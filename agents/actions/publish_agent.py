@@ -12,6 +12,7 @@ from agents.actions.check_agent_settings import check_agent
 from agents.definitions import snapshot
 from agents.models import Agent, AgentVersion
 from agents.reads.agent_settings import spec_of
+from agents.reads.skills import current_versions, pinned
 from heartbit_site.base.audit import SYSTEM, Actor, record_on
 from tools import definitions
 from tools.catalogue import catalogue
@@ -73,7 +74,8 @@ def make_current(agent: Agent) -> Publication:
 
     Raises:
         ConfigurationError: The agent has a tool that is not installed, or its context strategy,
-            response schema, stop texts, fallback models or a tool's rule is not valid.
+            response schema, stop texts, fallback models or a tool's rule is not valid; or a skill
+            does not exist, or needs a tool that the agent does not have.
     """
     locked = Agent.objects.select_for_update().get(pk=agent.pk)
     check_agent(locked)
@@ -83,7 +85,8 @@ def make_current(agent: Agent) -> Publication:
     tools = _granted(locked, spec)
     team = locked.team.order_by("name").values_list("name", "description")
     hashes = {name: definition_hash(tool) for name, tool in tools.items()}
-    content = snapshot.write(spec, hashes, team)
+    skills = pinned(current_versions(locked.workspace_id, spec.skills))
+    content = snapshot.write(spec, hashes, team, skills)
     digest = snapshot.digest(content)
     version = AgentVersion.objects.filter(agent=locked, hash=digest).first()
     if version is None:

@@ -1,4 +1,4 @@
-"""Publish the orchestrators of changed agents: a version contains its team's descriptions."""
+"""Publish agents again because of what their versions pin: descriptions of teams, skills."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from agents.models import Agent
 from heartbit_site.base.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
     from heartbit_site.base.audit import Actor
 
 
 @dataclass(frozen=True, slots=True)
 class Led:
-    """Result of publishing one orchestrator.
+    """Result of publishing one agent again.
 
     Attributes:
-        agent: The orchestrator.
-        made: The publication; None: the orchestrator could not be published.
+        agent: The agent.
+        made: The publication; None: the agent could not be published.
         problem: Why not, as a sentence.
     """
 
@@ -39,7 +39,16 @@ def publish_leaders(members: Collection[Agent], *, by: Actor) -> list[Led]:
     An orchestrator that cannot be published keeps its version; that is no error here.
     """
     leaders = Agent.objects.filter(team__in=members).exclude(pk__in=[one.pk for one in members])
-    led = [_publish(leader) for leader in leaders.distinct().order_by("name")]
+    return publish_again(leaders.distinct().order_by("name"), by=by)
+
+
+@transaction.atomic
+def publish_again(agents: Iterable[Agent], *, by: Actor) -> list[Led]:
+    """Publish agents because something changed that their versions pin.
+
+    One that cannot be published keeps its version; that is no error here.
+    """
+    led = [_publish(agent) for agent in agents]
     for one in led:  # the audit's chain is locked last, after every row
         if one.made is not None:
             record_publication(one.agent, one.made, by=by)

@@ -1,8 +1,8 @@
 """Roll an agent back to an earlier version: its editable settings and the version of new runs.
 
 Afterwards the form shows the restored settings: saving it unchanged publishes the same version.
-If a tool or a team member differs today, nothing is changed and the refusal names the differences;
-``anyway`` takes today's tools and team, and publishes that. Runs keep the versions they began with.
+If a tool, a team member or a skill differs today, nothing is changed and the refusal names the
+differences; ``anyway`` takes today's, and publishes that. Runs keep the versions they began with.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from agents.definitions import snapshot
 from agents.definitions.snapshot_diff import PartChangeOut, compare
 from agents.definitions.spec import GRANT_SETTINGS, AgentSettings, ToolGrant
 from agents.models import Agent, ToolBinding
+from agents.reads.skills import current_versions
 from agents.reads.versions import find_version
 from heartbit_site.base import audit
 from heartbit_site.base.errors import ConflictError
@@ -59,10 +60,10 @@ def rollback_agent(agent: Agent, number: int, *, by: Actor, anyway: bool = False
     """Restore version ``number`` of an agent.
 
     Args:
-        agent: The agent whose fields, tools and team are written.
+        agent: The agent whose fields, tools, team and skills are written.
         number: Number of one of its versions.
         by: The actor, for the log, the audit and, with an account, the admin's history.
-        anyway: Use today's definitions of tools and team members that have changed.
+        anyway: Use today's tools, team members and skills where they have changed.
 
     Raises:
         VersionNotFoundError: The agent has no such version.
@@ -80,6 +81,7 @@ def rollback_agent(agent: Agent, number: int, *, by: Actor, anyway: bool = False
     gone = [
         *_restore_tools(locked, wanted.snapshot["tools"]),
         *_restore_team(locked, wanted.snapshot["team"]),
+        *_restore_skills(locked, wanted.snapshot),
     ]
     if gone and not anyway:
         raise RollbackRefusedError(_refusal(wanted, " and ".join(gone)))
@@ -87,7 +89,7 @@ def rollback_agent(agent: Agent, number: int, *, by: Actor, anyway: bool = False
     made = make_current(locked)
     difference = compare(wanted.snapshot, made.version.snapshot)
     if difference and not anyway:
-        changed = [*difference.tools, *difference.team]
+        changed = [*difference.tools, *difference.team, *difference.skills]
         said = " and ".join(_now(part) for part in changed) or difference.sentence()
         raise RollbackRefusedError(_refusal(wanted, said))
     _record(locked, wanted, made, by=by)
@@ -132,6 +134,14 @@ def _restore_team(agent: Agent, team: list[dict[str, Any]]) -> list[str]:
     return [f"the agent {name} no longer exists" for name in names if name not in there]
 
 
+def _restore_skills(agent: Agent, content: Mapping[str, Any]) -> list[str]:
+    """Set exactly these skills; return sentences on those that are gone."""
+    names = [skill.name for skill in snapshot.pinned_skills(content)]
+    there = current_versions(agent.workspace_id, names)
+    agent.skills = [name for name in names if name in there]
+    return [f"the skill {name} no longer exists" for name in names if name not in there]
+
+
 def _now(change: PartChangeOut) -> str:
     return f"{change.name} is {'described' if change.definition else 'set up'} differently now"
 
@@ -139,7 +149,8 @@ def _now(change: PartChangeOut) -> str:
 def _refusal(wanted: AgentVersion, why: str) -> str:
     return (
         f"Version {wanted.number} of {wanted.agent.name} cannot be brought back as it was: {why}. "
-        "Roll back anyway to get the rest of it with today's tools and team, as a new version."
+        "Roll back anyway to get the rest of it "
+        "with today's tools, team and skills, as a new version."
     )
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from django.db import transaction
 
 from agents.actions.check_agent_settings import check_agreement
+from agents.actions.check_skills import check_credentials_of_skills
 from agents.actions.publish_agent import make_current
 from agents.actions.republish_orchestrators import publish_leaders
 from agents.actions.set_agent_state import set_agent_state
@@ -22,6 +23,7 @@ from agents.actions.write_agents import Written, assemble, bind, update, write_a
 from agents.definitions.spec import SETTINGS, AgentSpec
 from agents.definitions.validation_messages import InvalidSettingError
 from agents.models import Agent
+from agents.reads.agent_settings import spec_of
 from agents.reads.versions import find_editable
 from heartbit_site.base import audit
 from heartbit_site.base.errors import ConflictError, Remedy
@@ -125,6 +127,8 @@ def change_agent(
     if "team" in settings:
         members = Agent.objects.filter(workspace=locked, origin="", name__in=changed.team)
         changes |= assemble(row, list(members))
+    if "skills" in changes:
+        check_credentials_of_skills(locked.pk, spec_of(row))
     if changes:
         row.save(update_fields=["updated_at"])  # also for tools and team, which are other rows
     made = make_current(row)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from django.utils import timezone
 
 from agents.actions.check_agent_settings import check_grant
+from agents.actions.check_skills import check_credentials_of_skills
 from agents.actions.publish_agent import Publication, make_current
 from agents.definitions.spec import GRANT_SETTINGS, SETTINGS
 from agents.models import Agent, ToolBinding
@@ -80,6 +81,8 @@ def write_agents(
         one = written[spec.name]
         changes = bind(one.row, spec.tools)
         changes |= assemble(one.row, [rows[member] for member in spec.team])
+        if one.is_new or "skills" in one.changes:
+            check_credentials_of_skills(workspace.pk, spec)
         one.changes |= {} if one.is_new else changes
     for one in written.values():
         one.made = make_current(one.row)

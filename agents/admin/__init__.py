@@ -14,6 +14,7 @@ from agents.admin import (  # noqa: F401  importing a module registers its class
     message,
     provider_account,
     run,
+    skill,
     tool,
     usage,
     version,

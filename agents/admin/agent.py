@@ -16,6 +16,7 @@ from agents.admin.agent_list import AgentList
 from agents.admin.bindings import ToolBindingFormSet
 from agents.admin.forms import AgentForm, StartRunForm
 from agents.admin.links import run_url
+from agents.admin.skill_choices import skill_choices
 from agents.admin.templates import FromTemplates, TemplateBindingInline
 from agents.admin.version import VersionInline
 from agents.definitions.advice import advice
@@ -46,6 +47,7 @@ TABS: dict[str, tuple[Any, ...]] = {
         ("uncertain_calls", "mixed_data"),
         "execution_mode",
     ),
+    "Skills": ("skills",),
     "Answer": ("response_schema",),
     "Conversation": strategy_form.FIELDS,
     "Team": ("team", ("max_parallel", "delegation_timeout_seconds")),
@@ -99,6 +101,13 @@ class AgentAdmin(VerbAdmin[Agent], FromTemplates, AgentList):
         if field is not None and _edited(request) is None:  # a new agent may belong anywhere
             field.label_from_instance = _with_workspace
         return field
+
+    def get_form(self, request: HttpRequest, *place: Any, **options: Any) -> Any:
+        """Return the form with the skills that the agent can be given."""
+        form: Any = super().get_form(request, *place, **options)
+        agent = place[0] if place else None
+        form.known_skills = skill_choices(request, None if agent is None else agent.workspace_id)
+        return form
 
     # ---------------------------------------------------------------------------------------- save
 

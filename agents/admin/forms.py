@@ -6,11 +6,12 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from django import forms
-from unfold.widgets import UnfoldBooleanSwitchWidget
+from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldBooleanSwitchWidget
 
 from agents.actions.save_agent import VersionConflictError
 from agents.admin import strategy_form
 from agents.admin.json_fields import JSONListText, JSONText, json_widget
+from agents.admin.skill_choices import label_of
 from agents.definitions import validation_messages
 from agents.definitions.spec import GRANT_SETTINGS, SETTINGS, AgentSpec
 from agents.definitions.validation_messages import InvalidSettingError, sentence_of
@@ -23,6 +24,8 @@ from heartbit_site.base.admin.themed import line_widget, text_widget
 from heartbit_site.base.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from agents.definitions.validation_messages import Path
     from heartbit_site.base.errors import HeartbitError
     from heartbit_site.base.spec import Spec
@@ -81,6 +84,13 @@ class AgentForm(VerbForm[Agent], strategy_form.StrategyForm):
     """Fields of an agent, derived from the columns and so from ``AgentSpec``."""
 
     seen = Seen(required=False)
+    skills = forms.MultipleChoiceField(
+        required=False,
+        widget=UnfoldAdminCheckboxSelectMultipleWidget(),
+        help_text=AgentSpec.model_fields["skills"].description or "",
+    )
+    #: Skills that can be chosen, with what they do; the page reads them.
+    known_skills: Sequence[tuple[str, str]] = ()
 
     class Meta:
         model = Agent
@@ -116,6 +126,12 @@ class AgentForm(VerbForm[Agent], strategy_form.StrategyForm):
         strategy = strategy_form.initial(self.instance.context_strategy)
         seen = {"seen": _saved_at(self.instance)} if self.instance.pk is not None else {}
         self.initial = {**strategy, **seen, **self.initial}
+        skills: Any = self.fields["skills"]
+        gone = set(self.instance.skills) - {name for name, _ in self.known_skills}
+        skills.choices = [
+            *self.known_skills,
+            *((name, label_of(name, "Removed.")) for name in sorted(gone)),
+        ]
 
     def settings(self) -> dict[str, Any]:
         """Return the valid form's settings as a table of ``AgentSpec``; tools are elsewhere."""

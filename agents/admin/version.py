@@ -151,8 +151,8 @@ def _rolled_back(request: HttpRequest, version: AgentVersion) -> HttpResponse:
 
 def _shown(diff: SnapshotDiff) -> dict[str, Any]:
     """Return the differences as rows: setting, before, after."""
-    rows = [_row("", change) for change in diff.fields]
-    for noun, parts in (("tool", diff.tools), ("team", diff.team)):
+    rows = [setting_row(change) for change in diff.fields]
+    for noun, parts in (("tool", diff.tools), ("team", diff.team), ("skill", diff.skills)):
         for part in parts:
             if part.kind != "changed":
                 there, gone = "there", "not there"
@@ -161,8 +161,17 @@ def _shown(diff: SnapshotDiff) -> dict[str, Any]:
             elif part.definition:
                 rows.append((f"{noun} {part.name}", "described as then", "described otherwise"))
             rows += [_row(f"{noun} {part.name}: ", change) for change in part.fields]
-    lines = [(_kind(line), line) for line in diff.prompt.splitlines()]
-    return {"prompt": lines, "rows": rows}
+    return {"prompt": diff_lines(diff.prompt), "rows": rows}
+
+
+def diff_lines(diff: str) -> list[tuple[str, str]]:
+    """Return the lines of a unified diff with their kinds, as the page draws them."""
+    return [(_kind(line), line) for line in diff.splitlines()]
+
+
+def setting_row(change: FieldChangeOut) -> tuple[str, str, str]:
+    """Return a changed setting as a row: name, before, after."""
+    return _row("", change)
 
 
 def _row(prefix: str, change: FieldChangeOut) -> tuple[str, str, str]:

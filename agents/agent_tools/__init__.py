@@ -1,4 +1,4 @@
-"""Tools for agents at run time: a run tree's blackboard and folder, messages between agents."""
+"""Tools for agents at run time: a run tree's blackboard and folder, skills, messages."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from agents.agent_tools.messages import (
     send_message,
     start_agent,
 )
+from agents.agent_tools.skills import load_skill, read_skill_file
 
 __all__ = [
     "ask_agent",
@@ -21,10 +22,12 @@ __all__ = [
     "edit",
     "glob",
     "grep",
+    "load_skill",
     "patch",
     "read",
     "read_artifact",
     "read_messages",
+    "read_skill_file",
     "reply_to_message",
     "send_message",
     "shell",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import replace
 from functools import partial
 from itertools import chain
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import whatthepatch
 from pydantic import Field
@@ -15,9 +16,12 @@ from agents.errors import FolderError
 from agents.runtime.folder import MAX_BYTES, MAX_FILES, Folder
 from heartbit_site.base import orm
 from heartbit_site.base.toolspec import Effect, ToolContext, tool
-from tools.builtin.code import describe
+from tools.builtin.code import describe, skill_files
 from tools.sandbox.choice import find_sandbox
 from tools.sandbox.program import Ended, Limits, Program
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _TAGS = ("builtin", "folder")
 _SECONDS = 60
@@ -146,27 +150,47 @@ async def grep(
 async def shell(
     context: ToolContext,
     command: Annotated[str, Field(min_length=1, max_length=20_000, description="Shell script.")],
+    skills: Annotated[
+        list[str] | None,
+        Field(
+            max_length=5,
+            description="Names of your skills whose files to put there, each in skills/NAME/.",
+        ),
+    ] = None,
 ) -> dict[str, Any]:
-    """Run a shell script in the folder; what it changes there is kept.
+    """Run a shell script in the folder; what it changes there is kept, except in skills.
 
     It has no network, and 30 seconds. Nothing else is kept: no variables, no other files.
     """
     before = await orm.run_in_thread(lambda: Folder.of(context).files())
-    ended = await _run(context, command, before)
+    lent: dict[str, bytes] = {}
+    for name in skills or ():
+        lent |= await orm.run_in_thread(partial(skill_files, context, name))
+    ended = await _run(context, command, before, lent)
     if ended.code is None:
         return describe(ended, {})
-    gone = [path for path in before if path not in ended.files]
+    after = {path: data for path, data in ended.files.items() if path not in lent}
+    gone = [path for path in before if path not in after and path not in lent]
     changed: dict[str, bytes | None] = dict.fromkeys(gone)
-    changed |= {path: data for path, data in ended.files.items() if before.get(path) != data}
+    changed |= {path: data for path, data in after.items() if before.get(path) != data}
     await orm.run_in_thread(partial(_change, context, changed))
     return describe(ended, {}) | ({"changed": sorted(changed)[:_LONGEST_LIST]} if changed else {})
 
 
-async def _run(context: ToolContext, script: str, files: dict[str, bytes] | None = None) -> Ended:
+async def _run(
+    context: ToolContext,
+    script: str,
+    files: dict[str, bytes] | None = None,
+    lent: Mapping[str, bytes] | None = None,
+) -> Ended:
+    """Run a script in the folder, with further files in it that are not counted."""
     if files is None:
         files = await orm.run_in_thread(lambda: Folder.of(context).files())
+    more = lent or {}
+    room = _LIMITS.file_bytes + sum(map(len, more.values()))
+    limits = replace(_LIMITS, files=_LIMITS.files + len(more), file_bytes=room)
     sandbox = await find_sandbox()
-    return await sandbox.run(Program("shell", script, files, _LIMITS))
+    return await sandbox.run(Program("shell", script, {**files, **more}, limits))
 
 
 def _change(context: ToolContext, changed: dict[str, bytes | None]) -> None:

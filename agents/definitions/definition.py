@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from agents.context import strategy
 from agents.definitions.spec import AgentSettings, ToolGrant
@@ -24,6 +24,20 @@ class BoundTool(ToolGrant):
     pinned: str
 
 
+class PinnedSkill(NamedTuple):
+    """A skill of an agent's version.
+
+    Attributes:
+        name: The skill's name.
+        description: What it does and when to use it, as it was when the agent was published.
+        hash: Hash of the skill's version.
+    """
+
+    name: str
+    description: str
+    hash: str
+
+
 class AgentDefinition(AgentSettings):
     """An agent version, as the engine reads it.
 
@@ -36,6 +50,7 @@ class AgentDefinition(AgentSettings):
         name: The agent's name.
         tools: The tools bound to it.
         team: Name and description of each agent it may delegate to.
+        pinned_skills: Its skills.
     """
 
     version_id: int
@@ -44,6 +59,7 @@ class AgentDefinition(AgentSettings):
     description: str = ""
     tools: tuple[BoundTool, ...] = ()
     team: tuple[tuple[str, str], ...] = ()
+    pinned_skills: tuple[PinnedSkill, ...] = ()
 
     @property
     def retry(self) -> RetryPolicy:

@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from agents.context import strategy
-from agents.definitions.definition import AgentDefinition, BoundTool
+from agents.definitions.definition import AgentDefinition, BoundTool, PinnedSkill
 from agents.definitions.spec import AgentSettings, Pinned, ToolGrant
 from heartbit_site.base.errors import ConfigurationError
 
@@ -48,7 +48,10 @@ def digest(snapshot: Mapping[str, Any]) -> str:
 
 
 def write(
-    spec: AgentSpec, hashes: Mapping[str, str], team: Iterable[tuple[str, str]]
+    spec: AgentSpec,
+    hashes: Mapping[str, str],
+    team: Iterable[tuple[str, str]],
+    skills: Iterable[PinnedSkill] = (),
 ) -> dict[str, Any]:
     """Return the snapshot of an agent.
 
@@ -56,7 +59,9 @@ def write(
         spec: Its settings, with its tools in the database's order.
         hashes: Hash of the definition of each enabled tool, by name.
         team: Name and description of each member, in the database's order.
+        skills: Its skills, by name; an agent without skills has the snapshot of one before skills.
     """
+    pinned = [skill._asdict() for skill in skills]
     return {
         "format": FORMAT,
         **_kept(spec, AGENT_PINS),
@@ -66,6 +71,7 @@ def write(
             if grant.enabled
         ],
         "team": [{"name": name, "description": text} for name, text in team],
+        **({"skills": pinned} if pinned else {}),
     }
 
 
@@ -76,7 +82,7 @@ def settings_of(snapshot: Mapping[str, Any]) -> dict[str, Any]:
 
 def unknown_settings(snapshot: Mapping[str, Any]) -> list[str]:
     """Return the names of the settings in a snapshot that only a newer Heartbit knows."""
-    groups: dict[str, set[str]] = {"": {"format", "tools", "team"}}
+    groups: dict[str, set[str]] = {"": {"format", "tools", "team", "skills"}}
     for name, pin in AGENT_PINS.items():
         groups.setdefault(pin.group, set()).add(pin.name or name)
         groups[""].add(pin.group or pin.name or name)
@@ -91,6 +97,14 @@ def unknown_settings(snapshot: Mapping[str, Any]) -> list[str]:
 def grant_of(tool: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of one of a snapshot's tools, by name, without those that it lacks."""
     return _found(tool, GRANT_PINS)
+
+
+def pinned_skills(snapshot: Mapping[str, Any]) -> tuple[PinnedSkill, ...]:
+    """Return the skills in a snapshot."""
+    return tuple(
+        PinnedSkill(skill["name"], skill["description"], skill["hash"])
+        for skill in snapshot.get("skills", ())
+    )
 
 
 def check_format(version_id: int, name: str, snapshot: Mapping[str, Any]) -> None:
@@ -131,6 +145,8 @@ def read(version_id: int, agent_id: int, name: str, snapshot: Mapping[str, Any])
             for tool in snapshot["tools"]
         ),
         team=tuple((member["name"], member["description"]) for member in snapshot["team"]),
+        skills=[skill["name"] for skill in snapshot.get("skills", ())],
+        pinned_skills=pinned_skills(snapshot),
     )
     strategy.parse(definition.context_strategy)  # refuses an unknown strategy before any slice
     return definition

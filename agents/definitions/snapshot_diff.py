@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from agents.definitions.spec import Pinned
     from heartbit_site.base.spec import Spec
 
-_APART = ("format", "system_prompt", "tools", "team")  # compared in their own way
+_APART = ("format", "system_prompt", "tools", "team", "skills")  # compared in their own way
 _EMPTY: tuple[Any, ...] = ("", None, [], {})
 _SHOWN = 60
 
@@ -54,10 +54,11 @@ class SnapshotDiff(View):
     fields: list[FieldChangeOut]
     tools: list[PartChangeOut]
     team: list[PartChangeOut]
+    skills: list[PartChangeOut] = Field(default_factory=list)
 
     def __bool__(self) -> bool:
         """Return True if anything changed."""
-        return bool(self.prompt or self.fields or self.tools or self.team)
+        return bool(self.prompt or self.fields or self.tools or self.team or self.skills)
 
     def sentence(self) -> str:
         """Return a one-line summary, without the prompt's text."""
@@ -65,16 +66,20 @@ class SnapshotDiff(View):
         said += [f"{c.name} {_short(c.before)} -> {_short(c.after)}" for c in self.fields]
         said += [_part("tool", change) for change in self.tools]
         said += [_part("team member", change) for change in self.team]
+        said += [_part("skill", change) for change in self.skills]
         return "; ".join(said)
 
 
 def compare(before: Mapping[str, Any], after: Mapping[str, Any]) -> SnapshotDiff:
     """Return the differences, ignoring the snapshots' format."""
     return SnapshotDiff(
-        prompt=_text_diff(before["system_prompt"], after["system_prompt"]),
-        fields=_fields(_settings(before), _settings(after), _implied(AgentSettings, AGENT_PINS)),
+        prompt=text_diff(before["system_prompt"], after["system_prompt"]),
+        fields=changed_fields(
+            _settings(before), _settings(after), _implied(AgentSettings, AGENT_PINS)
+        ),
         tools=_parts(before["tools"], after["tools"], definition="hash"),
         team=_parts(before["team"], after["team"], definition="description"),
+        skills=_parts(before.get("skills", ()), after.get("skills", ()), definition="hash"),
     )
 
 
@@ -101,9 +106,16 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, An
             yield f"{prefix}{name}", value
 
 
-def _fields(
+def changed_fields(
     before: Mapping[str, Any], after: Mapping[str, Any], implied: Mapping[str, Any]
 ) -> list[FieldChangeOut]:
+    """Return the settings that differ.
+
+    Args:
+        before: Values by name.
+        after: Values by name.
+        implied: Defaults of those that a side lacks.
+    """
     found = []
     for name in [*before, *(name for name in after if name not in before)]:
         old, new = (side.get(name, implied.get(name)) for side in (before, after))
@@ -125,7 +137,9 @@ def _parts(
         elif old[name] != new[name]:
             defined = old[name].get(definition) != new[name].get(definition)
             implied = _implied(ToolGrant, GRANT_PINS) if definition == "hash" else {}
-            settings = _fields(_rest(old[name], definition), _rest(new[name], definition), implied)
+            settings = changed_fields(
+                _rest(old[name], definition), _rest(new[name], definition), implied
+            )
             if defined or settings:
                 found.append(
                     PartChangeOut(name=name, kind="changed", definition=defined, fields=settings)
@@ -137,7 +151,8 @@ def _rest(part: Mapping[str, Any], definition: str) -> dict[str, Any]:
     return {name: value for name, value in part.items() if name not in ("name", definition)}
 
 
-def _text_diff(before: str, after: str) -> str:
+def text_diff(before: str, after: str) -> str:
+    """Return a unified diff of two texts, without its header."""
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=3)
     return "\n".join(list(lines)[2:])  # without the header, which names files
 

@@ -17,6 +17,7 @@ from agents.definitions import validators
 from heartbit_site.base.spec import Spec
 
 Name = Annotated[str, Field(max_length=64), AfterValidator(validators.agent_name)]
+SkillName = Annotated[str, Field(max_length=64), AfterValidator(validators.skill_name)]
 ToolName = Annotated[str, Field(min_length=1, max_length=64)]
 FullText = Annotated[str, Field(min_length=1), AfterValidator(validators.storable)]
 Description = Annotated[str, Field(max_length=300), AfterValidator(validators.storable)]
@@ -158,6 +159,16 @@ class AgentSettings(Spec):
         description=(
             "provider:model that takes over for the rest of a run after two unusable answers in a "
             "row of the agent's own model. Empty: none."
+        ),
+    )
+    # Versions pin more than the names: see ``snapshot.write``.
+    skills: Annotated[
+        list[SkillName], Field(max_length=50), AfterValidator(validators.distinct)
+    ] = Field(
+        default_factory=list,
+        description=(
+            "Skills of the workspace: their descriptions are in the prompt, and the agent loads "
+            "one when a task calls for it."
         ),
     )
     temperature: Annotated[

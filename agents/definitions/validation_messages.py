@@ -22,7 +22,7 @@ Path: TypeAlias = tuple[str | int, ...]
 #: A setting, and the end of the sentence about it that begins with its name.
 Complaint: TypeAlias = tuple[Path, str]
 
-_LATER: Final = frozenset({"memory", "telemetry", "workflows", "skills", "sandbox"})
+_LATER: Final = frozenset({"memory", "telemetry", "workflows", "sandbox"})
 _SECRET: Final = re.compile(
     r"(?:^|_)(?:api_?keys?|(?:access|private|secret)_?keys?|secrets?|token|password|passwd"
     r"|credentials?|authorization|bearer)(?:$|_)"
@@ -96,6 +96,10 @@ def unknown(key: str | int, known: Iterable[str], *, kind: str = "setting") -> s
         return (
             "is not a setting of an agent: write [[mcp_servers]] with the server's name and url, "
             "and name its tools in tools"
+        )
+    if name == "skills":  # of an agent it is a setting
+        return (
+            "is not a section: `heartbit skills add` adds skills, and an agent names them in skills"
         )
     if is_secret(name):
         return f"is not a setting; {KEYS_BELONG}"

@@ -36,6 +36,7 @@ KEYS_BELONG: Final = (
 )
 _MOST_MONEY: Final = 100_000_000
 _AGENT_NAME: Final = re.compile(r"[a-z][a-z0-9_-]*")
+_SKILL_NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _PERMISSION: Final = re.compile(r"[A-Za-z_]\w*\.[A-Za-z_]\w*")
 _QUEUE: Final = re.compile(r"[a-z][a-z0-9_.-]*")
 
@@ -54,6 +55,23 @@ def agent_name(name: str) -> str:
             f'is "{name}"; use lower-case letters, digits, - and _, and begin with a letter'
         )
     return name
+
+
+def skill_name(name: str) -> str:
+    """Accept a valid name of a skill, as the Agent Skills format has it."""
+    if not _SKILL_NAME.fullmatch(name):
+        raise ValueError(
+            f'is "{name}"; use lower-case letters and digits, with single hyphens between them'
+        )
+    return name
+
+
+def distinct(names: list[str]) -> list[str]:
+    """Accept names of which none is given twice."""
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            raise ValueError(f'names "{name}" twice')
+    return names
 
 
 def permission(name: str) -> str:

@@ -286,6 +286,9 @@ class CallWaiting:
     Attributes:
         kind: Kind of the waits (``agents.journal.waits``).
         runs: Ids of the sub-agents' runs that the call waits for.
+        question: Text of the tool's question to a person; the call runs again with the reply.
+        form: JSON Schema of the reply; empty: the tool asked nothing.
+        state: Text that the tool is given back with the reply.
     """
 
     type: ClassVar[str] = "call.waiting"
@@ -293,6 +296,9 @@ class CallWaiting:
     keys: tuple[str, ...]
     kind: str = "child"
     runs: tuple[str, ...] = ()
+    question: str = ""
+    form: dict[str, Any] = field(default_factory=dict)
+    state: str = ""
 
 
 @dataclass(frozen=True, slots=True)

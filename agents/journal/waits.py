@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from agents.journal.phrase import Phrase
+from heartbit_site.base import toolspec
 from heartbit_site.base.visible_text import readable_json, visible
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ class WaitKind:
         answered_by: Operation by which a person ends the wait; empty if none does.
         command: Command that calls the operation, without ``heartbit``.
         answer: JSON Schema of the answer, if the operation is ``ANSWER``.
+        is_declinable: True if a person may also decline, with null.
         describe: Describes the end of the wait from its value and the name of its call.
         lane: Row of the run's timeline, if no person answers.
         opened_by: Type of the event that opens the wait.
@@ -89,6 +91,7 @@ class WaitKind:
     answered_by: str = ""
     command: str = "answer"
     answer: Mapping[str, Any] | None = None
+    is_declinable: bool = False
     describe: Callable[[Value, str], Phrase] = _decided
     lane: Lane = "person"
     opened_by: str = BY_TOOL
@@ -197,6 +200,21 @@ OUTCOME: Final = register(
         opened_by="outcome.requested",
     )
 )
+
+
+#: The schema of its answer is the call's own (``agents.journal.events.CallWaiting.form``).
+QUESTION: Final = register(
+    WaitKind(
+        *(toolspec.QUESTION, "Question of a tool", "an answer for a tool", ANSWER),
+        answer={},
+        is_declinable=True,
+    )
+)
+
+
+def question_key(call_id: str, number: int) -> str:
+    """Return the key of the wait for a reply to a call's question of that number."""
+    return f"{QUESTION.name}:{call_id}:{number}"
 
 
 def approval_key(call_id: str, question: int) -> str:

@@ -26,17 +26,22 @@ if TYPE_CHECKING:
     )
     from agents.llm.messages import Message, StreamEvent, ToolCall, ToolDefinition, Usage
     from agents.llm.protocol import ChatModel
-    from heartbit_site.base.toolspec import Suspension, WaitOutcome
+    from heartbit_site.base.toolspec import QuestionReply, Suspension, WaitOutcome
     from tools.pipeline import CallJournal, PreparedCall, SuspendedCall
     from tools.result import ToolResult
 
 
 @dataclass(frozen=True, slots=True)
 class PendingSuspension:
-    """A call that suspends, with the waits it requests."""
+    """A call that suspends, with the waits it requests.
+
+    Attributes:
+        number: Number of its question, if it asks one.
+    """
 
     call_id: str
     suspension: Suspension
+    number: int = 1
 
 
 Pending = PendingSuspension | Opening
@@ -137,7 +142,11 @@ class Toolbox(Protocol):
         ...
 
     async def prepare(
-        self, call_id: str, call: ToolCall, approved: ApprovedCall | None
+        self,
+        call_id: str,
+        call: ToolCall,
+        approved: ApprovedCall | None,
+        reply: QuestionReply | None = None,
     ) -> ReadyCall | ToolResult | ApprovalRequested:
         """Check a call before it runs: return it ready, its result, or an approval request."""
         ...

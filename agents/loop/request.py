@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from agents.context.apply import fit
 from agents.llm.messages import AssistantMessage, ChatRequest, Message, ToolDefinition, UserMessage
-from agents.loop import empty_answers, execution_mode
+from agents.loop import empty_answers, execution_mode, skills
 from agents.output import respond
 
 if TYPE_CHECKING:
@@ -56,7 +56,11 @@ def build_request(
 
 def _system(state: RunState, definition: AgentDefinition) -> str:
     task = state.task.text if state.task else ""
-    texts = (definition.system_prompt, execution_mode.note(definition.execution_mode, task))
+    texts = (
+        definition.system_prompt,
+        skills.note(definition.pinned_skills),
+        execution_mode.note(definition.execution_mode, task),
+    )
     return "\n\n".join(filter(None, texts))
 
 

@@ -69,6 +69,8 @@ class CallState:
         outcome_requests: Number of times a person was asked for the call's outcome.
         outcome_request: Latest request for the outcome, unless the call was started again since.
         wait_keys: Keys of the waits it suspended for.
+        questions: Number of questions that it asked a person while it ran.
+        question_state: Text that it is given back with the reply to the last one.
     """
 
     call_id: str
@@ -79,6 +81,8 @@ class CallState:
     outcome_requests: int = 0
     outcome_request: OutcomeRequested | None = None
     wait_keys: tuple[str, ...] = ()
+    questions: int = 0
+    question_state: str = ""
     finished: ToolFinished | None = None
 
 
@@ -307,6 +311,9 @@ class RunState:
                 call.outcome_request = None
             case CallWaiting(keys=keys):
                 call.wait_keys = keys
+                if step.form:  # it ended with a question, and acts again once it has the reply
+                    call.questions, call.question_state = call.questions + 1, step.state
+                    call.started = ""
             case ToolFinished():
                 call.finished = step
                 self.has_artifacts = self.has_artifacts or step.artifact != ""

@@ -13,7 +13,7 @@ from agents.loop import final_answer
 from agents.loop.call_record import CallBatch, CallRecord, CancelledFirstError
 from agents.loop.ports import ApprovedCall, PendingSuspension, ReadyCall
 from heartbit_site.base import aio
-from heartbit_site.base.toolspec import Effect
+from heartbit_site.base.toolspec import Effect, QuestionReply
 from tools.pipeline import SuspendedCall
 from tools.result import ToolResult
 
@@ -161,7 +161,7 @@ class ToolCallRunner:
         refusal = final_answer.reject_response(self._definition, self._state, call)
         if refusal is not None:
             return refusal
-        if call.wait_keys:
+        if call.wait_keys and not call.questions:
             return await self._resumed(call)
         return await self._begin(call)
 
@@ -206,7 +206,8 @@ class ToolCallRunner:
             if await self._lapsed(call, call.approval_request.key):
                 return await self._begin(call)
             approved = ApprovedCall(decision.value["digest"], decision.value["arguments"])
-        ready = await self._toolbox.prepare(call.call_id, call.call, approved)
+        reply = self._reply(call) if call.questions else None
+        ready = await self._toolbox.prepare(call.call_id, call.call, approved, reply)
         effect = self._toolbox.effect(call.call.name)
         match ready:
             case ToolResult():
@@ -214,6 +215,16 @@ class ToolCallRunner:
             case ApprovalRequested():
                 return replace(ready, question=call.lapsed_decisions + 1)
         return _Act(call, ready, effect)
+
+    def _reply(self, call: CallState) -> QuestionReply:
+        """Return the reply to the question that a call asked before."""
+        outcomes = self._state.outcomes(call)
+        if outcomes is None:
+            raise ValueError(f"call {call.call_id} was resumed without a reply")
+        value = outcomes[0].value
+        return QuestionReply(
+            call.questions, call.question_state, value["status"], value.get("answer")
+        )
 
     async def _act(self, act: _Act, batch: CallBatch | None) -> Served:
         """Run one call; return None if its result is journaled already."""
@@ -252,7 +263,7 @@ class ToolCallRunner:
         if isinstance(done, SuspendedCall):
             kind = done.suspension.kind
             if is_for_tools(kind):
-                return PendingSuspension(call.call_id, done.suspension)
+                return PendingSuspension(call.call_id, done.suspension, call.questions + 1)
             done = ToolResult(f"There is no kind of wait {kind!r} for tools: declare it.", "error")
         if record.is_settled:
             return None

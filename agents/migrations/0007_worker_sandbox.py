@@ -2,8 +2,6 @@
 
 from django.db import migrations, models
 
-from agents.runs.install import install
-
 
 class Migration(migrations.Migration):
 
@@ -17,5 +15,4 @@ class Migration(migrations.Migration):
             name='sandbox',
             field=models.CharField(blank=True, db_default='', default='', help_text='Sandbox in force, for code of models. Empty: none, so code is refused there.', max_length=32),
         ),
-        migrations.RunPython(install, migrations.RunPython.noop, elidable=False),
     ]

@@ -15,6 +15,7 @@ from agents.models.message import InboxEntry, Message, MessageKind
 from agents.models.pause import Pause
 from agents.models.run import Run
 from agents.models.run_count import RunCount
+from agents.models.skill import Skill, SkillFile, SkillVersion
 from agents.models.version import AgentVersion
 from agents.models.webhook import WebhookDelivery, WebhookEndpoint
 from agents.models.work_file import WorkFile

@@ -66,6 +66,7 @@ class Agent(models.Model):
     )
     fallback_models = models.JSONField(default=list, db_default=_LIST, **_agent("fallback_models"))
     strong_model = models.CharField(max_length=200, **_agent("strong_model"))
+    skills = models.JSONField(default=list, db_default=_LIST, **_agent("skills"))
     max_retries = models.PositiveIntegerField(**_agent("max_retries"))
     retry_base_delay_ms = models.PositiveIntegerField(**_agent("retry_base_delay_ms"))
     retry_max_delay_ms = models.PositiveIntegerField(**_agent("retry_max_delay_ms"))

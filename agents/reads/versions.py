@@ -1,13 +1,13 @@
-"""Versions of an agent: find one, list them all, choose two."""
+"""Versions of an agent or a skill: find one, list them all, choose two."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, overload
 
 from django.db.models import Count
 
 from agents.definitions import snapshot
-from agents.models import Agent, AgentVersion, Run
+from agents.models import Agent, AgentVersion, Run, Skill, SkillVersion
 from agents.reads.agents import find_agent
 from heartbit_site.base.errors import NotFoundError
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class VersionNotFoundError(NotFoundError):
-    """The agent has no such version."""
+    """The agent or skill has no such version."""
 
 
 def find_editable(workspace: Workspace, name: str) -> Agent:
@@ -46,46 +46,58 @@ def with_runs(versions: Iterable[AgentVersion]) -> list[tuple[AgentVersion, int]
     return [(version, pinned.get(version.pk, 0)) for version in found]
 
 
-def find_version(agent: Agent, number: int) -> AgentVersion:
-    """Return a version of an agent by its number.
+@overload
+def find_version(owner: Agent, number: int) -> AgentVersion: ...
+@overload
+def find_version(owner: Skill, number: int) -> SkillVersion: ...
+def find_version(owner: Agent | Skill, number: int) -> AgentVersion | SkillVersion:
+    """Return a version of an agent or a skill by its number.
 
     Raises:
-        VersionNotFoundError: The agent has no such version.
+        VersionNotFoundError: There is no such version.
     """
-    found = AgentVersion.objects.filter(agent=agent, number=number).first()
+    found = owner.versions.filter(number=number).first()
     if found is None:
         numbers = [
-            str(n) for n in agent.versions.order_by("number").values_list("number", flat=True)
+            str(n) for n in owner.versions.order_by("number").values_list("number", flat=True)
         ]
         there = ", ".join(numbers) if len(numbers) < 10 else f"1 to {numbers[-1]}"
         raise VersionNotFoundError(
-            f"The agent {agent.name} has no version {number}; there are: {there or 'none yet'}."
+            f"The {owner._meta.verbose_name} {owner.name} has no version {number}; there are: "
+            f"{there or 'none yet'}."
         )
     return found
 
 
+@overload
 def pair(
-    agent: Agent, older: int | None = None, newer: int | None = None
-) -> tuple[AgentVersion, AgentVersion]:
+    owner: Agent, older: int | None = None, newer: int | None = None
+) -> tuple[AgentVersion, AgentVersion]: ...
+@overload
+def pair(
+    owner: Skill, older: int | None = None, newer: int | None = None
+) -> tuple[SkillVersion, SkillVersion]: ...
+def pair(owner: Any, older: int | None = None, newer: int | None = None) -> tuple[Any, Any]:
     """Return two versions to compare, by default the current one and the one before.
 
     Args:
-        agent: Agent of the versions.
+        owner: Agent or skill of the versions.
         older: Number of the first; None: the one before ``newer``.
         newer: Number of the second; None: the current one.
 
     Raises:
-        VersionNotFoundError: The agent has no such version.
+        VersionNotFoundError: There is no such version.
     """
     if newer is not None:
-        second = find_version(agent, newer)
-    elif agent.current_version is not None:
-        second = agent.current_version
+        second = find_version(owner, newer)
+    elif owner.current_version is not None:
+        second = owner.current_version
     else:
-        raise VersionNotFoundError(f"The agent {agent.name} was never published.")
+        noun = owner._meta.verbose_name
+        raise VersionNotFoundError(f"The {noun} {owner.name} was never published.")
     if older is not None:
-        return find_version(agent, older), second
-    before = agent.versions.filter(number__lt=second.number).order_by("-number").first()
+        return find_version(owner, older), second
+    before = owner.versions.filter(number__lt=second.number).order_by("-number").first()
     return before or second, second
 
 

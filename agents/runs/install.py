@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "910d106d38cbbc5e05c23f95198de72ea53744767c525b6a80540ed10626d44c"
+FINGERPRINT = "bc0fb133f18b7bc846f3937b461223cdb428f19b97719e84d442be13401f5d28"
 
 
 def statements() -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -27,7 +27,7 @@ from agents.journal.events import (
     decode_row,
     encode,
 )
-from agents.journal.waits import CHILD, kind_of
+from agents.journal.waits import CHILD, kind_of, question_key
 from agents.loop.ports import Committed, Conflict, PendingSuspension
 from agents.runs.live_entries import RunEnd
 from agents.runs.pool import Pool, call
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from agents.loop.ports import Pending
     from agents.runs.claims import ClaimedRun
+    from heartbit_site.base.toolspec import Suspension
 
 _ABOUT_THE_DATA = (
     psycopg.DataError,
@@ -279,12 +280,24 @@ def _waits(pending: Sequence[Pending]) -> tuple[list[dict[str, Any]], list[Event
         kind, seconds = kind_of(suspension.kind), suspension.timeout_seconds
         runs = [child.run_id or new_id() for child in suspension.children]
         keys = tuple(f"{kind.name}:{subject}" for subject in (runs if kind is CHILD else [call_id]))
+        if suspension.question is not None:
+            keys = (question_key(call_id, asked.number),)
         rows = [kind.row(key, call_id, timeout_seconds=seconds) for key in keys]
         for row, run, child in zip(rows, runs, suspension.children, strict=False):
             row |= {"id": str(run), "agent": child.agent, "task": child.task}
         waits += rows
-        events.append(CallWaiting(call_id, keys, kind.name, tuple(map(str, runs))))
+        events.append(_waiting(call_id, keys, suspension, runs))
     return waits, events
+
+
+def _waiting(
+    call_id: str, keys: tuple[str, ...], suspension: Suspension, runs: Sequence[UUID]
+) -> CallWaiting:
+    waiting = CallWaiting(call_id, keys, suspension.kind, tuple(map(str, runs)))
+    asked = suspension.question
+    if asked is None:
+        return waiting
+    return replace(waiting, question=asked.text, form=dict(asked.form), state=asked.state)
 
 
 def _json(values: Any) -> str:

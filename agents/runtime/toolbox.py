@@ -14,13 +14,14 @@ from django.db import transaction
 from agents.definitions.definition import BoundTool
 from agents.journal.events import ApprovalLapsed, ApprovalRequested, ToolFinished
 from agents.llm.messages import Message, ToolCall, ToolDefinition
-from agents.loop import delegation
+from agents.loop import delegation, skills
 from agents.loop.ports import ApprovedCall, ReadyCall
 from agents.runtime.big_results import read_stored, store_file
+from agents.runtime.skill_files import read_skill
 from heartbit_site.base import orm
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.jsonschema import fits
-from heartbit_site.base.toolspec import Effect, ToolContext, ToolSpec, WaitOutcome
+from heartbit_site.base.toolspec import Effect, QuestionReply, ToolContext, ToolSpec, WaitOutcome
 from tools import pipeline
 from tools.approval import digest
 from tools.permissions import refusal
@@ -29,7 +30,7 @@ from tools.registry import definition_hash, resolve
 from tools.result import ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from contextlib import AbstractContextManager
     from uuid import UUID
 
@@ -93,6 +94,9 @@ def offered_tools(
         spec = delegation.delegate_task(definition)
         offer.specs[spec.name] = spec
         offer.hashes[spec.name] = definition_hash(spec)
+    for spec in _skill_tools(definition, tools):
+        offer.specs[spec.name] = spec
+        offer.hashes[spec.name] = definition_hash(spec)
     for tool in definition.tools:
         known = tools.get(tool.name)
         if permissions is not None and not _required(tool, known) <= permissions:
@@ -107,6 +111,15 @@ def offered_tools(
         offer.specs[tool.name] = _with_defaults(known, tool.defaults)
         offer.hashes[tool.name] = tool.pinned
     return offer
+
+
+def _skill_tools(definition: AgentDefinition, tools: Mapping[str, ToolSpec]) -> Iterator[ToolSpec]:
+    """Yield the tools that read skills, if the version has any, with the skills' names."""
+    names = [skill.name for skill in definition.pinned_skills]
+    for spec in (tools[name] for name in skills.TOOLS if names and name in tools):
+        properties = spec.parameters["properties"]
+        named = properties | {"name": properties["name"] | {"enum": names}}
+        yield replace(spec, parameters={**spec.parameters, "properties": named})
 
 
 def required_permissions(
@@ -254,10 +267,14 @@ class RunToolbox:
         return spec.effect.value if spec is not None else ""
 
     async def prepare(
-        self, call_id: str, call: ToolCall, approved: ApprovedCall | None
+        self,
+        call_id: str,
+        call: ToolCall,
+        approved: ApprovedCall | None,
+        reply: QuestionReply | None = None,
     ) -> ReadyCall | ToolResult | ApprovalRequested:
         """Check a call before it runs; see ``pipeline.prepare``."""
-        context = self._context(call_id)
+        context = replace(self._context(call_id), reply=reply)
         needs = await self._needs(call)
         if isinstance(needs, ToolResult):
             return needs
@@ -488,6 +505,7 @@ def context_factory(
             conversation_id=conversation_id,
             read_artifact=partial(read_stored, root_id),
             store_artifact=partial(store_file, run_id, root_id, call_id),
+            read_skill=partial(read_skill, run_id),
         )
 
     return build

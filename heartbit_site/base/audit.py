@@ -90,13 +90,13 @@ def record(
 
 
 class Owned(Protocol):
-    """A row of a workspace."""
+    """A row of a workspace, or of the installation."""
 
     pk: Any
 
     @property
-    def workspace(self) -> Workspace:
-        """The workspace that the row belongs to."""
+    def workspace(self) -> Workspace | None:
+        """The workspace that the row belongs to; None: the installation."""
 
 
 def record_on(

@@ -44,12 +44,14 @@ class CredentialType(BaseModel):
     Attributes:
         kind: Name in the database, in lists and in ``heartbit.toml``.
         label: Name for people.
+        is_entered: True if people enter it; False: it is made by signing in somewhere.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
 
     kind: ClassVar[str]
     label: ClassVar[str]
+    is_entered: ClassVar[bool] = True
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
@@ -78,6 +80,11 @@ class CredentialType(BaseModel):
 def credential_types() -> dict[str, type[CredentialType]]:
     """Return the known types by kind, sorted by label."""
     return dict(sorted(_kinds.items(), key=lambda item: item[1].label))
+
+
+def entered_types() -> dict[str, type[CredentialType]]:
+    """Return the types that people can enter, by kind, sorted by label."""
+    return {kind: each for kind, each in credential_types().items() if each.is_entered}
 
 
 class UrlCredential(CredentialType):
@@ -210,6 +217,44 @@ class OAuthClientCredential(UrlCredential):
     client_id: str = Field(min_length=1, max_length=500, description="Id of the client.")
     client_secret: Key
     scope: str = Field("", max_length=1_000, description="Scopes, with blanks between them.")
+
+
+class OAuthAppCredential(CredentialType):
+    """A client that was registered at an authorization server for people to sign in with."""
+
+    kind = "oauth_app"
+    label = "OAuth app"
+
+    issuer: Url = Field(description="Issuer of the server, e.g. https://login.example.com.")
+    client_id: str = Field(min_length=1, max_length=500, description="Id of the client.")
+    client_secret: Key = SecretStr("")
+
+
+class SignInCredential(UrlCredential):
+    """A person's sign-in at an MCP server (OAuth 2.1), made in the browser.
+
+    Attributes:
+        row_id: Id of its row, whose lock a renewal takes.
+        expires_at: Unix time at which the access token ends.
+        wanted_scope: Scopes that a call lacked; the next sign-in asks for them.
+    """
+
+    kind = "sign_in"
+    label = "Sign-in"
+    is_entered = False
+
+    row_id: int = Field(0, exclude=True)
+    issuer: str
+    token_url: str
+    resource: str
+    client_id: str
+    client_secret: Key = SecretStr("")
+    method: str
+    scope: str = ""
+    wanted_scope: str = ""
+    access_token: Key
+    refresh_token: Key = SecretStr("")
+    expires_at: float
 
 
 class SigningCredential(CredentialType):

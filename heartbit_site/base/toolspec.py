@@ -37,6 +37,7 @@ from typing import (
     TYPE_CHECKING,
     Annotated,
     Any,
+    Final,
     TypeVar,
     Union,
     get_args,
@@ -89,6 +90,23 @@ class Label(enum.StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class QuestionReply:
+    """QuestionReply of a person to the question that a tool asked while it ran (``Question``).
+
+    Attributes:
+        number: Number of the question in this call, starting at 1.
+        state: The question's ``state``.
+        status: answered, or expired: no person did in time.
+        value: The answer, which fits the form; None: it was declined, or has expired.
+    """
+
+    number: int
+    state: str
+    status: str
+    value: Any = None
+
+
+@dataclass(frozen=True, slots=True)
 class ToolContext:
     """Context of the call that a tool serves.
 
@@ -105,8 +123,11 @@ class ToolContext:
         deadline: Time after which the result is dropped.
         read_artifact: Returns the content of an artifact that the run tree stored, by its name.
             Blocking; raises ``HeartbitError`` if there is none. None: nothing is stored here.
+        reply: Reply to the question that this call asked before; None: it asked none.
         store_artifact: Stores a file of the call and returns the artifact's name; the same file has
             the same name again. Blocking; raises ``HeartbitError`` if there is no room.
+        read_skill: Returns the files of one of the agent's skills by path, given the skill's name.
+            Blocking; raises ``HeartbitError`` if there is none. None: there are no skills here.
     """
 
     workspace_id: int
@@ -121,6 +142,8 @@ class ToolContext:
     deadline: datetime | None = None
     read_artifact: Callable[[str], bytes] | None = None
     store_artifact: Callable[[str, bytes], str] | None = None
+    reply: QuestionReply | None = None
+    read_skill: Callable[[str], Mapping[str, bytes]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +159,25 @@ class ChildTask:
     run_id: UUID | None = None
 
 
+#: Kind of the wait for a reply.
+QUESTION: Final = "tool_question"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Question of a tool to a person, found while it ran: the tool is called again with the reply.
+
+    Attributes:
+        text: The question, for people.
+        form: JSON Schema of the answer.
+        state: Text that the tool is given back.
+    """
+
+    text: str
+    form: Mapping[str, Any]
+    state: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Suspension:
     """Result of a tool that cannot answer yet: the run frees its worker until all waits resolve.
@@ -145,11 +187,14 @@ class Suspension:
         timeout_seconds: Time after which open waits expire and unfinished children are cancelled.
         kind: Kind of the wait (``agents.journal.waits``). Without children there is one wait, of
             this kind.
+        question: A person is asked this, in a wait of the kind ``QUESTION``, and the tool called
+            again: no ``resume`` is needed.
     """
 
     children: tuple[ChildTask, ...]
     timeout_seconds: float
     kind: str = "child"
+    question: Question | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,12 +227,14 @@ class CredentialNeed:
         optional: True if the tool also works without it, and then receives None.
         name: Name of the credential that the tool itself asks for, unless the agent's binding names
             another; empty: it does not matter.
+        remedy: What a person without it is answered; empty: where to add it.
     """
 
     parameter: str
     kinds: tuple[str, ...]
     optional: bool = False
     name: str = ""
+    remedy: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ _OFF: Final = ("0", "false", "no", "off")
 _HOST_NAME: Final = re.compile(r"\*|\.?[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.?|\[[0-9A-Fa-f:.]+\]")
 _MODULE: Final = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _PROGRAM: Final = re.compile(r"[a-z][a-z0-9_-]{0,63}")
+_KEY_LETTERS: Final = 32
 _POSTGRES: Final = ("postgresql", "postgres")
 _REDIS: Final = ("redis", "rediss", "unix")
 
@@ -119,6 +120,15 @@ def api_key(value: str) -> str:
     """Return a key of the API."""
     if not (value.isascii() and value.isprintable()) or " " in value:
         raise ValueError("it is no API key, which begins with hb_ and has no spaces")
+    return value
+
+
+def bearer_key(value: str) -> str:
+    """Return a key that two processes share."""
+    if len(value) < _KEY_LETTERS or not re.fullmatch(r"[A-Za-z0-9._~+/=-]+", value):
+        raise ValueError(
+            f"write {_KEY_LETTERS} or more letters and digits; `openssl rand -hex 32` makes one"
+        )
     return value
 
 

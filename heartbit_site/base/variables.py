@@ -242,9 +242,22 @@ MCP_COMMANDS: Final[Variable[dict[str, tuple[str, ...]]]] = Variable(
 SANDBOX: Final = Variable(
     "HEARTBIT_SANDBOX",
     "bubblewrap",
-    formats.choice("bubblewrap", "off"),
+    formats.choice("bubblewrap", "remote", "off"),
     help="the sandbox that code of models runs in; off: no code is run "
     "([code](docs/howto/code.md))",
+)
+SANDBOX_URL: Final = _text(
+    "HEARTBIT_SANDBOX_URL",
+    formats.web_address,
+    help="address of the runner of the sandbox `remote` "
+    "([on another machine](docs/howto/code.md#on-another-machine))",
+    secret=True,
+)
+SANDBOX_KEY: Final = _text(
+    "HEARTBIT_SANDBOX_KEY",
+    formats.bearer_key,
+    help="key of that runner; the runner reads it too",
+    secret=True,
 )
 API_RATE: Final = Variable(
     "HEARTBIT_API_RATE_LIMIT",

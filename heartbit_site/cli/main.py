@@ -46,6 +46,7 @@ COMMANDS: Final = {
     "schedules": "Show and make what agents do by the clock.",
     "channels": "Show and make ways in for messages.",
     "tools": "Show the tools that agents can be given; enable, disable and try them.",
+    "skills": "Show and add skills; compare their versions; give them to agents.",
     "mcp": "Show and add MCP servers; refresh them and accept their changes.",
     "memory": "Show, add and forget what agents remember.",
     "credentials": "Show and add what tools log in with.",

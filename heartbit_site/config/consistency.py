@@ -16,7 +16,7 @@ from agents.definitions.validators import PROVIDER_NAMES, unknown_tool
 from agents.llm.providers import PROVIDERS
 from heartbit_site.config.sections import OrchestratorSection
 from scheduling.spec import KINDS
-from tools.mcp.server_spec import address_fault, program_fault, tool_prefix
+from tools.mcp.server_spec import ADDRESS, address_fault, program_fault, tool_prefix
 from tools.registry import hint, registry
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def check_mcp_servers(content: Table) -> Iterator[Complaint]:
         name = table.get("name")
         if isinstance(name, str) and names.setdefault(name, path) is not path:
             yield (*path, "name"), f'is "{name}", which another MCP server is called already'
-        address = (table.get(key, "") for key in ("url", "command", "credential"))
+        address = (table.get(key, "") for key in ADDRESS)
         if fault := address_fault(*address):
             yield (*path, fault[0]), fault[1]
         if unknown := program_fault(table.get("command"), settings.HEARTBIT_MCP_COMMANDS):

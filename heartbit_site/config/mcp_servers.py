@@ -9,6 +9,7 @@ from heartbit_site.base.errors import ConfigurationError, HeartbitError
 from tools.actions.read_mcp_server import read_mcp_server
 from tools.actions.refresh_mcp_server import store_reading
 from tools.actions.save_mcp_server import save_mcp_server, set_mcp_server
+from tools.mcp.server_spec import ADDRESS
 from tools.models import McpServer
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ def _transport(spec: McpServerSpec) -> McpServer.Transport:
 
 
 def _leads_elsewhere(row: McpServer, spec: McpServerSpec) -> bool:
-    return (row.url, row.command, row.credential) != (spec.url, spec.command, spec.credential)
+    return any(getattr(row, name) != getattr(spec, name) for name in ADDRESS)
 
 
 def _differs(row: McpServer, spec: McpServerSpec) -> bool:

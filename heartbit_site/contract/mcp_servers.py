@@ -28,6 +28,8 @@ class McpServerOut(View):
     url: str
     command: str
     credential: str
+    sign_in: bool
+    connect_url: str = Field(description="Page where people sign in; empty: they do not.")
     trusted: bool
     timeout_seconds: int
     enabled: bool

@@ -59,7 +59,9 @@ class RollbackIn(Body):
 
     force: bool = Field(
         default=False,
-        description="Roll back even if tools or team have changed: with today's, as a new version.",
+        description=(
+            "Roll back even if tools, team or skills changed: with today's, as a new version."
+        ),
     )
 
 

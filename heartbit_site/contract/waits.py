@@ -26,6 +26,8 @@ class WaitOut(View):
     task: str = Field(description="Task of the run: the first 500 characters.")
     waiting_since: Time = Field(validation_alias="created_at")
     expires_at: Time | None = Field(description="Time at which the wait expires without an answer.")
+    question: str = Field(description="The question of the call's tool; empty: it asked none.")
+    is_declinable: bool = Field(description="True if the answer null declines.")
     answer_schema: dict[str, JsonValue] = Field(description="The JSON Schema of the answer.")
 
 

@@ -6,7 +6,7 @@ from django.db.models import Q, QuerySet
 
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
-from heartbit_site.base.credentials import credential_types
+from heartbit_site.base.credentials import entered_types
 from heartbit_site.base.errors import ForbiddenError, Remedy
 from heartbit_site.contract.credentials import (
     CredentialChangeIn,
@@ -29,8 +29,8 @@ from tools.models import Credential
 def list_credential_types(
     access: Access, *, cursor: Cursor = None, limit: Limit = USUAL
 ) -> CredentialTypesOut:
-    """Return the types of credentials, by kind, with the fields that each has."""
-    known = credential_types()
+    """Return the types of credentials that people enter, by kind, with the fields that each has."""
+    known = entered_types()
     found, following = page_of(known, str, cursor, limit)
     types = [
         CredentialTypeOut(

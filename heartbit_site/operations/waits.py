@@ -8,6 +8,7 @@ from agents.actions import answer_wait as action
 from agents.journal import waits
 from agents.models import ToolCall, Wait
 from agents.querysets import find_run, waits_for_answers
+from agents.reads.tool_questions import ToolQuestion, questions_of
 from heartbit_site.base.access import Access
 from heartbit_site.base.errors import NotFoundError, Remedy
 from heartbit_site.base.preview import preview
@@ -33,7 +34,9 @@ def list_waits(
     rows = waits_for_answers(access.workspace).filter(of_run(access.workspace, run))
     found, following = page(rows, "pk", cursor, limit)
     calls = _calls(found)
-    return WaitsOut(waits=[_view(wait, calls) for wait in found], next_cursor=following)
+    asked = questions_of(found)
+    views = [_view(wait, calls, asked[wait.pk]) for wait in found]
+    return WaitsOut(waits=views, next_cursor=following)
 
 
 def answer_wait(access: Access, run_id: Word, key: Word, body: AnswerIn) -> AnsweredWaitOut:
@@ -55,7 +58,7 @@ def _calls(found: list[Wait]) -> Mapping[tuple[UUID, str], ToolCall]:
     return {(row.run_id, row.call_id): row for row in rows}
 
 
-def _view(wait: Wait, calls: Mapping[tuple[UUID, str], ToolCall]) -> WaitOut:
+def _view(wait: Wait, calls: Mapping[tuple[UUID, str], ToolCall], asked: ToolQuestion) -> WaitOut:
     kind, call = waits.kind_of(wait.kind), calls.get((wait.run_id, wait.call_id))
     return WaitOut.of(
         wait,
@@ -65,5 +68,7 @@ def _view(wait: Wait, calls: Mapping[tuple[UUID, str], ToolCall]) -> WaitOut:
         tool=call.tool if call is not None else "",
         arguments=preview(call.arguments) if call is not None else "",
         task=preview(wait.run.task),
-        answer_schema=dict(kind.answer or {}),
+        question=asked.text,
+        answer_schema=asked.form,
+        is_declinable=kind.is_declinable,
     )

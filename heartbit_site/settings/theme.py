@@ -70,6 +70,7 @@ UNFOLD: dict[str, Any] = {
                 "Agents",
                 _page("Agents", "smart_toy", "agents.agent"),
                 _page("Versions", "history", "agents.agentversion"),
+                _page("Skills", "school", "agents.skill"),
                 _page("Tools", "construction", "tools.cataloguetool"),
                 _page("MCP servers", "hub", "tools.mcpserver"),
                 _page("Memories", "psychology", "memory.memoryitem"),

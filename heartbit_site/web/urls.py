@@ -7,6 +7,7 @@ from typing import Any
 from django.urls import path
 
 from heartbit_site.web import pages
+from heartbit_site.web.connect import connect
 from heartbit_site.web.usage import usage
 
 app_name = "web"
@@ -15,6 +16,7 @@ urlpatterns: list[Any] = [
     path("chat/", pages.chat, name="chat"),
     path("chat/<slug:agent>/", pages.chat, name="chat-agent"),
     path("chat/<slug:agent>/<uuid:conversation>/", pages.conversation, name="conversation"),
+    path("connect/<slug:server>/", connect, name="connect"),
     path("fleet/", pages.fleet, name="fleet"),
     path("usage/", usage, name="usage"),
     path("approvals/", pages.approvals, name="approvals"),

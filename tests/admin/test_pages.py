@@ -24,6 +24,7 @@ from agents.actions.accept_message import accept_message
 from agents.actions.decide_call import Always, approve_call
 from agents.actions.post_message import post_message, start_conversation
 from agents.actions.redeliver_webhook import ping_webhook
+from agents.actions.save_skill import save_skill
 from agents.actions.save_webhook import save_webhook
 from agents.actions.send_message import send_message
 from agents.admin.decision import TONES
@@ -47,6 +48,7 @@ from scheduling.choices import FiringStatus
 from scheduling.models import Firing, Schedule
 from tests.admin import rows
 from tests.inbound.posts import channel_of
+from tests.skills.folders import skill_folder
 from tools.actions.save_credential import save_credential
 from tools.models import Credential, McpServer
 
@@ -82,6 +84,7 @@ def full(workspace: Workspace) -> None:
     remember(
         MemoryPlace(workspace.pk, Scope.AGENT, "writer"), rows.HOSTILE, by=Author(audit.SYSTEM)
     )
+    save_skill(workspace, skill_folder("greeting", "<script>alert(1)</script>"), by=audit.SYSTEM)
     McpServer.objects.create(workspace=workspace, name="shop", url="https://shop.example/mcp")
     AccessAttempt.objects.create(username="nobody", failures_since_start=1)
     member = User.objects.create(username="member-of-tests")

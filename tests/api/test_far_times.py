@@ -24,13 +24,17 @@ BODIES: dict[str, dict[str, Any]] = {
     "/schedules": {**WHERE, "at": ...},
     "/schedules/preview": {"at": ...},
 }
-DESCRIBED: dict[str, Any] = api.get_openapi_schema(path_prefix="")["paths"]
-PARAMETERS = [
-    (path, parameter["name"])
-    for path, operations in DESCRIBED.items()
-    for parameter in operations.get("get", {}).get("parameters", [])
-    if parameter["name"] in {"cursor", "since", "until"} and "{" not in path
-]
+
+
+def parameters() -> list[tuple[str, str]]:
+    """Path and name of each parameter that may be a time; to describe the API takes seconds."""
+    described: dict[str, Any] = api.get_openapi_schema(path_prefix="")["paths"]
+    return [
+        (path, parameter["name"])
+        for path, operations in described.items()
+        for parameter in operations.get("get", {}).get("parameters", [])
+        if parameter["name"] in {"cursor", "since", "until"} and "{" not in path
+    ]
 
 
 def filled(value: Any, moment: str) -> Any:
@@ -42,8 +46,9 @@ def filled(value: Any, moment: str) -> Any:
 
 @pytest.mark.parametrize("moment", FAR)
 def test_given_a_far_time_in_an_address_then_it_is_refused(caller: Caller, moment: str) -> None:
-    assert ("/audit", "since") in PARAMETERS
-    for path, name in PARAMETERS:
+    found = parameters()
+    assert ("/audit", "since") in found
+    for path, name in found:
         response = caller.get(path, **{name: moment})
         # Of a list whose places are names, a time is a name that is not there.
         assert response.status_code in {200, 404, 422}, (path, name, response.text)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 ADDED_MS = 15.0
 WARM_UP = 3
+PAUSE_SECONDS = 0.05  # far less than a model takes between two programs
 _CODE = "print(1)"
 
 
@@ -42,6 +43,7 @@ async def _pairs(count: int) -> tuple[list[float], list[float]]:
         began = time.perf_counter()
         subprocess.run([python(), "-B", "-s", "-c", _CODE], capture_output=True, check=True, env={})
         bare.append((time.perf_counter() - began) * 1000)
+        await asyncio.sleep(PAUSE_SECONDS)
         began = time.perf_counter()
         await sandbox.run(Program("python", _CODE))
         walled.append((time.perf_counter() - began) * 1000)

@@ -31,7 +31,8 @@ PACKAGES = ("agents", "memory", "tools", "scheduling", "heartbit_site")
 def remedies() -> Iterator[tuple[str, frozenset[str]]]:
     """The operation that each remedy in the code names, and the parameters that it fills in."""
     for path in (path for package in PACKAGES for path in Path(package).rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
+        text = path.read_text()
+        for node in ast.walk(ast.parse(text)) if "Remedy(" in text else ():
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Remedy":
                 if path.name == "remote_client.py":  # what a server names
                     continue

@@ -14,6 +14,7 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from agents.delivery.targets import EmailTarget
+from tests.sizes import sized
 from tools.mail.errors import UnreadableMailError
 from tools.mail.html_text import text_of_html
 from tools.mail.mime import MOST_CHARACTERS, Mail, read_mail
@@ -589,13 +590,13 @@ BODIES = st.lists(
 
 @given(HEADERS, BODIES)
 @example(b"Content-Disposition: attachment; filename*0=a; filename*=b\r\n", b"")
-@examples(max_examples=1_500)
+@examples(max_examples=sized(300, full=1_500))
 def test_whatever_a_mail_is_made_of_it_is_read(header: bytes, body: bytes) -> None:
     check(read_mail(b"Date: never\r\n" + header + b"\r\n" + body))
 
 
 @given(st.binary(max_size=400))
-@examples(max_examples=500)
+@examples(max_examples=sized(100, full=500))
 def test_any_bytes_are_a_mail_or_none(raw: bytes) -> None:
     try:
         check(read_mail(raw))
@@ -604,6 +605,6 @@ def test_any_bytes_are_a_mail_or_none(raw: bytes) -> None:
 
 
 @given(st.text(max_size=400))
-@examples(max_examples=500)
+@examples(max_examples=sized(100, full=500))
 def test_any_text_is_html(source: str) -> None:
     assert "\n\n\n" not in text_of_html(source)

@@ -13,9 +13,9 @@ SECONDS = 20.0
 EXAMPLES: dict[str, Any] = {"number": 5, "integer": 5, "string": "text", "boolean": True}
 
 
-async def main(url: str) -> None:
+async def call_all(endpoint: McpEndpoint) -> None:
     """Connect, and call every tool once."""
-    async with connected(McpEndpoint(1, "conformance", url=url), SECONDS) as connection:
+    async with connected(endpoint, SECONDS) as connection:
         for name, tool in connection.offer.tools.items():
             schema = tool.input_schema.get("properties", {})
             arguments = {each: EXAMPLES.get(schema[each].get("type"), {}) for each in schema}
@@ -23,4 +23,4 @@ async def main(url: str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[-1]))
+    asyncio.run(call_all(McpEndpoint(1, "conformance", url=sys.argv[-1])))

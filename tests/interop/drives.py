@@ -41,7 +41,9 @@ class Drive:
         self.calls += 1
         wanted = pinned(self.connection, tool)
         key = f"interop:{self.calls}"
-        return await self.connection.call(wanted, arguments, key=key, seconds=SECONDS)
+        answer = await self.connection.call(wanted, arguments, key=key, seconds=SECONDS)
+        assert isinstance(answer, str)
+        return answer
 
     async def refused(self, tool: str, **arguments: Any) -> str:
         """Call a tool that has to refuse; its sentence."""

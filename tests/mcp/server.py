@@ -7,8 +7,11 @@ import base64
 import os
 import sys
 from pathlib import Path
+from typing import Annotated
 
+from mcp.server.elicitation import AcceptedElicitation, ElicitationResult
 from mcp.server.mcpserver import Context, Image, MCPServer
+from mcp.server.mcpserver.resolve import Elicit, Resolve
 from mcp.types import ToolAnnotations
 from pydantic import BaseModel
 
@@ -65,6 +68,17 @@ async def ask(context: Context) -> str:
     """Ask the person for a size."""
     answer = await context.elicit("Which size?", Size)
     return f"the person said: {answer.action}"
+
+
+def which_size(what: str) -> Elicit[Size]:
+    return Elicit(f"Which size of {what}?", Size)
+
+
+@server.tool()
+def order(what: str, size: Annotated[ElicitationResult[Size], Resolve(which_size)]) -> str:
+    """Order something, in a size that the person is asked for."""
+    chosen = size.data.size if isinstance(size, AcceptedElicitation) else size.action
+    return f"ordered {what}: {chosen}"
 
 
 @server.tool()

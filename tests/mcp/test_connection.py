@@ -37,7 +37,9 @@ async def called(
     connection: McpConnection, tool: str, within: float = 20.0, /, **arguments: object
 ) -> str:
     wanted = pinned(connection, tool)
-    return await connection.call(wanted, arguments, key="run:1.0", seconds=within)
+    answer = await connection.call(wanted, arguments, key="run:1.0", seconds=within)
+    assert isinstance(answer, str)
+    return answer
 
 
 async def test_a_server_is_read_and_called(endpoint: McpEndpoint) -> None:

@@ -40,7 +40,7 @@ async def test_calls_share_a_connection(pool: McpPool) -> None:
     shop = McpEndpoint(1, "shop", words=STDIO)
     tool = await tool_of(shop, "environment")
     calls = [pool.call(shop, tool, {}, key=f"{n}", seconds=SECONDS) for n in range(8)]
-    homes = {json.loads(text)["cwd"] for text in await asyncio.gather(*calls)}
+    homes = {json.loads(str(text))["cwd"] for text in await asyncio.gather(*calls)}
     assert len(homes) == 1
 
 
@@ -48,11 +48,13 @@ async def test_an_unused_connection_is_closed_and_another_opened() -> None:
     pool = McpPool(idle_seconds=0.2)
     shop = McpEndpoint(1, "shop", words=STDIO)
     tool = await tool_of(shop, "environment")
-    first = json.loads(await pool.call(shop, tool, {}, key="1", seconds=SECONDS))["cwd"]
+    first = json.loads(str(await pool.call(shop, tool, {}, key="1", seconds=SECONDS)))["cwd"]
     async with asyncio.timeout(SECONDS):
         while Path(first).exists():
             await asyncio.sleep(0.05)
-    assert json.loads(await pool.call(shop, tool, {}, key="2", seconds=SECONDS))["cwd"] != first
+    assert (
+        json.loads(str(await pool.call(shop, tool, {}, key="2", seconds=SECONDS)))["cwd"] != first
+    )
     await pool.aclose()
 
 

@@ -83,7 +83,7 @@ async def test_an_agent_calls_the_tools_of_a_server(
         server = added(workspace, url=url if transport == "http" else "")
         result = refreshed(server)
         assert result.ok, result.message
-        assert result.message == "It has 15 tools."
+        assert result.message == "It has 16 tools."
         assert server.facts["server"] == "shop"
         row = CatalogueTool.objects.get(workspace=workspace, name="shop_add")
         assert (row.origin, row.source, row.remote_name) == ("mcp", "shop", "add")
@@ -306,4 +306,4 @@ def test_a_refresh_that_fails_keeps_the_tools(workspace: Workspace, url: str) ->
     result = refreshed(server)
     assert not result.ok
     assert result.message.startswith("The MCP server shop failed: Talking to 127.0.0.1 failed")
-    assert CatalogueTool.objects.filter(server=server).count() == 15
+    assert CatalogueTool.objects.filter(server=server).count() == 16

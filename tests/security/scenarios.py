@@ -11,7 +11,8 @@ class Scenario:
 
     Attributes:
         title: What is promised.
-        tests: Files, as pytest is given them; those that are not there yet are not played.
+        tests: Files or parts of them, as pytest is given them; those that are not there yet are not
+            played.
     """
 
     title: str
@@ -28,7 +29,17 @@ SCENARIOS = {
     ),
     "S2": Scenario(
         "code of models reaches nothing, takes no more than its part, and never runs without walls",
-        ("tests/tools/sandbox/test_bubblewrap.py", "tests/runtime/test_code.py"),
+        (
+            "tests/tools/sandbox/test_battery.py::TestBubblewrap",
+            *("tests/tools/sandbox/test_bubblewrap.py", "tests/runtime/test_code.py"),
+        ),
+    ),
+    "S2-remote": Scenario(
+        "the same through a runner, which answers nobody without its key",
+        (
+            "tests/tools/sandbox/test_battery.py::TestRemote",
+            "tests/tools/sandbox/test_remote.py",
+        ),
     ),
     "S4": Scenario(
         "what was approved is what runs",
@@ -71,14 +82,14 @@ SCENARIOS = {
         "no file's name, size or type leads out of its place",
         (
             *("tests/tools/connectors/test_drive.py", "tests/runtime/test_folder.py"),
-            "tests/tools/sandbox/test_bubblewrap.py",
+            *("tests/tools/sandbox/test_bubblewrap.py", "tests/skills/test_archive.py"),
         ),
     ),
     "S12": Scenario(
         "mails, pages and calendars by strangers cost bounded time and memory",
         (
             *("tests/tools/connectors/test_mailbox.py", "tests/tools/connectors/test_calendars.py"),
-            "tests/tools/connectors/test_web_fetch.py",
+            *("tests/tools/connectors/test_web_fetch.py", "tests/inbound/test_mime.py"),
         ),
     ),
     "S13": Scenario(
@@ -89,6 +100,10 @@ SCENARIOS = {
         ),
     ),
     "S14": Scenario("an edited audit does not verify", ("tests/web/test_audit.py",)),
+    "S16": Scenario(
+        "no server or stranger gets, keeps or uses a person's sign-in at an MCP server",
+        ("tests/mcp/test_sign_in.py", "tests/web/test_connect.py", "tests/runtime/test_sign_in.py"),
+    ),
     "S17": Scenario(
         "a request too large or too slow ends before anything reads it",
         ("tests/api/test_body_limits.py", "tests/api/test_connections.py"),

@@ -7,19 +7,21 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pytest
 
-_FIGURE, _CASES = "figure:", "cases"
+_FIGURE, _NOTE, _CASES = "figure:", "note:", "cases"
 
 
 class Tally:
     """A plugin of pytest's.
 
     A test says more than that it passed with ``record_property("figure:NAME", number)``, whose
-    target is 0, and ``record_property("cases", number)`` for what it tried in one go.
+    target is 0, ``record_property("note:NAME", number)`` without a target, and
+    ``record_property("cases", number)`` for what it tried in one go.
     """
 
     def __init__(self) -> None:
         self.passed = self.failed = self.skipped = self.cases = 0
         self.figures: dict[str, float] = {}
+        self.notes: dict[str, float] = {}
         self.broken: list[str] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -35,9 +37,10 @@ class Tally:
         noted: dict[str, Any] = dict(report.user_properties)
         self.cases += int(noted.get(_CASES, 1))
         for name, value in noted.items():
-            if name.startswith(_FIGURE):
-                key = name.removeprefix(_FIGURE)
-                self.figures[key] = self.figures.get(key, 0) + float(value)
+            for prefix, into in ((_FIGURE, self.figures), (_NOTE, self.notes)):
+                if name.startswith(prefix):
+                    key = name.removeprefix(prefix)
+                    into[key] = into.get(key, 0) + float(value)
 
     def row(self, scenario: str, title: str, *, code: int) -> dict[str, Any]:
         """As a row of ``build/security.json``; ``code`` is pytest's."""
@@ -51,6 +54,7 @@ class Tally:
             "pass": held and code == 0 and self.passed > 0,
             "seed": 0,
             "also": {
+                **self.notes,
                 "tests_passed": self.passed,
                 "tests_skipped": self.skipped,
                 "faults": self.broken,

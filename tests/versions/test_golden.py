@@ -16,11 +16,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agents.actions.publish_agent import publish_agent
+from agents.actions.save_skill import save_skill
 from agents.definitions import snapshot
 from agents.definitions.snapshot import AGENT_PINS, GRANT_PINS
 from agents.definitions.spec import CODE_TOOL, AgentSettings, ToolGrant
 from agents.models import Agent, ToolBinding
+from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.toolspec import spec_of
+from tests.skills.folders import skill_folder
 from tools.registry import registry
 
 if TYPE_CHECKING:
@@ -45,6 +48,8 @@ def published(workspace: Workspace, case: dict[str, Any]) -> Agent:
     columns = dict(case["columns"])
     if "max_run_cost_usd" in columns:
         columns["max_run_cost_usd"] = Decimal(columns["max_run_cost_usd"])
+    for name in columns.get("skills", ()):
+        save_skill(workspace, skill_folder(name, "Does it.", file=b"1"), by=SYSTEM)
     row = Agent.objects.create(workspace=workspace, name="golden", **columns)
     for binding in case.get("bindings", ()):
         ToolBinding.objects.create(agent=row, tool=case.get("tool", "golden_echo"), **binding)
@@ -76,6 +81,8 @@ def test_a_recorded_snapshot_is_read_as_the_settings_that_it_was_made_from(
 ) -> None:
     definition = snapshot.read(1, 1, "golden", case["snapshot"])
     for name, value in case["columns"].items():
+        if name == "skills":
+            assert [skill.name for skill in definition.pinned_skills] == value
         if name in snapshot.AGENT_PINS:
             expected = Decimal(value) if name == "max_run_cost_usd" else value
             assert getattr(definition, name) == expected

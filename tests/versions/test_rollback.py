@@ -62,7 +62,8 @@ def test_a_difference_names_everything_that_changed_and_nothing_else(keeper: Age
     ]
     assert "limits.max_turns 10 -> 3" in found.sentence()
     assert not compare(third.snapshot, third.snapshot)
-    nothing: dict[str, object] = {"prompt": "", "fields": [], "tools": [], "team": []}
+    nothing: dict[str, object] = {"prompt": "", "fields": []}
+    nothing |= {"tools": [], "team": [], "skills": []}
     assert compare(third.snapshot, third.snapshot).model_dump() == nothing
 
 
@@ -151,7 +152,7 @@ def test_tools_and_members_that_are_gone_are_named(
     assert str(refused.value) == (
         "Version 2 of keeper cannot be brought back as it was: the tool calculate is no longer "
         "installed and the agent writer no longer exists. Roll back anyway to get the rest of it "
-        "with today's tools and team, as a new version."
+        "with today's tools, team and skills, as a new version."
     )
     done = rollback_agent(keeper, 2, by=ANNA, anyway=True)
     assert done.differs == "tool calculate removed; team member writer removed"

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.skills.folders import in_base64, skill_files
+
 #: What each role may do.
 MAY: dict[str, set[str]] = {
     "viewer": {"runs:read", "agents:read"},
@@ -242,6 +244,14 @@ ROUTES = (
     Route("PATCH", "/memories/{memory_id}", "workspace:manage", {}, own="runs:write"),
     Route("POST", "/memories/{memory_id}/forget", "workspace:manage", {}, own="runs:write"),
     Route("POST", "/memories/{memory_id}/undo", "workspace:manage", own="runs:write"),
+    Route("GET", "/skills", "agents:read", foreign=200),
+    Route("POST", "/skills", "agents:write", {"archive": in_base64(skill_files())}),
+    Route("GET", "/skills/{skill}", "agents:read"),
+    Route("GET", "/skills/{skill}/file", "agents:read", query={"path": "SKILL.md"}),
+    Route("DELETE", "/skills/{skill}", "agents:write", right=204),
+    Route("GET", "/skills/{skill}/versions", "agents:read"),
+    Route("GET", "/skills/{skill}/versions/diff", "agents:read"),
+    Route("POST", "/skills/{skill}/versions/{number}/rollback", "agents:write"),
     Route("GET", "/mcp-servers", "agents:read", foreign=200),
     Route(
         "POST",
@@ -283,8 +293,7 @@ ROUTES = (
 MADE_THERE = {
     *("/agents", "/conversations", "/messages", "/runs", "/schedules"),
     *("/members", "/keys", "/webhooks", "/channels", "/credentials", "/tools/{tool}/try"),
-    "/mcp-servers",
-    "/memories",
+    *("/mcp-servers", "/memories", "/skills"),
 }
 #: Addresses that describe the API and hold nothing of anybody.
 OPEN = {"openapi.json", "docs", ""}
@@ -407,6 +416,7 @@ LISTS: dict[str, str | None] = {
     "scheduling/firing/": "agents:read",
     "scheduling/schedule/": "agents:read",
     "tools/mcpserver/": "agents:read",
+    "agents/skill/": "agents:read",
 }
 
 

@@ -11,6 +11,7 @@ import httpx
 from agents.actions.post_message import start_conversation
 from agents.actions.publish_agent import publish_agent
 from agents.actions.save_channel import save_channel
+from agents.actions.save_skill import save_skill
 from agents.actions.save_webhook import save_webhook
 from agents.actions.send_message import send_message
 from agents.actions.start_run import start_run
@@ -47,6 +48,7 @@ from scheduling.actions.save_schedule import save_schedule
 from scheduling.choices import FiringStatus
 from scheduling.firings import record_firing
 from scheduling.models import Firing, Schedule
+from tests.skills.folders import skill_folder
 from tests.web.matrix_table import ROUTES
 from tests.web.people import member, person, session_of
 from tools.actions.save_credential import save_credential
@@ -107,6 +109,11 @@ def _server(workspace: Workspace) -> str:
     made.refresh_beat_at = datetime.now(UTC) + timedelta(hours=1)
     made.save(update_fields=["refresh_beat_at"])
     return made.name
+
+
+def _skill(workspace: Workspace) -> str:
+    folder = skill_folder(f"s{new_id().hex[-20:]}", f"canary of {workspace.slug}")
+    return save_skill(workspace, folder, by=SYSTEM).version.skill.name
 
 
 def _credential(workspace: Workspace) -> str:
@@ -202,6 +209,7 @@ MAKERS: dict[str, Callable[[Workspace], str]] = {
     "credential_id": _credential,
     "server": _server,
     "memory_id": _memory,
+    "skill": _skill,
     "channel_id": lambda workspace: str(_channel(workspace).pk),
     "endpoint": lambda workspace: _channel(workspace).url_token,
     "delivery": _result,

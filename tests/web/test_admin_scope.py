@@ -20,6 +20,7 @@ from agents.actions.decide_call import Always, approve_call
 from agents.actions.post_message import post_message, start_conversation
 from agents.actions.redeliver_webhook import ping_webhook
 from agents.actions.save_provider_account import save_provider_account
+from agents.actions.save_skill import save_skill
 from agents.actions.save_webhook import save_webhook
 from agents.actions.send_message import send_message
 from agents.inbound.message import Inbound
@@ -51,6 +52,7 @@ from tests.admin import rows
 from tests.admin.forms import filled
 from tests.clients import Client
 from tests.inbound.posts import channel_of
+from tests.skills.folders import skill_folder
 from tools.actions.save_credential import save_credential
 from tools.actions.save_mcp_server import save_mcp_server
 from tools.definitions import store
@@ -71,7 +73,7 @@ INSTALLATIONS = {
     "django_celery_beat.clockedschedule",
 }
 #: What all workspaces see beside their own.
-SHARED = {"tools.cataloguetool"}
+SHARED = {"tools.cataloguetool", "agents.skill"}
 KEY = "sk-very-secret-and-long-enough-0000"
 
 
@@ -133,6 +135,7 @@ def filled_workspace() -> Workspace:
     server = McpServer(workspace=made, name="shop", url=f"https://{slug}.example/mcp")
     save_mcp_server(server, by=audit.SYSTEM)
     remember(MemoryPlace(made.pk, Scope.AGENT, "writer"), f"of {slug}", by=Author(audit.SYSTEM))
+    save_skill(made, skill_folder("greeting", f"Greets people of {slug}."), by=audit.SYSTEM)
     credential = Credential(workspace=made, name=f"token of {slug}", kind="signing")
     save_credential(credential, {"secret": KEY}, by=audit.SYSTEM)
     store([registry["calculate"]])

@@ -13,7 +13,7 @@ from django.contrib import admin
 from django.contrib.auth.models import User
 from django.urls import URLPattern, URLResolver
 
-from agents.models import AgentVersion, ToolCall
+from agents.models import AgentVersion, Skill, ToolCall
 from heartbit_site import urls
 from heartbit_site.base.models import Membership, Role, Workspace
 from heartbit_site.base.refusals import ONLY_INSTALLATION
@@ -55,6 +55,7 @@ ROWS = {
     "base/membership/": "membership", "agents/toolcall/": "call",
     "agents/message/": "message", "scheduling/schedule/": "schedule",
     "scheduling/firing/": "firing", "tools/cataloguetool/": "tool",
+    "agents/skill/": "skill",
 }  # fmt: skip
 
 
@@ -92,17 +93,22 @@ def rows(world: World) -> dict[str, str]:
         origin="mcp",
         definition_id=definition_hash(registry["calculate"]),
     )
+    skill = Skill.objects.get(workspace=world.mine, name=world.targets["skill"])
     return {
         "agent": str(version.agent_id), "run": world.targets["run_id"], "version": str(version.pk),
         "conversation": world.targets["conversation_id"], "workspace": str(world.mine.pk),
         "key": str(key.pk), "membership": str(member.pk), "call": str(call.pk),
-        "message": world.targets["message_id"], "tool": str(tool.pk),
+        "message": world.targets["message_id"], "tool": str(tool.pk), "skill": str(skill.pk),
     }  # fmt: skip
 
 
 def address(path: str, rows: dict[str, str]) -> str:
     kind = next((kind for start, kind in ROWS.items() if path.startswith(start)), "")
-    path = re.sub(r"<(?:uuid|path|int):(?:object_id|version_pk)>|<id>", rows.get(kind, "1"), path)
+    path = re.sub(
+        r"<(?:uuid|path|int):(?:object_id|version_pk|skill_pk|number)>|<id>",
+        rows.get(kind, "1"),
+        path,
+    )
     assert "<" not in path, "a new kind of place: say what it is"
     return f"/admin/{path}"
 

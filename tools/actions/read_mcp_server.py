@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from concurrent import futures
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from django.conf import settings
 
 from heartbit_site.base import aio
+from heartbit_site.base.credentials import SignInCredential
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.http.allow import parse_allow
 from heartbit_site.base.http.client import GuardedClient
@@ -16,6 +18,7 @@ from heartbit_site.base.toolspec import ToolSpec
 from tools.credentials.choice import choose
 from tools.mcp.endpoints import CREDENTIAL, endpoint_of, needs_of
 from tools.mcp.pool import McpPool
+from tools.mcp.signed_in import signed_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,17 +46,21 @@ class Reading:
 
 
 def read_mcp_server(
-    server: McpServer, *, beat: Callable[[str], None] = lambda _progress: None
+    server: McpServer,
+    *,
+    user_id: int | None = None,
+    beat: Callable[[str], None] = lambda _progress: None,
 ) -> Reading:
     """Connect to a server, which need not be stored, and read what it offers.
 
     Args:
         server: The server, with its workspace.
+        user_id: The person who asks, whose own credential or sign-in is used first.
         beat: Called about twice a second, in this thread, with the progress as a sentence.
     """
     progress = ["Connecting."]
     try:
-        reading = _read(server, _credential(server), progress.append)
+        reading = _read(server, _credential(server, user_id), progress.append)
         future = aio.start(reading, job := aio.Job())
         try:
             while not futures.wait([future], BEAT_SECONDS).done:
@@ -67,9 +74,9 @@ def read_mcp_server(
     return Reading(offer, facts)
 
 
-def _credential(server: McpServer) -> CredentialType | None:
+def _credential(server: McpServer, user_id: int | None) -> CredentialType | None:
     spec = _asking(server)
-    chosen = choose(spec, workspace_id=server.workspace_id, user_id=None, names={})
+    chosen = choose(spec, workspace_id=server.workspace_id, user_id=user_id, names={})
     return chosen[CREDENTIAL].value if CREDENTIAL in chosen else None
 
 
@@ -86,6 +93,8 @@ async def _read(
     pool = McpPool(allow=allow)
     try:
         async with GuardedClient(allow=allow) as http:
+            if isinstance(credential, SignInCredential):
+                return await signed_in(server, credential, http, partial(pool.read, say=say))
             endpoint = await endpoint_of(server, credential, http)
         return await pool.read(endpoint, say)
     finally:

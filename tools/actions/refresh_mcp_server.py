@@ -66,7 +66,7 @@ def refresh_mcp_server(server: McpServer, *, by: Actor) -> Refresh:
     """
     _beat(server, "Connecting.")
     try:
-        reading = read_mcp_server(server, beat=partial(_beat, server))
+        reading = read_mcp_server(server, user_id=by.user_id, beat=partial(_beat, server))
         return store_reading(server, reading, by=by)
     finally:
         _beat(server, None)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from heartbit_site.base.credentials import CredentialType
 
 #: Fields that decide where the secrets are sent.
-_ADDRESS = ("url", "token_url", "host", "port", "security")
+_ADDRESS = ("url", "token_url", "issuer", "host", "port", "security")
 _RECORDED = ("name", "kind", "settings", "user_id", "enabled")
 
 
@@ -52,6 +52,10 @@ def save_credential(credential: Credential, fields: Mapping[str, object], *, by:
         before = Credential.objects.select_for_update().filter(pk=credential.pk).first()
         if before is not None and before.kind != credential.kind:
             raise ConfigurationError("The type of a credential stays: add another one instead.")
+        if not kind.is_entered and (before is None or before.name != credential.name or fields):
+            raise ConfigurationError(
+                "A sign-in is made in the browser: open the page of its MCP server, and connect."
+            )
         given = {
             name: value
             for name, value in fields.items()

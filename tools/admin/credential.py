@@ -13,7 +13,7 @@ from heartbit_site.base.admin.actions import DialogForm, dialog
 from heartbit_site.base.admin.audit_mixin import actor_of
 from heartbit_site.base.admin.columns import Column, pill, two_lines
 from heartbit_site.base.admin.saved_by_verb import VerbAdmin
-from heartbit_site.base.credentials import credential_types
+from heartbit_site.base.credentials import credential_types, entered_types
 from tools.actions.check_credential import check_credential
 from tools.actions.remove_credential import remove_credential
 from tools.actions.save_credential import save_credential
@@ -71,7 +71,7 @@ class CredentialAdmin(VerbAdmin[Credential]):
                     "about": (each.__doc__ or "").partition("\n")[0],
                     "tools": sorted(needed.get(each.kind, ())),
                 }
-                for each in credential_types().values()
+                for each in entered_types().values()
             ],
         }
         return render(request, "admin/tools/credential/types.html", context)
@@ -87,7 +87,8 @@ class CredentialAdmin(VerbAdmin[Credential]):
     def get_fieldsets(self, request: HttpRequest, obj: Credential | None = None) -> Any:
         """Return the fields; a new credential has no health to show."""
         kind = _kind(request, obj)
-        own = tuple(f"{PREFIX}{name}" for name in kind.model_fields) if kind is not None else ()
+        is_entered = kind is not None and kind.is_entered
+        own = tuple(f"{PREFIX}{name}" for name in kind.model_fields) if kind and is_entered else ()
         first = (
             ("workspace", "name", "enabled")
             if obj is None
@@ -151,7 +152,7 @@ class CredentialAdmin(VerbAdmin[Credential]):
 
 def _asked(request: HttpRequest) -> type[CredentialType] | None:
     """Return the type that the address names; None: it names none, or an unknown one."""
-    return credential_types().get(request.GET.get(KIND, ""))
+    return entered_types().get(request.GET.get(KIND, ""))
 
 
 def _kind(request: HttpRequest, row: Credential | None) -> type[CredentialType] | None:

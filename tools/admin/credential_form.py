@@ -34,6 +34,8 @@ class CredentialForm(VerbForm[Credential]):
 
 def form_for(kind: type[CredentialType], row: Credential | None) -> type[CredentialForm]:
     """Return the form of a type, to change a credential; None: to add one."""
+    if not kind.is_entered:
+        return CredentialForm
     schema = kind.model_json_schema()["properties"]
     hidden = kind.secret_fields()
     fields: dict[str, Any] = {}

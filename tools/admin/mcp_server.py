@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from heartbit_site.base.admin.columns import Tone
     from tools.models.mcp_server import McpServerQuerySet
 
-_FIELDS = ("workspace", "name", "transport", "url", "command", "credential")
+_FIELDS = ("workspace", "name", "transport", "url", "command", "credential", "sign_in")
 _LIMITS = ("trusted", "timeout_seconds", "enabled")
 _TONES: dict[str, Tone] = {
     **dict.fromkeys(("failed", "interrupted"), "danger"),
@@ -72,7 +72,7 @@ class McpServerAdmin(VerbAdmin[McpServer]):
 
     workspace_path = "workspace"
     needs: ClassVar = {
-        "view": "agents:read",
+        **dict.fromkeys(("view", "connect"), "agents:read"),
         **dict.fromkeys(("add", "change", "delete", "refresh", "accept"), "workspace:manage"),
     }
     audit_name = "mcp_server"
@@ -84,7 +84,7 @@ class McpServerAdmin(VerbAdmin[McpServer]):
     sortable_by = ()
     actions = ()
     actions_row = ("refresh",)
-    actions_detail = ("refresh", "accept")
+    actions_detail = ("connect", "refresh", "accept")
     fixed = ("workspace", "name")
     readonly_fields = _FOUND
 
@@ -162,6 +162,18 @@ class McpServerAdmin(VerbAdmin[McpServer]):
         return format_html('<div class="hb-stack">{}</div>', found or "none")
 
     # ------------------------------------------------------------------------------------- actions
+
+    @dialog(
+        "Connect",
+        "You sign in to the server in the browser, for your own runs or, if you manage the "
+        "workspace, for all of its runs.",
+        icon="login",
+        permission="connect",
+        offered=lambda row: bool(row.sign_in),
+    )
+    def connect(self, request: HttpRequest, row: McpServer, form: DialogForm) -> str:
+        """Open the page of signing in."""
+        return row.connect_url
 
     @dialog(
         "Refresh",

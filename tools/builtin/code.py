@@ -38,6 +38,13 @@ async def run_code(
         list[Name] | None,
         Field(max_length=20, description="Names of this run's artifacts to put into its folder."),
     ] = None,
+    skills: Annotated[
+        list[Name] | None,
+        Field(
+            max_length=5,
+            description="Names of your skills whose files to put there, each in skills/NAME/.",
+        ),
+    ] = None,
 ) -> dict[str, Any]:
     """Run a program and read what it prints.
 
@@ -47,6 +54,8 @@ async def run_code(
     given = {name: text.encode() for name, text in (files or {}).items()}
     for name in artifacts or ():
         given[name] = await orm.run_in_thread(partial(_read, context, name))
+    for name in skills or ():
+        given |= await orm.run_in_thread(partial(skill_files, context, name))
     sandbox = await find_sandbox()
     ended = await sandbox.run(Program(language, code, given, Limits()))
     new = {name: data for name, data in ended.files.items() if given.get(name) != data}
@@ -66,6 +75,18 @@ def describe(ended: Ended, stored: dict[str, str]) -> dict[str, Any]:
         "sandbox": ended.sandbox,
     }
     return {name: value for name, value in found.items() if value not in ("", {}, [], None)}
+
+
+def skill_files(context: ToolContext, name: str) -> dict[str, bytes]:
+    """Return the files of one of the agent's skills by their paths in a program's folder.
+
+    Raises:
+        ValueError: There are no skills here.
+        HeartbitError: The agent has no skill of that name.
+    """
+    if context.read_skill is None:
+        raise ValueError("There are no skills here: give the text in files instead.")
+    return {f"skills/{name}/{path}": data for path, data in context.read_skill(name).items()}
 
 
 def _read(context: ToolContext, name: str) -> bytes:

@@ -76,6 +76,26 @@ def choose(
     return chosen
 
 
+def unmet_need(spec: ToolSpec, *, workspace_id: int, names: Mapping[str, str]) -> str:
+    """Return a sentence about a credential that no one in the workspace has; empty: none lacks.
+
+    Args:
+        spec: The tool.
+        workspace_id: The workspace.
+        names: Names that the agent's binding gives, by parameter.
+    """
+    needs = [need for need in spec.credentials if not need.optional]
+    if not needs:
+        return ""
+    rows = Credential.objects.filter(workspace_id=workspace_id, enabled=True)
+    known = list(rows.values_list("kind", "name"))
+    for need in needs:
+        name = names.get(need.parameter, need.name)
+        if not any(kind in need.kinds and name in ("", own) for kind, own in known):
+            return str(_missing(spec.name, need, name))
+    return ""
+
+
 def _choose(
     tool: str, need: CredentialNeed, rows: Sequence[Credential], name: str
 ) -> Credential | None:
@@ -89,16 +109,22 @@ def _choose(
             raise NoCredentialError(
                 f"{tool} could use several credentials ({names}): choose one in the agent's tools."
             )
+    if need.optional and not name:
+        return None
+    raise _missing(tool, need, name)
+
+
+def _missing(tool: str, need: CredentialNeed, name: str) -> NoCredentialError:
+    if need.remedy:
+        return NoCredentialError(need.remedy)
     if name:
-        raise NoCredentialError(
+        return NoCredentialError(
             f"{tool} needs the credential {name!r}, which the workspace does not have or has "
             "disabled: add it under Credentials, or choose another one in the agent's tools."
         )
-    if need.optional:
-        return None
     labels = {kind: known.label for kind, known in credential_types().items()}
     wanted = " or ".join(labels.get(kind, kind) for kind in need.kinds)
-    raise NoCredentialError(
+    return NoCredentialError(
         f"{tool} needs a credential that the workspace does not have: add one of the type "
         f"{wanted} under Credentials in the admin, or with `heartbit credentials add`."
     )

@@ -7,8 +7,7 @@ import time
 from typing import TYPE_CHECKING
 from urllib.parse import quote_plus
 
-from heartbit_site.base.errors import HeartbitError
-from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
+from tools.credentials.token_response import read_token_response
 
 if TYPE_CHECKING:
     import httpx
@@ -16,16 +15,9 @@ if TYPE_CHECKING:
     from heartbit_site.base.credentials import OAuthClientCredential
 
 _MOST_TOKENS = 1_000
-_MOST_CHARACTERS = 16_000
 _MARGIN_SECONDS = 30.0
-_DEFAULT_SECONDS = 300.0  # of a server that does not say
-_LONGEST_SECONDS = 24 * 3600.0
 
 _tokens: dict[OAuthClientCredential, tuple[str, float]] = {}
-
-
-class OAuthError(HeartbitError):
-    """The authorization server gives no access token."""
 
 
 async def access_token(credential: OAuthClientCredential, http: httpx.AsyncClient) -> str:
@@ -78,31 +70,7 @@ async def _requested(
         response = await http.post(
             credential.token_url, data=form, headers=headers, follow_redirects=False
         )
-    return _read(response, credential.token_url)
-
-
-def _read(response: httpx.Response, url: str) -> tuple[str, float]:
-    if not response.is_success:
-        # Its words are left out: they may repeat the secret.
-        raise OAuthError(
-            f"{url} gives no access token (HTTP {response.status_code}): check the id, the secret "
-            "and the scope of the client."
-        )
-    try:
-        answer = parse_untrusted_json(response.content)
-    except UntrustedJSONError:
-        answer = None
-    token = answer.get("access_token") if isinstance(answer, dict) else None
-    fits = isinstance(token, str) and 0 < len(token) <= _MOST_CHARACTERS
-    if not isinstance(answer, dict) or not isinstance(token, str) or not fits:
-        raise OAuthError(f"{url} answers without an access token: is it the token URL?")
-    if not token.isascii() or not token.isprintable():
-        raise OAuthError(f"{url} gives an access token that HTTP cannot carry.")
-    if str(answer.get("token_type", "bearer")).lower() != "bearer":
-        raise OAuthError(f"{url} gives tokens of another type than Bearer.")
-    seconds = answer.get("expires_in")
-    if isinstance(seconds, str) and seconds.isdigit():
-        seconds = float(seconds[:9])
-    if not isinstance(seconds, int | float) or isinstance(seconds, bool):
-        seconds = _DEFAULT_SECONDS
-    return token, min(float(seconds), _LONGEST_SECONDS)
+    answer = read_token_response(
+        response, credential.token_url, check="check the id, the secret and the scope of the client"
+    )
+    return answer.access_token, answer.seconds

@@ -41,8 +41,11 @@ def reveal(row: Credential) -> CredentialType:
     """
     kept = secrets.reveal(row, "secret")
     fields = {**row.settings, **(json.loads(kept) if kept else {})}
+    kind = type_of(row.kind)
+    if "row_id" in kind.model_fields:
+        fields["row_id"] = row.pk
     try:
-        return type_of(row.kind).model_validate(fields)
+        return kind.model_validate(fields)
     except ValidationError as error:
         names = ", ".join(str(problem["loc"][0]) for problem in error.errors() if problem["loc"])
         raise ConfigurationError(

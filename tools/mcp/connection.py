@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 import httpx2
@@ -15,16 +16,18 @@ from pydantic import TypeAdapter, ValidationError
 
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.jsonschema import check_schema, validate
-from tools.mcp import prompts, resources
+from heartbit_site.base.toolspec import Question
+from tools.mcp import prompts, questions, resources
 from tools.mcp.errors import (
     McpConnectionError,
     McpError,
     McpListingError,
     McpToolError,
     SessionEndedError,
+    TokenNotAcceptedError,
     changed_error,
 )
-from tools.mcp.guarded_transport import GuardedMcpTransport, sdk_client
+from tools.mcp.guarded_transport import REFUSED, GuardedMcpTransport, sdk_client
 from tools.mcp.listing import Offer, definition, read_offer
 from tools.mcp.prompts import prompt_tools
 from tools.mcp.rendering import as_text
@@ -33,12 +36,13 @@ from tools.mcp.stdio import stdio
 from tools.registry import definition_hash
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Iterator
 
     from mcp.client._transport import Transport
     from mcp.client.context import ClientRequestContext
 
     from heartbit_site.base.http.client import GuardedClient
+    from heartbit_site.base.toolspec import QuestionReply
     from tools.mcp.endpoint import McpEndpoint, PinnedTool
 
 CONNECT_SECONDS: Final = 20.0
@@ -46,7 +50,6 @@ _INFO = mcp_types.Implementation(name="heartbit", version="1")
 _ROUNDS = 3  # of input that a server may ask for in one call
 _Result = mcp_types.CallToolResult | mcp_types.InputRequiredResult
 _RESULT: TypeAdapter[_Result] = TypeAdapter(_Result)
-_DECLINED = mcp_types.ElicitResult(action="decline")
 #: Tools of ours for what a server has beside tools.
 _OURS: Final = {
     **dict.fromkeys((resources.LIST, resources.READ), resources.use_resources),
@@ -54,10 +57,10 @@ _OURS: Final = {
 }
 #: The SDK's error for 404 to a session that the server does not know any more.
 _TERMINATED = "Session terminated"
+_SCOPE = re.compile(r'(?:^|[\s,])scope="([^"]{1,1000})"')
 _CLOSE_SECONDS = 5.0
 _LISTEN_SECONDS = 2.0
 _CLIENT_ERROR = 400
-_UNAUTHORIZED = (401, 403)
 
 
 class McpConnection:
@@ -90,6 +93,7 @@ class McpConnection:
         self._say = say
         self._is_stale = False
         self._hashes: dict[str, str] = {}
+        self._declined: dict[object, list[str]] = {}
         self._relisting = asyncio.Lock()
         self._end = asyncio.Event()
         self._opened: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
@@ -141,15 +145,25 @@ class McpConnection:
         await asyncio.wait({self._owner}, timeout=_CLOSE_SECONDS)
 
     async def call(
-        self, tool: PinnedTool, arguments: dict[str, Any], *, key: str, seconds: float
-    ) -> str:
+        self,
+        tool: PinnedTool,
+        arguments: dict[str, Any],
+        *,
+        key: str,
+        seconds: float,
+        reply: QuestionReply | None = None,
+    ) -> str | Question:
         """Call a tool, if the server still offers it as it was pinned; return its result as text.
+
+        Instead of its result the server may ask a person something. Then it has ended the call, and
+        is called again with the reply.
 
         Args:
             tool: The tool as the agent was given it.
             arguments: Arguments that fit the definition.
             key: The call's idempotency key, sent for servers that know it.
             seconds: Limit of the call.
+            reply: Reply to what the server asked in this call before; None: it asked nothing.
 
         Raises:
             McpError: The server cannot be used for this call, or the tool failed.
@@ -162,15 +176,18 @@ class McpConnection:
                 use = _OURS.get(tool.remote_name)
                 if use is not None:
                     return await use(self._opened.result(), tool.remote_name, arguments)
-                result = await self._request(tool.remote_name, arguments, key)
+                with self._noting_declined() as declined:
+                    result = await self._request(tool.remote_name, arguments, key, reply)
         except TimeoutError:
             raise self._cannot(f"{tool.remote_name} did not finish in {seconds:.3g} s") from None
         except MCPError as error:
             raise await self._translated(error) from error
         except ValidationError as error:
             raise self._cannot("its answer is not what the protocol says") from error
+        if isinstance(result, Question):
+            return result
         self._check_result(tool.remote_name, result)
-        text = as_text(result)
+        text = questions.with_declined(as_text(result), declined)
         if result.is_error:
             raise McpToolError(text)
         return text
@@ -185,7 +202,7 @@ class McpConnection:
                     client_info=_INFO,
                     cache=None,
                     message_handler=self._heard,
-                    elicitation_callback=_declined,
+                    elicitation_callback=self._decline,
                 )
                 async with client:
                     self._say(f"Connected to {_title(client)}; reading its tools.")
@@ -233,6 +250,24 @@ class McpConnection:
         if isinstance(message, mcp_types.ToolListChangedNotification):
             self._note_change()
 
+    async def _decline(
+        self, context: ClientRequestContext, params: mcp_types.ElicitRequestParams
+    ) -> mcp_types.ElicitResult:
+        """Decline a question in the middle of a call, which would be held open for a person."""
+        for declined in self._declined.values():
+            declined.append(params.message)
+        return questions.DECLINED
+
+    @contextlib.contextmanager
+    def _noting_declined(self) -> Iterator[list[str]]:
+        """Note what the server asks people, and is not answered, while a call runs."""
+        mark, declined = object(), list[str]()
+        self._declined[mark] = declined
+        try:
+            yield declined
+        finally:
+            del self._declined[mark]
+
     def _note_change(self) -> None:
         self._is_stale = True
         if self._changed is not None:
@@ -265,15 +300,16 @@ class McpConnection:
             raise changed_error(self._endpoint.name, tool.name)
 
     async def _request(
-        self, name: str, arguments: dict[str, Any], key: str
-    ) -> mcp_types.CallToolResult:
-        """Send the request; what the server asks a person for meanwhile is declined.
+        self, name: str, arguments: dict[str, Any], key: str, reply: QuestionReply | None
+    ) -> mcp_types.CallToolResult | Question:
+        """Send the request; return the result, or the question of the server that ended it.
+
+        A question that cannot be put to a person is declined.
 
         The SDK's own ``call_tool`` would check the result with a validator that a hostile schema
         can keep busy for minutes.
         """
-        answers: dict[str, Any] | None = None
-        state: str | None = None
+        answers, state = questions.responses(reply)
         for _ in range(_ROUNDS):
             result = await self._opened.result().session.send_request(
                 mcp_types.CallToolRequest(
@@ -289,9 +325,12 @@ class McpConnection:
             )
             if isinstance(result, mcp_types.CallToolResult):
                 return result
+            asked = questions.question(result, self._endpoint.name)
+            if asked is not None:
+                return asked
             state = result.request_state
-            answers = dict.fromkeys(result.input_requests or {}, _DECLINED)
-        raise self._refused(f"{name} keeps asking for input of a person, which is declined")
+            answers = dict.fromkeys(result.input_requests or {}, questions.DECLINED)
+        raise self._refused(f"{name} keeps asking for input that Heartbit does not ask people for")
 
     def _check_result(self, name: str, result: mcp_types.CallToolResult) -> None:
         schema = self.offer.tools[name].output_schema
@@ -308,6 +347,9 @@ class McpConnection:
         if error.message == _TERMINATED:
             self._end.set()
             return SessionEndedError(f"The MCP server {self._endpoint.name} began anew.")
+        if error.code == REFUSED:
+            self._end.set()
+            return self._unauthorized(error)
         if error.code == mcp_types.CONNECTION_CLOSED:
             self._end.set()
             if self._owner is not None:
@@ -317,6 +359,8 @@ class McpConnection:
 
     def _why(self) -> McpError:
         cause = _first(self._failure)
+        if isinstance(cause, MCPError) and cause.code == REFUSED:
+            return self._unauthorized(cause)
         if isinstance(cause, McpListingError):
             return McpListingError(f"The MCP server {self._endpoint.name} is refused: {cause}.")
         if isinstance(cause, httpx2.ConnectError) and self._opened.done():
@@ -329,8 +373,7 @@ class McpConnection:
             case None:
                 return "the connection ended"
             case MCPError() if status >= _CLIENT_ERROR:
-                wants = " (it wants another credential)" if status in _UNAUTHORIZED else ""
-                return f"it answered with the status {status}{wants}"
+                return f"it answered with the status {status}"
             case MCPError():
                 return f"it answered: {cause.message[:500]}"
             case ValidationError():
@@ -338,6 +381,17 @@ class McpConnection:
             case HeartbitError() | httpx2.HTTPError():
                 return str(cause)
         return type(cause).__name__
+
+    def _unauthorized(self, error: MCPError) -> TokenNotAcceptedError:
+        challenge = error.data if isinstance(error.data, str) else ""
+        scope = _SCOPE.search(challenge) if "insufficient_scope" in challenge else None
+        return TokenNotAcceptedError(
+            self._sentence(
+                f"it answered with the status {error.message[:3]} (it wants another credential; if "
+                "people sign in to it in the browser, say so in its settings)"
+            ),
+            scope.group(1) if scope else "",
+        )
 
     def _cannot(self, why: str) -> McpConnectionError:
         return McpConnectionError(self._sentence(why))
@@ -347,12 +401,6 @@ class McpConnection:
 
     def _sentence(self, why: str) -> str:
         return f"The MCP server {self._endpoint.name} failed: {why.removesuffix('.')}."
-
-
-async def _declined(
-    context: ClientRequestContext, params: mcp_types.ElicitRequestParams
-) -> mcp_types.ElicitResult:
-    return _DECLINED
 
 
 def _title(client: Client) -> str:

@@ -21,6 +21,18 @@ class McpToolError(McpError):
     """The tool itself failed, in the server's words."""
 
 
+class TokenNotAcceptedError(McpError):
+    """The server did not run the call: it wants another access token.
+
+    Attributes:
+        scope: Scopes that the token lacks; empty: the token itself is refused.
+    """
+
+    def __init__(self, message: str, scope: str = "") -> None:
+        super().__init__(message)
+        self.scope = scope
+
+
 class SessionEndedError(McpConnectionError):
     """The server did not get the call, or knows the connection no more: a new one may help."""
 

@@ -7,7 +7,7 @@ within the server's origin only, and every hop comes through here again.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import httpx
 import httpx2
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from heartbit_site.base.http.client import GuardedClient
 
 
+#: Code of the error that a request gets if its token is refused; its data is the challenge.
+REFUSED: Final = -32_091
+_REFUSALS: Final = (401, 403)
+_MOST_CHARACTERS: Final = 4_000
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, BlockedAddressError)
 
 
@@ -65,12 +69,24 @@ class GuardedMcpTransport(httpx2.AsyncBaseTransport):
             kind = httpx2.ConnectError if isinstance(error, _NOT_SENT) else httpx2.ReadError
             raise kind(str(error), request=request) from error
         self.status = response.status_code
+        if self.status in _REFUSALS:
+            challenge = response.headers.get("www-authenticate", "")
+            await response.aclose()
+            return _refusal(self.status, challenge, request)
         return httpx2.Response(
             response.status_code,
             headers=response.headers.raw,
             stream=_Body(response, request),
             request=request,
         )
+
+
+def _refusal(status: int, challenge: str, request: httpx2.Request) -> httpx2.Response:
+    """Return a refusal as an error of the protocol: the SDK hands it to the refused request."""
+    error = {"code": REFUSED, "message": str(status), "data": challenge[:_MOST_CHARACTERS]}
+    return httpx2.Response(
+        status, json={"jsonrpc": "2.0", "id": None, "error": error}, request=request
+    )
 
 
 class _Body(httpx2.AsyncByteStream):

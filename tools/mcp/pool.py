@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from heartbit_site.base.http.allow import AllowRule
+    from heartbit_site.base.toolspec import Question, QuestionReply
     from tools.mcp.connection import McpConnection
     from tools.mcp.endpoint import McpEndpoint, PinnedTool
     from tools.mcp.listing import Offer
@@ -67,8 +68,9 @@ class McpPool:
         *,
         key: str,
         seconds: float,
-    ) -> str:
-        """Call a tool of a server and return its result as text.
+        reply: QuestionReply | None = None,
+    ) -> str | Question:
+        """Call a tool of a server and return its result as text, or its question to a person.
 
         The call goes over a kept connection, and again over a new one if the server certainly has
         not got it.
@@ -80,9 +82,9 @@ class McpPool:
         until = time.monotonic() + seconds
         try:
             try:
-                text = await self._called(endpoint, tool, arguments, key, until)
+                text = await self._called(endpoint, tool, arguments, key, until, reply)
             except SessionEndedError:
-                text = await self._called(endpoint, tool, arguments, key, until)
+                text = await self._called(endpoint, tool, arguments, key, until, reply)
         except McpConnectionError:
             self._breaker.failed(endpoint.id)
             raise
@@ -125,13 +127,14 @@ class McpPool:
         arguments: dict[str, Any],
         key: str,
         until: float,
-    ) -> str:
+        reply: QuestionReply | None,
+    ) -> str | Question:
         kept = self._connection(endpoint)
         kept.calls += 1
         try:
             connection = await asyncio.shield(kept.opening)
             left = until - time.monotonic()
-            return await connection.call(tool, arguments, key=key, seconds=left)
+            return await connection.call(tool, arguments, key=key, seconds=left, reply=reply)
         finally:
             kept.calls -= 1
             kept.used_at = time.monotonic()

@@ -78,7 +78,12 @@ class McpServerSettings(Spec):
     credential: Annotated[str, Field(max_length=64), _STORABLE] = Field(
         "",
         description="Name of a credential for the URL. A person's own credential of this name is "
-        "used for their runs. Empty: none.",
+        "used for their runs. Empty: none. If people sign in: name of the OAuth app to do so with.",
+    )
+    sign_in: bool = Field(
+        default=False,
+        description="People sign in to the server in the browser (OAuth). A call has the sign-in "
+        "of the person behind it, or else the workspace's.",
     )
     trusted: bool = Field(
         default=False,
@@ -96,11 +101,15 @@ class McpServerSpec(McpServerSettings):
     name: ServerName = Field(description="Its tools' names begin with it.")
 
 
+#: Settings whose rule ``address_fault`` is.
+ADDRESS: Final = ("url", "command", "credential", "sign_in")
 #: Settings that are columns of the same name.
 SETTINGS: Final = tuple(McpServerSettings.model_fields)
 
 
-def address_fault(url: object, command: object, credential: object) -> tuple[str, str] | None:
+def address_fault(
+    url: object, command: object, credential: object, sign_in: object
+) -> tuple[str, str] | None:
     """Return a setting that does not fit the others, and the end of a sentence; None: all fit."""
     if url and command:
         return "command", "is given beside url: keep one of them"
@@ -108,6 +117,8 @@ def address_fault(url: object, command: object, credential: object) -> tuple[str
         return "url", "is missing (or command, for a program)"
     if command and credential:
         return "credential", "goes with url alone: a program is sent no requests"
+    if command and sign_in:
+        return "sign_in", "goes with url alone: nobody signs in to a program"
     return None
 
 
@@ -136,7 +147,7 @@ def first_fault(content: Mapping[str, Any]) -> tuple[str, str] | None:
         [details, *_] = error.errors(include_url=False)
         phrase = _PHRASES.get(details["type"], f"is wrong: {details['msg']}")
         return str(details["loc"][0]), phrase.format(**details.get("ctx", {}))
-    return address_fault(*(content[name] for name in ("url", "command", "credential")))
+    return address_fault(*(content[name] for name in ADDRESS))
 
 
 def tool_prefix(server: str) -> str:

@@ -6,22 +6,28 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from heartbit_site.base.toolspec import Origin
+from heartbit_site.base.credentials import SignInCredential
+from heartbit_site.base.toolspec import QUESTION, Origin, Question, Suspension
 from tools import definitions
 from tools.mcp.endpoint import PinnedTool
 from tools.mcp.endpoints import CREDENTIAL, endpoint_of, needs_of
 from tools.mcp.errors import McpError, changed_error
 from tools.mcp.listing import LABELS
+from tools.mcp.signed_in import signed_in
 from tools.models import CatalogueTool
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from heartbit_site.base.toolspec import ToolContext, ToolSpec
+    from tools.mcp.endpoint import McpEndpoint
     from tools.mcp.pool import McpPool
     from tools.models import McpServer
 
 _CONTEXT: Final = "heartbit:context"
+#: Time that people have to reply to a server's question; then it is called without an answer.
+REPLY_SECONDS: Final = 24 * 3600.0
+MOST_QUESTIONS: Final = 5
 _MARGIN_SECONDS = 0.2  # the pool ends a call a little before the pipeline would cut it off
 
 
@@ -36,7 +42,7 @@ def server_tools(workspace_id: int, names: Iterable[str], pool: McpPool) -> dict
     rows = list(
         CatalogueTool.objects.filter(
             workspace_id=workspace_id, server__isnull=False, enabled=True, name__in=list(names)
-        ).select_related("server")
+        ).select_related("server__workspace")
     )
     stored = definitions.load(row.definition_id for row in rows)
     return {row.name: _callable(row, stored[row.definition_id], pool) for row in rows}
@@ -48,15 +54,27 @@ def _callable(row: CatalogueTool, defined: ToolSpec, pool: McpPool) -> ToolSpec:
         raise TypeError("a tool of a server has its server")
     tool = PinnedTool(row.name, row.remote_name, defined.effect, row.definition_id)
 
-    async def call(**arguments: Any) -> str:
+    async def call(**arguments: Any) -> str | Suspension:
         context: ToolContext = arguments.pop(_CONTEXT)
         credential = arguments.pop(CREDENTIAL, None)
         _check(server, row)
-        endpoint = await endpoint_of(server, credential, context.http)
-        seconds = _seconds_left(context, server.timeout_seconds)
-        return await pool.call(
-            endpoint, tool, arguments, key=context.idempotency_key, seconds=seconds
-        )
+
+        async def ask(endpoint: McpEndpoint) -> str | Question:
+            seconds = _seconds_left(context, server.timeout_seconds)
+            return await pool.call(
+                endpoint,
+                tool,
+                arguments,
+                key=context.idempotency_key,
+                seconds=seconds,
+                reply=context.reply,
+            )
+
+        if isinstance(credential, SignInCredential):
+            answer = await signed_in(server, credential, context.http, ask)
+        else:
+            answer = await ask(await endpoint_of(server, credential, context.http))
+        return _asked(server, context, answer) if isinstance(answer, Question) else answer
 
     return replace(
         defined,
@@ -68,6 +86,16 @@ def _callable(row: CatalogueTool, defined: ToolSpec, pool: McpPool) -> ToolSpec:
         source=server.name,
         origin=Origin.MCP,
     )
+
+
+def _asked(server: McpServer, context: ToolContext, asked: Question) -> Suspension:
+    """Return the wait for a person's reply, unless the call has asked too often."""
+    if context.reply is not None and context.reply.number >= MOST_QUESTIONS:
+        raise McpError(
+            f"The MCP server {server.name} asked {MOST_QUESTIONS} questions in one call, and is "
+            "asked no more."
+        )
+    return Suspension((), REPLY_SECONDS, QUESTION, asked)
 
 
 def _check(server: McpServer, row: CatalogueTool) -> None:

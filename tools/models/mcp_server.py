@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any, Final, Self
 
+from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
@@ -37,7 +38,7 @@ class McpServer(models.Model):
     Attributes:
         command: Name of an entry of ``HEARTBIT_MCP_COMMANDS``, for a server that is a process.
         credential: Name of the credential that requests carry; the person behind the call may have
-            one of their own under this name. Empty: none.
+            one of their own under this name. Empty: none. With ``sign_in``, of the OAuth app.
         facts: What the server last said about itself: protocol, name, version.
         needs_refresh: True once the server said that its tools changed.
         refresh_ok: Result of the last refresh; null: none yet.
@@ -57,6 +58,9 @@ class McpServer(models.Model):
     url = models.CharField("URL", max_length=500, blank=True, help_text=_help("url"))
     command = models.CharField("program", max_length=64, blank=True, help_text=_help("command"))
     credential = models.CharField(max_length=64, blank=True, help_text=_help("credential"))
+    sign_in = models.BooleanField(
+        "people sign in", default=False, db_default=False, help_text=_help("sign_in")
+    )
     trusted = models.BooleanField(default=False, help_text=_help("trusted"))
     timeout_seconds = models.PositiveSmallIntegerField(
         "timeout", default=60, help_text=_help("timeout_seconds")
@@ -85,6 +89,13 @@ class McpServer(models.Model):
     def settings(self) -> dict[str, Any]:
         """Return its settings by name, as ``McpServerSpec`` has them."""
         return {name: getattr(self, name) for name in ("name", *SETTINGS)}
+
+    @property
+    def connect_url(self) -> str:
+        """Address of the page where people sign in to the server; empty: they do not."""
+        if not self.sign_in:
+            return ""
+        return f"{settings.HEARTBIT_PUBLIC_URL}/w/{self.workspace.slug}/connect/{self.name}/"
 
     @property
     def state(self) -> str:

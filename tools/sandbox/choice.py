@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from typing import TYPE_CHECKING, Final
 
 from django.conf import settings
 
+from tools.sandbox import remote
 from tools.sandbox.bubblewrap import Bubblewrap
+from tools.sandbox.probed import Probed
 from tools.sandbox.program import SandboxError
 
 if TYPE_CHECKING:
@@ -17,32 +18,13 @@ if TYPE_CHECKING:
     from tools.sandbox.program import Sandbox
 
 #: What ``HEARTBIT_SANDBOX`` may name. Adding one is a class and a line.
-SANDBOXES: Final[dict[str, Callable[[], Sandbox]]] = {"bubblewrap": Bubblewrap}
+SANDBOXES: Final[dict[str, Callable[[], Sandbox]]] = {
+    "bubblewrap": Bubblewrap,
+    "remote": remote.configured,
+}
 OFF: Final = "off"
-#: How long a sandbox that held, or did not, is taken to be as it was.
-KEEP_SECONDS: Final = 60.0
 
-
-class _Probed:
-    """The verdict on the sandbox that was probed last."""
-
-    def __init__(self) -> None:
-        self._name = ""
-        self._until = 0.0
-        self._problem: str | None = None
-
-    async def problem(self, sandbox: Sandbox) -> str | None:
-        now = time.monotonic()
-        if sandbox.name == self._name:
-            if now < self._until:
-                return self._problem
-            self._until = now + KEEP_SECONDS  # one asks; others go by the last answer meanwhile
-        self._problem = await sandbox.problem()
-        self._name, self._until = sandbox.name, now + KEEP_SECONDS
-        return self._problem
-
-
-_probed = _Probed()
+_probed = Probed()
 
 
 async def find_sandbox() -> Sandbox:

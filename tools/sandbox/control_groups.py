@@ -8,41 +8,48 @@ costs up to 10 ms.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import functools
 import os
 import signal
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from uuid import uuid4
 
-if TYPE_CHECKING:
-    from tools.sandbox.program import Limits
-
 _ROOT: Final = Path("/sys/fs/cgroup")
-_VERSION_1: Final = ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes")
+_PREFIX: Final = "heartbit-"
 
 
 class ControlGroup:
     """The group of one program; ``directory`` is None where none can be made."""
 
-    def __init__(self, limits: Limits, root: Path = _ROOT) -> None:
-        self.directory: Path | None = None
-        name = f"heartbit-{uuid4().hex}"
+    def __init__(self, root: Path = _ROOT) -> None:
         is_new = (root / "cgroup.controllers").exists()
-        values = (
-            {"memory.max": limits.memory_bytes, "memory.swap.max": 0}
+        parent = root if is_new else root / "memory"
+        _remove_ended(parent, os.getpid())
+        self._limits = (
+            ("memory.max", "memory.swap.max")
             if is_new
-            else dict.fromkeys(_VERSION_1, limits.memory_bytes)
+            else ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes")
         )
-        directory = root / name if is_new else root / "memory" / name
+        self.directory: Path | None = parent / f"{_PREFIX}{os.getpid()}-{uuid4().hex}"
         try:
-            directory.mkdir()
-            self.directory = directory
-            for file, value in values.items():
-                if "sw" not in file or (directory / file).exists():  # not every kernel counts swap
-                    (directory / file).write_text(str(value))
+            self.directory.mkdir()
         except OSError:  # not root, or read-only, as in most containers
+            self.directory = None
+            return
+        if not (self.directory / self._limits[0]).exists():  # its controller is not enabled
             self.close()
+
+    def limit(self, memory_bytes: int) -> None:
+        """Limit the memory of all processes together, with swap where the kernel counts it."""
+        if self.directory is None:
+            return
+        memory, swap = (self.directory / name for name in self._limits)
+        memory.write_text(str(memory_bytes))
+        if swap.exists():
+            swap.write_text("0" if swap.name == "memory.swap.max" else str(memory_bytes))
 
     def close(self) -> None:
         """End what is left in it, and remove it."""
@@ -53,5 +60,32 @@ class ControlGroup:
             for process in (directory / "cgroup.procs").read_text().split():
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(int(process), signal.SIGKILL)
-        with contextlib.suppress(OSError):  # the last process is still leaving
-            directory.rmdir()
+        _leaving.add(directory)
+        _remove_left()
+
+
+_leaving: set[Path] = set()  # groups whose last process may not have left yet
+
+
+@atexit.register
+def _remove_left() -> None:
+    _leaving.difference_update([one for one in tuple(_leaving) if _removed(one)])
+
+
+@functools.cache
+def _remove_ended(parent: Path, process: int) -> None:
+    """Remove the groups of processes that were killed; once for each process, after a fork too."""
+    for directory in parent.glob(f"{_PREFIX}*"):
+        owner = directory.name.removeprefix(_PREFIX).partition("-")[0]
+        if not (owner.isdigit() and Path("/proc", owner).exists()):
+            _removed(directory)
+
+
+def _removed(directory: Path) -> bool:
+    try:
+        directory.rmdir()
+    except FileNotFoundError:
+        return True
+    except OSError:  # a process is in it
+        return False
+    return True

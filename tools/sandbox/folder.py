@@ -22,11 +22,13 @@ _NAMED: Final = 5  # refused files that are named one by one
 
 
 def pack(files: Mapping[str, bytes]) -> bytes:
-    """Return files as a tar archive.
+    """Return files as a tar archive; empty if there are none.
 
     Raises:
         SandboxError: A name is not a plain relative path.
     """
+    if not files:
+        return b""
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for name, content in files.items():
@@ -43,6 +45,8 @@ def unpack(data: bytes, limits: Limits) -> tuple[dict[str, bytes], tuple[str, ..
     files: dict[str, bytes] = {}
     left_out: list[str] = []
     room = limits.file_bytes
+    if not data:
+        return files, ()
     try:
         with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
             for entry in archive:

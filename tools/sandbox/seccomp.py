@@ -16,10 +16,15 @@ MACHINE: Final = "x86_64"
 _AUDIT_ARCH: Final = 0xC000003E
 _X32_BIT: Final = 0x40000000
 _DENIED: Final = {
+    "shmget": 29,  # memory that no limit of a process counts
+    "msgget": 68,
     "ptrace": 101,
     "syslog": 103,
     "personality": 135,
+    "sched_setparam": 142,
+    "sched_setscheduler": 144,
     "vhangup": 153,
+    "modify_ldt": 154,
     "pivot_root": 155,
     "adjtimex": 159,
     "chroot": 161,
@@ -37,12 +42,15 @@ _DENIED: Final = {
     "init_module": 175,
     "delete_module": 176,
     "quotactl": 179,
+    "sched_setaffinity": 203,  # it has one processor
     "clock_settime": 227,
     "kexec_load": 246,
     "add_key": 248,
     "request_key": 249,
     "keyctl": 250,
+    "migrate_pages": 256,
     "unshare": 272,
+    "move_pages": 279,
     "perf_event_open": 298,
     "name_to_handle_at": 303,
     "open_by_handle_at": 304,
@@ -52,6 +60,7 @@ _DENIED: Final = {
     "process_vm_writev": 311,
     "kcmp": 312,
     "finit_module": 313,
+    "sched_setattr": 314,
     "kexec_file_load": 320,
     "bpf": 321,
     "userfaultfd": 323,
@@ -67,8 +76,10 @@ _DENIED: Final = {
     "pidfd_getfd": 438,
     "process_madvise": 440,
     "mount_setattr": 442,
+    "quotactl_fd": 443,
     "memfd_secret": 447,
 }
+_FIRST_UNKNOWN: Final = 463  # the calls of newer kernels: as if this one had none of them
 _IOCTL, _SOCKET, _CLONE, _CLONE3 = 16, 41, 56, 435
 _NEW_NAMESPACES: Final = 0x7E020080  # CLONE_NEWNS ... CLONE_NEWNET, CLONE_NEWTIME
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C  # put input into a terminal
@@ -93,6 +104,8 @@ def build_filter() -> bytes:
     add(_LOAD, _NUMBER)
     add(_AT_LEAST, _X32_BIT, 0, 1)
     add(_RETURN, _KILL)
+    add(_AT_LEAST, _FIRST_UNKNOWN, 0, 1)
+    add(_RETURN, _ENOSYS)
     for number in _DENIED.values():
         add(_EQUAL, number, 0, 1)
         add(_RETURN, _EPERM)

@@ -25,6 +25,12 @@ CREATE TRIGGER heartbit_append_only BEFORE UPDATE ON agents_runevent
 DROP TRIGGER IF EXISTS heartbit_append_only ON agents_agentversion;
 CREATE TRIGGER heartbit_append_only BEFORE UPDATE ON agents_agentversion
     FOR EACH ROW EXECUTE FUNCTION heartbit_refuse_update();
+DROP TRIGGER IF EXISTS heartbit_append_only ON agents_skillversion;
+CREATE TRIGGER heartbit_append_only BEFORE UPDATE ON agents_skillversion
+    FOR EACH ROW EXECUTE FUNCTION heartbit_refuse_update();
+DROP TRIGGER IF EXISTS heartbit_append_only ON agents_skillfile;
+CREATE TRIGGER heartbit_append_only BEFORE UPDATE ON agents_skillfile
+    FOR EACH ROW EXECUTE FUNCTION heartbit_refuse_update();
 DROP TRIGGER IF EXISTS heartbit_append_only ON base_usageentry;
 CREATE TRIGGER heartbit_append_only BEFORE UPDATE ON base_usageentry
     FOR EACH ROW EXECUTE FUNCTION heartbit_refuse_update();

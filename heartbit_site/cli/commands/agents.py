@@ -41,7 +41,7 @@ TO = typer.Argument(None, metavar="[TO]", min=1, help="Another; none: the curren
 FORCE = typer.Option(
     options.OFF,
     "--force",
-    help="Roll back even if tools or team have changed: with today's, as a new version.",
+    help="Roll back even if tools, team or skills have changed: with today's, as a new version.",
 )
 
 STYLES: Final = {"idle": "green", "busy": "cyan", "error": "red", "stopped": "dim"}
@@ -164,7 +164,11 @@ def _print_diff(diff: DiffOut) -> None:
         write("\n".join(margined(visible(diff.prompt), text_width())))
     for change in diff.fields:
         write(f"  {_change(change)}")
-    for noun, parts in (("tool", diff.tools), ("team member", diff.team)):
+    for noun, parts in (
+        ("tool", diff.tools),
+        ("team member", diff.team),
+        ("skill", diff.skills),
+    ):
         for part in parts:
             for line in _part(noun, part):
                 write(f"  {line}")

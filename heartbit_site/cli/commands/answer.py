@@ -10,13 +10,15 @@ from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_jso
 from heartbit_site.cli.backend import checked
 from heartbit_site.cli.errors import CommandError, UsageError
 from heartbit_site.cli.invocation import backend
-from heartbit_site.cli.output import one_line
+from heartbit_site.cli.output import TEXT_WIDTH, one_line
 from heartbit_site.cli.run_names import SHORT_ID
 from heartbit_site.cli.table import Table, print_done, print_list
 from heartbit_site.contract.waits import ANSWER_WAIT, LIST_WAITS, AnswerIn, WaitOut
 
 RUN = typer.Argument(None, metavar="RUN", help="The run's id, or how it begins; none: list all.")
-ANSWER = typer.Argument(None, metavar="ANSWER", help="The answer as JSON; none: list the run's.")
+ANSWER = typer.Argument(
+    None, metavar="ANSWER", help="The answer as JSON, null to decline; none: list the run's."
+)
 WAIT = typer.Option("", metavar="KEY", help="Answer this one of several waits of the run.")
 
 
@@ -54,5 +56,6 @@ WAITS: Final = Table[WaitOut](
         "FOR": lambda wait: wait.label,
         "AGENT": lambda wait: wait.agent,
         "TOOL": lambda wait: wait.tool,
+        "QUESTION": lambda wait: one_line(wait.question, TEXT_WIDTH),
     }
 )

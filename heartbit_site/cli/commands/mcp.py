@@ -58,6 +58,9 @@ class ServerOptions:
     credential: str | None = typer.Option(
         None, metavar="NAME", help="Send this credential to the URL; '' for none."
     )
+    sign_in: bool | None = typer.Option(
+        None, "--sign-in/--no-sign-in", help="Let people sign in to it in the browser (OAuth)."
+    )
     trusted: bool | None = typer.Option(
         None, "--trust/--no-trust", help="Believe its hints that a tool only reads."
     )
@@ -116,6 +119,17 @@ def change(name: str = NAME, *, settings: ServerOptions) -> int:
 def refresh(name: str = NAME) -> int:
     """Read a server's tools, with the progress on standard error; 1: it cannot be used."""
     return _refreshed(backend(), name)
+
+
+@app.command(cls=RemoteCommand)
+def connect(name: str = NAME) -> int:
+    """Print the page where you sign in to a server in the browser."""
+    found = backend().call(contract.SHOW_MCP_SERVER, server=name)
+    if not found.connect_url:
+        raise CommandError(
+            f"People do not sign in to {found.name}: `heartbit mcp change {found.name} --sign-in`."
+        )
+    return print_view(found, lambda: write(found.connect_url))
 
 
 @app.command(cls=RemoteCommand)
@@ -195,6 +209,7 @@ def _print_state(one: McpServerOut) -> None:
         ("number", one.id),
         ("address", _address(one)),
         ("credential", one.credential),
+        ("people sign in at", one.connect_url),
         ("says it is", named.strip()),
         ("state", one.state if one.enabled else f"{one.state}, disabled"),
         ("result", one.message),

@@ -51,6 +51,7 @@ _LATER: dict[str, dict[str, Any]] = {
         "credentials": {},
     },
     "tool.finished": {"artifact": ""},
+    "call.waiting": {"question": "", "form": {}, "state": ""},
 }
 
 

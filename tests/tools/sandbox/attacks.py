@@ -107,6 +107,68 @@ for number in (ptrace, bpf, keyctl, io_uring, userfaultfd, perf, 246, 175, 304, 
     if libc.syscall(number, 0, 0, 0, 0, 0) >= 0:
         print("ESCAPED", number)
 """,
+    "more processors": """
+import os
+os.sched_setaffinity(0, range(1024)); print("ESCAPED")
+""",
+    "a better place in the queue": """
+import os
+for step in (
+    lambda: os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1)),
+    lambda: os.setpriority(os.PRIO_PROCESS, 0, -5),
+):
+    try:
+        step()
+    except OSError:
+        continue
+    print("ESCAPED")
+""",
+    "memory that no process counts": """
+import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+if libc.shmget(0, 50_000_000, 0o1600) >= 0 or libc.msgget(0, 0o1600) >= 0:
+    print("ESCAPED")
+""",
+    "calls of newer kernels": """
+import ctypes, errno
+libc = ctypes.CDLL(None, use_errno=True)
+for number in range(463, 520):
+    if libc.syscall(number, 0, 0, 0, 0, 0, 0) >= 0 or ctypes.get_errno() != errno.ENOSYS:
+        print("ESCAPED", number)
+""",
+    "limits of the process": """
+import resource
+for kind in (resource.RLIMIT_AS, resource.RLIMIT_NPROC, resource.RLIMIT_FSIZE):
+    try:
+        resource.setrlimit(kind, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    except (ValueError, OSError):
+        continue
+    print("ESCAPED", kind)
+""",
+    "the processes around it": """
+import os
+for process in (1, os.getppid()):
+    status = dict(line.split(":", 1) for line in open(f"/proc/{process}/status"))
+    if status["Seccomp"].strip() != "2" or int(status["CapEff"], 16):
+        print("ESCAPED", process, "has no filter, or powers")
+    for number in os.listdir(f"/proc/{process}/fd"):
+        way = f"/proc/{process}/fd/{number}"
+        if not os.readlink(way).startswith("socket:"):
+            continue
+        try:
+            os.open(way, os.O_RDWR)
+        except OSError:
+            continue
+        print("ESCAPED", way)
+    if os.path.exists(f"/proc/{process}/root/etc/ssl"):
+        print("ESCAPED", process, "sees the host's files")
+""",
+    "the control group": """
+import glob, os
+found = glob.glob("/sys/fs/cgroup/*")
+if found:
+    print("ESCAPED", found)
+""",
     "input of a terminal": """
 import fcntl
 fcntl.ioctl(0, 0x5412, b"x"); print("ESCAPED")
@@ -203,6 +265,26 @@ for name in range(10_000):
         file.write(bytes(1_000_000))
 """,
     "output": "while True: print('x' * 100_000)",
+    "processors": """
+import os, time
+for _ in range(7):
+    if os.fork() == 0:
+        break
+while True:
+    pass
+""",
+    "pipes": """
+import fcntl, os
+ends = []
+while True:
+    ends.append(os.pipe())
+    fcntl.fcntl(ends[-1][1], 1031, 1 << 20)  # F_SETPIPE_SZ
+    os.write(ends[-1][1], bytes(1 << 20))
+""",
+    "names": """
+for name in range(10_000_000):
+    open(f"/tmp/{name}", "w").close()
+""",
     "open files": "files = [open('/dev/null') for _ in range(100_000)]",
 }
 

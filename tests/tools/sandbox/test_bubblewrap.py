@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import os
-import socket
-import threading
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
 import pytest
 
-from tests.tools.sandbox.attacks import DAEMON, ESCAPES, GREEDY
+from tests.tools.sandbox.processes import wait_for
 from tools.sandbox import bubblewrap as module
+from tools.sandbox import control_groups, launcher
 from tools.sandbox.bubblewrap import Bubblewrap
 from tools.sandbox.languages import Interpreter
+from tools.sandbox.probe import probe
 from tools.sandbox.program import Language, Limits, Program, SandboxError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tools.sandbox.program import Ended
-
-LATE = 5.0  # seconds that a starved machine may take beside a program's own limit
-SMALL = Limits(seconds=2, memory_bytes=128 * 1024 * 1024, processes=32, disk_bytes=16_000_000)
 
 
 async def run(
@@ -33,37 +27,6 @@ async def run(
     limits = how.pop("limits", Limits())
     assert isinstance(limits, Limits)
     return await Bubblewrap().run(Program(language, code, files or {}, limits))
-
-
-@pytest.fixture
-def host(tmp_path: Path) -> Iterator[dict[str, object]]:
-    """Things of the host to reach for, which answer whoever gets there."""
-    secret = tmp_path / "secret"
-    secret.write_text("canary")
-    secret.chmod(0o644)
-    with (
-        socket.create_server(("127.0.0.1", 0)) as server,
-        socket.socket(socket.AF_UNIX) as path,
-        socket.socket(socket.AF_UNIX) as abstract,
-    ):
-        place = f"/tmp/{tmp_path.name}.sock"  # noqa: S108
-        path.bind(place)
-        path.listen()
-        abstract.bind(f"\0{place}")
-        abstract.listen()
-        yield {"port": server.getsockname()[1], "secret": secret, "socket": place}
-        Path(place).unlink()
-
-
-@pytest.fixture(autouse=True)
-def own_users(monkeypatch: pytest.MonkeyPatch) -> None:
-    """User ids that no other process of these tests has, to count what is left of them."""
-    monkeypatch.setattr(module, "_FIRST_USER", 0x3000_0000 + os.getpid() * 1_000)
-    monkeypatch.setattr(module, "_USERS", 1_000)
-
-
-async def test_it_holds_here() -> None:
-    assert await Bubblewrap().problem() is None
 
 
 @pytest.mark.parametrize(
@@ -130,58 +93,6 @@ async def test_more_files_than_allowed_are_left_out_with_a_sentence() -> None:
     assert len(ended.files) == 2
 
 
-@pytest.mark.parametrize("name", ESCAPES)
-async def test_nothing_gets_out(name: str, host: dict[str, object]) -> None:
-    code = ESCAPES[name]
-    for word, value in host.items():
-        code = code.replace(f"{{{word}}}", str(value))
-    ended = await run(code, limits=Limits(seconds=10))
-    assert "ESCAPED" not in ended.stdout, ended.stdout
-    assert ended.code is not None, "it came to an end by itself"
-
-
-@pytest.mark.parametrize("name", GREEDY)
-async def test_whoever_takes_too_much_is_ended_and_nothing_is_left(name: str) -> None:
-    ended = await run(GREEDY[name], limits=SMALL)
-    assert ended.seconds < SMALL.seconds + LATE
-    assert ended.code != 0 or "MemoryError" in ended.stderr
-    assert len(ended.stdout) <= SMALL.output_bytes
-    assert sum(map(len, ended.files.values())) <= SMALL.file_bytes
-    _wait_for(lambda: not _sandboxed())
-
-
-async def test_a_daemon_ends_with_its_program() -> None:
-    ended = await run(DAEMON)
-    assert ended.stdout == "left it\n"
-    assert ended.seconds < 60
-    _wait_for(lambda: not _sandboxed())
-
-
-async def test_a_neighbour_does_not_feel_the_greedy() -> None:
-    """Another program beside a fork bomb and a memory hog ends as it does alone."""
-    ended: list[Ended] = []
-
-    async def neighbour() -> None:
-        ended.append(await run("print(sum(range(1_000_000)))"))
-
-    async def greedy(code: str) -> None:
-        await run(code, limits=SMALL)
-
-    async with anyio.create_task_group() as tasks:
-        for name in ("forks", "memory of many", "disk"):
-            tasks.start_soon(greedy, GREEDY[name])
-        tasks.start_soon(neighbour)
-    assert [(one.code, one.stdout) for one in ended] == [(0, "499999500000\n")]
-
-
-async def test_a_cancelled_program_is_killed() -> None:
-    began = time.monotonic()
-    with anyio.move_on_after(0.5):
-        await run("import time\ntime.sleep(60)")
-    assert time.monotonic() - began < LATE
-    _wait_for(lambda: not _sandboxed())
-
-
 async def test_a_sandbox_that_lets_things_through_does_not_hold(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -189,42 +100,77 @@ async def test_a_sandbox_that_lets_things_through_does_not_hold(
     program = tmp_path / "bwrap"
     program.write_text('#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done; shift\nexec "$@"\n')
     program.chmod(0o755)
-    monkeypatch.setattr(module, "_program", lambda: str(program))
+    (tmp_path / "hidden").write_text("/etc/passwd")
+    monkeypatch.setattr(module, "bubblewrap", lambda: str(program))
     monkeypatch.setattr(module, "_as_own_user", list)
-    monkeypatch.setattr(module, "FOLDER", str(tmp_path))
-    monkeypatch.setattr(module, "_INSIDE", '"$@"; tar -cf - --files-from /dev/null >&0')
-    monkeypatch.setattr(
-        module, "interpreter_for", lambda _: Interpreter(("python3", "-c", module._PROBE), "")
-    )
-    assert "does not hold" in str(await Bubblewrap().problem())
+    inside = f'cd {tmp_path}; "$@" </dev/null; code=$?; echo x >&0; exit $code'
+    monkeypatch.setattr(module, "_INSIDE", inside)
+    interpreter = Interpreter(("python3", "-c", probe().code), "")
+    monkeypatch.setattr(module, "interpreter_for", lambda _: interpreter)
+    problem = str(await Bubblewrap().problem())
+    assert "does not hold" in problem
+    assert "/etc/passwd" in problem
+    assert "sockets of the host" in problem
 
 
 async def test_a_missing_bubblewrap_runs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_program", lambda: "/nowhere/bwrap")
+    monkeypatch.setattr(module, "bubblewrap", lambda: "/nowhere/bwrap")
     with pytest.raises(SandboxError):
         await run("print(1)")
     assert await Bubblewrap().problem() is not None
 
 
-def _sandboxed() -> int:
-    """The number of processes of this test's sandboxes."""
-    users = range(module._FIRST_USER, module._FIRST_USER + module._USERS)
-    found = 0
-    for process in Path("/proc").iterdir():
-        try:
-            found += process.name.isdigit() and process.stat().st_uid in users
-        except OSError:  # it has ended
-            continue
-    return found
+@pytest.mark.skipif(
+    os.geteuid() != 0 or not os.access("/sys/fs/cgroup/memory", os.W_OK),
+    reason="no control group of version 1 can be made here",
+)
+async def test_no_control_group_is_left_and_the_next_program_finds_one_ready() -> None:
+    await run("print(1)")
+    await anyio.sleep(0)
+    [ready] = launcher._waiting
+    before = _groups()
+    ended = await run("import time\ntime.sleep(60)", limits=Limits(seconds=0.2))
+    assert ended.ending == "out of time"
+    await anyio.sleep(0)
+    assert launcher._waiting != [ready], "it was used, and another one made"
+    await run("print(1)")
+    await anyio.sleep(0)
+    wait_for(lambda: control_groups._remove_left() or len(_groups()) == len(before))
+    launcher._close_waiting()
+    assert not ready.is_ready
 
 
-def _wait_for(condition: object, seconds: float = LATE) -> None:
-    assert callable(condition)
-    deadline = time.monotonic() + seconds
-    pause = threading.Event()
-    while not condition():
-        assert time.monotonic() < deadline
-        pause.wait(0.02)
+async def test_a_launcher_that_was_killed_is_not_used() -> None:
+    launcher.prepare()
+    for one in launcher._waiting:
+        one._process.kill()
+        one._process.wait()
+    assert (await run("print(1)")).stdout == "1\n"
+
+
+async def test_groups_of_killed_workers_are_removed(tmp_path: Path) -> None:
+    (tmp_path / "memory" / "heartbit-4000000-x").mkdir(parents=True)
+    (tmp_path / "memory" / f"heartbit-{os.getpid()}-x").mkdir()
+    control_groups.ControlGroup(tmp_path)
+    left = {place.name for place in (tmp_path / "memory").iterdir()}
+    assert left == {f"heartbit-{os.getpid()}-x"}
+
+
+async def test_many_programs_at_once_have_a_processor_each_and_their_own_output() -> None:
+    ended: dict[int, str] = {}
+
+    async def one(number: int) -> None:
+        code = f"import os\nprint({number}, len(os.sched_getaffinity(0)))"
+        ended[number] = (await run(code)).stdout
+
+    async with anyio.create_task_group() as tasks:
+        for number in range(12):
+            tasks.start_soon(one, number)
+    assert ended == {number: f"{number} 1\n" for number in range(12)}
+
+
+def _groups() -> set[Path]:
+    return set(Path("/sys/fs/cgroup/memory").glob(f"heartbit-{os.getpid()}-*"))
 
 
 pytestmark = pytest.mark.skipif(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tests.web.shots import parts
+from tests.web.shots import house_rules, parts
 from tests.web.shots.plans import REPORT
 from tests.web.shots.seed import OFFER
 from tests.web.shots.ways_in import MAILBOX
@@ -24,6 +24,7 @@ TOOLS = "/admin/tools/cataloguetool/"
 CREDENTIALS = "/admin/tools/credential/"
 AGENTS = "/admin/agents/agent/"
 MCP_SERVERS = "/admin/tools/mcpserver/"
+SKILLS = "/admin/agents/skill/"
 #: A template's name that occurs nowhere else on the page.
 A_TEMPLATE = "Weekly report writer"
 
@@ -102,6 +103,19 @@ def be_prompted(page: Page) -> None:
     )
 
 
+def upload_a_skill(page: Page) -> None:
+    """The form of a new skill, with an archive chosen."""
+    page.locator("input[type=file]").set_input_files(
+        {"name": "returns.zip", "mimeType": "application/zip", "buffer": house_rules.archive()}
+    )
+
+
+def choose_skills(page: Page) -> None:
+    """The part of an agent's form with its skills."""
+    page.locator("nav a:not([href])", has_text="Skills").click()
+    page.get_by_text("Decides about returned bikes").locator("visible=true").first.wait_for()
+
+
 PAGES = {
     "web-runs": Shot(lambda _: "runs/", "bent rear wheel"),
     "web-new-run": Shot(lambda _: "runs/", "bent rear wheel", ask_for_a_run),
@@ -119,6 +133,9 @@ PAGES = {
     "admin-prompt": Shot(lambda _: "/admin/", "Runs today", be_prompted),
     "admin-agents": Shot(lambda _: AGENTS, "support"),
     "admin-agent": Shot(lambda demo: f"{AGENTS}{demo.agent}/change/", "cashier"),
+    "admin-agent-skills": Shot(
+        lambda demo: f"{AGENTS}{demo.agent}/change/", "cashier", choose_skills
+    ),
     "admin-templates": Shot(lambda _: f"{AGENTS}add_from_template/", A_TEMPLATE),
     "admin-version": Shot(
         lambda demo: f"/admin/agents/agentversion/{demo.version}/compare/", OFFER
@@ -140,6 +157,14 @@ PAGES = {
     "admin-mcp-servers": Shot(lambda _: MCP_SERVERS, "1 changed"),
     "admin-mcp-server": Shot(
         lambda demo: f"{MCP_SERVERS}{demo.server}/change/", "parts_order_part"
+    ),
+    "admin-skills": Shot(lambda _: SKILLS, "sales-assistant"),
+    "admin-skill": Shot(lambda demo: f"{SKILLS}{demo.skill}/change/", "references/rules.md"),
+    "admin-skill-compare": Shot(
+        lambda demo: f"{SKILLS}{demo.skill}/versions/1/", "Roll back to v1"
+    ),
+    "admin-skill-add": Shot(
+        lambda demo: f"{SKILLS}add/?workspace={demo.workspace.pk}", "Archive", upload_a_skill
     ),
     "admin-came-in": Shot(lambda _: "/admin/agents/inboundmessage/", "Can I try a Wren?"),
     "web-login": Shot(lambda _: "/login/", "Log in", looks=("light",)),  # the last: it logs out

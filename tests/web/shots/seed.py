@@ -26,6 +26,7 @@ from tests.fleet import wait_until
 from tests.web.people import person
 from tests.web.shots import parts
 from tests.web.shots.dealer import connect
+from tests.web.shots.house_rules import teach
 from tests.web.shots.limits import limit
 from tests.web.shots.past import live_through
 from tests.web.shots.plans import plan
@@ -81,6 +82,7 @@ class Demo:
         channel: The key of the channel whose page is shown.
         server: The key of the MCP server whose page is shown.
         tool: The key of the tool whose page is shown.
+        skill: The key of the skill whose page is shown.
     """
 
     workspace: Workspace
@@ -93,6 +95,7 @@ class Demo:
     channel: int
     server: int
     tool: int
+    skill: int
 
 
 def seed() -> Demo:
@@ -137,7 +140,8 @@ def seed() -> Demo:
     channel = open_ways_in(workspace, run, by=ADA)
     server = connect(workspace, by=ADA)
     tool = CatalogueTool.objects.get(name="find_order")
-    keys = (cashier.pk, first, schedule.pk, channel.pk, server.pk, tool.pk)
+    skill = teach(workspace, by=ADA)
+    keys = (cashier.pk, first, schedule.pk, channel.pk, server.pk, tool.pk, skill.pk)
     return Demo(workspace, run, talk.pk, link, *keys)
 
 

@@ -20,9 +20,11 @@ export function waitCard(wait, { onDecided = () => {} } = {}) {
   const problem = el("p.problem", { role: "alert", hidden: true });
   const form = schemaForm(wait.answer_schema, undefined, "Answer");
   const button = el("button.button.primary", { data: { act: "send" } }, "Answer");
+  const decline = wait.is_declinable
+    ? el("button.button.danger", { type: "button", data: { act: "decline" }, onclick: () => send(null) }, "Decline") : null;
   const foot = el("footer.inside", {}, may("approvals:decide")
     ? el("form.stack", { "aria-label": "Answer", onsubmit: (event) => { event.preventDefault(); send(); } },
-      form.element, problem, el("div.actions", {}, button))
+      form.element, problem, el("div.actions", {}, button, decline))
     : el("p.quiet.only-look", {}, icon("visibility"), `You can read this, not answer it. Who can: ${whoCan("approvals:decide")}.`));
   const rows = [["Agent", wait.agent], wait.tool ? ["Tool", seen(wait.tool)] : null,
     wait.arguments ? ["Arguments", el("code", {}, seen(wait.arguments))] : null,
@@ -33,15 +35,16 @@ export function waitCard(wait, { onDecided = () => {} } = {}) {
     el("header", {}, icon("hourglass_top"), el("h2.text", {}, wait.label),
       el("span.pill.primary", {}, may("approvals:decide") ? "waits for you" : "waits for a person"),
       el("span.actions.quiet", {}, el("a", { href: `/w/${WORKSPACE}/runs/${wait.root_id}/` }, "Open the run"))),
-    el("div.inside.stack", {}, el("dl.facts", {}, rows.filter(Boolean).map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]))),
+    el("div.inside.stack", {}, wait.question ? el("p.question.text", { tabindex: "0" }, seen(wait.question)) : null, el("dl.facts", {}, rows.filter(Boolean).map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]))),
     foot);
 
-  async function send() {
+  async function send(answer) {
     problem.hidden = true;
     try {
-      const answered = await api(`/runs/${wait.run_id}/waits/${encodeURIComponent(wait.key)}`, { method: "POST", body: { answer: form.read() } });
-      fill(foot, el("p.row", {}, icon("check_circle"), "Answered"));
-      note(`Answered: ${wait.label}`, "success");
+      const answered = await api(`/runs/${wait.run_id}/waits/${encodeURIComponent(wait.key)}`, { method: "POST", body: { answer: answer === undefined ? form.read() : answer } });
+      const done = answer === null ? "Declined" : "Answered";
+      fill(foot, el("p.row", {}, icon("check_circle"), done));
+      note(`${done}: ${wait.label}`, "success");
       onDecided(answered);
     } catch (error) {
       if (!(error instanceof FormProblem || error instanceof Refusal)) throw error;

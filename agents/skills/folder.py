@@ -1,0 +1,106 @@
+"""Folders of skills: their files are checked and read. Pure.
+
+Usage::
+
+    folder = read_folder({"SKILL.md": b"...", "references/terms.md": b"..."})
+    folder.spec.description
+    folder.files       # without SKILL.md, which folder.spec has
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Final
+
+from agents.skills import front_matter, older_format
+from agents.skills.faults import InvalidSkillError
+from agents.skills.spec import MAIN_FILE, MAX_BYTES, MAX_FILE_BYTES, MAX_FILES, MAX_PATH, SkillSpec
+from tools.sandbox.folder import name_problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+#: Left behind by file managers and tools: no part of a skill.
+_LITTER: Final = frozenset({"__MACOSX", "__pycache__", ".DS_Store", ".git", "Thumbs.db"})
+_MAIN_FILES: Final = (MAIN_FILE, older_format.MAIN_FILE)
+
+
+@dataclass(frozen=True, slots=True)
+class SkillFolder:
+    """A skill with its files.
+
+    Attributes:
+        spec: The skill.
+        files: Content by path; ``SKILL.md`` is not among them.
+    """
+
+    spec: SkillSpec
+    files: Mapping[str, bytes]
+
+
+def read_folder(files: Mapping[str, bytes]) -> SkillFolder:
+    """Return the skill of a folder, in the open format or the older one.
+
+    Args:
+        files: Content by path. The skill may be in a folder of its own among them, as it is in
+            archives.
+
+    Raises:
+        InvalidSkillError: Names each fault.
+    """
+    inside = _inside(files)
+    faults = list(_faults(inside))
+    if faults:
+        raise InvalidSkillError(faults)
+    if MAIN_FILE not in inside:
+        return SkillFolder(*older_format.convert(inside))
+    spec = front_matter.parse(front_matter.decode(inside, MAIN_FILE))
+    return SkillFolder(spec, {path: inside[path] for path in sorted(inside) if path != MAIN_FILE})
+
+
+def is_litter(path: str) -> bool:
+    """Return True if a file or folder of this path is no part of any skill."""
+    return not _LITTER.isdisjoint(path.split("/"))
+
+
+def _inside(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return the files of the folder that has the skill, by their paths in it."""
+    kept = {path.removeprefix("./"): data for path, data in files.items() if not is_litter(path)}
+    roots = {PurePosixPath(path).parent for path in kept if path.endswith(_MAIN_FILES)}
+    roots = {root for root in roots if not any(other in root.parents for other in roots)}
+    mains = [str(root / name) for root in roots for name in _MAIN_FILES]
+    if not any(main in kept for main in mains):
+        near = next((path for path in kept if path.lower().endswith("skill.md")), "")
+        hint = f" Rename {near[:MAX_PATH]} to {MAIN_FILE}." if near else ""
+        raise InvalidSkillError(
+            [f"There is no {MAIN_FILE} in it: a skill is a folder with a file of that name.{hint}"]
+        )
+    if len(roots) > 1:
+        names = ", ".join(sorted(str(root)[:MAX_PATH] for root in roots)[:5])
+        raise InvalidSkillError([f"There are several skills in it ({names}): add one at a time."])
+    prefix = "" if (root := str(*roots)) == "." else f"{root}/"
+    beside = sorted(path for path in kept if not path.startswith(prefix))
+    if beside:
+        raise InvalidSkillError(
+            [
+                f"{beside[0][:MAX_PATH]} is not in the skill's folder, {root[:MAX_PATH]}: pack "
+                "that folder alone."
+            ]
+        )
+    return {path.removeprefix(prefix): data for path, data in kept.items()}
+
+
+def _faults(files: Mapping[str, bytes]) -> Iterator[str]:
+    if len(files) > MAX_FILES:
+        yield f"There are {len(files)} files in it: leave at most {MAX_FILES}."
+        return
+    for path, data in sorted(files.items()):
+        if len(path) > MAX_PATH:
+            yield f"{path[:MAX_PATH]}... is a path of more than {MAX_PATH} characters: shorten it."
+        elif problem := name_problem(path):
+            yield f"{path!r} {problem}: rename it."
+        if len(data) > MAX_FILE_BYTES:
+            yield f"{path[:MAX_PATH]} has more than {MAX_FILE_BYTES} bytes: make it smaller."
+    if sum(map(len, files.values())) > MAX_BYTES:
+        yield f"Its files have more than {MAX_BYTES} bytes together: leave some out."

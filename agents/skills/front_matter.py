@@ -1,0 +1,182 @@
+"""``SKILL.md``: YAML front matter and a Markdown body, read and written. Pure."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+import yaml
+
+from agents.definitions import validation_messages
+from agents.skills.faults import InvalidSkillError
+from agents.skills.spec import FRONT_MATTER, MAIN_FILE, SkillSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_MAX_FRONT_MATTER: Final = 20_000
+_LINE: Final = "---"
+_TOOL: Final = re.compile(r"([^\s,()]+)(?:\([^)]*\))?")
+#: Heartbit's names of tools that other products' skills ask for.
+_ALIASES: Final = {
+    "Bash": "shell",
+    "Edit": "edit",
+    "Glob": "glob",
+    "Grep": "grep",
+    "Read": "read",
+    "WebFetch": "web_fetch",
+    "WebSearch": "web_search",
+    "Write": "write",
+}
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML's safe loader without aliases: a few lines of them can stand for gigabytes."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("it uses an alias (*name), which is not accepted")
+        return super().compose_node(parent, index)
+
+
+class _Dumper(yaml.SafeDumper):
+    """YAML's safe dumper without aliases."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def parse(text: str) -> SkillSpec:
+    """Return the skill that a ``SKILL.md`` describes.
+
+    Raises:
+        InvalidSkillError: Names each fault of the front matter or the body.
+    """
+    head, body = _split(text.removeprefix("\ufeff").replace("\r\n", "\n"))
+    table: dict[str, Any] = {_setting(key): _stripped(value) for key, value in _table(head).items()}
+    if "body" in table:
+        raise InvalidSkillError([f"{MAIN_FILE}: body is no key: write it below the front matter."])
+    if isinstance(table.get("metadata"), dict):
+        table["metadata"] = {str(key): _text(each) for key, each in table["metadata"].items()}
+    table = {key: value for key, value in table.items() if value is not None}
+    if "allowed_tools" in table:
+        table["allowed_tools"] = tool_names(table["allowed_tools"])
+    return checked(table | {"body": body}, MAIN_FILE)
+
+
+def checked(table: dict[str, Any], file: str) -> SkillSpec:
+    """Return the skill of a table of ``SkillSpec`` that was read from a file.
+
+    Raises:
+        InvalidSkillError: Names each setting that cannot be used.
+    """
+    found = []
+    for path, message in validation_messages.check(SkillSpec, table, ()):
+        if path[0] not in SkillSpec.model_fields:
+            known = ", ".join(map(_key, FRONT_MATTER))
+            message = f"is not a setting of skills ({known}): write it under metadata"
+        sentence = validation_messages.sentence_of((_key(str(path[0])), *path[1:]), message)
+        found.append(f"{file}: {sentence}")
+    if found:
+        raise InvalidSkillError(found)
+    return SkillSpec.model_validate(table)
+
+
+def tool_names(value: object) -> object:
+    """Return the names of tools in ``allowed-tools``: words with commas or spaces, or a list.
+
+    What stands in brackets behind a name, as in ``Bash(git:*)``, narrows the tool elsewhere; here
+    an agent's own settings do that.
+    """
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        value = " ".join(value)
+    if not isinstance(value, str):
+        return value
+    names = [_ALIASES.get(name, name) for name in _TOOL.findall(value)]
+    return list(dict.fromkeys(names))
+
+
+def decode(files: Mapping[str, bytes], path: str) -> str:
+    """Return the text of a file.
+
+    Raises:
+        InvalidSkillError: It is no UTF-8.
+    """
+    try:
+        return files[path].decode()
+    except UnicodeDecodeError:
+        raise InvalidSkillError([f"{path} is no UTF-8 text: save it as UTF-8."]) from None
+
+
+def compose(spec: SkillSpec) -> str:
+    """Return the ``SKILL.md`` of a skill; reading it gives the skill again."""
+    table: dict[str, Any] = {
+        _key(name): value
+        for name, value in spec.model_dump(include=set(FRONT_MATTER)).items()
+        if value not in ("", {}, [])
+    }
+    if spec.allowed_tools:
+        table["allowed-tools"] = " ".join(spec.allowed_tools)
+    head = yaml.dump(table, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
+    return f"{_LINE}\n{head}{_LINE}\n\n{spec.body}\n"
+
+
+def _split(text: str) -> tuple[str, str]:
+    lines = text.split("\n")
+    if lines[0].rstrip() != _LINE:
+        _refuse("begins with no front matter: its first line has to be ---, then name and")
+    end = next((n for n, line in enumerate(lines) if n and line.rstrip() == _LINE), None)
+    if end is None:
+        _refuse("has front matter without an end: close it with a line ---, after name and")
+    head = "\n".join(lines[1:end])
+    if len(head) > _MAX_FRONT_MATTER:
+        _refuse(f"has more than {_MAX_FRONT_MATTER} characters of front matter: shorten the")
+    return head, "\n".join(lines[end + 1 :]).strip()
+
+
+def _refuse(message: str) -> NoReturn:
+    raise InvalidSkillError([f"{MAIN_FILE} {message} description."])
+
+
+def _table(head: str) -> dict[Any, Any]:
+    try:
+        table = yaml.load(head, _Loader)  # noqa: S506  a safe loader
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        line = f", line {mark.line + 2}" if mark is not None else ""
+        raise InvalidSkillError(
+            [
+                f"{MAIN_FILE}{line}: the front matter is no YAML ({error.problem}): put texts with "
+                "a colon or a # in quotes."
+            ]
+        ) from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        reason = "too deep" if isinstance(error, RecursionError) else str(error).rstrip(".")
+        raise InvalidSkillError(
+            [f"{MAIN_FILE}: the front matter cannot be read ({reason}): write keys and texts."]
+        ) from None
+    if not isinstance(table, dict):
+        raise InvalidSkillError(
+            [f"{MAIN_FILE}: the front matter is no table: write lines such as name: my-skill."]
+        )
+    return table
+
+
+def _setting(key: object) -> str:
+    return str(key).replace("-", "_")
+
+
+def _key(setting: str) -> str:
+    return setting.replace("_", "-")
+
+
+def _stripped(value: object) -> object:
+    return value.strip() if isinstance(value, str) else value
+
+
+def _text(value: object) -> object:
+    """Return a plain value of YAML as text, which metadata are."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, int | float | date) else value

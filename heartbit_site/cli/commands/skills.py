@@ -1,0 +1,213 @@
+"""`heartbit skills`: instructions and files that agents load when a task calls for them."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path  # noqa: TC003  typer reads it
+from typing import TYPE_CHECKING, Final
+
+import typer
+
+from agents.skills.archive import pack, read_path
+from agents.skills.folder import read_folder
+from heartbit_site.base.amounts import counted
+from heartbit_site.base.visible_text import visible
+from heartbit_site.cli import options
+from heartbit_site.cli.backend import checked
+from heartbit_site.cli.confirmation import confirm_removal, print_removed
+from heartbit_site.cli.errors import CommandError
+from heartbit_site.cli.groups import group
+from heartbit_site.cli.invocation import backend
+from heartbit_site.cli.output import TEXT_WIDTH, note, one_line, write, write_exactly
+from heartbit_site.cli.shared_options import RemoteCommand
+from heartbit_site.cli.table import Table, print_done, print_facts, print_list, print_view
+from heartbit_site.cli.times import local_minute
+from heartbit_site.contract import skills as contract
+from heartbit_site.contract.agents import CHANGE_AGENT, SHOW_AGENT, AgentChangeIn
+from heartbit_site.contract.skills import SkillIn, SkillOut, SkillVersionOut
+
+if TYPE_CHECKING:
+    from heartbit_site.contract.agents import AgentDetailOut
+    from heartbit_site.contract.skills import (
+        SavedSkillOut,
+        SkillContentOut,
+        SkillDetailOut,
+        SkillDiffOut,
+    )
+
+NAME = typer.Argument(metavar="SKILL", help="The skill's name.")
+FILE = typer.Argument(None, metavar="[PATH]", help="Print this file of it, e.g. SKILL.md.")
+FOLDER = typer.Argument(metavar="PATH", help="The skill's folder, or a zip, tar or tar.gz of it.")
+NUMBER = typer.Argument(metavar="NUMBER", min=1, help="The version that comes back.")
+AGENT = typer.Argument(metavar="AGENT", help="The agent's name.")
+FROM = typer.Argument(
+    None, metavar="[FROM]", min=1, help="A version's number; none: the one before TO."
+)
+TO = typer.Argument(None, metavar="[TO]", min=1, help="Another; none: the current one.")
+HASH: Final = 12  # characters of a hash
+
+app = group()
+
+
+@app.command(name="list", cls=RemoteCommand)
+def list_skills() -> int:
+    """List the skills with the agents that have them."""
+    found = backend().every(contract.LIST_SKILLS)
+    return print_list(found, SKILLS, found.skills, none="No skills yet.")
+
+
+@app.command(cls=RemoteCommand)
+def show(name: str = NAME, path: str | None = FILE) -> int:
+    """Show a skill with its instructions and files, or one of the files."""
+    if path is not None:
+        file = backend().call(contract.SHOW_SKILL_FILE, skill=name, path=path)
+        return print_view(file, lambda: _print_file(file))
+    found = backend().call(contract.SHOW_SKILL, skill=name)
+    return print_view(found, lambda: _print(found))
+
+
+@app.command(cls=RemoteCommand)
+def add(path: Path = FOLDER) -> int:
+    """Add a skill, or a version of it; the agents that have it are published again."""
+    try:
+        files = read_path(path)
+    except OSError as error:
+        raise CommandError(f"{path} cannot be read: {error.strerror or error}.") from None
+    read_folder(files)  # what is wrong is said before anything is sent
+    body = checked(SkillIn, {"archive": base64.b64encode(pack(files)).decode()})
+    done = backend().call(contract.SAVE_SKILL, body)
+    return _saved(done, f"{done.name} is v{done.version} now.")
+
+
+@app.command(cls=RemoteCommand)
+def remove(name: str = NAME, *, yes: bool = options.YES) -> int:
+    """Remove a skill with its versions; agents must not have it."""
+    server = backend()
+    found = server.call(contract.SHOW_SKILL, skill=name)
+    confirm_removal(one_line(found.name), yes=yes)
+    server.call(contract.REMOVE_SKILL, skill=found.name)
+    return print_removed(found.id, found.name, stays="runs that have loaded it continue")
+
+
+@app.command(name="versions", cls=RemoteCommand)
+def list_versions(name: str = NAME) -> int:
+    """List the versions of a skill, the newest first."""
+    found = backend().every(contract.LIST_SKILL_VERSIONS, skill=name)
+    return print_list(found, VERSIONS, found.versions)
+
+
+@app.command(cls=RemoteCommand)
+def diff(name: str = NAME, older: int | None = FROM, newer: int | None = TO) -> int:
+    """Show what changed between two versions of a skill."""
+    found = backend().call(contract.COMPARE_SKILL_VERSIONS, skill=name, older=older, newer=newer)
+    return print_view(found, lambda: _print_diff(found))
+
+
+@app.command(cls=RemoteCommand)
+def rollback(name: str = NAME, number: int = NUMBER) -> int:
+    """Bring a skill back to an earlier version; its agents are published again."""
+    done = backend().call(contract.ROLL_SKILL_BACK, skill=name, number=number)
+    return _saved(done, f"{done.name} is v{done.version} now.")
+
+
+@app.command(cls=RemoteCommand)
+def assign(name: str = NAME, agent: str = AGENT) -> int:
+    """Give a skill to an agent, and publish the agent."""
+    found = backend().call(SHOW_AGENT, name=agent)
+    return _change(found, [*_skills(found), name], f"{found.name} has the skill {name}")
+
+
+@app.command(cls=RemoteCommand)
+def unassign(name: str = NAME, agent: str = AGENT) -> int:
+    """Take a skill from an agent, and publish the agent."""
+    found = backend().call(SHOW_AGENT, name=agent)
+    if name not in _skills(found):
+        raise CommandError(f"The agent {found.name} does not have the skill {one_line(name)}.")
+    left = [skill for skill in _skills(found) if skill != name]
+    return _change(found, left, f"{found.name} no longer has the skill {name}")
+
+
+def _skills(agent: AgentDetailOut) -> list[str]:
+    named = agent.definition.get("skills")
+    return [str(name) for name in named] if isinstance(named, list) else []
+
+
+def _change(agent: AgentDetailOut, skills: list[str], sentence: str) -> int:
+    given = {"skills": list(dict.fromkeys(skills)), "version": agent.version}
+    done = backend().call(CHANGE_AGENT, checked(AgentChangeIn, given), name=agent.name)
+    return print_done(done, f"{one_line(sentence)}: v{done.version}.")
+
+
+def _saved(done: SavedSkillOut, sentence: str) -> int:
+    for one in done.published:
+        if one.problem:
+            note(f"{one.agent} was not published again: {one.problem}")
+        else:
+            note(f"{one.agent} is published again: v{one.version}.")
+    return print_done(done, sentence)
+
+
+def _print(found: SkillDetailOut) -> None:
+    where = "ships with Heartbit" if found.shipped else "this workspace"
+    metadata = ", ".join(f"{name} {value}" for name, value in sorted(found.metadata.items()))
+    facts = [
+        ("version", f"{found.version} ({found.hash[:HASH]})"),
+        ("from", where),
+        ("needs", ", ".join(found.allowed_tools)),
+        ("agents", ", ".join(found.agents) or "none"),
+        ("license", found.license),
+        ("works with", found.compatibility),
+        ("metadata", metadata),
+    ]
+    print_facts(f"{found.name}: {found.description}", facts)
+    for file in found.files:
+        write(f"  {file.size:>12,} {one_line(file.path)}")
+    write(f"\n{visible(found.body)}")
+
+
+def _print_file(file: SkillContentOut) -> None:
+    """Print text as it is, so that it can be redirected into a file; other content in base64."""
+    if file.encoding == "base64":
+        note(f"{file.path} is no text: its content follows in base64.")
+        write(file.content)
+    else:
+        write_exactly(file.content)
+
+
+def _print_diff(found: SkillDiffOut) -> None:
+    name = one_line(found.skill)
+    if not found.changed:
+        write(f"{name}: v{found.older} and v{found.newer} are the same.")
+        return
+    write(f"{name}: from v{found.older} to v{found.newer}")
+    for change in found.fields:
+        write(f"  {change.name}: {one_line(str(change.before))} -> {one_line(str(change.after))}")
+    if found.body:
+        write(f"  instructions\n{visible(found.body)}")
+    for file in found.files:
+        write(f"  {file.kind} {one_line(file.path)}")
+        if file.diff:
+            write(visible(file.diff))
+
+
+STYLES: Final = {"shipped": "dim", "current": "green"}
+SKILLS: Final = Table[SkillOut](
+    {
+        "SKILL": lambda one: one.name,
+        "VERSION": lambda one: one.version,
+        "FROM": lambda one: "shipped" if one.shipped else "workspace",
+        "FILES": lambda one: one.file_count,
+        "AGENTS": lambda one: counted(len(one.agents), "agent") if one.agents else "",
+        "DESCRIPTION": lambda one: one_line(one.description, TEXT_WIDTH),
+    },
+    STYLES,
+)
+VERSIONS: Final = Table[SkillVersionOut](
+    {
+        "VERSION": lambda version: version.number,
+        "ADDED": lambda version: local_minute(version.created_at),
+        "HASH": lambda version: version.hash[:HASH],
+        "": lambda version: "current" if version.current else "",
+    },
+    STYLES,
+)

@@ -1,0 +1,162 @@
+"""Skills, which agents load when a task calls for them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AliasPath, Field
+
+from agents.skills.archive import MAX_ARCHIVE_BYTES
+from agents.skills.snapshot import SkillDiff
+from heartbit_site.base.view import Time, View
+from heartbit_site.contract.model import Body, Page
+from heartbit_site.contract.operation import READ_AGENTS, WRITE_AGENTS, Operation
+
+_SNAPSHOT = ("current_version", "snapshot")
+
+
+class SkillOut(View):
+    """A skill of the workspace, or one that ships with Heartbit."""
+
+    id: int = Field(validation_alias="pk")
+    name: str
+    description: str = Field(validation_alias=AliasPath("current_version", "description"))
+    shipped: bool = Field(
+        description="True: ships with Heartbit; a skill of that name replaces it."
+    )
+    version: int = Field(validation_alias=AliasPath("current_version", "number"))
+    hash: str = Field(
+        validation_alias=AliasPath("current_version", "hash"),
+        description="SHA-256 of the version, which versions of agents pin.",
+    )
+    allowed_tools: list[str] = Field(
+        validation_alias=AliasPath("current_version", "allowed_tools"),
+        description="Tools that an agent with the skill has to have.",
+    )
+    file_count: int = Field(
+        validation_alias=AliasPath("current_version", "file_count"),
+        description="Files beside SKILL.md.",
+    )
+    size: int = Field(
+        validation_alias=AliasPath("current_version", "size"),
+        description="Bytes of these files.",
+    )
+    agents: list[str] = Field(description="Agents of the workspace that have it.")
+    updated_at: Time
+
+
+class SkillsOut(Page):
+    """The workspace's skills by name."""
+
+    skills: list[SkillOut]
+
+
+class SkillFileOut(View):
+    """A file of a skill."""
+
+    path: str
+    size: int
+    hash: str = Field(description="SHA-256 of the content.")
+
+
+class SkillDetailOut(SkillOut):
+    """A skill with its instructions and files."""
+
+    license: str = Field(validation_alias=AliasPath(*_SNAPSHOT, "license"))
+    compatibility: str = Field(validation_alias=AliasPath(*_SNAPSHOT, "compatibility"))
+    metadata: dict[str, str] = Field(validation_alias=AliasPath(*_SNAPSHOT, "metadata"))
+    body: str = Field(
+        validation_alias=AliasPath(*_SNAPSHOT, "body"),
+        description="The instructions, which an agent reads when it loads the skill.",
+    )
+    files: list[SkillFileOut] = Field(validation_alias=AliasPath("current_version", "files"))
+
+
+class SkillContentOut(View):
+    """Content of a file of a skill."""
+
+    path: str
+    encoding: Literal["utf-8", "base64"] = Field(description="base64: the file is no text.")
+    content: str
+
+
+class PublishedAgentOut(View):
+    """An agent that was published again, because it has the skill."""
+
+    agent: str
+    version: int | None = Field(description="Its current version; null: it was not published.")
+    problem: str = Field(description="Reason why it was not published; empty: it was.")
+
+
+class SavedSkillOut(SkillDetailOut):
+    """A skill after a change."""
+
+    published: list[PublishedAgentOut] = Field(
+        description="Agents that have it: their next runs use this version."
+    )
+
+
+class SkillIn(Body):
+    """A skill's folder."""
+
+    archive: Annotated[str, Field(min_length=1, max_length=MAX_ARCHIVE_BYTES * 4 // 3 + 4)] = Field(
+        description="The folder as a zip, tar or tar.gz archive, in base64."
+    )
+
+
+class SkillVersionOut(View):
+    """A version of a skill."""
+
+    number: int
+    hash: str
+    created_at: Time
+    current: bool
+
+
+class SkillVersionsOut(Page):
+    """A skill's versions, the newest first."""
+
+    skill: str
+    versions: list[SkillVersionOut]
+
+
+class SkillDiffOut(SkillDiff):
+    """Changes from one version of a skill to another."""
+
+    skill: str
+    older: int
+    newer: int
+    changed: bool
+
+
+LIST_SKILLS = Operation(
+    "skills.list_skills", "GET /skills", SkillsOut, "List skills", READ_AGENTS,
+    command="`heartbit skills`",
+)  # fmt: skip
+SAVE_SKILL = Operation(
+    "skills.save_skill", "POST /skills", SavedSkillOut, "Add a skill or a version of it",
+    WRITE_AGENTS, body=SkillIn,
+)  # fmt: skip
+SHOW_SKILL = Operation(
+    "skills.show_skill", "GET /skills/{skill}", SkillDetailOut, "Get a skill", READ_AGENTS
+)
+SHOW_SKILL_FILE = Operation(
+    "skills.show_skill_file", "GET /skills/{skill}/file", SkillContentOut, "Get a skill's file",
+    READ_AGENTS,
+)  # fmt: skip
+REMOVE_SKILL: Operation[None] = Operation(
+    "skills.remove_skill", "DELETE /skills/{skill}", None, "Delete a skill", WRITE_AGENTS,
+    status=204, errors=(409,),
+)  # fmt: skip
+LIST_SKILL_VERSIONS = Operation(
+    "skills.list_skill_versions", "GET /skills/{skill}/versions", SkillVersionsOut,
+    "List a skill's versions", READ_AGENTS,
+)  # fmt: skip
+COMPARE_SKILL_VERSIONS = Operation(
+    "skills.compare_skill_versions", "GET /skills/{skill}/versions/diff", SkillDiffOut,
+    "Compare versions of a skill", READ_AGENTS,
+)  # fmt: skip
+ROLL_SKILL_BACK = Operation(
+    "skills.roll_skill_back", "POST /skills/{skill}/versions/{number}/rollback", SavedSkillOut,
+    "Roll a skill back", WRITE_AGENTS, errors=(409,),
+)  # fmt: skip

@@ -1,0 +1,145 @@
+"""Skills, which agents load when a task calls for them."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
+
+from agents.actions import remove_skill as removing
+from agents.actions import save_skill as saving
+from agents.models import Skill, SkillVersion
+from agents.reads.skills import find_skill, skills_in, users_by_name
+from agents.reads.versions import pair
+from agents.runtime.skill_files import content_of, file_of
+from agents.skills.archive import unpack
+from agents.skills.faults import InvalidSkillError
+from agents.skills.folder import read_folder
+from agents.skills.snapshot import compare
+from heartbit_site.base.access import Access
+from heartbit_site.base.audit import actor_of
+from heartbit_site.contract.model import USUAL, Cursor, Limit, Name, Word
+from heartbit_site.contract.skills import (
+    PublishedAgentOut,
+    SavedSkillOut,
+    SkillContentOut,
+    SkillDetailOut,
+    SkillDiffOut,
+    SkillIn,
+    SkillOut,
+    SkillsOut,
+    SkillVersionOut,
+    SkillVersionsOut,
+)
+from heartbit_site.operations.paging import list_page, page
+from heartbit_site.operations.versions import Newer, Number, Older
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agents.actions.save_skill import SavedSkill
+
+Path = Annotated[Word, Field(min_length=1, description="Path of the file in the skill.")]
+
+
+def list_skills(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL) -> SkillsOut:
+    """Return the skills that the workspace's agents can be given, by name."""
+    users = users_by_name(access.workspace.pk)
+    view = partial(_view, users=users)
+    return list_page(SkillsOut, skills_in(access.workspace.pk), "name", cursor, limit, view)
+
+
+def save_skill(access: Access, body: SkillIn) -> SavedSkillOut:
+    """Add a skill, or a version to the skill of that name; its agents are published again.
+
+    The folder has a `SKILL.md` in the open Agent Skills format, or `skill.json` and
+    `system-prompt.md`. A body has at most 1 MB; the admin's page takes larger archives. The same
+    content again changes nothing.
+    """
+    try:
+        archive = base64.b64decode(body.archive, validate=True)
+    except (binascii.Error, ValueError):
+        raise InvalidSkillError(["archive is no base64: encode the archive's bytes."]) from None
+    folder = read_folder(unpack(archive))
+    saved = saving.save_skill(access.workspace, folder, by=actor_of(access))
+    return _saved(access, saved)
+
+
+def show_skill(access: Access, skill: Name) -> SkillDetailOut:
+    """Return a skill with its instructions and the list of its files."""
+    found = find_skill(access.workspace, skill)
+    return SkillDetailOut.of(found, agents=_users(access, found))
+
+
+def show_skill_file(access: Access, skill: Name, *, path: Path) -> SkillContentOut:
+    """Return the content of a file of a skill's current version; `SKILL.md` is one too."""
+    content = file_of(_current(find_skill(access.workspace, skill)), path)
+    try:
+        return SkillContentOut(path=path, encoding="utf-8", content=content.decode())
+    except UnicodeDecodeError:
+        text = base64.b64encode(content).decode()
+        return SkillContentOut(path=path, encoding="base64", content=text)
+
+
+def remove_skill(access: Access, skill: Name) -> None:
+    """Delete a skill with its versions and files. 409: agents have it, or it is a shipped one."""
+    removing.remove_skill(find_skill(access.workspace, skill), by=actor_of(access))
+
+
+def list_skill_versions(
+    access: Access, skill: Name, *, cursor: Cursor = None, limit: Limit = USUAL
+) -> SkillVersionsOut:
+    """Return a skill's versions, the newest first."""
+    found = find_skill(access.workspace, skill)
+    rows, following = page(found.versions.all(), "-number", cursor, limit)
+    versions = [SkillVersionOut.of(row, current=row.pk == found.current_version_id) for row in rows]
+    return SkillVersionsOut(skill=found.name, versions=versions, next_cursor=following)
+
+
+def compare_skill_versions(
+    access: Access, skill: Name, *, older: Older = None, newer: Newer = None
+) -> SkillDiffOut:
+    """Return what changed between two versions; by default with the current one."""
+    found = find_skill(access.workspace, skill)
+    first, second = pair(found, older, newer)
+    diff = compare(first.snapshot, second.snapshot, partial(content_of, second))
+    return SkillDiffOut.of(
+        diff, skill=found.name, older=first.number, newer=second.number, changed=bool(diff)
+    )
+
+
+def roll_skill_back(access: Access, skill: Name, number: Number) -> SavedSkillOut:
+    """Make an earlier version the current one; its agents are published again."""
+    found = find_skill(access.workspace, skill)
+    return _saved(access, saving.rollback_skill(found, number, by=actor_of(access)))
+
+
+def _current(skill: Skill) -> SkillVersion:
+    version = skill.current_version
+    if version is None:
+        raise TypeError("a skill that is found has a version")
+    return version
+
+
+def _view(row: Skill, users: Mapping[str, list[str]]) -> SkillOut:
+    return SkillOut.of(row, agents=users.get(row.name, []))
+
+
+def _users(access: Access, row: Skill) -> list[str]:
+    return users_by_name(access.workspace.pk).get(row.name, [])
+
+
+def _saved(access: Access, saved: SavedSkill) -> SavedSkillOut:
+    row = find_skill(access.workspace, saved.version.skill.name)
+    published = [
+        PublishedAgentOut(
+            agent=one.agent.name,
+            version=None if one.made is None else one.made.version.number,
+            problem=one.problem,
+        )
+        for one in saved.led
+    ]
+    return SavedSkillOut.of(row, agents=_users(access, row), published=published)

@@ -1,0 +1,124 @@
+"""Finish a sign-in at an MCP server."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import httpx
+from django.db import transaction
+from django.utils import timezone
+
+from heartbit_site.base import aio, secrets
+from heartbit_site.base.audit import record_on
+from heartbit_site.base.credentials import SignInCredential
+from heartbit_site.base.errors import ConflictError
+from tools.actions.start_sign_in import hashed
+from tools.models import Credential, McpServer, PendingSignIn
+from tools.sign_in.errors import SignInError
+from tools.sign_in.http import sign_in_client
+from tools.sign_in.plan import SignInPlan
+from tools.sign_in.storage import renewed, sign_in_name, store
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from heartbit_site.base.audit import Actor
+    from tools.credentials.token_response import TokenAnswer
+
+
+def take_sign_in(state: str, *, user_id: int, session: str) -> tuple[PendingSignIn, SignInPlan]:
+    """Return the sign-in that an answer belongs to, and remove it: no answer counts twice.
+
+    Args:
+        state: The answer's state.
+        user_id: The person who came back.
+        session: Key of their browser session.
+
+    Raises:
+        SignInError: There is no such sign-in of this person and session, or its time is over.
+    """
+    with transaction.atomic():
+        row = (
+            PendingSignIn.objects.select_for_update(of=("self",))
+            .select_related("server__workspace")
+            .filter(
+                state_hash=hashed(state),
+                session_hash=hashed(session),
+                started_by_id=user_id,
+                expires_at__gt=timezone.now(),
+            )
+            .first()
+        )
+        if row is None:
+            raise SignInError(
+                "This sign-in was not begun in this browser, was finished already, or took too "
+                "long: open the server's page, and connect again."
+            )
+        plan = SignInPlan.model_validate_json(secrets.reveal(row, "plan"))
+        PendingSignIn.objects.filter(pk=row.pk).delete()
+    return row, plan
+
+
+def finish_sign_in(
+    row: PendingSignIn, plan: SignInPlan, answer: Mapping[str, str], *, by: Actor
+) -> None:
+    """Exchange an answer's code for tokens, and store them as the person's credential.
+
+    Args:
+        row: The sign-in, as ``take_sign_in`` returned it.
+        plan: Its plan.
+        answer: Parameters of the answer.
+        by: The person, for the audit, which never has a token.
+
+    Raises:
+        SignInError: The answer is refused, or refuses.
+        OAuthError: The server gives no token.
+        ConflictError: The server was changed meanwhile, or another credential has the name.
+    """
+    flow: Any = import_module("tools.sign_in.flow")
+    tokens: TokenAnswer = aio.run(_exchange(flow, plan, answer))
+    with transaction.atomic():
+        server = McpServer.objects.select_for_update().filter(pk=row.server_id).first()
+        if server is None or not server.sign_in or server.url != row.server.url:
+            raise ConflictError("The MCP server was changed meanwhile: connect again.")
+        _keep(server, None if row.is_shared else row.started_by_id, plan, tokens, by=by)
+
+
+async def _exchange(flow: Any, plan: SignInPlan, answer: Mapping[str, str]) -> TokenAnswer:
+    try:
+        async with sign_in_client() as http:
+            tokens: TokenAnswer = await flow.finish(plan, answer, http)
+    except httpx.HTTPError as error:
+        words = str(error).rstrip(".") or type(error).__name__
+        raise SignInError(f"{plan.issuer} cannot be reached: {words}.") from None
+    return tokens
+
+
+def _keep(
+    server: McpServer, owner: int | None, plan: SignInPlan, tokens: TokenAnswer, *, by: Actor
+) -> None:
+    name, kind = sign_in_name(server.name), SignInCredential.kind
+    rows = Credential.objects.select_for_update().filter(workspace=server.workspace_id, user=owner)
+    row = rows.filter(name=name).first()
+    if row is not None and row.kind != kind:
+        raise ConflictError(f"There is another credential called {name!r}: rename it first.")
+    action = "credential.add" if row is None else "credential.change"
+    row = row or Credential(workspace_id=server.workspace_id, user_id=owner, name=name, kind=kind)
+    row.enabled = True
+    value = SignInCredential.model_validate(
+        {
+            "url": server.url.partition("?")[0],
+            "issuer": plan.issuer,
+            "token_url": plan.token_url,
+            "resource": plan.resource,
+            "client_id": plan.client_id,
+            "client_secret": plan.client_secret,
+            "method": plan.method,
+            "scope": plan.scope,
+            "access_token": tokens.access_token,
+            "expires_at": 0.0,
+        }
+    )
+    store(row, renewed(value, tokens))
+    record_on(by, action, row, details={"sign_in": plan.issuer, "server": server.name})

@@ -1,0 +1,84 @@
+"""Questions of MCP servers to a person (elicitation).
+
+Newer servers end the call with their question and are called again with the reply, so the question
+is the run's to keep. Older ones ask in the middle of a call, which would have to be held open.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+import mcp_types
+
+from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.jsonschema import check_schema
+from heartbit_site.base.toolspec import Question
+from heartbit_site.base.untrusted import clean_json, clean_text
+from tools.mcp.errors import McpError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from heartbit_site.base.toolspec import QuestionReply
+
+DECLINED: Final = mcp_types.ElicitResult(action="decline")
+#: Limits of what a journal keeps of a question.
+MOST_CHARACTERS: Final = 2_000
+MOST_FORM_CHARACTERS: Final = 20_000
+MOST_STATE_CHARACTERS: Final = 100_000
+
+
+def question(result: mcp_types.InputRequiredResult, server: str) -> Question | None:
+    """Return what a person is asked; None: it is nothing that one form can ask.
+
+    Raises:
+        McpError: The server's state or form is too large to be kept.
+    """
+    requests = result.input_requests or {}
+    if len(requests) != 1:
+        return None
+    [(name, request)] = requests.items()
+    params = request.params
+    if not isinstance(params, mcp_types.ElicitRequestFormParams):
+        return None
+    form: Any = clean_json(params.requested_schema)
+    if not _is_form(form):
+        return None
+    state = json.dumps({"name": name, "state": result.request_state})
+    if len(state) > MOST_STATE_CHARACTERS or len(json.dumps(form)) > MOST_FORM_CHARACTERS:
+        raise McpError(f"The MCP server {server} asks a person for more than can be kept.")
+    text = clean_text(params.message)[:MOST_CHARACTERS]
+    return Question(f"The MCP server {server} asks: {text}", form, clean_text(state))
+
+
+def responses(reply: QuestionReply | None) -> tuple[dict[str, Any] | None, str | None]:
+    """Return the responses and the state with which a call is made again."""
+    if reply is None:
+        return None, None
+    kept = json.loads(reply.state)
+    if isinstance(reply.value, dict):
+        answer = mcp_types.ElicitResult(action="accept", content=reply.value)
+    else:
+        answer = DECLINED if reply.status == "answered" else mcp_types.ElicitResult(action="cancel")
+    return {kept["name"]: answer}, kept["state"]
+
+
+def with_declined(text: str, messages: Sequence[str]) -> str:
+    """Return a result with a sentence about the questions that were declined meanwhile."""
+    for message in messages[:1]:
+        text += (
+            "\n[Heartbit: the server asked a person for input in the middle of the call, which its "
+            f"version of the protocol cannot leave open; it was declined: {message[:500]}]"
+        )
+    return text
+
+
+def _is_form(form: Any) -> bool:
+    if not isinstance(form, dict) or form.get("type") != "object" or not form.get("properties"):
+        return False
+    try:
+        check_schema(form)
+    except ConfigurationError:
+        return False
+    return True

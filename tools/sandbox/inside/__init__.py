@@ -1,0 +1,1 @@
+"""Programs of Heartbit's own that run in a sandbox, as files: nothing imports them."""

@@ -1,0 +1,41 @@
+"""Check the walls from inside, and print ``held`` if each of them stands.
+
+It needs only the standard library, and runs where nothing of Heartbit is. The file ``hidden`` in
+its folder has paths that must not be there, one a line.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import sys
+from pathlib import Path
+
+_VSOCK = 40
+_USUAL = {
+    *("PATH", "PWD", "OLDPWD", "SHLVL", "HOME", "TMPDIR", "TERM", "LANG", "PYTHONPATH"),
+    *("HOSTNAME", "_"),
+}
+
+
+def _open_ways() -> list[str]:
+    found = [path for path in Path("hidden").read_text().split() if Path(path).exists()]
+    devices = Path("/proc/net/dev").read_text().splitlines()[2:]
+    found += [name for name in (one.split(":")[0].strip() for one in devices) if name != "lo"]
+    with contextlib.suppress(PermissionError):
+        entries = Path("/proc/1/environ").read_text().split("\0")
+        found += sorted({entry.partition("=")[0] for entry in entries} - {*_USUAL, ""})
+    if os.getuid() == 0:
+        found.append("root")
+    try:
+        socket.socket(_VSOCK, socket.SOCK_STREAM).close()
+    except OSError:
+        return found
+    return [*found, "sockets of the host"]
+
+
+ways = _open_ways()
+if ways:
+    sys.exit(f"open: {', '.join(ways)}"[:300])
+sys.stdout.write("held\n")

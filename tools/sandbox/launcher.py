@@ -1,0 +1,239 @@
+"""Processes with limited output and time, and nothing left of them afterwards.
+
+A process begins as a shell in a control group of its own that waits for its command. Joining a
+group of version 1 waits for the kernel, mostly for 5 to 20 ms; so after each program a shell is
+started for the next one.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import resource
+import secrets
+import shlex
+import signal
+import socket
+import subprocess
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import anyio
+
+from tools.sandbox.control_groups import ControlGroup
+from tools.sandbox.program import SandboxError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from anyio.abc import TaskGroup
+
+    from tools.sandbox.program import Ending, Limits
+
+#: Files that every process inherits, by name; each is filled before the command is given.
+FILES: Final = ("code", "folder", "filter")
+
+_READ_BYTES: Final = 65_536
+_ENVIRONMENT: Final = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
+
+
+@dataclass(slots=True)
+class Output:
+    """Output and end of a process; ``archive`` is what it wrote to its standard input."""
+
+    code: int | None = None
+    ending: Ending = "exited"
+    stdout: bytearray = field(default_factory=bytearray)
+    stderr: bytearray = field(default_factory=bytearray)
+    archive: bytearray = field(default_factory=bytearray)
+
+
+class Launcher:
+    """A shell that waits for its command; its standard input is a socket, open in both directions.
+
+    Attributes:
+        files: Descriptors of the inherited files, by the names of ``FILES``.
+        channel: This end of its standard input.
+
+    Raises:
+        SandboxError: It cannot be started.
+    """
+
+    def __init__(self) -> None:
+        self._owner = os.getpid()
+        self._group = ControlGroup()
+        self.files = {name: os.memfd_create(f"heartbit-{name}") for name in FILES}
+        self.channel, its_end = socket.socketpair()
+        try:
+            with its_end:
+                self._process = subprocess.Popen(
+                    ["/bin/sh"],
+                    stdin=its_end.fileno(),
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    env=_ENVIRONMENT,
+                    cwd="/",
+                    pass_fds=tuple(self.files.values()),
+                    start_new_session=True,
+                )
+        except OSError as error:
+            self._release()
+            raise SandboxError(f"The sandbox cannot be started ({error.strerror}).") from error
+        if self.has_group:
+            self._say(f'echo $$ >"{self._group.directory}/cgroup.procs" || exit 125')
+
+    @property
+    def has_group(self) -> bool:
+        """True if its memory is limited for all of its processes together."""
+        return self._group.directory is not None
+
+    @property
+    def is_ready(self) -> bool:
+        """True while it waits, for the process that started it."""
+        return self._owner == os.getpid() and self._process.poll() is None
+
+    def start(
+        self, words: Sequence[str], *, contents: Mapping[str, bytes], limits: Limits, reserves: bool
+    ) -> None:
+        """Give it its command, after which it takes no other.
+
+        Args:
+            words: The command.
+            contents: Contents of the files, by the names of ``FILES``.
+            limits: Of memory, size of files and time; the rest is left to the command.
+            reserves: True if the command reserves far more address space than it uses.
+        """
+        for name, content in contents.items():
+            os.write(self.files[name], content)
+            os.lseek(self.files[name], 0, os.SEEK_SET)
+        process = self._process.pid
+        self._group.limit(limits.memory_bytes)
+        # The filter keeps the program from taking this back.
+        os.sched_setaffinity(process, {secrets.choice(sorted(os.sched_getaffinity(0)))})
+        for kind, most in (
+            (resource.RLIMIT_DATA if reserves else resource.RLIMIT_AS, limits.memory_bytes),
+            (resource.RLIMIT_CPU, int(limits.seconds) + 1),
+            (resource.RLIMIT_FSIZE, limits.disk_bytes),
+            (resource.RLIMIT_NOFILE, 256),
+            (resource.RLIMIT_CORE, 0),
+        ):
+            resource.prlimit(process, kind, (most, most))
+        self._say(f"exec {shlex.join(words)}")
+
+    async def supervise(self, limits: Limits) -> Output:
+        """Wait for its end or its limits, and return what it wrote; cancelled, it is killed."""
+        output = Output()
+        ended = os.pidfd_open(self._process.pid)
+        try:
+            with anyio.move_on_after(limits.seconds) as timer:
+                async with anyio.create_task_group() as tasks:
+                    for stream, into in (
+                        (self._process.stdout, output.stdout),
+                        (self._process.stderr, output.stderr),
+                    ):
+                        if stream is None:
+                            raise TypeError("the process was started with pipes")
+                        pipe = stream.fileno()
+                        tasks.start_soon(_take, pipe, into, limits.output_bytes, output, tasks)
+                    tasks.start_soon(_take_archive, self.channel, output.archive, limits)
+                    await anyio.wait_readable(ended)
+                    output.code = self._process.wait()
+        finally:
+            self._kill()
+            with anyio.CancelScope(shield=True):
+                await anyio.wait_readable(ended)
+            os.close(ended)
+        if timer.cancelled_caught:
+            output.ending = "out of time"
+        if output.ending != "exited":
+            output.code = None
+        elif output.code is not None and output.code < 0:
+            output.code = 128 - output.code
+        return output
+
+    def close(self) -> None:
+        """End the process and what it started, if it was started by this process."""
+        if not self.files:
+            return
+        if self._owner == os.getpid():
+            self._kill()
+            self._process.wait()
+        for stream in (self._process.stdout, self._process.stderr):
+            if stream is not None:
+                stream.close()
+        self._release()
+
+    def _say(self, command: str) -> None:
+        with contextlib.suppress(BrokenPipeError):  # it has ended, as its exit code will say
+            self.channel.sendall(f"{command}\n".encode())
+
+    def _kill(self) -> None:
+        if self._process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    def _release(self) -> None:
+        self.channel.close()
+        for descriptor in self.files.values():
+            os.close(descriptor)
+        self.files.clear()
+        if self._owner == os.getpid():
+            self._group.close()
+
+
+_waiting: list[Launcher] = []  # one, or none
+
+
+def take() -> Launcher:
+    """Return a launcher: the one that waits, or a new one.
+
+    Raises:
+        SandboxError: None can be started.
+    """
+    with contextlib.suppress(IndexError):
+        one = _waiting.pop()
+        if one.is_ready:
+            return one
+        one.close()
+    return Launcher()
+
+
+def prepare() -> None:
+    """Start a launcher for the next program, where that saves it time."""
+    if _waiting:
+        return
+    with contextlib.suppress(SandboxError):  # the next one says so
+        one = Launcher()
+        if one.has_group and not _waiting:
+            _waiting.append(one)
+        else:
+            one.close()
+
+
+@atexit.register
+def _close_waiting() -> None:
+    while _waiting:
+        _waiting.pop().close()
+
+
+async def _take(pipe: int, into: bytearray, limit: int, output: Output, tasks: TaskGroup) -> None:
+    """Keep a stream's beginning; one that is longer ends the process."""
+    while data := await _read(pipe):
+        room = limit - len(into)
+        into.extend(data[:room])
+        if len(data) > room:
+            output.ending = "too much output"
+            tasks.cancel_scope.cancel()
+
+
+async def _take_archive(channel: socket.socket, into: bytearray, limits: Limits) -> None:
+    """Keep the archive's beginning, and read the rest past, so that its writer can end."""
+    with contextlib.suppress(ConnectionResetError):  # it ended without reading its command
+        while data := await _read(channel.fileno()):
+            into.extend(data[: max(0, 2 * limits.disk_bytes - len(into))])
+
+
+async def _read(descriptor: int) -> bytes:
+    await anyio.wait_readable(descriptor)
+    return os.read(descriptor, _READ_BYTES)

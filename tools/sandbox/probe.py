@@ -1,0 +1,30 @@
+"""The program that checks a sandbox's walls from inside, and its verdict."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tools.sandbox.program import Limits, Program
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tools.sandbox.program import Ended
+
+
+def probe(hidden: Sequence[str] = ()) -> Program:
+    """Return the program; none of the hidden paths may exist in the sandbox."""
+    code = (Path(__file__).parent / "inside" / "probe.py").read_text()
+    files = {"hidden": "\n".join(hidden).encode()}
+    return Program("python", code, files, Limits(seconds=10))
+
+
+def has_held(ended: Ended) -> bool:
+    """Return True if the program found every wall standing."""
+    return ended.code == 0 and ended.stdout == "held\n"
+
+
+def reason(ended: Ended) -> str:
+    """Return what the program found otherwise, without a full stop."""
+    return (ended.stderr.strip() or ended.ending).splitlines()[-1][:300]

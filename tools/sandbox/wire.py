@@ -1,0 +1,145 @@
+"""Programs and their ends as JSON, as runners speak it (docs/howto/code.md, "On another machine").
+
+Files travel as a tar archive in base64, and are read as a stranger's on both sides.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from dataclasses import fields
+from typing import Final, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from tools.sandbox import folder
+from tools.sandbox.program import MEGABYTE, Ended, Ending, Language, Limits, Program, SandboxError
+
+#: Path of a runner that programs are posted to.
+PROGRAMS: Final = "/v1/programs"
+#: The most that a program may ask for.
+MOST: Final = Limits(
+    seconds=120,
+    memory_bytes=2048 * MEGABYTE,
+    processes=256,
+    disk_bytes=256 * MEGABYTE,
+    output_bytes=4 * MEGABYTE,
+    file_bytes=64 * MEGABYTE,
+    files=5_000,
+)
+#: Of one request or answer.
+MAX_BYTES: Final = 128 * MEGABYTE
+MAX_SENTENCE: Final = 300
+_SENTENCES: Final = 20
+
+M = TypeVar("M", bound="_Message")
+
+
+class _Message(BaseModel):
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+
+class _Asked(_Message):
+    language: Language
+    code: str
+    folder: str = ""
+    limits: Limits = Limits()
+
+
+class _Answered(_Message):
+    code: int | None
+    ending: Ending
+    stdout: str
+    stderr: str
+    folder: str
+    refused: list[str]
+
+
+def write_program(program: Program) -> bytes:
+    """Return a program as a request's body."""
+    return (
+        _Asked(
+            language=program.language,
+            code=program.code,
+            folder=_encoded(folder.pack(program.files)),
+            limits=program.limits,
+        )
+        .model_dump_json()
+        .encode()
+    )
+
+
+def read_program(body: bytes) -> Program:
+    """Return the program of a request's body.
+
+    Raises:
+        ValueError: It is none, or asks for more than ``MOST``.
+    """
+    asked = _read(_Asked, body)
+    for one in fields(Limits):
+        most, wanted = getattr(MOST, one.name), getattr(asked.limits, one.name)
+        if not 0 < wanted <= most:
+            raise ValueError(f"limits.{one.name} is {wanted}; it may be more than 0 up to {most}.")
+    files, refused = folder.unpack(_decoded(asked.folder), MOST)
+    if refused:
+        raise ValueError(f"folder: {refused[0]}")
+    return Program(asked.language, asked.code, files, asked.limits)
+
+
+def write_end(ended: Ended) -> bytes:
+    """Return a program's end as an answer's body."""
+    return (
+        _Answered(
+            code=ended.code,
+            ending=ended.ending,
+            stdout=ended.stdout,
+            stderr=ended.stderr,
+            folder=_encoded(folder.pack(ended.files)),
+            refused=list(ended.refused),
+        )
+        .model_dump_json()
+        .encode()
+    )
+
+
+def read_end(body: bytes, limits: Limits, *, sandbox: str, seconds: float) -> Ended:
+    """Return the end in an answer's body, cut to the program's limits.
+
+    Raises:
+        SandboxError: It is none.
+    """
+    try:
+        answered = _read(_Answered, body)
+        files, refused = folder.unpack(_decoded(answered.folder), limits)
+    except ValueError as error:
+        raise SandboxError(f"The sandbox's runner answers something else: {error}") from None
+    return Ended(
+        code=answered.code,
+        ending=answered.ending,
+        stdout=answered.stdout[: limits.output_bytes],
+        stderr=answered.stderr[: limits.output_bytes],
+        files=files,
+        refused=(*(one[:MAX_SENTENCE] for one in answered.refused[:_SENTENCES]), *refused),
+        sandbox=sandbox,
+        seconds=seconds,
+    )
+
+
+def _read(kind: type[M], body: bytes) -> M:
+    try:
+        return kind.model_validate_json(body)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"])) or "the body"
+        raise ValueError(f"{place}: {first['msg']}.") from None
+
+
+def _encoded(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def _decoded(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except binascii.Error:
+        raise ValueError("folder: it is not base64.") from None
