@@ -340,12 +340,15 @@ PAGES = (
     Page("chat/<slug:agent>/<uuid:conversation>/", "runs:read"),
     Page("usage/", "runs:read"),
     Page("fleet/", "fleet:manage"),
+    Page("connect/<slug:server>/", "runs:write"),
 )
 #: Pages of no workspace: what somebody unknown gets, and whoever is logged in.
 ALONE = {
     "": (302, 302),
     "login/": (200, 302),
     "logout/": (405, 405),
+    "oauth/callback/": (403, 409),
+    "oauth/client.json": (200, 200),
     "approve/<str:token>/": (409, 409),
 }
 

@@ -104,7 +104,7 @@ def _webhook(workspace: Workspace) -> str:
 
 def _server(workspace: Workspace) -> str:
     made = McpServer(workspace=workspace, name=f"s{new_id().hex[-20:]}")
-    set_mcp_server(made, {"url": "http://127.0.0.1:1/mcp"}, by=SYSTEM)
+    set_mcp_server(made, {"url": "http://127.0.0.1:1/mcp", "sign_in": True}, by=SYSTEM)
     # It is being refreshed as long as the tests last: a refresh would write an audit entry later.
     made.refresh_beat_at = datetime.now(UTC) + timedelta(hours=1)
     made.save(update_fields=["refresh_beat_at"])
