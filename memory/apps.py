@@ -1,4 +1,4 @@
-"""Memory of agents: the lowest of the apps, without models so far."""
+"""App of the memory of agents, the lowest of the apps."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ class Label(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class QuestionReply:
-    """QuestionReply of a person to the question that a tool asked while it ran (``Question``).
+    """Reply of a person to the question that a tool asked while it ran (``Question``).
 
     Attributes:
         number: Number of the question in this call, starting at 1.

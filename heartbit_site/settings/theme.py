@@ -73,6 +73,7 @@ UNFOLD: dict[str, Any] = {
                 _page("Skills", "school", "agents.skill"),
                 _page("Tools", "construction", "tools.cataloguetool"),
                 _page("MCP servers", "hub", "tools.mcpserver"),
+                _page("Memories", "psychology", "memory.memoryitem"),
             ),
             _section(
                 "Execution",

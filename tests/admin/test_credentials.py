@@ -8,7 +8,7 @@ import pytest
 from django.contrib.admin.models import LogEntry
 from django.urls import reverse
 
-from heartbit_site.base.credentials import SmtpCredential, credential_types
+from heartbit_site.base.credentials import SmtpCredential, entered_types
 from heartbit_site.base.models import AuditEntry, Workspace
 from tests.admin.forms import filled
 from tools.credentials.values import reveal
@@ -58,7 +58,7 @@ def change_page(row: Credential) -> str:
 
 def test_the_types_are_offered_and_each_has_a_form(browser: Client) -> None:
     chooser = browser.get(f"{PAGE}add/").content.decode()
-    for kind, known in credential_types().items():
+    for kind, known in entered_types().items():
         assert f"?kind={kind}" in chooser
         form = browser.get(f"{PAGE}add/?kind={kind}").content.decode()
         for name in known.model_fields:

@@ -39,6 +39,10 @@ from heartbit_site.base.admin.themed import ModelAdmin
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import Membership, ProviderAccount
+from memory.actions.remember import remember
+from memory.choices import Scope
+from memory.history import Author
+from memory.place import MemoryPlace
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.choices import FiringStatus
 from scheduling.models import Firing, Schedule
@@ -77,6 +81,9 @@ def full(workspace: Workspace) -> None:
     ProviderAccount.objects.create(workspace=workspace, provider="openai")
     credential = Credential(workspace=workspace, name=rows.HOSTILE[:64], kind="signing")
     save_credential(credential, {"secret": rows.HOSTILE}, by=audit.SYSTEM)
+    remember(
+        MemoryPlace(workspace.pk, Scope.AGENT, "writer"), rows.HOSTILE, by=Author(audit.SYSTEM)
+    )
     save_skill(workspace, skill_folder("greeting", "<script>alert(1)</script>"), by=audit.SYSTEM)
     McpServer.objects.create(workspace=workspace, name="shop", url="https://shop.example/mcp")
     AccessAttempt.objects.create(username="nobody", failures_since_start=1)

@@ -229,6 +229,21 @@ ROUTES = (
         "DELETE", "/credentials/{credential_id}", "workspace:manage", right=204, own="runs:write"
     ),
     Route("POST", "/credentials/{credential_id}/check", "workspace:manage", own="runs:write"),
+    Route("GET", "/memories", "runs:read", foreign=200),
+    Route("GET", "/memories/search", "runs:read", foreign=200),
+    Route(
+        "POST",
+        "/memories",
+        "workspace:manage",
+        {"text": "{newcomer}", "scope": "agent", "agent": "parked"},
+        right=201,
+        own="runs:write",
+    ),
+    Route("DELETE", "/memories/persons/{username}", "workspace:manage", own="runs:write"),
+    Route("GET", "/memories/{memory_id}", "runs:read"),
+    Route("PATCH", "/memories/{memory_id}", "workspace:manage", {}, own="runs:write"),
+    Route("POST", "/memories/{memory_id}/forget", "workspace:manage", {}, own="runs:write"),
+    Route("POST", "/memories/{memory_id}/undo", "workspace:manage", own="runs:write"),
     Route("GET", "/skills", "agents:read", foreign=200),
     Route("POST", "/skills", "agents:write", {"archive": in_base64(skill_files())}),
     Route("GET", "/skills/{skill}", "agents:read"),
@@ -278,7 +293,7 @@ ROUTES = (
 MADE_THERE = {
     *("/agents", "/conversations", "/messages", "/runs", "/schedules"),
     *("/members", "/keys", "/webhooks", "/channels", "/credentials", "/tools/{tool}/try"),
-    *("/mcp-servers", "/skills"),
+    *("/mcp-servers", "/memories", "/skills"),
 }
 #: Addresses that describe the API and hold nothing of anybody.
 OPEN = {"openapi.json", "docs", ""}
@@ -325,12 +340,15 @@ PAGES = (
     Page("chat/<slug:agent>/<uuid:conversation>/", "runs:read"),
     Page("usage/", "runs:read"),
     Page("fleet/", "fleet:manage"),
+    Page("connect/<slug:server>/", "runs:write"),
 )
 #: Pages of no workspace: what somebody unknown gets, and whoever is logged in.
 ALONE = {
     "": (302, 302),
     "login/": (200, 302),
     "logout/": (405, 405),
+    "oauth/callback/": (403, 409),
+    "oauth/client.json": (200, 200),
     "approve/<str:token>/": (409, 409),
 }
 
@@ -390,6 +408,7 @@ LISTS: dict[str, str | None] = {
     "base/tier/": None,
     "base/usageentry/": "runs:read",
     "base/workspace/": "runs:read",
+    "memory/memoryitem/": "workspace:manage",
     "tools/cataloguetool/": "agents:read",
     "tools/credential/": "workspace:manage",
     "django_celery_beat/clockedschedule/": None,

@@ -38,6 +38,11 @@ from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import ApiKey, AuditEntry, Membership, Role, Workspace
 from heartbit_site.base.scopes import SCOPES
+from memory.actions.remember import remember
+from memory.actions.supersede import supersede
+from memory.choices import Scope
+from memory.history import Author
+from memory.place import MemoryPlace
 from scheduling.actions.run_schedule_now import run_schedule_now
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.choices import FiringStatus
@@ -99,7 +104,7 @@ def _webhook(workspace: Workspace) -> str:
 
 def _server(workspace: Workspace) -> str:
     made = McpServer(workspace=workspace, name=f"s{new_id().hex[-20:]}")
-    set_mcp_server(made, {"url": "http://127.0.0.1:1/mcp"}, by=SYSTEM)
+    set_mcp_server(made, {"url": "http://127.0.0.1:1/mcp", "sign_in": True}, by=SYSTEM)
     # It is being refreshed as long as the tests last: a refresh would write an audit entry later.
     made.refresh_beat_at = datetime.now(UTC) + timedelta(hours=1)
     made.save(update_fields=["refresh_beat_at"])
@@ -116,6 +121,14 @@ def _credential(workspace: Workspace) -> str:
     made = Credential(workspace=workspace, name=name, kind="signing")
     save_credential(made, {"secret": name}, by=SYSTEM)
     return str(made.pk)
+
+
+def _memory(workspace: Workspace) -> str:
+    """Changed once, so that there is a change to undo."""
+    by = Author(SYSTEM)
+    text = f"canary of {workspace.slug} {new_id().hex[-10:]}"
+    made = remember(MemoryPlace(workspace.pk, Scope.AGENT, "parked"), text, by=by)
+    return str(supersede(made, by=by, importance=9).pk)
 
 
 def _channel(workspace: Workspace) -> Channel:
@@ -195,6 +208,7 @@ MAKERS: dict[str, Callable[[Workspace], str]] = {
     "schedule": _schedule,
     "credential_id": _credential,
     "server": _server,
+    "memory_id": _memory,
     "skill": _skill,
     "channel_id": lambda workspace: str(_channel(workspace).pk),
     "endpoint": lambda workspace: _channel(workspace).url_token,

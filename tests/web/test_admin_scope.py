@@ -41,6 +41,10 @@ from heartbit_site.base.models import (
     Workspace,
 )
 from heartbit_site.base.scopes import SCOPES
+from memory.actions.remember import remember
+from memory.choices import Scope
+from memory.history import Author
+from memory.place import MemoryPlace
 from scheduling.actions.run_schedule_now import run_schedule_now
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.models import Schedule
@@ -130,6 +134,7 @@ def filled_workspace() -> Workspace:
     accept_message(channel, Inbound(external_id=f"msg_{slug}", text="Hello", title=f"of {slug}"))
     server = McpServer(workspace=made, name="shop", url=f"https://{slug}.example/mcp")
     save_mcp_server(server, by=audit.SYSTEM)
+    remember(MemoryPlace(made.pk, Scope.AGENT, "writer"), f"of {slug}", by=Author(audit.SYSTEM))
     save_skill(made, skill_folder("greeting", f"Greets people of {slug}."), by=audit.SYSTEM)
     credential = Credential(workspace=made, name=f"token of {slug}", kind="signing")
     save_credential(credential, {"secret": KEY}, by=audit.SYSTEM)

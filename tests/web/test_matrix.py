@@ -34,7 +34,12 @@ TWICE = [route for route in table.ROUTES if route.also]
 PEOPLE = [asker for asker in table.ASKERS if not asker.endswith("key")]
 OUTSIDERS = ("stranger", "foreign", "anonymous", "wrong", "revoked", "narrow")
 FORM = {"type", "title", "status", "detail", "code"}
-PLACES = {"uuid:run": "run_id", "slug:agent": "name", "uuid:conversation": "conversation_id"}
+PLACES = {
+    "uuid:run": "run_id",
+    "slug:agent": "name",
+    "uuid:conversation": "conversation_id",
+    "slug:server": "server",
+}
 
 
 @pytest.fixture(scope="module")

@@ -161,6 +161,10 @@ def _waited(pending: Pending) -> object:
         return _shown(pending)
     shown = to_jsonable_python(pending, fallback=str)
     # What a suspension says since the journals were recorded.
+    if shown["number"] == 1:
+        del shown["number"]
+    if shown["suspension"]["question"] is None:
+        del shown["suspension"]["question"]
     if shown["suspension"]["kind"] == "child":
         del shown["suspension"]["kind"]
     for child in shown["suspension"]["children"]:

@@ -1,0 +1,161 @@
+"""`heartbit memory`: what agents remember."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import typer
+
+from heartbit_site.cli import options
+from heartbit_site.cli.backend import checked
+from heartbit_site.cli.confirmation import confirm_removal
+from heartbit_site.cli.groups import group
+from heartbit_site.cli.invocation import backend
+from heartbit_site.cli.output import NAME_WIDTH, TEXT_WIDTH, one_line, write
+from heartbit_site.cli.shared_options import RemoteCommand
+from heartbit_site.cli.table import Table, print_done, print_facts, print_list, print_view
+from heartbit_site.contract import memories as contract
+from heartbit_site.contract.memories import (
+    ForgetIn,
+    MemoryChangeIn,
+    MemoryDetailOut,
+    MemoryHitOut,
+    MemoryIn,
+    MemoryOut,
+)
+
+ID = typer.Argument(metavar="ID", help="The memory's number, as `heartbit memory list` shows it.")
+TEXT = typer.Argument(metavar="TEXT", help="One statement that is understood alone.")
+QUERY = typer.Argument("", metavar="[QUERY]", help="Words to look for; none: the most notable.")
+AGENT = typer.Option("", "--agent", metavar="NAME", help="Name the agent that recalls it.")
+ERASED = typer.Argument(metavar="USERNAME", help="The person, as they log in.")
+PERSON = typer.Option("", "--person", metavar="USERNAME", help="Name the person it concerns.")
+SCOPE = typer.Option(None, "--scope", help="workspace, agent or person (default: person).")
+CATEGORY = typer.Option(
+    None, "--category", help="fact, decision, preference, todo, learning, context or summary."
+)
+IMPORTANCE = typer.Option(None, "--importance", metavar="N", help="From 1, trivial, to 10, vital.")
+REASON = typer.Option("", "--reason", metavar="TEXT", help="Keep this reason in the history.")
+FORGOTTEN = typer.Option(options.OFF, "--forgotten", help="List the forgotten ones instead.")
+NUMBER = typer.Option(10, "--limit", metavar="N", help="Number of memories at most.")
+
+app = group()
+
+
+@app.command(name="list", cls=RemoteCommand)
+def list_memories(*, agent: str = AGENT, person: str = PERSON, forgotten: bool = FORGOTTEN) -> int:
+    """List memories, the newest first."""
+    wanted = {"agent": agent, "person": person, "forgotten": forgotten}
+    found = backend().every(contract.LIST_MEMORIES, **wanted)
+    return print_list(found, MEMORIES, found.memories, none="No memories.")
+
+
+@app.command(cls=RemoteCommand)
+def show(memory_id: int = ID) -> int:
+    """Show a memory with its history."""
+    found = backend().call(contract.SHOW_MEMORY, memory_id=memory_id)
+    return print_view(found, lambda: _print(found))
+
+
+@app.command(cls=RemoteCommand)
+def add(
+    text: str = TEXT,
+    *,
+    scope: str | None = SCOPE,
+    agent: str = AGENT,
+    person: str = PERSON,
+    category: str | None = CATEGORY,
+    importance: int | None = IMPORTANCE,
+) -> int:
+    """Store a memory."""
+    optional = {"scope": scope, "category": category, "importance": importance}
+    given: dict[str, Any] = {"text": text, "agent": agent, "person": person or None}
+    given |= {name: value for name, value in optional.items() if value is not None}
+    made = backend().call(contract.CREATE_MEMORY, checked(MemoryIn, given))
+    return print_done(made, f"Remembered as memory {made.id}.")
+
+
+@app.command(cls=RemoteCommand)
+def recall(
+    query: str = QUERY, *, agent: str = AGENT, person: str = PERSON, limit: int = NUMBER
+) -> int:
+    """Search memories, the best first, with the reasons; it finds words, and no synonyms."""
+    wanted: dict[str, Any] = {"query": query, "agent": agent, "person": person, "limit": limit}
+    found = backend().call(contract.SEARCH_MEMORIES, **wanted)
+    return print_list(found, HITS, found.hits, none="Nothing fits.")
+
+
+@app.command(cls=RemoteCommand)
+def change(memory_id: int = ID, text: str = TEXT, *, reason: str = REASON) -> int:
+    """Replace what a memory says; its history keeps what was."""
+    body = checked(MemoryChangeIn, {"text": text, "reason": reason})
+    changed = backend().call(contract.CHANGE_MEMORY, body, memory_id=memory_id)
+    return print_done(changed, f"Memory {changed.id} is changed.")
+
+
+@app.command(cls=RemoteCommand)
+def forget(memory_id: int = ID, *, reason: str = REASON) -> int:
+    """Forget a memory; `heartbit memory undo` brings it back."""
+    body = checked(ForgetIn, {"reason": reason})
+    done = backend().call(contract.FORGET_MEMORY, body, memory_id=memory_id)
+    return print_done(done, f"Memory {done.id} is forgotten.")
+
+
+@app.command(cls=RemoteCommand)
+def undo(memory_id: int = ID) -> int:
+    """Undo the last change of a memory, or that it was forgotten."""
+    done = backend().call(contract.UNDO_MEMORY_CHANGE, memory_id=memory_id)
+    return print_done(done, f"Memory {done.id} says now: {one_line(done.text, TEXT_WIDTH)}")
+
+
+@app.command(cls=RemoteCommand)
+def clear(person: str = ERASED, *, agent: str = AGENT, yes: bool = options.YES) -> int:
+    """Erase a person's memories with their histories, for good; with --agent, that agent's."""
+    confirm_removal(f"all memories of {one_line(person, NAME_WIDTH)}", yes=yes)
+    done = backend().call(contract.ERASE_MEMORIES, username=person, agent=agent)
+    return print_done(done, f"Erased {done.erased} memories of {done.person}.")
+
+
+def _whose(one: MemoryOut) -> str:
+    return one.person or one.agent or "workspace"
+
+
+def _print(one: MemoryDetailOut) -> None:
+    facts = [
+        ("text", one.text),
+        ("scope", one.scope),
+        ("agent", one.agent),
+        ("person", one.person),
+        ("category", one.category),
+        ("importance", one.importance),
+        ("language", one.language),
+        ("recalled", one.use_count),
+        ("forgotten", one.forgotten_at),
+    ]
+    print_facts(f"Memory {one.id}", facts)
+    for each in one.history:
+        undone = " (undone)" if each.undone_at else ""
+        before = f"; before: {each.before['text']}" if each.before else ""
+        said = f"{each.kind}{undone} by {each.author}{before}"
+        reason = f"; reason: {each.reason}" if each.reason else ""
+        write(one_line(f"  {each.created_at:%Y-%m-%d %H:%M}  {said}{reason}"))
+
+
+MEMORIES: Final = Table[MemoryOut](
+    {
+        "ID": lambda one: one.id,
+        "SCOPE": lambda one: one.scope,
+        "OF": lambda one: one_line(_whose(one), NAME_WIDTH),
+        "AGENT": lambda one: one_line(one.agent, NAME_WIDTH),
+        "CATEGORY": lambda one: one.category,
+        "MEMORY": lambda one: one_line(one.text, TEXT_WIDTH),
+    }
+)
+HITS: Final = Table[MemoryHitOut](
+    {
+        "ID": lambda hit: hit.memory.id,
+        "SCORE": lambda hit: f"{hit.score:.2f}",
+        "MEMORY": lambda hit: one_line(hit.memory.text, TEXT_WIDTH),
+        "WHY": lambda hit: hit.why,
+    }
+)

@@ -1,0 +1,154 @@
+"""Memories of agents, of the workspace and of persons."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AliasPath, Field, JsonValue
+
+from heartbit_site.base.view import Id, Time, View
+from heartbit_site.contract.model import Body, Name, Page, Text, Word
+from heartbit_site.contract.operation import MANAGE_OR_OWN, READ_RUNS, Operation
+
+ScopeName = Literal["workspace", "agent", "person", "conversation"]
+#: A conversation's memories are stored by its runs.
+NewScope = Literal["workspace", "agent", "person"]
+CategoryName = Literal["fact", "decision", "preference", "todo", "learning", "context", "summary"]
+MemoryText = Annotated[Text, Field(min_length=1, max_length=4_000)]
+Importance = Annotated[int, Field(ge=1, le=10, description="From 1, trivial, to 10, vital.")]
+Metadata = Annotated[dict[str, JsonValue], Field(max_length=50, description="Free JSON.")]
+Reason = Annotated[Text, Field(max_length=500, description="Kept in the memory's history.")]
+
+
+class MemoryOut(View):
+    """A memory."""
+
+    id: int = Field(validation_alias="pk")
+    scope: ScopeName
+    agent: str = Field(description="Name of the agent that recalls it; empty: all agents.")
+    person: str | None = Field(
+        None,
+        validation_alias=AliasPath("user", "username"),
+        description="The person that it concerns; null: it concerns no one person.",
+    )
+    conversation_id: Id | None
+    category: CategoryName
+    text: str
+    importance: int
+    metadata: dict[str, JsonValue]
+    language: str
+    use_count: int = Field(description="Number of times that a run recalled it.")
+    used_at: Time | None
+    created_at: Time
+    updated_at: Time
+    forgotten_at: Time | None = Field(description="Null: it is recalled.")
+
+
+class MemoriesOut(Page):
+    """Memories, the newest first."""
+
+    memories: list[MemoryOut]
+
+
+class MemoryChangeOut(View):
+    """A change of a memory."""
+
+    kind: Literal["remembered", "superseded", "forgotten"]
+    before: dict[str, Any] | None = Field(description="Content before it; null: it was new.")
+    reason: str
+    author: str
+    run_id: Id | None = Field(description="The run that made it; null: a person or a program did.")
+    created_at: Time
+    undone_at: Time | None = Field(description="Null: it stands.")
+
+
+class MemoryDetailOut(MemoryOut):
+    """A memory with its history, the last change first."""
+
+    history: list[MemoryChangeOut]
+
+
+class MemoryHitOut(View):
+    """A memory that fits, with the parts of its score, which are from 0 to 1."""
+
+    score: float
+    relevance: float
+    recency: float
+    importance: float
+    strength: float
+    why: str = Field(description="The parts in words.")
+    memory: MemoryOut = Field(validation_alias="item")
+
+
+class MemoryHitsOut(Page):
+    """The memories that fit best, the best first."""
+
+    hits: list[MemoryHitOut]
+
+
+class MemoryIn(Body):
+    """A memory to store."""
+
+    text: MemoryText
+    scope: NewScope = "person"
+    agent: Name = Field("", description="The agent that recalls it; not for the workspace's.")
+    person: Word | None = Field(None, description="Their user name; null: you.")
+    category: CategoryName = "fact"
+    importance: Importance = 5
+    metadata: Metadata = Field(default_factory=dict)
+
+
+class MemoryChangeIn(Body):
+    """Content to replace; what is left out stays."""
+
+    text: MemoryText | None = None
+    category: CategoryName | None = None
+    importance: Importance | None = None
+    metadata: Metadata | None = None
+    reason: Reason = ""
+
+
+class ForgetIn(Body):
+    """A memory to forget."""
+
+    reason: Reason = ""
+
+
+class ErasedOut(View):
+    """Memories that were erased."""
+
+    person: str
+    agent: str
+    erased: int = Field(description="Their number.")
+
+
+LIST_MEMORIES = Operation(
+    "memories.list_memories", "GET /memories", MemoriesOut, "List memories", READ_RUNS,
+    command="`heartbit memory`",
+)  # fmt: skip
+SEARCH_MEMORIES = Operation(
+    "memories.search_memories", "GET /memories/search", MemoryHitsOut, "Search memories", READ_RUNS,
+)  # fmt: skip
+CREATE_MEMORY = Operation(
+    "memories.create_memory", "POST /memories", MemoryOut, "Store a memory", MANAGE_OR_OWN,
+    body=MemoryIn, status=201,
+)  # fmt: skip
+ERASE_MEMORIES = Operation(
+    "memories.erase_memories", "DELETE /memories/persons/{username}", ErasedOut,
+    "Erase a person's memories", MANAGE_OR_OWN,
+)  # fmt: skip
+SHOW_MEMORY = Operation(
+    "memories.show_memory", "GET /memories/{memory_id}", MemoryDetailOut, "Get a memory", READ_RUNS,
+)  # fmt: skip
+CHANGE_MEMORY = Operation(
+    "memories.change_memory", "PATCH /memories/{memory_id}", MemoryOut, "Change a memory",
+    MANAGE_OR_OWN, body=MemoryChangeIn, errors=(409,),
+)  # fmt: skip
+FORGET_MEMORY = Operation(
+    "memories.forget_memory", "POST /memories/{memory_id}/forget", MemoryOut, "Forget a memory",
+    MANAGE_OR_OWN, body=ForgetIn,
+)  # fmt: skip
+UNDO_MEMORY_CHANGE = Operation(
+    "memories.undo_memory_change", "POST /memories/{memory_id}/undo", MemoryOut,
+    "Undo a memory's last change", MANAGE_OR_OWN, errors=(409,),
+)  # fmt: skip

@@ -1,0 +1,201 @@
+"""Memories: the workspace's and the agents', and those of persons for themselves and managers."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from django.contrib.auth.models import User
+from django.db.models import Q
+from pydantic import Field
+
+from heartbit_site.base.access import Access
+from heartbit_site.base.audit import actor_of
+from heartbit_site.base.errors import ForbiddenError, NotFoundError, Remedy
+from heartbit_site.contract.members import Username
+from heartbit_site.contract.memories import (
+    ErasedOut,
+    ForgetIn,
+    MemoriesOut,
+    MemoryChangeIn,
+    MemoryChangeOut,
+    MemoryDetailOut,
+    MemoryHitOut,
+    MemoryHitsOut,
+    MemoryIn,
+    MemoryOut,
+    ScopeName,
+)
+from heartbit_site.contract.model import USUAL, Cursor, Limit, Name, Word
+from heartbit_site.contract.operation import MANAGE
+from heartbit_site.operations.paging import find_row, list_page, row_id
+from memory.actions.erase import erase_memories as erase
+from memory.actions.forget import forget
+from memory.actions.remember import remember
+from memory.actions.supersede import supersede
+from memory.actions.undo import undo
+from memory.choices import Scope
+from memory.errors import MemoryNotFoundError
+from memory.history import Author
+from memory.models import MemoryItem
+from memory.place import MemoryPlace
+from memory.querysets import MemoryQuerySet
+from memory.recall import recall
+
+OfAgent = Annotated[Name, Field(description="Only this agent's; empty: all.")]
+OfPerson = Annotated[Word, Field(description="Only this person's, by user name; empty: all.")]
+OfScope = Annotated[ScopeName | None, Field(description="Only those of this scope.")]
+
+
+class PersonNotFoundError(NotFoundError):
+    """The workspace has no such member."""
+
+
+def list_memories(
+    access: Access,
+    *,
+    agent: OfAgent = "",
+    person: OfPerson = "",
+    scope: OfScope = None,
+    forgotten: Annotated[bool, Field(description="List the forgotten ones instead.")] = False,
+    cursor: Cursor = None,
+    limit: Limit = USUAL,
+) -> MemoriesOut:
+    """Return memories, the newest first; other persons' are for those who manage the workspace."""
+    rows = _filtered(access, agent, person, scope).filter(forgotten_at__isnull=not forgotten)
+    return list_page(MemoriesOut, rows.select_related("user"), "-pk", cursor, limit)
+
+
+def search_memories(
+    access: Access,
+    *,
+    query: Annotated[Word, Field(description="Words to look for; empty: the most notable.")] = "",
+    agent: OfAgent = "",
+    person: OfPerson = "",
+    scope: OfScope = None,
+    least_score: Annotated[float, Field(ge=0, le=1, description="Leave out lower scores.")] = 0.0,
+    limit: Limit = 10,
+) -> MemoryHitsOut:
+    """Return the memories that fit best, with the reasons; it finds words, and no synonyms.
+
+    Runs are given the same order, among the memories that they reach. Unlike a run's recall, a
+    search does not strengthen what it finds.
+    """
+    rows = _filtered(access, agent, person, scope).live()
+    hits = recall(rows, query, limit=limit, least_score=least_score)
+    return MemoryHitsOut(hits=[MemoryHitOut.of(hit) for hit in hits], next_cursor=None)
+
+
+def create_memory(access: Access, body: MemoryIn) -> MemoryOut:
+    """Store a memory; if there is one of this text in its place, that one is returned.
+
+    One of another person, of an agent or of the workspace takes the right to manage it.
+    """
+    user = _person(access, body.person) if body.scope == "person" else None
+    if user is None:
+        _need_manager(access)
+    user_id = user.pk if user is not None else None
+    place = MemoryPlace(access.workspace.pk, Scope(body.scope), body.agent, user_id)
+    given = body.model_dump(include={"category", "importance", "metadata"})
+    return MemoryOut.of(remember(place, body.text, by=_author(access), **given))
+
+
+def erase_memories(
+    access: Access,
+    username: Username,
+    *,
+    agent: Annotated[Name, Field(description="Erase this agent's alone; empty: all.")] = "",
+) -> ErasedOut:
+    """Delete a person's memories with their histories for good; there is no undo.
+
+    The audit says that it happened, and not what was erased. Journals of runs keep their texts.
+    """
+    user = _person(access, username)
+    erased = erase(access.workspace, user, by=actor_of(access), agent=agent)
+    return ErasedOut(person=user.get_username(), agent=agent, erased=erased)
+
+
+def show_memory(access: Access, memory_id: Word) -> MemoryDetailOut:
+    """Return a memory with its history, the last change first."""
+    row = _find(access, memory_id)
+    return MemoryDetailOut.of(row, history=[MemoryChangeOut.of(one) for one in row.changes.all()])
+
+
+def change_memory(access: Access, memory_id: Word, body: MemoryChangeIn) -> MemoryOut:
+    """Replace the given content; the history keeps what was. 409: it is forgotten."""
+    content = body.model_dump(exclude_none=True)
+    return MemoryOut.of(supersede(_changeable(access, memory_id), by=_author(access), **content))
+
+
+def forget_memory(access: Access, memory_id: Word, body: ForgetIn) -> MemoryOut:
+    """Recall a memory no longer; that can be undone."""
+    row = _changeable(access, memory_id)
+    return MemoryOut.of(forget(row, by=_author(access), reason=body.reason))
+
+
+def undo_memory_change(access: Access, memory_id: Word) -> MemoryOut:
+    """Take back a memory's last change, or that it was forgotten. 409: no change is left."""
+    return MemoryOut.of(undo(_changeable(access, memory_id), by=_author(access)))
+
+
+def _visible(access: Access) -> MemoryQuerySet:
+    rows = MemoryItem.objects.filter(workspace=access.workspace)
+    if _manages(access):
+        return rows
+    return rows.filter(Q(user=None) | Q(user__isnull=False, user_id=access.user_id))
+
+
+def _filtered(access: Access, agent: str, person: str, scope: str | None) -> MemoryQuerySet:
+    wanted = {"agent": agent, "user__username": person, "scope": scope}
+    return _visible(access).filter(**{name: value for name, value in wanted.items() if value})
+
+
+def _find(access: Access, memory_id: str) -> MemoryItem:
+    missing = MemoryNotFoundError(
+        "There is no such memory here.", remedy=Remedy("memories.list_memories")
+    )
+    rows = _visible(access).filter(pk=row_id(memory_id)).select_related("user", "workspace")
+    found: MemoryItem = find_row(rows, missing)
+    return found
+
+
+def _changeable(access: Access, memory_id: str) -> MemoryItem:
+    row = _find(access, memory_id)
+    if row.user_id is None or row.user_id != access.user_id:
+        _need_manager(access)
+    return row
+
+
+def _person(access: Access, username: str | None) -> User:
+    """Return the named person, or the caller; others are for those who manage the workspace."""
+    own = User.objects.filter(pk=access.user_id).first() if access.user_id is not None else None
+    if own is not None and username in (None, own.get_username()):
+        return own
+    if username is None:
+        raise ForbiddenError("This key belongs to no person: name the person.")
+    _need_manager(access)
+    # A person who left the workspace is still remembered here, until they are erased.
+    known = MemoryItem.objects.filter(workspace=access.workspace).values("user")
+    here = Q(is_superuser=True) | Q(memberships__workspace=access.workspace) | Q(pk__in=known)
+    missing = PersonNotFoundError(
+        f"There is no person {username[:60]!r} here.", remedy=Remedy("members.list_members")
+    )
+    return find_row(User.objects.filter(here, username=username).distinct(), missing)
+
+
+def _manages(access: Access) -> bool:
+    (scope,) = MANAGE.scopes
+    return access.allows(scope)
+
+
+def _need_manager(access: Access) -> None:
+    if not _manages(access):
+        (scope,) = MANAGE.scopes
+        raise ForbiddenError(
+            "Only your own memories are yours to change; others take the right to manage the "
+            "workspace.",
+            scope,
+        )
+
+
+def _author(access: Access) -> Author:
+    return Author(actor_of(access))

@@ -1,0 +1,1 @@
+"""Changes of memories, one a file."""

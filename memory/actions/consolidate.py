@@ -1,0 +1,54 @@
+"""Consolidate several memories into one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+
+from memory.actions.forget import forget
+from memory.actions.remember import remember
+from memory.choices import Scope
+from memory.errors import InvalidMemoryError
+from memory.place import MemoryPlace
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memory.history import Author
+    from memory.models import MemoryItem
+
+
+def consolidate(items: Sequence[MemoryItem], text: str, *, by: Author) -> MemoryItem:
+    """Store one memory instead of several, which are forgotten with that reason.
+
+    The new one has the greatest importance of theirs, and the category of the first.
+
+    Args:
+        items: Two or more memories of one place.
+        text: The statement that replaces theirs.
+        by: Author.
+
+    Raises:
+        InvalidMemoryError: There are too few, they are of several places, or the text cannot be
+            used.
+    """
+    places = {_place(item) for item in items}
+    if len({item.pk for item in items}) < 2 or len(places) != 1:
+        raise InvalidMemoryError(
+            "Consolidate two or more memories of the same scope, agent, person and conversation."
+        )
+    importance = max(item.importance for item in items)
+    [place] = places
+    with transaction.atomic():
+        made = remember(place, text, by=by, category=items[0].category, importance=importance)
+        for item in items:
+            if item.pk != made.pk:
+                forget(item, by=by, reason=f"Consolidated into memory {made.pk}.")
+    return made
+
+
+def _place(item: MemoryItem) -> MemoryPlace:
+    return MemoryPlace(
+        item.workspace_id, Scope(item.scope), item.agent, item.user_id, item.conversation_id
+    )

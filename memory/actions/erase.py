@@ -1,0 +1,43 @@
+"""Erase the memories of one person."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+
+from heartbit_site.base import audit
+from memory.models import MemoryItem
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+    from heartbit_site.base.audit import Actor
+    from heartbit_site.base.models import Workspace
+
+
+def erase_memories(workspace: Workspace, user: User, *, by: Actor, agent: str = "") -> int:
+    """Delete all memories of a person with their histories, for good; return their number.
+
+    The audit says that it happened, and nothing about what was erased.
+
+    Args:
+        workspace: Memories of other workspaces stay.
+        user: The person.
+        by: Author.
+        agent: Erase this agent's memories of the person alone; empty: those of all agents.
+    """
+    with transaction.atomic():
+        rows = MemoryItem.objects.filter(workspace=workspace, user=user)
+        if agent:
+            rows = rows.filter(agent=agent)
+        _, deleted = rows.delete()
+        audit.record(
+            by,
+            "memory.erase",
+            workspace=workspace,
+            target=f"user:{user.pk}",
+            label=user.get_username(),
+            details={"agent": agent} if agent else {},
+        )
+    return deleted.get(MemoryItem._meta.label, 0)

@@ -1,0 +1,33 @@
+"""Forget a memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+from django.db.models.functions import Now
+
+from memory.choices import ChangeKind
+from memory.history import content_of, lock, write_change
+
+if TYPE_CHECKING:
+    from memory.history import Author
+    from memory.models import MemoryItem
+
+
+def forget(item: MemoryItem, *, by: Author, reason: str = "") -> MemoryItem:
+    """Recall a memory no longer; it stays as a tombstone, so that this can be undone.
+
+    Repeating it changes nothing. ``erase_memories`` deletes for good.
+
+    Raises:
+        MemoryNotFoundError: It was erased.
+    """
+    with transaction.atomic():
+        row = lock(item)
+        if row.forgotten_at is None:
+            row.forgotten_at = Now()
+            row.save(update_fields=["forgotten_at"])
+            write_change(row, ChangeKind.FORGOTTEN, by, reason=reason, before=content_of(row))
+    row.refresh_from_db()
+    return row

@@ -1,0 +1,43 @@
+"""Undo the last change of a memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+from django.db.models.functions import Now
+
+from memory.actions.supersede import put_content
+from memory.choices import ChangeKind
+from memory.errors import MemoryStateError
+from memory.history import lock, write_audit
+
+if TYPE_CHECKING:
+    from memory.history import Author
+    from memory.models import MemoryItem
+
+
+def undo(item: MemoryItem, *, by: Author) -> MemoryItem:
+    """Take back the last change that stands: a supersession or that the memory was forgotten.
+
+    Undone again, the change before that is taken back. Its history keeps each.
+
+    Raises:
+        MemoryNotFoundError: It was erased.
+        MemoryStateError: No change is left.
+    """
+    with transaction.atomic():
+        row = lock(item)
+        change = row.changes.filter(undone_at=None).exclude(kind=ChangeKind.REMEMBERED).first()
+        if change is None:
+            raise MemoryStateError(f"Memory {row.pk} has no change to undo.")
+        put_content(row, change.before or {})
+        if change.kind == ChangeKind.FORGOTTEN:
+            row.forgotten_at = None
+        row.updated_at = Now()
+        row.save()
+        change.undone_at = Now()
+        change.save(update_fields=["undone_at"])
+        write_audit(row, "undone", by)
+    row.refresh_from_db()
+    return row

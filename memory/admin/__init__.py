@@ -1,0 +1,5 @@
+"""Admin pages of memories."""
+
+from __future__ import annotations
+
+from memory.admin import item as item

@@ -1,0 +1,189 @@
+"""Memories in the admin: search with reasons, edit by superseding, forget, undo, erase."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from django import forms
+from django.contrib import admin, messages
+from django.db.models import Case, CharField, IntegerField, Value, When
+from unfold.widgets import UnfoldAdminTextInputWidget
+
+from heartbit_site.base.admin.actions import DialogForm, dialog
+from heartbit_site.base.admin.audit_mixin import actor_of
+from heartbit_site.base.admin.columns import Column, clock, format_datetime, pill, two_lines
+from heartbit_site.base.admin.saved_by_verb import VerbAdmin, VerbForm
+from heartbit_site.base.admin.themed import ReadOnlyInline
+from memory.actions.erase import erase_memories
+from memory.actions.forget import forget
+from memory.actions.remember import remember
+from memory.actions.supersede import supersede
+from memory.actions.undo import undo
+from memory.choices import Scope
+from memory.history import CONTENT, Author
+from memory.models import MemoryChange, MemoryItem
+from memory.place import MemoryPlace
+from memory.recall import recall
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+    from django.http import HttpRequest
+    from django.utils.safestring import SafeString
+
+_MOST_FOUND: Final = 200
+_OWNERS: Final = ("workspace", "scope", "agent", "user")
+
+
+class MemoryForm(VerbForm[MemoryItem]):
+    """A memory's content, and the reason of a change."""
+
+    reason = forms.CharField(
+        max_length=500,
+        required=False,
+        widget=UnfoldAdminTextInputWidget,
+        help_text="Reason of this change, for the memory's history.",
+    )
+
+    class Meta:
+        model = MemoryItem
+        fields = (*_OWNERS, *CONTENT)
+
+    def __init__(self, *given: Any, **more: Any) -> None:
+        super().__init__(*given, **more)
+        if "scope" in self.fields:  # a conversation's memories are stored by its runs
+            offered = [choice for choice in Scope.choices if choice[0] != Scope.CONVERSATION]
+            self.fields["scope"].choices = offered  # type: ignore[attr-defined]  # a choice field
+
+
+class ChangeInline(ReadOnlyInline[MemoryChange, MemoryItem]):
+    """The history of a memory, the last change first."""
+
+    model = MemoryChange
+    fields = ("made", "what", "was", "reason", "author", "run_id")
+    tab = True
+
+    made = Column[MemoryChange]("at", lambda row: format_datetime(row.created_at))
+    what = Column[MemoryChange](
+        "change", lambda row: f"{row.get_kind_display()}{' (undone)' if row.undone_at else ''}"
+    )
+    was = Column[MemoryChange]("before", lambda row: row.before["text"] if row.before else "-")
+
+
+@admin.register(MemoryItem)
+class MemoryAdmin(VerbAdmin[MemoryItem]):
+    """Memories of a workspace, for those who manage it: persons' memories are private."""
+
+    workspace_path = "workspace"
+    needs: ClassVar = dict.fromkeys(
+        ("view", "add", "change", "forget", "erase"), "workspace:manage"
+    )
+    audit_name = "memory"
+    form = MemoryForm
+    inlines = (ChangeInline,)
+    list_display = ("what", "recalled_by", "workspace", "category", "importance", "state", "why")
+    list_select_related = ("workspace", "user")
+    list_filter = ("scope", "category", "agent", "workspace", "user")
+    search_fields = ("text",)
+    search_help_text = "Words, as agents recall by them; the best come first, with the reasons."
+    show_full_result_count = False
+    sortable_by = ()
+    actions = ()
+    actions_detail = ("undo_change", "forget_now", "erase_person")
+    warn_unsaved_form = True
+    fixed = _OWNERS
+    readonly_fields = ("learned", "used", "state", "language")
+
+    def get_fieldsets(self, request: HttpRequest, obj: MemoryItem | None = None) -> Any:
+        """Return the fields; a new memory has no history."""
+        owners: tuple[str | None, dict[str, Any]] = (None, {"fields": _OWNERS})
+        if obj is None:
+            return [owners, ("Content", {"fields": CONTENT})]
+        facts = {"fields": self.readonly_fields}
+        return [("Content", {"fields": (*CONTENT, "reason")}), owners, ("Facts", facts)]
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[MemoryItem], search_term: str
+    ) -> tuple[QuerySet[MemoryItem], bool]:
+        """Return the known memories that recall finds, the best first, with the reasons."""
+        if not search_term.strip():
+            return queryset, False
+        rows: Any = queryset
+        hits = recall(rows.live(), search_term, limit=_MOST_FOUND)
+        if not hits:
+            return queryset.none(), False
+        reasons = [When(pk=hit.item.pk, then=Value(f"{hit.score:.2f}: {hit.why}")) for hit in hits]
+        places = [When(pk=hit.item.pk, then=Value(place)) for place, hit in enumerate(hits)]
+        found = queryset.filter(pk__in=[hit.item.pk for hit in hits]).annotate(
+            reasons=Case(*reasons, output_field=CharField()),
+            place=Case(*places, output_field=IntegerField()),
+        )
+        return found.order_by("place"), False
+
+    def save_row(self, request: HttpRequest, row: MemoryItem, form: Any) -> None:
+        """Store a new memory, or supersede the content of an old one."""
+        content = {name: form.cleaned_data[name] for name in CONTENT}
+        content["metadata"] = content["metadata"] or {}
+        by = Author(actor_of(request))
+        if row._state.adding:
+            place = MemoryPlace(row.workspace_id, Scope(row.scope), row.agent, row.user_id)
+            row.pk = remember(place, content.pop("text"), by=by, **content).pk
+        else:
+            supersede(row, by=by, reason=form.cleaned_data["reason"], **content)
+
+    what = Column[MemoryItem]("memory", lambda row: two_lines(row.text, _learned(row)))
+    recalled_by = Column[MemoryItem](
+        "recalled by", lambda row: two_lines(row.agent or "all agents", row.user or row.scope)
+    )
+    why = Column[MemoryItem]("why", lambda row: getattr(row, "reasons", ""))
+    learned = Column[MemoryItem]("learned", lambda row: format_datetime(row.updated_at))
+    used = Column[MemoryItem](
+        "recalled", lambda row: f"{row.use_count} times, last: {format_datetime(row.used_at)}"
+    )
+
+    def state(self, row: MemoryItem) -> SafeString:
+        """Return whether it is recalled, as a label."""
+        if row.forgotten_at is not None:
+            return pill("Forgotten", tone="warning")
+        return pill("Known", tone="success")
+
+    @dialog(
+        "Forget",
+        "It is recalled no longer. Undo brings it back.",
+        icon="delete",
+        permission="forget",
+        offered=lambda row: row.forgotten_at is None,
+    )
+    def forget_now(self, request: HttpRequest, row: MemoryItem, form: DialogForm) -> None:
+        """Forget the memory."""
+        forget(row, by=Author(actor_of(request)))
+        messages.success(request, f"{row} is forgotten.")
+
+    @dialog(
+        "Undo the last change",
+        "Its content, or that it was forgotten, is as before that change.",
+        icon="undo",
+        permission="forget",
+    )
+    def undo_change(self, request: HttpRequest, row: MemoryItem, form: DialogForm) -> None:
+        """Undo the last change."""
+        undo(row, by=Author(actor_of(request)))
+        messages.success(request, f"The last change of {row} is undone.")
+
+    @dialog(
+        "Erase all of this person",
+        "Deletes all memories of this person in this workspace, with their histories, for good.",
+        icon="person_remove",
+        permission="erase",
+        variant="DANGER",
+        offered=lambda row: row.user_id is not None,
+    )
+    def erase_person(self, request: HttpRequest, row: MemoryItem, form: DialogForm) -> str:
+        """Erase the person's memories."""
+        if row.user is not None:
+            count = erase_memories(row.workspace, row.user, by=actor_of(request))
+            messages.success(request, f"Erased {count} memories of {row.user}.")
+        return "../"
+
+
+def _learned(row: MemoryItem) -> str:
+    return f"learned {clock(row.updated_at)}"

@@ -1,0 +1,34 @@
+"""Values of the columns of memories."""
+
+from __future__ import annotations
+
+from django.db import models
+
+
+class Scope(models.TextChoices):
+    """Reach of a memory: the runs that recall it."""
+
+    WORKSPACE = "workspace", "All agents of the workspace"
+    AGENT = "agent", "One agent, for everyone"
+    PERSON = "person", "One agent, for one person"
+    CONVERSATION = "conversation", "One conversation"
+
+
+class Category(models.TextChoices):
+    """Kind of content."""
+
+    FACT = "fact", "Fact"
+    DECISION = "decision", "Decision"
+    PREFERENCE = "preference", "Preference"
+    TODO = "todo", "To-do"
+    LEARNING = "learning", "Learning"
+    CONTEXT = "context", "Context"
+    SUMMARY = "summary", "Summary"
+
+
+class ChangeKind(models.TextChoices):
+    """Kind of an entry of a memory's history."""
+
+    REMEMBERED = "remembered", "Remembered"
+    SUPERSEDED = "superseded", "Superseded"
+    FORGOTTEN = "forgotten", "Forgotten"

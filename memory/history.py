@@ -1,0 +1,108 @@
+"""Writing of memories' contents and histories, for the actions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from django.contrib.postgres.search import SearchVector
+from django.db.models import Value
+
+from heartbit_site.base import audit
+from heartbit_site.base.errors import about
+from heartbit_site.base.untrusted import clean_text
+from memory.errors import InvalidMemoryError, MemoryNotFoundError
+from memory.languages import detect_language
+from memory.models import MemoryChange, MemoryItem
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from heartbit_site.base.audit import Actor
+
+MOST_CHARACTERS: Final = 4_000
+CONTENT: Final = ("text", "category", "importance", "metadata")
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """The author of a change.
+
+    Attributes:
+        actor: For the history and the audit.
+        run_id: The run whose tool made the change, which is in its journal; None: the audit has
+            an entry instead, which never has the text.
+    """
+
+    actor: Actor
+    run_id: UUID | None = None
+
+
+def lock(item: MemoryItem) -> MemoryItem:
+    """Return the memory's row as it is now, locked until the transaction ends.
+
+    Raises:
+        MemoryNotFoundError: It was erased.
+    """
+    row = MemoryItem.objects.select_for_update(of=("self",)).filter(pk=item.pk).first()
+    if row is None:
+        raise MemoryNotFoundError(f"Memory {item.pk} was erased.")
+    found: MemoryItem = row
+    return found
+
+
+def content_of(item: MemoryItem) -> dict[str, Any]:
+    """Return what a memory says, as its history keeps it."""
+    return {name: getattr(item, name) for name in CONTENT}
+
+
+def set_text(item: MemoryItem, text: str) -> None:
+    """Set a memory's text, with its language and lexemes.
+
+    Raises:
+        InvalidMemoryError: It is empty or too long.
+    """
+    text = clean_text(text).strip()
+    with about("text"):
+        if not text:
+            raise InvalidMemoryError("A memory needs a text, such as: Ann prefers tea.")
+        if len(text) > MOST_CHARACTERS:
+            raise InvalidMemoryError(
+                f"The text has {len(text):,} characters, and a memory at most "
+                f"{MOST_CHARACTERS:,}: keep its essence."
+            )
+    item.text, item.language = text, detect_language(text)
+    item.search = SearchVector(Value(text), config=item.language)
+
+
+def set_importance(item: MemoryItem, importance: int) -> None:
+    """Set a memory's importance.
+
+    Raises:
+        InvalidMemoryError: It is not from 1 to 10.
+    """
+    with about("importance"):
+        if not 1 <= importance <= 10:
+            raise InvalidMemoryError(f"The importance is from 1 to 10, and not {importance}.")
+    item.importance = importance
+
+
+def write_change(
+    item: MemoryItem, kind: str, by: Author, *, reason: str, before: dict[str, Any] | None
+) -> None:
+    """Write an entry of a memory's history, and of the audit if a person made the change."""
+    MemoryChange.objects.create(
+        item=item,
+        kind=kind,
+        before=before,
+        reason=clean_text(reason).strip(),
+        author=by.actor.name[:200],
+        run_id=by.run_id,
+    )
+    write_audit(item, kind, by)
+
+
+def write_audit(item: MemoryItem, what: str, by: Author) -> None:
+    """Write an entry of the audit, unless a run's journal has the change."""
+    if by.run_id is None:
+        audit.record_on(by.actor, f"memory.{what}", item, details={"scope": item.scope})

@@ -1,0 +1,44 @@
+"""Named queries of memories."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+from django.db import models
+from django.db.models import Q
+
+from memory.choices import Scope
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+
+class MemoryQuerySet(models.QuerySet[Any]):
+    """Queries of memories."""
+
+    def live(self) -> Self:
+        """Return those that are not forgotten."""
+        return self.filter(forgotten_at=None)
+
+    def recalled_by(
+        self,
+        workspace_id: int,
+        agent: str,
+        *,
+        user_id: int | None = None,
+        conversation_id: UUID | None = None,
+    ) -> Self:
+        """Return what a run recalls: never another workspace's, agent's or person's memories.
+
+        Args:
+            workspace_id: The run's workspace.
+            agent: The name of the run's agent.
+            user_id: The person behind the run; None: no person's memories are recalled.
+            conversation_id: The run's conversation; None: no conversation's are recalled.
+        """
+        reach = Q(scope=Scope.WORKSPACE) | Q(scope=Scope.AGENT, agent=agent)
+        if user_id is not None:
+            reach |= Q(scope=Scope.PERSON, agent=agent, user_id=user_id)
+        if conversation_id is not None:
+            reach |= Q(scope=Scope.CONVERSATION, agent=agent, conversation_id=conversation_id)
+        return self.live().filter(reach, workspace_id=workspace_id)

@@ -1,0 +1,119 @@
+# ruff: noqa: S608  the statement consists of constants and the SQL of a query set
+"""Scores of memories: one SQL statement, and the parts of each score in plain words.
+
+A score is the weighted mean of four parts between 0 and 1:
+
+* relevance: reciprocal rank fusion (Cormack et al. 2009) of the rankings by the query;
+* recency: halves every 30 days after the last change;
+* importance: a tenth of the memory's importance;
+* strength: exp(-t / S), where t is the time since the last use, and the stability S is a week and
+  grows by another one with each use (Ebbinghaus 1885).
+
+Their sum follows Park et al. 2023 (Generative Agents). The database filters, ranks and sums, so
+that only hits leave it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass
+from typing import Final
+
+#: Ranks that a hit may fall before its relevance is halved. Web search takes 60, for thousands of
+#: documents; a person's memories are fewer, and 60 would make their ranks nearly equal.
+_K: Final = 10
+_MOST_RANKED: Final = 200
+_HALF_LIFE_DAYS: Final = 30
+_STABILITY_DAYS: Final = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Weights of the parts of a score; only their ratios matter."""
+
+    relevance: float = 2.0
+    recency: float = 1.0
+    importance: float = 1.0
+    strength: float = 0.5
+
+    def values(self) -> tuple[float, ...]:
+        """Return the weights that add up to 1, in the order of the fields; all 0: the default."""
+        given: tuple[float, ...] = astuple(self)
+        total = sum(given)
+        return tuple(each / total for each in given) if total > 0 else Weights().values()
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """A way to rank memories by a query.
+
+    Attributes:
+        name: Name for readers.
+        rows: SQL of rows (id, rank), the best of which has rank 1. It may use ``reachable`` (id)
+            and ``asked`` (language, words), the query's lexemes in each language.
+    """
+
+    name: str
+    rows: str
+
+
+LEXICAL: Final = Ranking(
+    "words",
+    f"""
+    SELECT m.id, rank() OVER (ORDER BY ts_rank_cd(m.search, a.words, 1) DESC) AS rank
+    FROM memory_memoryitem m
+    JOIN asked a ON a.language = m.language AND m.search @@ a.words
+    WHERE m.id IN (SELECT id FROM reachable)
+    ORDER BY rank LIMIT {_MOST_RANKED}
+    """,
+)
+#: A ranking by vectors becomes a second entry; the fusion and its weights stay.
+RANKINGS: Final = (LEXICAL,)
+
+
+def statement(reachable: str, *, by_query: bool) -> str:
+    """Return the statement that scores memories.
+
+    Args:
+        reachable: SQL of the ids that may be found; with the placeholders of its own values.
+        by_query: Rank by a query; else every memory is a hit without relevance.
+
+    The parameters are: those of ``reachable``, the query, the four weights, the least score, and
+    the number of rows.
+    """
+    fused = " UNION ALL ".join(f"SELECT id, rank FROM ({each.rows})" for each in RANKINGS)
+    hits = (
+        f"SELECT id, sum({_K + 1.0} / ({_K} + rank)) / {len(RANKINGS)} AS relevance "
+        f"FROM ({fused}) GROUP BY id"
+        if by_query
+        else "SELECT id, 0.0 AS relevance FROM reachable"
+    )
+    return f"""
+    WITH reachable AS ({reachable}),
+    asked AS (
+        SELECT c.cfgname AS language,
+            replace(plainto_tsquery(c.oid::regconfig, q.query)::text, ' & ', ' | ')::tsquery
+                AS words
+        FROM pg_ts_config c, (SELECT %s::text AS query) q
+        WHERE c.cfgnamespace = 'pg_catalog'::regnamespace
+    ),
+    hits AS ({hits}),
+    parts AS (
+        SELECT m.id, m.text, m.language,
+            h.relevance::float8 AS relevance,
+            power(0.5, extract(epoch FROM now() - m.updated_at)::float8
+                / {_HALF_LIFE_DAYS * 86_400}) AS recency,
+            m.importance / 10.0::float8 AS importance,
+            exp(-extract(epoch FROM now() - coalesce(m.used_at, m.created_at))::float8
+                / ({_STABILITY_DAYS * 86_400} * (1.0 + m.use_count))) AS strength
+        FROM hits h JOIN memory_memoryitem m USING (id)
+    ),
+    scored AS (
+        SELECT p.*, w.r * relevance + w.c * recency + w.i * importance + w.s * strength AS score
+        FROM parts p, (SELECT %s::float8 AS r, %s::float8 AS c, %s::float8 AS i, %s::float8 AS s) w
+    )
+    SELECT s.id, s.score, s.relevance, s.recency, s.importance, s.strength,
+        ts_headline(s.language::regconfig, s.text, a.words,
+            'HighlightAll=true, StartSel=' || chr(2) || ', StopSel=' || chr(3)) AS marked
+    FROM scored s JOIN asked a USING (language)
+    WHERE s.score >= %s ORDER BY s.score DESC, s.id DESC LIMIT %s
+    """

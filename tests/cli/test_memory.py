@@ -1,0 +1,76 @@
+"""`heartbit memory`, here and against a server, as a person uses it."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from typing import TYPE_CHECKING
+
+import pytest
+from django.contrib.auth.models import User
+
+from heartbit_site.base.models import AuditEntry, Membership
+from heartbit_site.cli.errors import USAGE
+from memory.models import MemoryItem
+
+if TYPE_CHECKING:
+    from heartbit_site.base.models import Workspace
+    from tests.cli.places import Place
+
+
+@pytest.fixture
+def place(place: Place) -> Place:
+    return place.of("memory")
+
+
+@pytest.fixture
+def ann(workspace: Workspace) -> str:
+    user = User.objects.create(username=f"ann-{secrets.token_hex(4)}")
+    Membership.objects.create(workspace=workspace, user=user)
+    return user.username
+
+
+def test_a_memory_is_added_found_changed_forgotten_and_undone(
+    place: Place, workspace: Workspace, ann: str
+) -> None:
+    whose = ("--agent", "writer", "--person", ann)
+    done = place("add", "Ann is drinking green tea.", *whose, "--importance", "7")
+    assert (done.code, done.err) == (0, "")
+    row = MemoryItem.objects.get(workspace=workspace)
+    assert (row.scope, row.agent, row.importance) == ("person", "writer", 7)
+    number = str(row.pk)
+    found = place("recall", "drink", "--person", ann)
+    assert "has drinking; learned " in found.out
+    assert "Nothing fits." in place("recall", "drink", "--agent", "other").out
+    place("change", number, "Ann drinks coffee.", "--reason", "May")
+    assert place("forget", number).out == f"Memory {number} is forgotten.\n"
+    assert "No memories." in place("list", "--agent", "writer").out
+    assert "coffee" in place("list", "--forgotten").out
+    assert "Ann drinks coffee." in place("undo", number).out
+    shown = place("show", number).out
+    assert "before: Ann is drinking green tea.; reason: May" in shown
+    assert "forgotten (undone)" in shown
+    [listed] = json.loads(place("list", "--json").out)["memories"]
+    assert (listed["text"], listed["person"]) == ("Ann drinks coffee.", ann)
+
+
+def test_a_person_is_erased_and_the_audit_has_no_word_of_it(
+    place: Place, workspace: Workspace, ann: str
+) -> None:
+    place("add", "Ann has canary-91.", "--agent", "writer", "--person", ann)
+    place("add", "The shop sells tea.", "--scope", "workspace")
+    assert place("clear", ann).code == USAGE, "there is no terminal to ask at"
+    assert place("clear", ann, "--yes").out == f"Erased 1 memories of {ann}.\n"
+    assert [row.text for row in MemoryItem.objects.filter(workspace=workspace)] == [
+        "The shop sells tea."
+    ]
+    entries = AuditEntry.objects.filter(workspace=workspace, action__startswith="memory.")
+    assert "canary-91" not in str(list(entries.values()))
+    assert set(entries.values_list("action", flat=True)) == {"memory.remembered", "memory.erase"}
+
+
+def test_wrong_words_are_answered_with_what_is_missing(place: Place, workspace: Workspace) -> None:
+    assert "needs an agent" in place("add", "x", "--scope", "agent").err
+    assert "belongs to no agent" in place("add", "x", "--scope", "workspace", "--agent", "a").err
+    assert "no person 'nemo'" in place("clear", "nemo", "--yes").err
+    assert "There is no such memory here" in place("show", "999999999").err
