@@ -91,6 +91,7 @@ async def test_a_script_calls_tools_one_after_the_other_and_together(
         ("await calculat('1')", "invalid", "calculat"),
         ("x = 1\n[][x]", "error", "line 2"),
         ("calculate('1')", "error", "Not awaited"),
+        ("await calculate(**{'expression': '6*7', **({'n': 1} if 0 else {})})", "ok", "42"),
         ("await calculate('1 +')", "error", "line 1"),
         (
             "try:\n    await calculate('1 +')\nexcept RuntimeError as e:\n    print('no')",
