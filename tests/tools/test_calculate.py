@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
@@ -140,4 +141,8 @@ def test_it_returns_a_number_or_its_error_and_is_quick(expression: str) -> None:
         else:
             assert type(value) in (int, float)
             assert math.isfinite(value) if isinstance(value, float) else value.bit_length() <= 4096
-        assert time.thread_time() - began < 0.1
+        if time.thread_time() - began >= 0.1:  # it is slow, or a collection of garbage fell into it
+            began = time.thread_time()
+            with suppress(CalculationError):
+                evaluate(expression)
+            assert time.thread_time() - began < 0.1
