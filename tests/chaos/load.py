@@ -27,6 +27,8 @@ from tests.chaos.journals import CAREFUL
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+#: A script needs no model between its calls, so it makes more of them until a kill can hit it.
+LONGER = 5
 #: Starts a run of an agent (workspace, task, agent) and returns its id.
 Start = Callable[[Workspace, str, str], UUID]
 
@@ -76,6 +78,7 @@ class Load:
         scripted = not careful and self.scripted_every and number % self.scripted_every == 1
         agent, script = (CAREFUL, CAREFUL_SCRIPT) if careful else (COURIER, self.script)
         write = script_task if scripted else task
+        script = LONGER * tuple(script) if scripted else script
         text = write(f"{self.name}-{number}", script, effects_url=self.effects_url)
         agent = SCRIPTED if scripted else agent
         self.ids.append(self.start(self.workspace, text, agent))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 
 from tests.chaos import report
-from tests.chaos.checker import Verdict, check
+from tests.chaos.checker import check
 from tests.chaos.decider import Decider
 from tests.chaos.load import Load
 from tests.chaos.rig import rig, say
@@ -22,7 +22,7 @@ from tests.chaos.rig import rig, say
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.chaos.records import Kill
+    from tests.chaos.records import Kill, Records
     from tests.chaos.supervisor import Supervisor
 
 KILL_EVERY = 2.0
@@ -51,7 +51,8 @@ SIZES = {"small": Size(8, at_once=6, give_up=60), "full": Size(60, at_once=15, g
 def play(size: str, *, seed: int, directory: Path, runs: int | None = None) -> dict[str, Any]:
     """Kill and judge; ``runs`` overrides the size's."""
     how = SIZES[size] if runs is None else replace(SIZES[size], runs=runs)
-    verdict = _run(how, seed=seed, directory=directory)
+    records = _run(how, seed=seed, directory=directory)
+    verdict = check(records)
     recovery = settings.HEARTBIT_LEASE_SECONDS + settings.HEARTBIT_SWEEP_SECONDS + 3.0
     figure = {
         **report.promises(verdict),
@@ -64,12 +65,38 @@ def play(size: str, *, seed: int, directory: Path, runs: int | None = None) -> d
         figure=figure,
         target={"recovery_p95_s": recovery},
         verdict=verdict,
-        also={"kills": verdict.kills, "recoveries": len(verdict.recoveries)},
+        also={
+            "kills": verdict.kills,
+            "calls_of_scripts": sum(
+                each.type == "script.called" for run in records.runs for each in run.events
+            ),
+            "kills_inside_scripts": _inside_scripts(records),
+            "recoveries": len(verdict.recoveries),
+        },
     )
 
 
-def _run(size: Size, *, seed: int, directory: Path) -> Verdict:
-    """Do it, leave the ledgers and logs in ``directory``, and judge."""
+def _inside_scripts(records: Records) -> int:
+    """How often a worker died with a run whose script had made calls and had not ended."""
+    count = 0
+    for run in records.runs:
+        called = [each for each in run.events if each.type == "script.called"]
+        if not called:
+            continue
+        script = called[0].payload["call_id"]
+        ended = [
+            each.at
+            for each in run.events
+            if each.type == "tool.finished" and each.payload["call_id"] == script
+        ]
+        until = ended[0] if ended else float("inf")
+        held = (kill.at for kill in records.kills if run.id in kill.held)
+        count += sum(called[0].at < at < until for at in held)
+    return count
+
+
+def _run(size: Size, *, seed: int, directory: Path) -> Records:
+    """Do it, leave the ledgers and logs in ``directory``, and return what happened."""
     with rig(directory) as on:
         load = Load(
             on.workspace,
@@ -90,7 +117,7 @@ def _run(size: Size, *, seed: int, directory: Path) -> Verdict:
             if time.monotonic() >= give_up:
                 say(f"gave up killing after {size.give_up:g} s")
             load.finish(on.supervisor.tend)
-    return check(on.collect(load.ids, kills=killer.kills, missed_windows=killer.missed_windows))
+    return on.collect(load.ids, kills=killer.kills, missed_windows=killer.missed_windows)
 
 
 class _Killer:

@@ -10,7 +10,8 @@ import pytest
 
 from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import approve_call, deny_call, edit_call
-from agents.choices import RunStatus
+from agents.actions.fork_run import Edits, fork_run
+from agents.choices import Placement, RunStatus
 from agents.journal.events import ScriptCalled, encode
 from agents.live.follow import wait_for_end
 from agents.models import Agent, Run, RunEvent, ToolCall
@@ -90,6 +91,7 @@ async def test_a_script_calls_tools_one_after_the_other_and_together(
         ("await calculat('1')", "invalid", "calculat"),
         ("x = 1\n[][x]", "error", "line 2"),
         ("calculate('1')", "error", "Not awaited"),
+        ("await calculate(**{'expression': '6*7', **({'n': 1} if 0 else {})})", "ok", "42"),
         ("await calculate('1 +')", "error", "line 1"),
         (
             "try:\n    await calculate('1 +')\nexcept RuntimeError as e:\n    print('no')",
@@ -213,6 +215,20 @@ async def test_a_long_catalogue_is_searched(studio: Studio, agent: Create) -> No
     finally:
         for name in names:
             del registry._specs[name]
+
+
+async def test_a_fork_keeps_the_calls_of_a_script_with_their_turn(
+    studio: Studio, agent: Create
+) -> None:
+    await orm.run_in_thread(lambda: agent(tools=("calculate",), code_mode=True))
+    run = await studio.run(script(SUMS))
+
+    def fork() -> Run:
+        made = fork_run(run, 1, edits=Edits(message="Again?"), home=Placement.LOCAL, by=ANNA)
+        return Run.objects.get(pk=made)
+
+    forked = await orm.run_in_thread(fork)
+    assert await calls(forked) == await calls(run)
 
 
 def test_an_event_of_a_script_is_read_as_it_was_written() -> None:

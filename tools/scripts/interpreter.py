@@ -80,7 +80,7 @@ _HEADER: Final = "from typing import Any, Literal\n"
 _VERSION: Final = f"monty-{__version__}"
 _FILE: Final = re.compile(r'"<python-input-\d+>"')
 _TIMES: Final = ("time.", "datetime.", "date.", "asyncio.sleep")
-_DIAGNOSTIC: Final = re.compile(r"error\[([a-z-]+)\] (.*)")
+_DIAGNOSTIC: Final = re.compile(r":(\d+):\d+: error\[([a-z-]+)\] (.*)")
 _CERTAIN_RULES: Final = frozenset(
     {
         "invalid-argument-type",
@@ -97,6 +97,10 @@ _EXCEPTIONS: Final[Mapping[str, ExcType]] = {
     "timeout": "TimeoutError",
     "invalid": "ValueError",
 }
+
+
+class InvalidScriptError(Exception):
+    """A script makes a call that cannot be right; the text says where."""
 
 
 class ChangedScriptError(Exception):
@@ -130,6 +134,8 @@ class ScriptInterpreter:
         step = _Step(functions, rounds)
         try:
             found = await self._advance(script, step)
+        except InvalidScriptError as error:
+            found = EndedScript("invalid", str(error))
         except (MontySyntaxError, MontyTypingError) as error:
             found = EndedScript("invalid", _readable(error))
         except ChangedScriptError:
@@ -209,8 +215,8 @@ class _Step:
         try:
             return await session.feed_start(script, print_callback=self._output)
         except MontyTypingError as error:
-            if any(map(_is_fault, error.display().splitlines())):
-                raise
+            if faults := _faults(error, script):
+                raise InvalidScriptError("\n".join(faults)) from error
             return await session.feed_start(
                 script, print_callback=self._output, skip_type_check=True
             )
@@ -263,17 +269,25 @@ class _Step:
         return await at.resume({"future": ...})
 
 
-def _is_fault(line: str) -> bool:
-    """Return True if a line of the type checker's is about a call, which is known for certain.
+def _faults(error: MontyTypingError, script: str) -> list[str]:
+    """Return what the type checker says of calls and is certain of.
 
-    The checker knows less of Python's library than the interpreter does.
+    The checker knows less of Python's library than the interpreter does, and takes each value of a
+    dictionary that is spread into arguments for all of them.
     """
+    lines = script.splitlines()
+    return [line for line in error.display().splitlines() if _is_fault(line, lines)]
+
+
+def _is_fault(line: str, script: list[str]) -> bool:
     found = _DIAGNOSTIC.search(line)
     if found is None:
         return False
-    rule, text = found.groups()
+    number, rule, text = found.groups()
     if rule == "unresolved-reference":
         return not any(f"`{name}`" in text for name in dir(builtins))
+    if rule == "invalid-argument-type" and "**" in script[int(number) - 1]:
+        return False
     return rule in _CERTAIN_RULES or "CoroutineType" in text
 
 
@@ -297,8 +311,7 @@ def _stubs(script: str, functions: Mapping[str, ScriptFunction]) -> str:
 def _readable(error: MontyError) -> str:
     """Return an error with its line, as the model reads it."""
     if isinstance(error, MontyTypingError):
-        lines = error.display().splitlines()
-        return "\n".join(filter(_is_fault, lines)) or "\n".join(lines)
+        return error.display().strip()
     if isinstance(error, (MontyRuntimeError, MontySyntaxError)):
         return _FILE.sub('"script.py"', error.display()).strip()
     return f"The interpreter ended: {error}"
