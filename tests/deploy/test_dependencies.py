@@ -19,6 +19,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 #: Declared, and named by no line of ours: why it is there.
 UNNAMED = {
     "channels-redis": "the Channels layer",
+    "pydantic-monty-runtime": "the interpreter that its client starts",
     "websockets": "uvicorn speaks WebSocket with it",
 }
 #: The modules of an extra are imported here and nowhere else.

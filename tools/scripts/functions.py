@@ -8,7 +8,6 @@ functions["send_email"].arguments(("a@b.c",), {})      # '{"to": "a@b.c"}'
 from __future__ import annotations
 
 import builtins
-import inspect
 import json
 import keyword
 import re
@@ -148,8 +147,4 @@ def _returns_text(spec: ToolSpec) -> bool:
     """Return True for functions that return text; a server's answers are text, but often JSON."""
     if spec.origin is Origin.MCP:
         return False
-    try:
-        returned = inspect.signature(spec.function).return_annotation
-    except (TypeError, ValueError):
-        return False
-    return returned in (str, "str")
+    return getattr(spec.function, "__annotations__", {}).get("return") in (str, "str")
