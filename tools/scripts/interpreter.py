@@ -286,7 +286,7 @@ def _is_fault(line: str, script: list[str]) -> bool:
     number, rule, text = found.groups()
     if rule == "unresolved-reference":
         return not any(f"`{name}`" in text for name in dir(builtins))
-    if rule == "invalid-argument-type" and "**" in script[int(number) - 1]:
+    if rule == "invalid-argument-type" and "**" in "".join(script[int(number) - 1 : int(number)]):
         return False
     return rule in _CERTAIN_RULES or "CoroutineType" in text
 
