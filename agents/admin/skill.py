@@ -2,37 +2,28 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from django import forms
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.urls import path, reverse
 from django.utils.html import format_html, format_html_join
-from unfold.widgets import UnfoldAdminFileFieldWidget
 
 from agents.actions.remove_skill import remove_skill
-from agents.actions.save_skill import rollback_skill, save_skill
-from agents.admin.version import diff_lines, setting_row
-from agents.errors import ShippedSkillError, SkillNotFoundError
+from agents.admin.skill_upload import SkillForm, report_republished, store_upload
+from agents.admin.skill_versions import SkillVersionInline, compare_with_asked, roll_back
+from agents.errors import SkillNotFoundError
 from agents.models import Agent, Skill, SkillVersion
 from agents.reads.skills import users_by_skill
-from agents.reads.versions import VersionNotFoundError, find_version, pair
-from agents.runtime.skill_files import content_of, file_of
-from agents.skills.archive import MAX_ARCHIVE_BYTES, unpack
-from agents.skills.faults import InvalidSkillError
-from agents.skills.folder import read_folder
-from agents.skills.snapshot import compare
-from agents.skills.spec import MAIN_FILE
+from agents.reads.versions import VersionNotFoundError, find_version
+from agents.runtime.skill_files import file_of
 from heartbit_site.base.admin.audit_mixin import actor_of
 from heartbit_site.base.admin.columns import Column, format_datetime, link, pill, two_lines
 from heartbit_site.base.admin.permissions import permissions_for
-from heartbit_site.base.admin.saved_by_verb import VerbAdmin, VerbForm
-from heartbit_site.base.admin.themed import ReadOnlyInline
+from heartbit_site.base.admin.saved_by_verb import VerbAdmin
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.visible_text import visible
 
@@ -44,59 +35,9 @@ if TYPE_CHECKING:
     from django.urls import URLPattern
     from django.utils.safestring import SafeString
 
-    from agents.actions.republish_orchestrators import Led
-    from agents.skills.snapshot import SkillDiff
 
 _FACTS = ("description", "needs_tools", "used_by", "state", "further")
 _SHOWN_AGENTS = 20
-
-
-class SkillForm(VerbForm[Skill]):
-    """A skill's folder, packed."""
-
-    archive = forms.FileField(
-        widget=UnfoldAdminFileFieldWidget(),
-        label="Archive",
-        help_text=(
-            "The skill's folder as zip, tar or tar.gz, with SKILL.md in it. A skill that is there "
-            "gets a new version, and its agents are published again."
-        ),
-        error_messages={"required": "Choose the packed folder of a skill."},
-    )
-
-    class Meta:
-        model = Skill
-        fields = ("workspace",)
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if "workspace" in self.fields:  # a shipped skill has none, and is never uploaded
-            self.fields["workspace"].required = True
-
-
-class SkillVersionInline(ReadOnlyInline[SkillVersion, Skill]):
-    """Versions of a skill, the newest first; the comparison offers the rollback."""
-
-    model = SkillVersion
-    fk_name = "skill"
-    fields = ("version", "standing", "added", "short_hash", "compared")
-    verbose_name_plural = "versions"
-
-    version = Column[SkillVersion]("version", lambda row: f"v{row.number}")
-    added = Column[SkillVersion]("added", lambda row: format_datetime(row.created_at))
-    short_hash = Column[SkillVersion]("hash", lambda row: row.hash[:12])
-    standing = Column[SkillVersion](
-        "state",
-        lambda row: pill("Current", tone="success") if _is_current(row) else "",
-    )
-    compared = Column[SkillVersion](
-        "compare",
-        lambda row: "" if _is_current(row) else link(_compare_url(row), "Compare, roll back"),
-    )
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[SkillVersion]:
-        """Return the versions with their skill."""
-        return super().get_queryset(request).select_related("skill").order_by("-number")
 
 
 @admin.register(Skill)
@@ -176,31 +117,11 @@ class SkillAdmin(VerbAdmin[Skill]):
 
     def save_row(self, request: HttpRequest, row: Skill, form: Any) -> None:
         """Store the uploaded folder, and report the agents that were published again."""
-        archive = form.cleaned_data["archive"]
-        folder = read_folder(unpack(archive.read(MAX_ARCHIVE_BYTES + 1)))
-        if row.pk is not None and folder.spec.name != row.name:
-            raise InvalidSkillError(
-                [
-                    f"{MAIN_FILE}: name is {folder.spec.name}, and this is the skill {row.name}: "
-                    "upload it under Add skill."
-                ]
-            )
-        workspace = row.workspace
-        if workspace is None:
-            raise ShippedSkillError(
-                f"{row.name} ships with Heartbit: add your own under Add skill."
-            )
-        saved = save_skill(workspace, folder, by=actor_of(request))
-        row.pk, row.name = saved.version.skill_id, folder.spec.name
-        if saved:
-            messages.success(request, f"{row.name} is v{saved.version.number} now.")
-        else:
-            messages.info(request, f"Nothing has changed: v{saved.version.number}.")
-        _report(request, saved.led)
+        store_upload(request, row, form.cleaned_data["archive"])
 
     def remove_row(self, request: HttpRequest, row: Skill) -> None:
         """Delete the skill, unless agents have it."""
-        _report(request, remove_skill(row, by=actor_of(request)))
+        report_republished(request, remove_skill(row, by=actor_of(request)))
 
     # --------------------------------------------------------------------------------------- views
 
@@ -237,29 +158,12 @@ class SkillAdmin(VerbAdmin[Skill]):
             if not self.may(request, "rollback", skill):
                 raise PermissionDenied
             try:
-                return _rolled_back(request, skill, number)
+                return roll_back(request, skill, number)
             except HeartbitError as error:
                 problem = str(error)
-        return self._compared(request, skill, version, problem)
-
-    def _compared(
-        self, request: HttpRequest, skill: Skill, version: SkillVersion, problem: str
-    ) -> HttpResponse:
-        asked = request.GET.get("with", "")
-        other = int(asked) if asked.isdecimal() and len(asked) < 10 else None
-        try:
-            _, with_version = pair(skill, version.number, other)
-        except VersionNotFoundError as error:
-            raise Http404(str(error)) from error
-        diff = compare(with_version.snapshot, version.snapshot, partial(content_of, version))
         context = {
             **self.admin_site.each_context(request),
-            "title": f"{skill.name}: v{version.number} beside v{with_version.number}",
-            "skill": skill,
-            "version": version,
-            "other": with_version,
-            "versions": skill.versions.all(),
-            "diff": _shown(diff),
+            **compare_with_asked(request, skill, version),
             "may_roll_back": self.may(request, "rollback", skill)
             and version.pk != skill.current_version_id,
             "problem": problem,
@@ -339,46 +243,9 @@ def _current(row: Skill) -> SkillVersion:
     return version
 
 
-def _is_current(version: SkillVersion) -> bool:
-    return version.pk == version.skill.current_version_id
-
-
 def _is_shipped(row: object) -> bool:
     if isinstance(row, Skill):
         return row.pk is not None and row.shipped
     if str(row).isdecimal():  # an id, which comes from the address and may be anything
         return Skill.objects.filter(pk=int(str(row)[:18]), workspace=None).exists()
     return False
-
-
-def _compare_url(version: SkillVersion) -> str:
-    return reverse("admin:agents_skill_compare", args=[version.skill_id, version.number])
-
-
-def _rolled_back(request: HttpRequest, skill: Skill, number: int) -> HttpResponse:
-    saved = rollback_skill(skill, number, by=actor_of(request))
-    messages.success(request, f"Rolled back: {skill.name} is v{saved.version.number} now.")
-    _report(request, saved.led)
-    return redirect("admin:agents_skill_change", skill.pk)
-
-
-def _report(request: HttpRequest, led: list[Led]) -> None:
-    """Say which agents were published again."""
-    for one in led:
-        if one.made is None:
-            messages.warning(request, f"{one.agent.name} was not published again: {one.problem}")
-        elif one.made:
-            number = one.made.version.number
-            messages.success(request, f"Published as well: {one.agent.name} v{number}.")
-
-
-def _shown(diff: SkillDiff) -> dict[str, Any]:
-    """Return the differences as the page draws them."""
-    return {
-        "body": diff_lines(diff.body),
-        "rows": [setting_row(change) for change in diff.fields],
-        "files": [
-            {"title": f"{file.path}, {file.kind}", "lines": diff_lines(file.diff)}
-            for file in diff.files
-        ],
-    }

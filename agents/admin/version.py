@@ -127,7 +127,8 @@ class AgentVersionAdmin(ReadOnlyAdmin[AgentVersion]):
         context = {
             **self.admin_site.each_context(request),
             "title": f"{agent.name}: v{version.number} beside v{with_version.number}",
-            "agent": agent,
+            "owner": agent,
+            "owner_url": reverse("admin:agents_agent_change", args=[agent.pk]),
             "version": version,
             "other": with_version,
             "versions": [each for each, _ in versions_of(agent)],
@@ -161,7 +162,7 @@ def _shown(diff: SnapshotDiff) -> dict[str, Any]:
             elif part.definition:
                 rows.append((f"{noun} {part.name}", "described as then", "described otherwise"))
             rows += [_row(f"{noun} {part.name}: ", change) for change in part.fields]
-    return {"prompt": diff_lines(diff.prompt), "rows": rows}
+    return {"title": "System prompt", "lines": diff_lines(diff.prompt), "rows": rows}
 
 
 def diff_lines(diff: str) -> list[tuple[str, str]]:

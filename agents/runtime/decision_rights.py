@@ -15,7 +15,7 @@ from heartbit_site.base.access import roles_with
 
 if TYPE_CHECKING:
     from agents.runs.claims import ClaimedRun
-    from agents.runtime.toolbox import RevokedRightLookup
+    from agents.runtime.lookups import RevokedRightLookup
 
 DECIDE = "approvals:decide"
 _LOST_RIGHT = "SELECT who FROM heartbit_lost_right(%s, %s, %s) AS who WHERE who IS NOT NULL"

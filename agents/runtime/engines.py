@@ -21,18 +21,16 @@ from agents.loop.tool_call_engine import ToolCallEngine
 from agents.runtime.accounts import Accounts
 from agents.runtime.big_results import READER, BigResults
 from agents.runtime.budgets import Budgets
+from agents.runtime.call_context import context_factory
 from agents.runtime.decision_rights import revoked_right_lookup
 from agents.runtime.definitions import Definitions
 from agents.runtime.grants import grant_lookup
+from agents.runtime.lookups import CallLookups
 from agents.runtime.mixed_data import mixed_data_rule
+from agents.runtime.offer import offered_tools, required_permissions
 from agents.runtime.person import credential_lookup, permission_lookup
 from agents.runtime.stopped_tools import StoppedTools, WorkspaceStoppedTools
-from agents.runtime.toolbox import (
-    RunToolbox,
-    context_factory,
-    offered_tools,
-    required_permissions,
-)
+from agents.runtime.toolbox import RunToolbox
 from agents.runtime.unread import with_unread_count
 from heartbit_site.base import orm
 from tools.mcp.specs import server_tools
@@ -75,19 +73,21 @@ class EngineDependencies:
             await with_unread_count(self.pool, definition.agent_id, offer),
             definition,
             approve=claimed.approve,
-            granted=grant_lookup(self.pool, definition.agent_id, claimed),
-            lost=revoked_right_lookup(self.pool, claimed),
-            stopped=WorkspaceStoppedTools(self._stopped, claimed.workspace_id),
-            credentials=credential_lookup(claimed),
-            permissions=permissions,
-            mixed=mixed_data_rule(
-                self.pool,
-                claimed.root_id,
-                setting=definition.mixed_data,
-                find=lambda name: (
-                    resolve(offer.specs, name) or resolve(dependencies.registry, name)
+            lookups=CallLookups(
+                granted=grant_lookup(self.pool, definition.agent_id, claimed),
+                lost=revoked_right_lookup(self.pool, claimed),
+                credentials=credential_lookup(claimed),
+                permissions=permissions,
+                mixed=mixed_data_rule(
+                    self.pool,
+                    claimed.root_id,
+                    setting=definition.mixed_data,
+                    find=lambda name: (
+                        resolve(offer.specs, name) or resolve(dependencies.registry, name)
+                    ),
                 ),
             ),
+            stopped=WorkspaceStoppedTools(self._stopped, claimed.workspace_id),
             results=BigResults(claimed.id, claimed.root_id, definition.max_tool_output_bytes),
             reader=dependencies.registry.get(READER),
             context=context_factory(

@@ -10,7 +10,7 @@ from heartbit_site.base.access import roles_with
 
 if TYPE_CHECKING:
     from agents.runs.claims import ClaimedRun
-    from agents.runtime.toolbox import GrantLookup
+    from agents.runtime.lookups import GrantLookup
 
 # A run that requires approval of every call overrides the agent's standing permissions: only those
 # granted for its own tree count.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from agents.runs.pool import Pool
-    from agents.runtime.toolbox import MixedDataRule
+    from agents.runtime.lookups import MixedDataRule
     from heartbit_site.base.toolspec import ToolSpec
 
 # Calls that never reached their tool have read nothing.

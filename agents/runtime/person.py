@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agents.runs.claims import ClaimedRun
-    from agents.runtime.toolbox import CredentialLookup, PermissionLookup
+    from agents.runtime.lookups import CredentialLookup, PermissionLookup
     from heartbit_site.base.toolspec import ToolSpec
     from tools.credentials.choice import ChosenCredential
 

@@ -10,7 +10,7 @@ from django.db.models import Q
 from agents.messaging.receipts import READ_TOOL
 from agents.models import InboxEntry
 from agents.runs.pool import Pool, call
-from agents.runtime.toolbox import OfferedTools
+from agents.runtime.offer import OfferedTools
 
 if TYPE_CHECKING:
     from datetime import datetime

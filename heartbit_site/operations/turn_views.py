@@ -12,7 +12,7 @@ from agents.reads.pinned_tools import pinned_tools
 from agents.reads.versions import definition_of
 from agents.runs.history import load_history
 from agents.runtime.conversation_history import to_messages
-from agents.runtime.toolbox import OfferedTools, offered_tools
+from agents.runtime.offer import OfferedTools, offered_tools
 from agents.runtime.unread import with_unread_then
 from heartbit_site.base.preview import preview
 from heartbit_site.contract.turns import (

@@ -16,8 +16,11 @@ from agents.loop.state import RunState
 from agents.loop.tool_calls import ToolCallRunner
 from agents.models import AgentVersion
 from agents.runtime.big_results import BigResults
+from agents.runtime.call_context import context_factory
+from agents.runtime.lookups import CallLookups
+from agents.runtime.offer import OfferedTools
 from agents.runtime.stopped_tools import StoppedTools, WorkspaceStoppedTools
-from agents.runtime.toolbox import OfferedTools, RunToolbox, context_factory
+from agents.runtime.toolbox import RunToolbox
 from heartbit_site.base import orm
 from tests.runs.holding import accept, answer, hold
 from tools.registry import definition_hash
@@ -74,11 +77,13 @@ async def serve(
                 workspace_id=workspace.pk, run_id=run_id, root_id=run_id, agent="solo", http=http
             ),
             executor=executor or orm.shared(),
-            granted=granted,
-            lost=lost,
-            credentials=no_credentials,
-            permissions=no_permissions,
-            mixed=nothing_mixed,
+            lookups=CallLookups(
+                granted=granted,
+                lost=lost,
+                credentials=no_credentials,
+                permissions=no_permissions,
+                mixed=nothing_mixed,
+            ),
             results=BigResults(run_id, run_id, definition.max_tool_output_bytes),
             stopped=WorkspaceStoppedTools(StoppedTools(), workspace.pk),
         )

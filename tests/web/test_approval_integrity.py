@@ -17,8 +17,11 @@ from agents.errors import CallClosedError
 from agents.llm.messages import ToolCall as Asked
 from agents.loop.ports import ApprovedCall, ReadyCall
 from agents.models import Decision, ToolCall
+from agents.runtime.call_context import context_factory
+from agents.runtime.lookups import CallLookups
+from agents.runtime.offer import offered_tools
 from agents.runtime.stopped_tools import StoppedTools, WorkspaceStoppedTools
-from agents.runtime.toolbox import RunToolbox, context_factory, offered_tools
+from agents.runtime.toolbox import RunToolbox
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.orm import OrmExecutor
 from heartbit_site.base.toolspec import Effect, ToolSpec, spec_of
@@ -122,11 +125,13 @@ def boxed(spec: ToolSpec, *, run: UUID, pinned: str) -> RunToolbox:
         approve=False,
         context=context_factory(workspace_id=1, run_id=run, root_id=run, agent="solo", http=http),
         executor=OrmExecutor(1, name="tool"),
-        granted=nobody,
-        lost=none_lost,
-        credentials=no_credentials,
-        permissions=no_permissions,
-        mixed=nothing_mixed,
+        lookups=CallLookups(
+            granted=nobody,
+            lost=none_lost,
+            credentials=no_credentials,
+            permissions=no_permissions,
+            mixed=nothing_mixed,
+        ),
         stopped=WorkspaceStoppedTools(StoppedTools(), 1),
     )
 

@@ -17,6 +17,7 @@ from agents.loop.agent_engine import AgentEngine
 from agents.loop.effect_gate import EffectGate
 from agents.loop.journaled import JournaledState
 from agents.loop.ports import Committed, PendingSuspension, Ports
+from agents.runtime.lookups import CallLookups
 from agents.runtime.stopped_tools import StoppedTools, WorkspaceStoppedTools
 from agents.runtime.toolbox import RunToolbox
 from heartbit_site.base.toolspec import ToolContext
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from agents.llm.messages import ChatRequest, StreamEvent, Usage
     from agents.loop.ports import Pending, ReadyCall
     from agents.loop.state import RunState
-    from agents.runtime.toolbox import OfferedTools
+    from agents.runtime.offer import OfferedTools
     from tools.pipeline import CallJournal, SuspendedCall
 
 #: What a clock says, not the loop.
@@ -198,11 +199,13 @@ class _Toolbox(RunToolbox):
             approve=subject.approve,
             context=lambda call_id: _context(subject, call_id),
             executor=cast("Any", None),
-            granted=_nobody,
-            lost=_everybody_may,
-            credentials=no_credentials,
-            permissions=no_permissions,
-            mixed=nothing_mixed,
+            lookups=CallLookups(
+                granted=_nobody,
+                lost=_everybody_may,
+                credentials=no_credentials,
+                permissions=no_permissions,
+                mixed=nothing_mixed,
+            ),
             stopped=WorkspaceStoppedTools(StoppedTools(), 0),
         )
         self._notes = notes

@@ -19,7 +19,7 @@ from agents.live.follow import wait_for_end
 from agents.models import Run
 from agents.runs.history import load_history
 from agents.runtime.host import LocalHost
-from agents.runtime.toolbox import offered_tools
+from agents.runtime.offer import offered_tools
 from heartbit_site.base import orm
 from heartbit_site.base.models import Workspace
 from tests.chaos.replay import people

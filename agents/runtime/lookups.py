@@ -1,0 +1,44 @@
+"""Questions that a run's toolbox asks about its person, its approvals and its data."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from heartbit_site.base.toolspec import ToolSpec
+
+if TYPE_CHECKING:
+    from tools.credentials.choice import ChosenCredential
+
+#: Returns the standing permission for a tool by its name and pinned hash, if there is one.
+GrantLookup = Callable[[str, str], Awaitable[int | None]]
+#: Chooses the credentials of a call by the names that its binding gives; raises HeartbitError.
+CredentialLookup = Callable[
+    [ToolSpec, Mapping[str, str]], Awaitable["Mapping[str, ChosenCredential]"]
+]
+#: Returns those of some permissions that the person behind the run has.
+PermissionLookup = Callable[[frozenset[str]], Awaitable[frozenset[str]]]
+#: Returns why a tool's call needs an approval for what the run tree has read; None: it does not.
+MixedDataRule = Callable[[ToolSpec], Awaitable[str | None]]
+#: Returns the approver who decided the wait of that key and has lost the right to decide.
+RevokedRightLookup = Callable[[str], Awaitable[str | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class CallLookups:
+    """Lookups of one run.
+
+    Attributes:
+        granted: Looks up a standing permission.
+        lost: Looks up an approver who lost the right to decide.
+        credentials: Chooses the credentials of a call.
+        permissions: Looks up the permissions of the person behind the run.
+        mixed: Asks for an approval of calls that send data out.
+    """
+
+    granted: GrantLookup
+    lost: RevokedRightLookup
+    credentials: CredentialLookup
+    permissions: PermissionLookup
+    mixed: MixedDataRule
