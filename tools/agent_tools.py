@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tools.builtin.arithmetic import calculate
 from tools.builtin.clock import current_time
-from tools.builtin.code import run_code
+from tools.builtin.code import run_code, run_code_online
 from tools.builtin.people import ask_human
 from tools.builtin.web import http_get, http_request
 from tools.connectors.calendars.tools import (

@@ -170,6 +170,18 @@ def allow_list(value: str) -> str:
     return value
 
 
+def host_names(value: str) -> tuple[str, ...]:
+    """Return names of hosts, in lower case."""
+    names = tuple(dict.fromkeys(re.split(r"[\s,]+", value.lower().strip(", "))))
+    for name in names:
+        if not _HOST_NAME.fullmatch(name) or name[0] in "*.[":
+            raise ValueError(
+                f"{name!r} is no name of a host: write it like api.example.com, without a scheme, "
+                "a port or *"
+            )
+    return names
+
+
 def programs(value: str) -> dict[str, tuple[str, ...]]:
     """Return the words of command lines, by name; no shell reads them."""
     found: dict[str, tuple[str, ...]] = {}

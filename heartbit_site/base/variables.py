@@ -259,6 +259,14 @@ SANDBOX_KEY: Final = _text(
     help="key of that runner; the runner reads it too",
     secret=True,
 )
+SANDBOX_HOSTS: Final = Variable(
+    "HEARTBIT_SANDBOX_HOSTS",
+    _NOTHING,
+    formats.host_names,
+    help="hosts that programs of models may reach with `run_code_online`, "
+    "`pypi.org,files.pythonhosted.org` ([code](docs/howto/code.md#with-a-network))",
+    unset="none",
+)
 API_RATE: Final = Variable(
     "HEARTBIT_API_RATE_LIMIT",
     50.0,

@@ -79,6 +79,10 @@ VALUES: dict[str, Values] = {
     ),
     "HEARTBIT_SANDBOX": (["off", "bubblewrap", "remote"], ["on", "docker"]),
     "HEARTBIT_SANDBOX_URL": (["http://10.0.0.7:8300", "https://box.example"], ["10.0.0.7", "x"]),
+    "HEARTBIT_SANDBOX_HOSTS": (
+        ["pypi.org, Files.pythonhosted.org"],
+        ["https://x.org", "x.org:443", "*.x.org", "*", "[::1]"],
+    ),
     "HEARTBIT_SANDBOX_KEY": (["0123456789abcdef" * 2], ["short", "a key with spaces in it" * 3]),
     "HEARTBIT_API_RATE_LIMIT": (["0", "0.5"], ["abc", "-1", "nan"]),
     "HEARTBIT_MAX_MESSAGE_HOPS": (["8"], ["abc", "0", "1.5"]),

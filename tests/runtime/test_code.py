@@ -81,6 +81,32 @@ async def test_a_file_that_is_no_text_is_fetched_as_it_is(
     assert name.endswith("-dot.png")
 
 
+async def test_hosts_that_no_operator_opened_are_refused_and_open_ones_are_guarded(
+    studio: Studio, agent: Create, settings: Settings
+) -> None:
+    """An open host is still no way to a private address. The battery reaches one."""
+    settings.HEARTBIT_SANDBOX_HOSTS = ("localhost",)
+    await orm.run_in_thread(lambda: agent(tools=("run_code_online",)))
+    code = """
+import urllib.error, urllib.request
+try:
+    urllib.request.urlopen("http://localhost")
+except urllib.error.HTTPError as error:
+    print(error.code, error.read().decode())
+"""
+    online = {"language": "python", "code": code}
+    asked = " ".join(
+        f"[[{when}: run_code_online {json.dumps(online | {'hosts': hosts})}]]"
+        for when, hosts in (("calls", ["example.org"]), ("then", ["LocalHost"]))
+    )
+    run = await studio.run(f"{asked} [[text: Done.]]")
+    refused, guarded = await orm.run_in_thread(lambda: list(run.calls.order_by("id")))
+    assert (refused.status, refused.effect) == ("error", "at_most_once")
+    assert "may not reach example.org; open are: localhost." in (refused.result or "")
+    assert "403" in (guarded.result or ""), guarded.result
+    assert "not on the public internet" in (guarded.result or "")
+
+
 async def test_a_program_that_is_ended_says_so(studio: Studio, agent: Create) -> None:
     [one] = await called(studio, agent, call(language="python", code="print('x' * 3_000_000)"))
     assert json.loads((one.result or "").partition("\n[cut")[0][:40] + '"}')["ended"]

@@ -52,6 +52,7 @@ def test_the_built_in_tools_are_discovered() -> None:
         "ask_human": "pure",
         "calculate": "pure",
         "run_code": "pure",
+        "run_code_online": "at_most_once",
         "current_time": "pure",
         "http_get": "pure",
         "http_request": "at_most_once",

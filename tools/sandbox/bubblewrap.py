@@ -8,38 +8,53 @@ process and, where there is one, a control group. Each closes a hole that the ot
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
 import platform
 import secrets
+import shlex
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tools.sandbox import folder, launcher, seccomp
 from tools.sandbox.binary import bubblewrap
-from tools.sandbox.languages import interpreter_for
+from tools.sandbox.languages import interpreter_for, python
 from tools.sandbox.probe import has_held, probe, reason
 from tools.sandbox.program import Ended, Program, SandboxError
-from tools.sandbox.walls import FOLDER, HIDDEN, INPUT, walls
+from tools.sandbox.proxy import proxy
+from tools.sandbox.walls import FOLDER, HIDDEN, INPUT, PROXY, PROXY_PORT, walls
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from heartbit_site.base.http.allow import AllowRule
     from tools.sandbox.languages import Interpreter
 
 _FIRST_USER, _USERS = 0x2000_0000, 0x1000_0000  # above all that accounts and containers use
 _SIGNALLED: Final = 128  # exit codes from here on are those of signals
 
-# Inside: its number of processes (other shells than dash call it -u), the files in, the program,
-# the files out. Standard input is the way out for the archive.
+# Inside: its number of processes (other shells than dash call it -u), the files in, the way to the
+# proxy, the program, the files out. Standard input is the way out for the archive.
 _INSIDE: Final = (
     "ulimit -u {processes} 2>/dev/null || ulimit -p {processes} || exit 125; "
     f"cd {FOLDER} || exit 125; [ ! -s {INPUT} ] || tar -xf {INPUT} || exit 125; "
+    "{bridge}"
     '"$@" </dev/null; code=$?; tar -cf - . >&0 2>/dev/null; exit $code'
 )
 
 
 class Bubblewrap:
-    """The sandbox ``bubblewrap``."""
+    """The sandbox ``bubblewrap``.
+
+    Args:
+        allow: The operator's exceptions beside the public internet, for programs with hosts.
+    """
 
     name = "bubblewrap"
+
+    def __init__(self, allow: Sequence[AllowRule] = ()) -> None:
+        self._allow = allow
 
     async def problem(self) -> str | None:
         """See ``Sandbox.problem``."""
@@ -57,12 +72,15 @@ class Bubblewrap:
     async def run(self, program: Program) -> Ended:
         """See ``Sandbox.run``."""
         try:
-            return await self._run(program)
+            if not program.hosts:
+                return await self._run(program)
+            async with proxy(program.hosts, allow=self._allow) as way:
+                return await self._run(program, way)
         finally:
             # Not after a probe: many workers never run code.
             asyncio.get_running_loop().call_soon(launcher.prepare)
 
-    async def _run(self, program: Program) -> Ended:
+    async def _run(self, program: Program, way: Path | None = None) -> Ended:
         began = time.monotonic()
         if platform.machine() != seccomp.MACHINE:
             raise SandboxError(
@@ -81,8 +99,8 @@ class Bubblewrap:
                 [
                     *_as_own_user(),
                     binary,
-                    *walls(interpreter, shell.files, program.limits),
-                    *_inside(interpreter, program.limits.processes),
+                    *walls(interpreter, shell.files, program.limits, way),
+                    *_inside(interpreter, program.limits.processes, way),
                 ],
                 contents=contents,
                 limits=program.limits,
@@ -112,9 +130,17 @@ class Bubblewrap:
         )
 
 
-def _inside(interpreter: Interpreter, processes: int) -> list[str]:
-    script = _INSIDE.format(processes=processes)
+def _inside(interpreter: Interpreter, processes: int, way: Path | None) -> list[str]:
+    script = _INSIDE.format(processes=processes, bridge="" if way is None else _bridge())
     return ["/bin/sh", "-c", script, "sh", *interpreter.command]
+
+
+@functools.cache
+def _bridge() -> str:
+    """Return the command that opens the port to the proxy."""
+    source = (Path(__file__).parent / "inside" / "bridge.py").read_text()
+    words = [python(), "-I", "-S", "-c", source, str(PROXY_PORT), PROXY]
+    return f"{shlex.join(words)} </dev/null >/dev/null 2>&1 || exit 125; "
 
 
 def _as_own_user() -> list[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from django.conf import settings
 
+from heartbit_site.base.http.allow import parse_allow
 from tools.sandbox import remote
 from tools.sandbox.bubblewrap import Bubblewrap
 from tools.sandbox.probed import Probed
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 #: What ``HEARTBIT_SANDBOX`` may name. Adding one is a class and a line.
 SANDBOXES: Final[dict[str, Callable[[], Sandbox]]] = {
-    "bubblewrap": Bubblewrap,
+    "bubblewrap": lambda: Bubblewrap(parse_allow(settings.HEARTBIT_HTTP_ALLOWLIST)),
     "remote": remote.configured,
 }
 OFF: Final = "off"

@@ -50,12 +50,14 @@ class Program:
     Attributes:
         code: Its source text.
         files: Content of the files in its folder, by relative path.
+        hosts: Names of the hosts that it may reach, in lower case; none: it has no network.
     """
 
     language: Language
     code: str
     files: Mapping[str, bytes] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
+    hosts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ import uvicorn
 
 from heartbit_site.base import variables
 from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.http.allow import parse_allow
 from tools.sandbox import wire
 from tools.sandbox.bubblewrap import Bubblewrap
 from tools.sandbox.probed import Probed
@@ -190,11 +191,12 @@ def main() -> int:
             raise ConfigurationError("HEARTBIT_SANDBOX_KEY is not set: give it a key of your own.")
         if given.slots < 1:
             raise ConfigurationError("--slots has to be 1 or more.")
+        allow = parse_allow(variables.HTTP_ALLOW.read())
     except ConfigurationError as error:
         sys.stderr.write(f"{error}\n")
         return 3
     uvicorn.run(
-        Runner(Bubblewrap(), key=key, slots=given.slots),
+        Runner(Bubblewrap(allow), key=key, slots=given.slots),
         host=given.bind,
         port=given.port,
         lifespan="off",

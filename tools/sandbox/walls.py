@@ -20,6 +20,16 @@ INPUT: Final = f"{DIRECTORY}/input.tar"
 HIDDEN: Final = ("/root", "/home", "/var", "/srv", "/mnt", "/etc/passwd", "/sys/kernel")
 
 _SHARED_MEMORY: Final = 8 * MEGABYTE
+#: Where a program that was granted hosts finds its proxy: the socket, and a port that leads to it.
+PROXY: Final = f"{DIRECTORY}/proxy"
+PROXY_PORT: Final = 3128
+_PROXY_URL: Final = f"http://127.0.0.1:{PROXY_PORT}"
+_NETWORK: Final = {
+    **dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), _PROXY_URL),
+    "NODE_USE_ENV_PROXY": "1",
+}
+#: Certificates of public authorities, for TLS.
+_AUTHORITIES: Final = ("/etc/ssl/certs", "/etc/pki/tls/certs", "/etc/pki/ca-trust/extracted")
 _ENVIRONMENT: Final = {
     "PATH": "/usr/bin:/bin",
     "HOME": FOLDER,
@@ -29,13 +39,16 @@ _ENVIRONMENT: Final = {
 }
 
 
-def walls(interpreter: Interpreter, files: Mapping[str, int], limits: Limits) -> list[str]:
+def walls(
+    interpreter: Interpreter, files: Mapping[str, int], limits: Limits, proxy: Path | None = None
+) -> list[str]:
     """Return the arguments, up to the command.
 
     Args:
         interpreter: Where the code lies inside.
         files: Descriptors with the ``code``, the ``folder`` as an archive, and the ``filter``.
         limits: Of disk space.
+        proxy: Socket that leads to the hosts of the program; None: it has no network.
     """
     space = str(limits.disk_bytes)
     words = [
@@ -43,13 +56,17 @@ def walls(interpreter: Interpreter, files: Mapping[str, int], limits: Limits) ->
         *("--uid", "65534", "--gid", "65534", "--hostname", "sandbox"),
         *("--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"),
     ]
-    for name, value in _ENVIRONMENT.items():
+    for name, value in {**_ENVIRONMENT, **(_NETWORK if proxy else {})}.items():
         words += ["--setenv", name, value]
     for place in _visible():
         if place.is_symlink():
             words += ["--symlink", str(place.readlink()), str(place)]
         else:
             words += ["--ro-bind", str(place), str(place)]
+    if proxy is not None:
+        for authorities in _AUTHORITIES:
+            words += ["--ro-bind-try", authorities, authorities]
+        words += ["--ro-bind", str(proxy), PROXY]
     return [
         *words,
         *("--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache", "--proc", "/proc"),

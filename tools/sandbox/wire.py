@@ -8,9 +8,9 @@ from __future__ import annotations
 import base64
 import binascii
 from dataclasses import fields
-from typing import Final, TypeVar
+from typing import Annotated, Final, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tools.sandbox import folder
 from tools.sandbox.program import MEGABYTE, Ended, Ending, Language, Limits, Program, SandboxError
@@ -31,6 +31,8 @@ MOST: Final = Limits(
 MAX_BYTES: Final = 128 * MEGABYTE
 MAX_SENTENCE: Final = 300
 _SENTENCES: Final = 20
+MOST_HOSTS: Final = 50
+Host = Annotated[str, Field(min_length=1, max_length=253)]
 
 M = TypeVar("M", bound="_Message")
 
@@ -44,6 +46,7 @@ class _Asked(_Message):
     code: str
     folder: str = ""
     limits: Limits = Limits()
+    hosts: tuple[Host, ...] = Field((), max_length=MOST_HOSTS)
 
 
 class _Answered(_Message):
@@ -63,8 +66,10 @@ def write_program(program: Program) -> bytes:
             code=program.code,
             folder=_encoded(folder.pack(program.files)),
             limits=program.limits,
+            hosts=program.hosts,
         )
-        .model_dump_json()
+        # A runner that knows of no hosts is asked for none.
+        .model_dump_json(exclude=None if program.hosts else {"hosts"})
         .encode()
     )
 
@@ -83,7 +88,7 @@ def read_program(body: bytes) -> Program:
     files, refused = folder.unpack(_decoded(asked.folder), MOST)
     if refused:
         raise ValueError(f"folder: {refused[0]}")
-    return Program(asked.language, asked.code, files, asked.limits)
+    return Program(asked.language, asked.code, files, asked.limits, asked.hosts)
 
 
 def write_end(ended: Ended) -> bytes:

@@ -212,6 +212,59 @@ for name in os.listdir("/dev"):
 """,
 }
 
+#: Those of ``ESCAPES`` that a program which was granted the host ``localhost`` tries as well.
+NETWORK: Final = (
+    *("the host's loopback", "the metadata service", "a name server", "netlink", "packets"),
+    *("a public address over UDP", "a Unix socket by path", "an abstract Unix socket"),
+    *("the virtual machine's host", "a file of the host", "files of other places"),
+    *("new namespaces", "descriptors of the worker", "becoming root"),
+)
+
+#: A program that was granted ``localhost``: it reaches that by both ways, and no other host.
+GRANTED: Final = r"""
+import http.client, socket, urllib.error, urllib.request
+print("REACHED", urllib.request.urlopen("http://localhost:{port}/").read().decode())
+tunnel = http.client.HTTPConnection("127.0.0.1", 3128)
+tunnel.set_tunnel("LOCALHOST", {port})
+tunnel.request("GET", "/")
+print("REACHED", tunnel.getresponse().read().decode())
+
+hosts = "127.0.0.1:{port} [::1]:{port} 0x7f000001:{port} 2130706433:{port} example.org "
+hosts += "169.254.169.254 localhost.example.org:{port} ip6-localhost:{port} "
+hosts += "localhost@127.0.0.1:{port}"
+for host in hosts.split():
+    try:
+        print("ESCAPED", host, urllib.request.urlopen(f"http://{host}/").read())
+    except (urllib.error.URLError, http.client.HTTPException):
+        pass
+for head in (
+    b"CONNECT 127.0.0.1:{port} HTTP/1.1",
+    b"CONNECT localhost:{port}\\@127.0.0.1:{port} HTTP/1.1",
+    b"CONNECT localhost\0.example.org:{port} HTTP/1.1",
+    b"GET http://localhost:x@127.0.0.1:{port}/ HTTP/1.1",
+    b"GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}",
+    b"GET gopher://localhost:{port}/ HTTP/1.1",
+    b"x" * 100_000,
+):
+    way = socket.create_connection(("127.0.0.1", 3128))
+    try:
+        way.sendall(head + b"\r\n\r\n")
+        answer = way.recv(99)
+    except OSError:
+        continue
+    if answer and not answer.startswith(b"HTTP/1.1 4"):
+        print("ESCAPED", head, answer)
+held = []
+for _ in range(100):  # more connections than the proxy holds
+    one = socket.socket(socket.AF_UNIX)
+    try:
+        one.connect("/code/proxy")
+    except OSError:
+        break
+    held.append(one)
+print("END")
+"""
+
 #: Programs that use up what they can get; each has to end within its limits.
 GREEDY: Final = {
     "memory": "x = [bytearray(10_000_000) for _ in range(10_000)]",

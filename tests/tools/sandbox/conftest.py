@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from tests.server_process import ROOT
-from tests.tools.sandbox.processes import RunnerProcess, wait_for
+from tests.tools.sandbox.processes import LOOPBACK, RunnerProcess, wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +31,7 @@ def host(tmp_path: Path) -> Iterator[dict[str, object]]:
         socket.socket(socket.AF_UNIX) as path,
         socket.socket(socket.AF_UNIX) as abstract,
     ):
-        place = f"/tmp/{tmp_path.name}.sock"  # noqa: S108
+        place = f"/tmp/{secrets.token_hex(8)}.sock"  # noqa: S108  as short as its path has to be
         path.bind(place)
         path.listen()
         abstract.bind(f"\0{place}")
@@ -47,7 +47,11 @@ def runner() -> Iterator[RunnerProcess]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "tools.sandbox.runner", "--port", str(port), "--slots", "4"]
-    environment = {"PATH": os.environ["PATH"], "HEARTBIT_SANDBOX_KEY": key}
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HEARTBIT_SANDBOX_KEY": key,
+        "HEARTBIT_HTTP_ALLOWLIST": LOOPBACK,
+    }
     process = subprocess.Popen(command, cwd=ROOT, env=environment)
     url = f"http://127.0.0.1:{port}"
 

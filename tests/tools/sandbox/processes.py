@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Container
 
+#: What an operator allowed beside the public internet, where these tests serve.
+LOOPBACK = "localhost:*"
 LATE = 5.0  # seconds that a starved machine may take beside a program's own limit
 
 

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, ClassVar
 import anyio
 import pytest
 
+from heartbit_site.base.http.allow import parse_allow
+from tests.base.loopback import serving
 from tests.sizes import sized
-from tests.tools.sandbox.attacks import DAEMON, ESCAPES, GREEDY
+from tests.tools.sandbox.attacks import DAEMON, ESCAPES, GRANTED, GREEDY, NETWORK
 from tests.tools.sandbox.fuzz import FUZZ, fuzz_seconds
-from tests.tools.sandbox.processes import LATE, RunnerProcess, below, of_users, wait_for
+from tests.tools.sandbox.processes import LATE, LOOPBACK, RunnerProcess, below, of_users, wait_for
 from tools.sandbox import bubblewrap as module
 from tools.sandbox.bubblewrap import Bubblewrap
 from tools.sandbox.languages import python
@@ -60,6 +62,28 @@ class Battery:
         assert "ESCAPED" not in ended.stdout, ended.stdout
         assert ended.code is not None, "it came to an end by itself"
         record_property("note:contained", 1)
+
+    async def test_hosts_that_were_granted_are_reached_and_no_others(
+        self,
+        sandbox: Sandbox,
+        host: dict[str, object],
+        record_property: Callable[[str, object], None],
+    ) -> None:
+        hosts = ("localhost",)
+        async with serving() as granted:
+            code = GRANTED.replace("{port}", str(granted.port))
+            ended = await run(sandbox, code, Limits(seconds=20), hosts)
+            assert ended.stdout.splitlines() == ["REACHED secret", "REACHED secret", "END"]
+            assert granted.connections == 2
+            assert (await run(sandbox, code, Limits(seconds=20))).code == 1
+            assert granted.connections == 2, "without the grant there is no way"
+        escaped = []
+        for name in NETWORK:
+            ended = await run(sandbox, _aimed(ESCAPES[name], host), Limits(seconds=10), hosts)
+            escaped += [name] * ("ESCAPED" in ended.stdout)
+        record_property("note:attacks", len(NETWORK) + 1)
+        record_property("note:contained", len(NETWORK) + 1 - len(escaped))
+        assert not escaped
 
     @pytest.mark.parametrize("name", GREEDY)
     async def test_whoever_takes_too_much_is_ended_and_nothing_is_left(
@@ -170,7 +194,7 @@ class TestBubblewrap(Battery):
 
     @pytest.fixture
     def sandbox(self) -> Sandbox:
-        return Bubblewrap()
+        return Bubblewrap(parse_allow(LOOPBACK))
 
     @pytest.fixture
     def left(self) -> Callable[[], int]:
@@ -192,8 +216,8 @@ class TestRemote(Battery):
         return lambda: below(runner.pid)
 
 
-async def run(sandbox: Sandbox, code: str, limits: Limits) -> Ended:
-    return await sandbox.run(Program("python", code, {}, limits))
+async def run(sandbox: Sandbox, code: str, limits: Limits, hosts: tuple[str, ...] = ()) -> Ended:
+    return await sandbox.run(Program("python", code, {}, limits, hosts))
 
 
 def _aimed(code: str, host: dict[str, object]) -> str:
