@@ -11,6 +11,7 @@ import shlex
 from email.utils import parseaddr
 from importlib.util import find_spec
 from ipaddress import ip_network
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs, urlsplit
@@ -27,6 +28,9 @@ _OFF: Final = ("0", "false", "no", "off")
 _HOST_NAME: Final = re.compile(r"\*|\.?[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.?|\[[0-9A-Fa-f:.]+\]")
 _MODULE: Final = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _PROGRAM: Final = re.compile(r"[a-z][a-z0-9_-]{0,63}")
+_OPENING: Final = re.compile(
+    r"\+(?:open|host=[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*|(?:read|write)=/.*)"
+)
 _KEY_LETTERS: Final = 32
 _POSTGRES: Final = ("postgresql", "postgres")
 _REDIS: Final = ("redis", "rediss", "unix")
@@ -183,7 +187,10 @@ def host_names(value: str) -> tuple[str, ...]:
 
 
 def programs(value: str) -> dict[str, tuple[str, ...]]:
-    """Return the words of command lines, by name; no shell reads them."""
+    """Return the words of command lines, by name; no shell reads them.
+
+    Words before the program that begin with a plus are openings in its walls.
+    """
     found: dict[str, tuple[str, ...]] = {}
     for entry in re.split(r"[;\n]", value):
         if not entry.strip():
@@ -197,6 +204,12 @@ def programs(value: str) -> dict[str, tuple[str, ...]]:
             raise ValueError(
                 "set it to `name = command line`, with semicolons between them and each name once, "
                 "of lower-case letters, digits, - and _"
+            )
+        openings = list(takewhile(lambda word: word.startswith("+"), words))
+        if len(openings) == len(words) or not all(map(_OPENING.fullmatch, openings)):
+            raise ValueError(
+                f"{name}: write a program, and before it only +host=NAME, +read=/PATH, "
+                "+write=/PATH or +open"
             )
         found[name] = words
     return found

@@ -234,8 +234,8 @@ MCP_COMMANDS: Final[Variable[dict[str, tuple[str, ...]]]] = Variable(
     "HEARTBIT_MCP_COMMANDS",
     {},
     formats.programs,
-    help="programs that may be MCP servers, `time = /opt/mcp-server-time; files = ...` "
-    "([MCP servers](docs/howto/mcp.md))",
+    help="programs that may be MCP servers, `time = /opt/mcp-server-time; files = ...`, and what "
+    "their walls let through ([MCP servers](docs/howto/mcp.md#programs))",
     unset="none",
     secret=True,
 )

@@ -151,7 +151,7 @@ def test_a_slow_refresh_shows_its_progress(
     browser: Client, bare: Workspace, settings: Settings, open_folder: Path
 ) -> None:
     go_on = open_folder / "go-on"
-    settings.HEARTBIT_MCP_COMMANDS = {"parts": (*SLOW, str(go_on))}
+    settings.HEARTBIT_MCP_COMMANDS = {"parts": (f"+read={open_folder}", *SLOW, str(go_on))}
     added(browser, bare)
     made = McpServer.objects.get(workspace=bare)
     assert browser.post(url_of("refresh", made), SENT).headers["HX-Refresh"] == "true"

@@ -74,8 +74,15 @@ VALUES: dict[str, Values] = {
     "HEARTBIT_API_KEY": (["hb_x"], ["två ord", "hb x"]),
     "HEARTBIT_HTTP_ALLOWLIST": (["10.0.0.7:8080, wiki.internal"], ["http://x", "h:99999", "1.2.3"]),
     "HEARTBIT_MCP_COMMANDS": (
-        ["time = /bin/time --zone 'Europe/Berlin'; files=npx files /srv", "a = b;"],
-        ["time", "Time = x", "a = 'x", "a = x; a = y", "= x", "a ="],
+        [
+            "time = /bin/time --zone 'Europe/Berlin'; files=npx files /srv",
+            "a = b;",
+            "a = +host=x.org +open b",
+        ],
+        [
+            *("time", "Time = x", "a = 'x", "a = x; a = y", "= x", "a =", "a = +open"),
+            *("a = +host=https://x.org b", "a = +read=relative b", "a = +net b"),
+        ],
     ),
     "HEARTBIT_SANDBOX": (["off", "bubblewrap", "remote"], ["on", "docker"]),
     "HEARTBIT_SANDBOX_URL": (["http://10.0.0.7:8300", "https://box.example"], ["10.0.0.7", "x"]),

@@ -91,8 +91,7 @@ def main() -> None:
     if WAY == "stderr":
         sys.stderr.write("noise\n" * 1_000_000)
     if WAY == "grandchild":
-        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
-        TOOLS["grandchild"] = [{**GOOD, "description": f"{child.pid}"}]
+        subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", sys.argv[2]])
     if WAY == "start":
         sys.stderr.write("no licence\n")
         sys.exit(1)

@@ -41,6 +41,10 @@ SCENARIOS = {
             "tests/tools/sandbox/test_remote.py",
         ),
     ),
+    "S3": Scenario(
+        "the program of an MCP server reaches what its line names, and nothing else",
+        ("tests/mcp/test_walls.py", "tests/mcp/test_connection.py"),
+    ),
     "S4": Scenario(
         "what was approved is what runs",
         ("tests/web/test_approval_integrity.py", "tests/tools/test_approval.py"),

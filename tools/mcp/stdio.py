@@ -1,8 +1,8 @@
 """An MCP server as a process: little to inherit, and nothing left behind.
 
 The SDK's own transport starts a process as this user and buffers a line of any length; this one
-starts it as a user of its own (if Heartbit is root), with a clean environment, an empty home and
-limits on files and memory, and ends the whole process group.
+starts it within the sandbox's walls, as a user of its own (if Heartbit is root), with a clean
+environment, an empty home and limits on files and memory, and ends the whole process group.
 """
 
 from __future__ import annotations
@@ -17,15 +17,26 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import anyio
 import mcp_types
+from django.conf import settings
 from mcp.shared.message import SessionMessage
 
+from heartbit_site.base.http.allow import parse_allow
 from tools.mcp.errors import McpConnectionError
+from tools.mcp.program_line import read_line
+from tools.mcp.walls import walled
+from tools.sandbox import seccomp
+from tools.sandbox.bubblewrap import Bubblewrap
+from tools.sandbox.probed import Probed
+from tools.sandbox.program import SandboxError
+from tools.sandbox.proxy import proxy
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
     from anyio.abc import ByteReceiveStream, ObjectReceiveStream, ObjectSendStream, Process
     from mcp.client._transport import TransportStreams
+
+    from tools.mcp.program_line import ProgramLine
 
 Pipe = TypeVar("Pipe")
 
@@ -43,12 +54,15 @@ _LIMITED: Final = (
 )
 
 
+_probed = Probed()
+
+
 @asynccontextmanager
 async def stdio(words: Sequence[str], *, number: int) -> AsyncIterator[TransportStreams]:
     """Start a server and yield its streams; end it, and what it started, at the end.
 
     Args:
-        words: The program and its arguments.
+        words: The program and its arguments, after its openings (``tools.mcp.program_line``).
         number: Id of the server's row, which decides the user id that the process gets.
 
     Raises:
@@ -56,10 +70,9 @@ async def stdio(words: Sequence[str], *, number: int) -> AsyncIterator[Transport
     """
     home = tempfile.mkdtemp(prefix="heartbit-mcp-")
     try:
-        process = await _started(words, home, number)
-        tail = bytearray()
-        ending = anyio.Event()
-        try:
+        async with _started(read_line(words), home, number) as process:
+            tail = bytearray()
+            ending = anyio.Event()
             async with anyio.create_task_group() as tasks:
                 incoming, messages = anyio.create_memory_object_stream[Any](0)
                 outgoing, written = anyio.create_memory_object_stream[Any](0)
@@ -76,38 +89,75 @@ async def stdio(words: Sequence[str], *, number: int) -> AsyncIterator[Transport
                     tasks.cancel_scope.cancel()
                     for stream in (incoming, messages, outgoing, written):
                         stream.close()
-        finally:
-            with anyio.CancelScope(shield=True):
-                await process.aclose()
     finally:
         shutil.rmtree(home, ignore_errors=True)
 
 
-async def _started(words: Sequence[str], home: str, number: int) -> Process:
-    if shutil.which(words[0]) is None:
-        raise McpConnectionError(f"its program {words[0]} is not there, or cannot be executed")
-    options: dict[str, Any] = {}
-    if os.geteuid() == 0:
-        user = _FIRST_USER + number % _USERS
-        os.chown(home, user, user)
-        options = {"user": user, "group": user, "extra_groups": []}
-    environment = {
-        "PATH": os.environ.get("PATH", os.defpath),
-        "HOME": home,
-        "TMPDIR": home,
-        "LANG": "C.UTF-8",
-    }
-    try:
-        return await anyio.open_process(
-            [*_LIMITED, *words],
-            cwd=home,
-            env=environment,
-            start_new_session=True,
-            umask=0o077,
-            **options,
+@asynccontextmanager
+async def _started(line: ProgramLine, home: str, number: int) -> AsyncIterator[Process]:
+    """Start the program, within walls unless its line says otherwise, and yield its process."""
+    if shutil.which(line.words[0]) is None:
+        raise McpConnectionError(f"its program {line.words[0]} is not there, or cannot be executed")
+    async with contextlib.AsyncExitStack() as stack:
+        options: dict[str, Any] = {}
+        if os.geteuid() == 0:
+            user = _FIRST_USER + number % _USERS
+            os.chown(home, user, user)
+            options = {"user": user, "group": user, "extra_groups": []}
+        try:
+            command = list(line.words)
+            if not line.is_open:
+                walls = await stack.enter_async_context(_walls(line, home))
+                command, options["pass_fds"] = walls
+            environment = {
+                "PATH": os.environ.get("PATH", os.defpath),
+                "HOME": home,
+                "TMPDIR": home,
+                "LANG": "C.UTF-8",
+            }
+            process = await anyio.open_process(
+                [*_LIMITED, *command],
+                cwd=home,
+                env=environment,
+                start_new_session=True,
+                umask=0o077,
+                **options,
+            )
+        except SandboxError as error:
+            raise McpConnectionError(str(error)) from error
+        except OSError as error:
+            raise McpConnectionError(f"its program cannot be started ({error.strerror})") from error
+        try:
+            yield process
+        finally:
+            with anyio.CancelScope(shield=True):
+                await process.aclose()
+
+
+@asynccontextmanager
+async def _walls(line: ProgramLine, home: str) -> AsyncIterator[tuple[list[str], tuple[int]]]:
+    """Yield the command of a program within walls, and the descriptors that it inherits.
+
+    Raises:
+        SandboxError: There are no walls that hold.
+    """
+    problem = await _probed.problem(Bubblewrap())
+    if problem is not None:
+        raise SandboxError(
+            f"its program is not started, because there are no walls for it. {problem} An "
+            "administrator who trusts it as Heartbit itself writes +open before it in "
+            "HEARTBIT_MCP_COMMANDS"
         )
-    except OSError as error:
-        raise McpConnectionError(f"its program cannot be started ({error.strerror})") from error
+    async with contextlib.AsyncExitStack() as stack:
+        filter_file = os.memfd_create("heartbit-filter")
+        stack.callback(os.close, filter_file)
+        os.write(filter_file, seccomp.build_filter())
+        os.lseek(filter_file, 0, os.SEEK_SET)
+        way = None
+        if line.hosts:
+            allow = parse_allow(settings.HEARTBIT_HTTP_ALLOWLIST)
+            way = await stack.enter_async_context(proxy(line.hosts, allow=allow))
+        yield walled(line, home=home, filter_file=filter_file, proxy=way), (filter_file,)
 
 
 async def _read(

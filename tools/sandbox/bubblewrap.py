@@ -8,25 +8,24 @@ process and, where there is one, a control group. Each closes a hole that the ot
 from __future__ import annotations
 
 import asyncio
-import functools
 import os
 import platform
 import secrets
-import shlex
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tools.sandbox import folder, launcher, seccomp
 from tools.sandbox.binary import bubblewrap
-from tools.sandbox.languages import interpreter_for, python
+from tools.sandbox.languages import interpreter_for
 from tools.sandbox.probe import has_held, probe, reason
 from tools.sandbox.program import Ended, Program, SandboxError
 from tools.sandbox.proxy import proxy
-from tools.sandbox.walls import FOLDER, HIDDEN, INPUT, PROXY, PROXY_PORT, walls
+from tools.sandbox.walls import FOLDER, HIDDEN, INPUT, walls
+from tools.sandbox.way_out import bridge
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from heartbit_site.base.http.allow import AllowRule
     from tools.sandbox.languages import Interpreter
@@ -131,16 +130,8 @@ class Bubblewrap:
 
 
 def _inside(interpreter: Interpreter, processes: int, way: Path | None) -> list[str]:
-    script = _INSIDE.format(processes=processes, bridge="" if way is None else _bridge())
+    script = _INSIDE.format(processes=processes, bridge="" if way is None else bridge())
     return ["/bin/sh", "-c", script, "sh", *interpreter.command]
-
-
-@functools.cache
-def _bridge() -> str:
-    """Return the command that opens the port to the proxy."""
-    source = (Path(__file__).parent / "inside" / "bridge.py").read_text()
-    words = [python(), "-I", "-S", "-c", source, str(PROXY_PORT), PROXY]
-    return f"{shlex.join(words)} </dev/null >/dev/null 2>&1 || exit 125; "
 
 
 def _as_own_user() -> list[str]:

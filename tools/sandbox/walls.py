@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from tools.sandbox.languages import DIRECTORY, python
 from tools.sandbox.program import MEGABYTE
+from tools.sandbox.way_out import way_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -20,16 +21,6 @@ INPUT: Final = f"{DIRECTORY}/input.tar"
 HIDDEN: Final = ("/root", "/home", "/var", "/srv", "/mnt", "/etc/passwd", "/sys/kernel")
 
 _SHARED_MEMORY: Final = 8 * MEGABYTE
-#: Where a program that was granted hosts finds its proxy: the socket, and a port that leads to it.
-PROXY: Final = f"{DIRECTORY}/proxy"
-PROXY_PORT: Final = 3128
-_PROXY_URL: Final = f"http://127.0.0.1:{PROXY_PORT}"
-_NETWORK: Final = {
-    **dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), _PROXY_URL),
-    "NODE_USE_ENV_PROXY": "1",
-}
-#: Certificates of public authorities, for TLS.
-_AUTHORITIES: Final = ("/etc/ssl/certs", "/etc/pki/tls/certs", "/etc/pki/ca-trust/extracted")
 _ENVIRONMENT: Final = {
     "PATH": "/usr/bin:/bin",
     "HOME": FOLDER,
@@ -56,26 +47,37 @@ def walls(
         *("--uid", "65534", "--gid", "65534", "--hostname", "sandbox"),
         *("--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"),
     ]
-    for name, value in {**_ENVIRONMENT, **(_NETWORK if proxy else {})}.items():
+    for name, value in _ENVIRONMENT.items():
         words += ["--setenv", name, value]
+    return [
+        *words,
+        *machine(),
+        *scratch(limits.disk_bytes),
+        *("--size", space, "--tmpfs", FOLDER),
+        *("--ro-bind-data", str(files["code"]), interpreter.file),
+        *("--ro-bind-data", str(files["folder"]), INPUT),
+        *way_out(proxy),
+        *("--seccomp", str(files["filter"]), "--remount-ro", "/", "--"),
+    ]
+
+
+def machine() -> list[str]:
+    """Return the arguments that show the machine's programs, to be read only."""
+    words = []
     for place in _visible():
         if place.is_symlink():
             words += ["--symlink", str(place.readlink()), str(place)]
         else:
             words += ["--ro-bind", str(place), str(place)]
-    if proxy is not None:
-        for authorities in _AUTHORITIES:
-            words += ["--ro-bind-try", authorities, authorities]
-        words += ["--ro-bind", str(proxy), PROXY]
+    return [*words, "--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache"]
+
+
+def scratch(size: int) -> list[str]:
+    """Return the arguments for processes, devices and ``/tmp`` of its own, with so many bytes."""
     return [
-        *words,
-        *("--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache", "--proc", "/proc"),
-        *("--dev", "/dev", "--size", str(_SHARED_MEMORY), "--tmpfs", "/dev/shm"),  # noqa: S108
-        *("--remount-ro", "/dev", "--size", space, "--tmpfs", "/tmp"),  # noqa: S108
-        *("--size", space, "--tmpfs", FOLDER),
-        *("--ro-bind-data", str(files["code"]), interpreter.file),
-        *("--ro-bind-data", str(files["folder"]), INPUT),
-        *("--seccomp", str(files["filter"]), "--remount-ro", "/", "--"),
+        *("--proc", "/proc", "--dev", "/dev"),
+        *("--size", str(_SHARED_MEMORY), "--tmpfs", "/dev/shm"),  # noqa: S108
+        *("--remount-ro", "/dev", "--size", str(size), "--tmpfs", "/tmp"),  # noqa: S108
     ]
 
 

@@ -1,0 +1,136 @@
+"""S3: the program of an MCP server reaches what its line names, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.base.loopback import serving
+from tests.mcp.servers import STDIO, connected
+from tests.tools.sandbox.attacks import ESCAPES
+from tests.tools.sandbox.conftest import host
+from tools.mcp import stdio
+from tools.mcp.endpoint import McpEndpoint
+from tools.mcp.errors import McpConnectionError
+from tools.mcp.program_line import read_line
+from tools.sandbox.bubblewrap import Bubblewrap
+from tools.sandbox.probed import Probed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pytest_django.fixtures import Settings
+
+__all__ = ["host"]  # the fixture
+
+#: Attacks on what is around a program; the others are on the limits of one program of a model.
+ATTACKS = (
+    *("the host's loopback", "the metadata service", "a name server", "netlink", "packets"),
+    *("a public address over UDP", "a Unix socket by path", "an abstract Unix socket"),
+    *("the virtual machine's host", "the kernel's ciphers", "a file of the host"),
+    *("files of other places", "the environment of the worker", "new namespaces", "mounts"),
+    *("machinery of the kernel", "memory that no process counts", "input of a terminal"),
+    *("becoming root", "devices", "calls of newer kernels"),
+)
+FETCH = """
+import urllib.request
+for port in (PORT, OTHER):
+    try:
+        print(urllib.request.urlopen(f"http://localhost:{port}/").read())
+    except OSError as error:
+        print(getattr(error, "code", error))
+"""
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """A folder of the host that every user may enter, as pytest's own is not."""
+    with tempfile.TemporaryDirectory(prefix="heartbit-test-") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+async def said(code: str, place: Path, *openings: str) -> str:
+    """What a program writes, started as a server's is."""
+    script = place / "program.py"
+    script.write_text(code)
+    script.chmod(0o644)
+    home = place / "home"
+    home.mkdir(exist_ok=True)
+    line = read_line([*openings, sys.executable, "-B", str(script)])
+    async with stdio._started(line, str(home), 7) as process:
+        assert process.stdout is not None
+        return b"".join([data async for data in process.stdout]).decode()
+
+
+async def test_nothing_gets_out(
+    place: Path, host: dict[str, object], record_property: Callable[[str, object], None]
+) -> None:
+    escaped = []
+    for name in ATTACKS:
+        code = ESCAPES[name]
+        for word, value in host.items():
+            code = code.replace(f"{{{word}}}", str(value))
+        found = await said(f"print('began')\n{code}", place)
+        assert found.startswith("began\n"), name
+        escaped += [f"{name}: {found}"] * ("ESCAPED" in found)
+    record_property("note:attacks", len(ATTACKS))
+    record_property("note:contained", len(ATTACKS) - len(escaped))
+    assert not escaped
+
+
+async def test_what_its_line_names_is_open_and_no_more(place: Path, settings: Settings) -> None:
+    """Read, write, hosts: none without its opening, each with it, through the guard."""
+    kept = place / "kept"
+    kept.mkdir(mode=0o777)
+    kept.chmod(0o777)
+    (kept / "a").write_text("canary")
+    tries = f"""
+import pathlib
+for step in (lambda: print(pathlib.Path({str(kept / "a")!r}).read_text()),
+             lambda: pathlib.Path({str(kept / "b")!r}).write_text("written")):
+    try:
+        step()
+    except OSError as error:
+        print(type(error).__name__)
+"""
+    assert await said(tries, place) == "FileNotFoundError\nFileNotFoundError\n"
+    assert await said(tries, place, f"+read={kept}") == "canary\nOSError\n"
+    assert not (kept / "b").exists()
+    assert await said(tries, place, f"+write={kept}") == "canary\n"
+    assert (kept / "b").read_text() == "written"
+
+    async with serving() as open_server, serving() as other:
+        settings.HEARTBIT_HTTP_ALLOWLIST = f"localhost:{open_server.port}"
+        code = FETCH.replace("PORT", str(open_server.port)).replace("OTHER", str(other.port))
+        closed = "<urlopen error [Errno -3] Temporary failure in name resolution>\n"
+        assert await said(code, place) == closed * 2
+        assert await said(code, place, "+host=localhost") == "b'secret'\n403\n"
+        assert await said(code, place, "+host=example.org") == "403\n403\n"
+        assert await said(code, place, "+open") == "b'secret'\n" * 2
+        assert other.connections == 1
+
+
+async def test_without_walls_it_is_not_started_unless_its_line_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def problem(_: Bubblewrap) -> str:
+        return "bubblewrap does not hold here."
+
+    monkeypatch.setattr(Bubblewrap, "problem", problem)
+    monkeypatch.setattr(stdio, "_probed", Probed())
+    with pytest.raises(McpConnectionError, match=r"no walls for it.*writes \+open before it"):
+        async with connected(McpEndpoint(1, "shop", words=STDIO)):
+            pass
+    async with connected(McpEndpoint(1, "shop", words=("+open", *STDIO))) as connection:
+        assert connection.is_open
+
+
+pytestmark = pytest.mark.skipif(
+    os.uname().machine != "x86_64", reason="the filter of system calls is for x86-64"
+)

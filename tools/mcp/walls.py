@@ -1,0 +1,87 @@
+"""Walls around the program of an MCP server: those of the sandbox, with its line's openings."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from tools.sandbox.binary import bubblewrap
+from tools.sandbox.program import MEGABYTE
+from tools.sandbox.walls import machine, scratch
+from tools.sandbox.way_out import bridge, way_out
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tools.mcp.program_line import ProgramLine
+
+_SCRATCH: Final = 64 * MEGABYTE
+#: Configuration of the machine that programs read, and that says nothing of its people.
+_USUAL: Final = ("/etc/localtime", "/etc/timezone", "/etc/alternatives", "/etc/mime.types")
+_BASE: Final = re.compile(r"^home\s*=\s*(\S.*?)\s*$", re.MULTILINE)
+
+
+def walled(line: ProgramLine, *, home: str, filter_file: int, proxy: Path | None) -> list[str]:
+    """Return the command that starts a program within walls.
+
+    It sees the machine's programs and what its line names, to be read only; it writes to its home
+    and where the line says so. It has no network but the proxy.
+
+    Args:
+        line: The program, and the openings.
+        home: Its own directory.
+        filter_file: Descriptor of the filter of system calls.
+        proxy: Socket that leads to the line's hosts; None: it has none.
+
+    Raises:
+        SandboxError: bubblewrap is not installed.
+    """
+    words = [
+        *(bubblewrap(), "--unshare-all", "--unshare-user", "--disable-userns"),
+        *("--hostname", "mcp", "--die-with-parent", "--cap-drop", "ALL"),
+        *machine(),
+        *scratch(_SCRATCH),
+    ]
+    for usual in _USUAL:
+        words += ["--ro-bind-try", usual, usual]
+    for place in dict.fromkeys(_visible(line)):
+        words += ["--ro-bind", place, place]
+    for place in line.write:
+        words += ["--bind", place, place]
+    words += ["--bind", home, home, "--chdir", home, *way_out(proxy)]
+    words += ["--seccomp", str(filter_file), "--remount-ro", "/", "--"]
+    if proxy is not None:
+        words += ["/bin/sh", "-c", f'{bridge()} exec "$@"', "sh"]
+    return [*words, *line.words]
+
+
+def _visible(line: ProgramLine) -> Iterator[str]:
+    """Yield what a line names and the machine's programs do not hold: its files, and its package.
+
+    A program in the folder ``bin`` of a package brings the package, and the interpreter that a
+    virtual environment was made of.
+    """
+    yield from line.read
+    named = [word.partition("=")[2] or word for word in line.words if "/" in word]
+    found = [shutil.which(word) for word in line.words if "/" not in word][:1]
+    for word in (*named, *filter(None, found)):
+        path = Path(word)
+        if path.is_absolute() and path != Path("/") and os.access(path, os.F_OK):
+            for one in dict.fromkeys((path, path.resolve())):
+                if not one.is_relative_to("/usr"):
+                    yield str(one)
+                yield from _package(one)
+
+
+def _package(program: Path) -> Iterator[str]:
+    root = program.parent.parent
+    if program.parent.name != "bin" or root.is_relative_to("/usr") or not (root / "lib").is_dir():
+        return
+    yield str(root)
+    environment = root / "pyvenv.cfg"
+    base = _BASE.search(environment.read_text()) if environment.exists() else None
+    if base is not None and not Path(base[1]).is_relative_to("/usr"):
+        yield str(Path(base[1]).resolve().parent)
