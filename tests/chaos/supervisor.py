@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from django.db.models import QuerySet
+
     from tests.prepared import Process
 
 COMMIT_SECONDS: Final = 0.5  # a claim takes much less
@@ -97,14 +99,17 @@ class Supervisor(Worker):
         rows = WorkerHeartbeat.objects.filter(pk__in=self._rows().values())
         return frozenset(rows.values_list("name", flat=True))
 
-    def kill_one(self, choice: random.Random) -> Kill | None:
-        """SIGKILL a random one of the workers that hold runs; None when none does."""
+    def kill_one(self, choice: random.Random, among: QuerySet[Run] | None = None) -> Kill | None:
+        """SIGKILL a random one of the workers that hold runs; None when none does.
+
+        Args:
+            choice: The dice.
+            among: Runs one of which it has to hold; None: any.
+        """
         rows = self._rows()
-        holding = set(
-            Run.objects.filter(status=RunStatus.RUNNING, worker__in=rows.values()).values_list(
-                "worker", flat=True
-            )
-        )
+        runs = Run.objects.all() if among is None else among
+        held_now = runs.filter(status=RunStatus.RUNNING, worker__in=rows.values())
+        holding = set(held_now.values_list("worker", flat=True))
         victims = [index for index, worker_id in sorted(rows.items()) if worker_id in holding]
         if not victims:
             return None

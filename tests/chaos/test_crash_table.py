@@ -9,7 +9,14 @@ import pytest
 from agents.choices import RunKind
 from heartbit_site.base.toolspec import Effect
 from tests.chaos.crash_points import document
-from tests.chaos.crash_points.table import CALL_BOUNDARIES, TELL, cases, covering, expected
+from tests.chaos.crash_points.table import (
+    CALL_BOUNDARIES,
+    SCRIPT_BOUNDARIES,
+    TELL,
+    cases,
+    covering,
+    expected,
+)
 from tests.chaos.crashes.boundary import MEANING, Boundary, planned, read_plan
 
 DOCUMENT = Path(__file__).parents[2] / "docs/architecture/crash-points.md"
@@ -17,7 +24,9 @@ DOCUMENT = Path(__file__).parents[2] / "docs/architecture/crash-points.md"
 
 def test_every_boundary_class_and_number_of_deaths_is_a_case() -> None:
     told = [case for case in cases() if case.word == TELL]
-    of_agents = [case for case in told if case.kind is RunKind.AGENT]
+    scripts = [case for case in told if case.in_script]
+    assert len(scripts) == len(set(scripts)) == len(SCRIPT_BOUNDARIES) * len(Effect) * 2 == 40
+    of_agents = [case for case in told if case.kind is RunKind.AGENT and not case.in_script]
     assert len(of_agents) == len(set(of_agents)) == len(Boundary) * len(Effect) * 2 == 96
     calls = [case for case in told if case.kind is RunKind.TOOL_CALL]
     assert len(calls) == len(set(calls)) == len(CALL_BOUNDARIES) * len(Effect) * 2 == 56
@@ -38,6 +47,7 @@ def test_the_covering_cases_have_every_boundary_class_and_number_of_deaths() -> 
     assert {case.word for case in chosen} == {case.word for case in cases()}
     calls = [case for case in chosen if case.kind is RunKind.TOOL_CALL]
     assert {case.boundary for case in calls} == set(CALL_BOUNDARIES)
+    assert {case.boundary for case in chosen if case.in_script} == set(SCRIPT_BOUNDARIES)
 
 
 def test_a_plan_survives_being_written_into_a_task() -> None:

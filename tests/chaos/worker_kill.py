@@ -12,7 +12,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
+from django.db.models import Exists, OuterRef
 
+from agents.journal.events import ScriptCalled
+from agents.loop import script_tools
+from agents.models import Run, RunEvent, ToolCall
 from tests.chaos import report
 from tests.chaos.checker import check
 from tests.chaos.decider import Decider
@@ -20,7 +24,10 @@ from tests.chaos.load import Load
 from tests.chaos.rig import rig, say
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
+
+    from django.db.models import QuerySet
 
     from tests.chaos.records import Kill, Records
     from tests.chaos.supervisor import Supervisor
@@ -53,6 +60,12 @@ def play(size: str, *, seed: int, directory: Path, runs: int | None = None) -> d
     how = SIZES[size] if runs is None else replace(SIZES[size], runs=runs)
     records = _run(how, seed=seed, directory=directory)
     verdict = check(records)
+    of_scripts = sum(each.type == "script.called" for run in records.runs for each in run.events)
+    inside = _inside_scripts(records)
+    if not of_scripts:
+        verdict.invalid.append("no script made a call")
+    if not inside:
+        verdict.invalid.append("no worker died inside a script")
     recovery = settings.HEARTBIT_LEASE_SECONDS + settings.HEARTBIT_SWEEP_SECONDS + 3.0
     figure = {
         **report.promises(verdict),
@@ -67,10 +80,8 @@ def play(size: str, *, seed: int, directory: Path, runs: int | None = None) -> d
         verdict=verdict,
         also={
             "kills": verdict.kills,
-            "calls_of_scripts": sum(
-                each.type == "script.called" for run in records.runs for each in run.events
-            ),
-            "kills_inside_scripts": _inside_scripts(records),
+            "calls_of_scripts": of_scripts,
+            "kills_inside_scripts": inside,
             "recoveries": len(verdict.recoveries),
         },
     )
@@ -93,6 +104,14 @@ def _inside_scripts(records: Records) -> int:
         held = (kill.at for kill in records.kills if run.id in kill.held)
         count += sum(called[0].at < at < until for at in held)
     return count
+
+
+def _in_scripts(runs: Sequence[str] | None = None) -> QuerySet[Run]:
+    """Runs, of these or of all, whose script has made calls and has not ended."""
+    of_script = ToolCall.objects.filter(run=OuterRef("pk"), tool=script_tools.RUN, result=None)
+    called = RunEvent.objects.filter(run=OuterRef("pk"), type=ScriptCalled.type)
+    found = Run.objects.filter(Exists(of_script), Exists(called))
+    return found if runs is None else found.filter(pk__in=runs)
 
 
 def _run(size: Size, *, seed: int, directory: Path) -> Records:
@@ -123,11 +142,13 @@ def _run(size: Size, *, seed: int, directory: Path) -> Records:
 class _Killer:
     """Kills once in each window, as soon as it hurts.
 
-    A kill leaves one worker that could go on, so a window waits while fewer than two are up.
+    A kill leaves one worker that could go on, so a window waits while fewer than two are up. Until
+    a worker has died inside a script, one that is inside of one is preferred, and waited for.
     """
 
     def __init__(self, supervisor: Supervisor, *, seed: int) -> None:
         self.kills: list[Kill] = []
+        self._hit_a_script = False
         self.missed_windows = 0
         self._supervisor = supervisor
         self._choice = random.Random(seed)  # noqa: S311  repeatable, not secret
@@ -138,7 +159,13 @@ class _Killer:
         now = time.monotonic()
         if now < self._window or self._supervisor.registered() < 2:
             return
-        kill = self._supervisor.kill_one(self._choice)
+        kill = None
+        if not self._hit_a_script:
+            kill = self._supervisor.kill_one(self._choice, _in_scripts())
+            self._hit_a_script = kill is not None and _in_scripts(kill.held).exists()
+            if kill is None and now < self._window + KILL_EVERY:
+                return
+        kill = kill or self._supervisor.kill_one(self._choice)
         if kill is not None:
             self.kills.append(kill)
             say(f"killed worker {kill.worker} with {len(kill.held)} runs")

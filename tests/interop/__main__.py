@@ -47,18 +47,27 @@ def rows() -> list[dict[str, Any]]:
         drives.everything_over_http() as url,
     ):
         python, node = installed.python_server, installed.node_server
-        git = python("mcp-server-git", "--repository", repository)
-        fetch = python("mcp-server-fetch", "--ignore-robots-txt", "--allow-private-ips")
-        files = node("server-filesystem", folder)
+        git = f"+write={repository}", *python("mcp-server-git", "--repository", repository)
+        # Its page is on loopback, where no proxy leads.
+        fetch = "+open", *python("mcp-server-fetch", "--ignore-robots-txt", "--allow-private-ips")
+        modules = f"+read={installed.MODULES}"
+        files = modules, f"+write={folder}", *node("server-filesystem", folder)
+        everything = modules, *node("server-everything", "stdio")
         plan: list[tuple[McpEndpoint, Steps]] = [
             (McpEndpoint(1, "mcp-server-time", words=python("mcp-server-time")), drives.time),
-            (McpEndpoint(1, "mcp-server-git", words=git), partial(drives.git, place=repository)),
-            (McpEndpoint(1, "mcp-server-fetch", words=fetch), partial(drives.fetch, page=page)),
-            (McpEndpoint(1, "server-filesystem", words=files), partial(drives.files, place=folder)),
             (
-                McpEndpoint(1, "server-everything", words=node("server-everything", "stdio")),
-                drives.everything,
+                McpEndpoint(1, "mcp-server-git", words=git),
+                partial(drives.git, place=repository),
             ),
+            (
+                McpEndpoint(1, "mcp-server-fetch", words=fetch),
+                partial(drives.fetch, page=page),
+            ),
+            (
+                McpEndpoint(1, "server-filesystem", words=files),
+                partial(drives.files, place=folder),
+            ),
+            (McpEndpoint(1, "server-everything", words=everything), drives.everything),
             (McpEndpoint(1, "server-everything", url=url), drives.everything),
         ]
         return [driven(endpoint, steps) for endpoint, steps in plan]

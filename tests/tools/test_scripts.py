@@ -184,3 +184,36 @@ async def test_a_script_without_end_is_ended(
     assert (ended.status, "time limit" in ended.text) == ("error", True)
     ended, _, _ = await Play(interpreter).play("1 + 1")
     assert ended.text == "2", "the next one has an interpreter"
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "x = {'customer': 'a', 'lines': []}\nawait order(**x)",
+        "a = 'form\x0cfeed\u2028'\nx = {'customer': 'a', 'lines': []}\nawait order(**x)",
+        "x = {'customer': 'a', 'lines': []}\r\n\r\nawait order(\r\n    **x,\r\n)",
+        "print_ = await print_('a')\nlen(print_)",
+    ],
+    ids=["spread", "other line ends", "of Windows", "a variable of its name"],
+)
+async def test_what_the_checker_is_not_certain_of_is_no_fault(
+    interpreter: ScriptInterpreter, script: str
+) -> None:
+    ended, _, _ = await Play(interpreter).play(script)
+    assert ended.status == "ok", ended.text
+
+
+@pytest.mark.parametrize(
+    ("script", "at"),
+    [
+        ("a = '\u2028'\nx = {'lines': []}\nawait order(\n    customer=5,\n    **x)", "4:5"),
+        ("a = 2 ** 3\nawait print_(5)", "2:14"),
+        ("n: int = print_('a')\nn", "1:10"),
+    ],
+)
+async def test_what_it_is_certain_of_is_a_fault_with_its_place(
+    interpreter: ScriptInterpreter, script: str, at: str
+) -> None:
+    ended, rounds, _ = await Play(interpreter).play(script)
+    assert (ended.status, rounds) == ("invalid", [])
+    assert f"script.py:{at}:" in ended.text

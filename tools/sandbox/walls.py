@@ -73,7 +73,7 @@ def machine() -> list[str]:
 
 
 def scratch(size: int) -> list[str]:
-    """Return the arguments for processes, devices and ``/tmp`` of its own, with so many bytes."""
+    """Return the arguments for processes, devices and ``/tmp`` of its own; the size is in bytes."""
     return [
         *("--proc", "/proc", "--dev", "/dev"),
         *("--size", str(_SHARED_MEMORY), "--tmpfs", "/dev/shm"),  # noqa: S108

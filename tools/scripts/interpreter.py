@@ -81,6 +81,7 @@ _VERSION: Final = f"monty-{__version__}"
 _FILE: Final = re.compile(r'"<python-input-\d+>"')
 _TIMES: Final = ("time.", "datetime.", "date.", "asyncio.sleep")
 _DIAGNOSTIC: Final = re.compile(r":(\d+):\d+: error\[([a-z-]+)\] (.*)")
+_LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _CERTAIN_RULES: Final = frozenset(
     {
         "invalid-argument-type",
@@ -272,11 +273,12 @@ class _Step:
 def _faults(error: MontyTypingError, script: str) -> list[str]:
     """Return what the type checker says of calls and is certain of.
 
-    The checker knows less of Python's library than the interpreter does, and takes each value of a
-    dictionary that is spread into arguments for all of them.
+    The checker knows less of Python's library than the interpreter does, takes each value of a
+    dictionary that is spread into arguments for all of them, and lets no variable have the name of
+    a function.
     """
-    lines = script.splitlines()
-    return [line for line in error.display().splitlines() if _is_fault(line, lines)]
+    lines = _LINE_END.split(script)  # as Python counts lines; str.splitlines finds more
+    return [line for line in error.display().split("\n") if _is_fault(line, lines)]
 
 
 def _is_fault(line: str, script: list[str]) -> bool:
@@ -287,6 +289,8 @@ def _is_fault(line: str, script: list[str]) -> bool:
     if rule == "unresolved-reference":
         return not any(f"`{name}`" in text for name in dir(builtins))
     if rule == "invalid-argument-type" and "**" in "".join(script[int(number) - 1 : int(number)]):
+        return False
+    if "`def " in text:  # a variable that has a function's name, and to the checker its type
         return False
     return rule in _CERTAIN_RULES or "CoroutineType" in text
 

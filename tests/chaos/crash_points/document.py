@@ -9,7 +9,15 @@ import sys
 
 from agents.choices import RunKind
 from heartbit_site.base.toolspec import Effect
-from tests.chaos.crash_points.table import CALL_BOUNDARIES, TELL, WORDS, Case, Word, expected
+from tests.chaos.crash_points.table import (
+    CALL_BOUNDARIES,
+    SCRIPT_BOUNDARIES,
+    TELL,
+    WORDS,
+    Case,
+    Word,
+    expected,
+)
 from tests.chaos.crashes.boundary import MEANING, Boundary
 
 _HEAD = """\
@@ -53,6 +61,15 @@ call ends as uncertain, and succeeds in every other case. A person's word counts
 """
 
 
+_SCRIPT = """\
+## A call of a script
+
+In [code mode](../howto/code-mode.md) a script of the model makes the call. The worker that follows
+takes the script from its last snapshot; a call whose effect is uncertain raises in the script, and
+the run succeeds.
+"""
+
+
 def text() -> str:
     """The whole document."""
     head = ["| the worker dies | " + " | ".join(effect.value for effect in Effect) + " |"]
@@ -60,7 +77,9 @@ def text() -> str:
     rows = [_row(boundary, RunKind.AGENT) for boundary in Boundary]
     calls = [_row(boundary, RunKind.TOOL_CALL) for boundary in CALL_BOUNDARIES]
     doubt = "\n".join(_doubt(word) for word in (TELL, *WORDS))
+    scripts = [_row(boundary, RunKind.AGENT) for boundary in SCRIPT_BOUNDARIES]
     parts = [_HEAD, *head, *rows, "", _DOUBT.rstrip("\n"), doubt, "", _CALL, *head, *calls, ""]
+    parts += [_SCRIPT, *head, *scripts, ""]
     return "\n".join(parts)
 
 

@@ -39,6 +39,7 @@ IN_THREAD = {
     Effect.AT_MOST_ONCE: "send_once_in_thread",
 }
 HELPER = "helper"
+SCRIPTED = "scripted"
 _POLICIES = ("tell_model", "ask_human", "retry")
 
 
@@ -50,6 +51,7 @@ def workspace_of_subjects(queue: str, *, slug: str = "") -> Workspace:
     for policy in _POLICIES:
         subject = add_agent(workspace, policy, queue, policy=policy, team=[helper], armed=True)
         add_agent(workspace, f"chief-{policy}", queue, team=[subject])
+    add_agent(workspace, SCRIPTED, queue, armed=True, code_mode=True)
     return workspace
 
 
@@ -61,6 +63,7 @@ def add_agent(
     policy: str = "tell_model",
     team: Sequence[Agent] = (),
     armed: bool = False,
+    code_mode: bool = False,
 ) -> Agent:
     """Publish one; an armed one has a tool of each class."""
     agent = Agent.objects.create(
@@ -70,6 +73,7 @@ def add_agent(
         model="openai:chaos",
         queue=queue,
         uncertain_calls=policy,
+        code_mode=code_mode,
     )
     agent.team.set(team)
     tools = (*TOOLS.values(), *IN_THREAD.values()) if armed else ()
@@ -109,6 +113,10 @@ def start(workspace: Workspace, case: Case, name: str) -> Play:
         once = ToolCall("call_0", tool, json.dumps({"op": name}))
         task = f"{planned(case.plan)}[[run: {name}]]"
         return Play(case, name, start_run(workspace, task, agent=policy, call=once))
+    if case.in_script:
+        script = json.dumps({"script": f"await {tool}(op={name!r})"})
+        text = f"{planned(case.plan)}[[run: {name}]] [[calls: run_script {script}]]"
+        return Play(case, name, start_run(workspace, text, agent=SCRIPTED))
     call = f"{tool} {json.dumps({'op': name})}"
     if case.boundary in (Boundary.SUSPENDING, Boundary.SUSPENDED):
         helped = {"tasks": [{"agent": HELPER, "task": f"Help. [[run: {name}-helper]]"}]}

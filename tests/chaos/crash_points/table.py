@@ -33,6 +33,14 @@ CALL_BOUNDARIES = (
     Boundary.FINISHING,
     Boundary.FINISHED,
 )
+#: What a call of a script passes. The intent follows the entry of the script's calls at once.
+SCRIPT_BOUNDARIES = (
+    Boundary.ANSWER_JOURNALED,
+    Boundary.INTENDING,
+    Boundary.ACTING,
+    Boundary.ACTED,
+    Boundary.RESULT_JOURNALED,
+)
 #: In the covering cases.
 _TWICE = frozenset({4, 7, 10})
 _REPEATS = frozenset({Effect.PURE, Effect.IDEMPOTENT})
@@ -62,13 +70,18 @@ WORDS = (
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One run: where its worker dies, what tool it uses, how many workers die, and its kind."""
+    """One run: where its worker dies, what tool it uses, how many workers die, and its kind.
+
+    Attributes:
+        in_script: Whether a script of the model makes the call.
+    """
 
     boundary: Boundary
     effect: Effect
     deaths: int
     word: Word = TELL
     kind: RunKind = RunKind.AGENT
+    in_script: bool = False
 
     @property
     def in_doubt(self) -> bool:
@@ -151,6 +164,8 @@ def cases() -> Iterator[Case]:
             if case.in_doubt:
                 for word in WORDS:
                     yield replace(case, word=word)
+    for boundary, effect, deaths in product(SCRIPT_BOUNDARIES, Effect, (1, 2)):
+        yield Case(boundary, effect, deaths, in_script=True)
 
 
 def covering() -> Iterator[Case]:
@@ -167,3 +182,7 @@ def covering() -> Iterator[Case]:
         effect = tuple(Effect)[number % len(Effect)]
         yield Case(boundary, effect, 1, kind=RunKind.TOOL_CALL)
     yield Case(Boundary.ACTING, Effect.AT_MOST_ONCE, 1, kind=RunKind.TOOL_CALL)
+    for number, boundary in enumerate(SCRIPT_BOUNDARIES):
+        effect = tuple(Effect)[number % len(Effect)]
+        yield Case(boundary, effect, 1, in_script=True)
+    yield Case(Boundary.ACTED, Effect.AT_MOST_ONCE, 1, in_script=True)
