@@ -57,6 +57,10 @@ class ArtifactNotFoundError(NotFoundError):
     """The run has no artifact of that name."""
 
 
+class WorkFileNotFoundError(NotFoundError):
+    """The run's folder has no file of that path."""
+
+
 class EmptyTaskError(HeartbitError):
     """The task of a run, or the text of a message, is empty."""
 

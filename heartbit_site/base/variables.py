@@ -242,7 +242,7 @@ MCP_COMMANDS: Final[Variable[dict[str, tuple[str, ...]]]] = Variable(
 SANDBOX: Final = Variable(
     "HEARTBIT_SANDBOX",
     "bubblewrap",
-    formats.choice("bubblewrap", "remote", "off"),
+    formats.choice("bubblewrap", "docker", "remote", "off"),
     help="the sandbox that code of models runs in; off: no code is run "
     "([code](docs/howto/code.md))",
 )
@@ -258,6 +258,10 @@ SANDBOX_KEY: Final = _text(
     formats.bearer_key,
     help="key of that runner; the runner reads it too",
     secret=True,
+)
+SANDBOX_IMAGE: Final = _text(
+    "HEARTBIT_SANDBOX_IMAGE",
+    help="image of the sandbox `docker` ([code](docs/howto/code.md#docker))",
 )
 SANDBOX_HOSTS: Final = Variable(
     "HEARTBIT_SANDBOX_HOSTS",

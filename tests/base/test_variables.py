@@ -84,7 +84,8 @@ VALUES: dict[str, Values] = {
             *("a = +host=https://x.org b", "a = +read=relative b", "a = +net b"),
         ],
     ),
-    "HEARTBIT_SANDBOX": (["off", "bubblewrap", "remote"], ["on", "docker"]),
+    "HEARTBIT_SANDBOX": (["off", "bubblewrap", "remote", "docker"], ["on", "podman"]),
+    "HEARTBIT_SANDBOX_IMAGE": ANY_TEXT,
     "HEARTBIT_SANDBOX_URL": (["http://10.0.0.7:8300", "https://box.example"], ["10.0.0.7", "x"]),
     "HEARTBIT_SANDBOX_HOSTS": (
         ["pypi.org, Files.pythonhosted.org"],

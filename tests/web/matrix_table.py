@@ -72,6 +72,8 @@ ROUTES = (
     Route("GET", "/runs/{run_id}/events", "runs:read", query={"follow": "false"}),
     Route("GET", "/runs/{run_id}/artifacts", "runs:read"),
     Route("GET", "/runs/{run_id}/artifacts/{artifact}", "runs:read", right=409),  # it is live
+    Route("GET", "/runs/{run_id}/files", "runs:read"),
+    Route("GET", "/runs/{run_id}/files/content", "runs:read", query={"path": "kept.txt"}),
     Route("GET", "/deliveries", "runs:read", foreign=200),
     Route("POST", "/deliveries/{delivery}/redeliver", "runs:write"),
     Route("GET", "/runs/{run_id}/blackboard", "runs:read"),

@@ -31,6 +31,7 @@ from agents.models import (
     ToolCall,
     WebhookDelivery,
     WebhookEndpoint,
+    WorkFile,
 )
 from heartbit_site.base.actions.create_api_key import create_api_key
 from heartbit_site.base.actions.revoke_api_key import revoke_api_keys
@@ -79,6 +80,7 @@ def _run(workspace: Workspace) -> str:
     RunEvent.objects.create(run=run, seq=2, **answer)
     Run.objects.filter(pk=run.pk).update(last_seq=2)
     BlackboardEntry.objects.create(root=run, key="target", value=run.task, author="program")
+    WorkFile.objects.create(root=run, path="kept.txt", call="k", content=run.task.encode())
     return str(run.pk)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
+from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
 from agents.models import Agent, Run
 from agents.output.results import ArtifactOut
@@ -170,3 +171,51 @@ def test_given_what_a_model_calls_a_language_then_the_file_has_a_name_of_ours(
 ) -> None:
     code = ArtifactOut(kind="code", name="code-1", content="x", language=language)
     assert file_name(code) == file
+
+
+SCRIPT = """
+await write(path='report/sales.csv', text='bike,sold')
+await write(path='notes.txt', text='draft')
+print(await shell(command="wc -c report/sales.csv; rm notes.txt; echo '<b>x</b>' > 'a b&c.html'"))
+"""
+
+
+def test_given_a_script_that_worked_in_the_folder_then_its_page_shows_output_and_files(
+    worker: Worker, signed_in: Visitor, workspace: Workspace, caller: Caller
+) -> None:
+    coder = Agent.objects.create(
+        workspace=workspace, name="coder", system_prompt="Code.", code_mode=True
+    )
+    for tool in ("write", "shell"):
+        coder.bindings.create(tool=tool)
+    publish_agent(coder)
+    call = f"run_script {json.dumps({'script': SCRIPT})}"
+    run = done(workspace, f"[[calls: {call}]] [[text: It is there.]]", "coder")
+    page = signed_in.page
+    signed_in.go(f"runs/{run}/")
+    rows = page.get_by_role("region", name="Files").get_by_role("listitem")
+    expect(rows).to_have_count(2)
+    expect(rows.nth(0)).to_contain_text("a b&c.html")
+    expect(rows.nth(1)).to_contain_text("report/sales.csv")
+    expect(rows.nth(1)).to_contain_text("9 bytes")
+    saved: list[Download] = []
+    page.on("download", lambda download: saved.append(download))
+    page.get_by_role("link", name="Download report/sales.csv", exact=True).click()
+    until(page, lambda: saved)
+    assert saved[0].suggested_filename == "sales.csv"
+    assert Path(saved[0].path()).read_text() == "bike,sold"
+    calls = page.locator("details.call")
+    expect(calls).to_have_count(4)
+    calls.nth(0).locator("summary").click()
+    expect(calls.nth(0)).to_contain_text("9 report/sales.csv")
+
+    answer = caller.get(f"/runs/{run}/files/content?path=a%20b%26c.html")
+    assert (answer.status_code, answer.text) == (200, "<b>x</b>\n")
+    assert answer.headers["content-type"] == "text/plain; charset=utf-8"
+    assert answer.headers["content-disposition"] == 'attachment; filename="a b&c.html"'
+    gone = caller.get(f"/runs/{run}/files/content?path=notes.txt")
+    assert (gone.status_code, gone.json()["code"]) == (404, "work_file_not_found")
+    listed = caller.get(f"/runs/{run}/files", limit=1).json()
+    assert [row["path"] for row in listed["files"]] == ["a b&c.html"]
+    rest = caller.get(f"/runs/{run}/files", cursor=listed["next_cursor"]).json()
+    assert [(row["path"], row["size"]) for row in rest["files"]] == [("report/sales.csv", 9)]

@@ -10,6 +10,7 @@ from django.conf import settings
 from heartbit_site.base.http.allow import parse_allow
 from tools.sandbox import remote
 from tools.sandbox.bubblewrap import Bubblewrap
+from tools.sandbox.docker import Docker
 from tools.sandbox.probed import Probed
 from tools.sandbox.program import SandboxError
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 #: What ``HEARTBIT_SANDBOX`` may name. Adding one is a class and a line.
 SANDBOXES: Final[dict[str, Callable[[], Sandbox]]] = {
     "bubblewrap": lambda: Bubblewrap(parse_allow(settings.HEARTBIT_HTTP_ALLOWLIST)),
+    "docker": lambda: Docker(_image()),
     "remote": remote.configured,
 }
 OFF: Final = "off"
@@ -45,6 +47,16 @@ async def find_sandbox() -> Sandbox:
     if problem is not None:
         raise SandboxError(f"Code is not run here, because no sandbox holds: {problem}")
     return sandbox
+
+
+def _image() -> str:
+    image: str = settings.HEARTBIT_SANDBOX_IMAGE
+    if not image:
+        raise SandboxError(
+            "Code is not run here: HEARTBIT_SANDBOX is docker, and HEARTBIT_SANDBOX_IMAGE is not "
+            "set."
+        )
+    return image
 
 
 def describe_sandbox() -> tuple[str, str | None]:

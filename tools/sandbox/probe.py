@@ -13,10 +13,15 @@ if TYPE_CHECKING:
     from tools.sandbox.program import Ended
 
 
-def probe(hidden: Sequence[str] = ()) -> Program:
-    """Return the program; none of the hidden paths may exist in the sandbox."""
+def probe(hidden: Sequence[str] = (), usual: Sequence[str] = ()) -> Program:
+    """Return the program.
+
+    Args:
+        hidden: Paths of which none may exist in the sandbox.
+        usual: Names of variables that are in every program's environment there.
+    """
     code = (Path(__file__).parent / "inside" / "probe.py").read_text()
-    files = {"hidden": "\n".join(hidden).encode()}
+    files = {"hidden": "\n".join(hidden).encode(), "usual": "\n".join(usual).encode()}
     return Program("python", code, files, Limits(seconds=10))
 
 

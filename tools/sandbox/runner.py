@@ -25,6 +25,7 @@ from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.http.allow import parse_allow
 from tools.sandbox import wire
 from tools.sandbox.bubblewrap import Bubblewrap
+from tools.sandbox.docker import Docker
 from tools.sandbox.probed import Probed
 from tools.sandbox.program import SandboxError
 
@@ -184,6 +185,9 @@ def main() -> int:
     parser.add_argument("--port", type=int, default=PORT, help=f"default: {PORT}")
     slots = 2 * (os.cpu_count() or 1)
     parser.add_argument("--slots", type=int, default=slots, help=f"programs at once; here: {slots}")
+    parser.add_argument(
+        "--image", default="", help="use containers of this Docker image; default: bubblewrap"
+    )
     given = parser.parse_args()
     try:
         key = variables.SANDBOX_KEY.read()
@@ -196,7 +200,9 @@ def main() -> int:
         sys.stderr.write(f"{error}\n")
         return 3
     uvicorn.run(
-        Runner(Bubblewrap(allow), key=key, slots=given.slots),
+        Runner(
+            Docker(given.image) if given.image else Bubblewrap(allow), key=key, slots=given.slots
+        ),
         host=given.bind,
         port=given.port,
         lifespan="off",

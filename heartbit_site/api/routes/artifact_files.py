@@ -1,4 +1,4 @@
-"""Artifacts of runs, as files.
+"""Artifacts of runs, and files of the folders that they work in, to be saved.
 
 A model wrote it. So it goes out as plain text to be saved, never as something that a browser would
 show or run on our own host (and ``nosniff``, which every answer has, keeps it from guessing).
@@ -10,16 +10,18 @@ from typing import Annotated, Any
 
 from django.http import HttpRequest, HttpResponse
 from django.utils.http import content_disposition_header
-from ninja import Path, Router
+from ninja import Path, Query, Router
 
 from agents.querysets import find_run
 from agents.reads.artifacts import file_name, find_artifact, stored_content
+from agents.reads.work_files import work_file
 from heartbit_site.api.auth import READ_RUNS, access_of
 from heartbit_site.api.openapi import FILE, answers
 from heartbit_site.contract.model import Word
 
 router = Router(tags=["artifacts"])
 
+PathInFolder = Annotated[Word, Query(description="Path of the file in the folder.")]
 Named = Annotated[Word, Path(description="Name in the list of artifacts.")]
 
 
@@ -38,8 +40,27 @@ def fetch(request: HttpRequest, run_id: Word, artifact: Named) -> Any:
     found = find_artifact(run, artifact)
     stored = stored_content(run, artifact)
     content = found.content if stored is None else stored  # which may be no text
+    return _to_be_saved(content, file_name(found))
+
+
+# The path is no part of the address: a model chooses it, and it holds slashes.
+@router.get(
+    "/runs/{run_id}/files/content",
+    auth=READ_RUNS,
+    response=answers(str, 404),
+    operation_id="fetch_work_file",
+    summary="Fetch a file of a run's folder",
+    openapi_extra=FILE,
+)
+def fetch_work_file(request: HttpRequest, run_id: Word, path: PathInFolder) -> Any:
+    """Return a file of the folder that the run's tree works in, as it is now."""
+    run = find_run(access_of(request).workspace, run_id)
+    return _to_be_saved(work_file(run, path), path.rpartition("/")[2])
+
+
+def _to_be_saved(content: str | bytes, name: str) -> HttpResponse:
     response = HttpResponse(content, content_type="text/plain; charset=utf-8")
-    saved = content_disposition_header(as_attachment=True, filename=file_name(found))
+    saved = content_disposition_header(as_attachment=True, filename=name)
     response["Content-Disposition"] = saved or "attachment"
     response["Cache-Control"] = "no-store"
     return response

@@ -64,6 +64,13 @@ def look_back(page: Page) -> None:
     turn.evaluate("turn => turn.scrollIntoView()")
 
 
+def open_the_script(page: Page) -> None:
+    """The files of a run, and its script with what that printed."""
+    call = page.locator("details.call").first
+    call.locator("summary").click()
+    call.get_by_text("Result", exact=True).wait_for()
+
+
 def ask_for_a_fork(page: Page) -> None:
     """The dialog *Fork*, with the agent's versions."""
     page.get_by_role("button", name="Fork", exact=True).click()
@@ -121,6 +128,9 @@ PAGES = {
     "web-new-run": Shot(lambda _: "runs/", "bent rear wheel", ask_for_a_run),
     "web-run": Shot(lambda demo: f"runs/{demo.run}/", "her choice"),
     "web-turn": Shot(lambda demo: f"runs/{demo.run}/", "her choice", look_back),
+    "web-script": Shot(
+        lambda demo: f"runs/{demo.script}/", "Download returns.csv", open_the_script
+    ),
     "web-fork": Shot(lambda demo: f"runs/{demo.run}/", "her choice", ask_for_a_fork),
     "web-approvals": Shot(lambda _: "approvals/", "refund_order"),
     "web-dry-run": Shot(lambda _: "approvals/", "refund_order", try_it),

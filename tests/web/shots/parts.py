@@ -11,6 +11,7 @@ STOCK = "How many Wren frames do we need until March?"
 LOG = "Sum up yesterday's warehouse log."
 REFUND = "Order 1042: agree on a fair compensation for the bent wheel and pay it."
 TRIAL = "Mara Lindqvist would like to try a Wren on Saturday: keep one for her."
+RETURNS = "Which bikes came back this week? Put the table in returns.csv, and a chart beside it."
 REPAIRS = "Plan next week's repairs around the holiday."
 CATALOGUE = "Go through the spring catalogue and list every price that changed."
 GREETING = "Hello! Do you also service bikes that were bought elsewhere?"
@@ -22,6 +23,18 @@ _REPLY = "Draft a friendly reply to Mara Lindqvist."
 _FERRY = "What does the ferry cost, and how long does it take?"
 _PARCEL = "What does it take to send a cargo bike in parcels?"
 _SUMS = "Compare both ways at 40 bikes a season."
+
+
+_RETURNS = """\
+import asyncio, json
+
+orders = [1038, 1042, 1057]
+found = await asyncio.gather(*[find_order(order=number) for number in orders])
+rows = [f"{number},{order['bike']}" for number, order in zip(orders, found)]
+await write(path="returns.csv", text="order,bike\\n" + "\\n".join(rows))
+chart = await shell(command="cut -d, -f2 returns.csv | tail -n +2 | sort | uniq -c | tee chart.txt")
+print(chart["stdout"])
+"""
 
 
 def _delegate(*tasks: tuple[str, str]) -> str:
@@ -72,6 +85,9 @@ The reply is drafted and offers both.]]""",
     + "]][[text: 283.50 EUR were paid back.]]",
     TRIAL: _call("reserve_bike", bike="Wren", customer="Mara Lindqvist")
     + "[[text: A Wren is kept for Mara.]]",
+    RETURNS: _call("run_script", script=_RETURNS)
+    + "[[latency: 400]][[text: Three came back, all of them Wrens. `returns.csv` has the table, "
+    "`chart.txt` the counts.]]",
     REPAIRS: _call(
         "ask_human",
         question="Wednesday is a holiday. When does the workshop make up for it?",

@@ -50,7 +50,9 @@ MEMBERS = {
     "cashier": ("Pays money back, once somebody agreed.", ("find_order", "refund_order")),
     "stock": ("Keeps bikes for customers.", ("reserve_bike",)),
     "workshop": ("Plans the repairs.", ("ask_human",)),
+    "clerk": ("Writes scripts that look things up.", ("find_order", "write", "shell")),
 }
+SCRIPTED = "clerk"  # the agent in code mode
 ASKED_ABOUT = {"refund_order", "reserve_bike"}  # tools that wait for somebody
 TABLES = """
     CREATE TABLE shop_stock (bike text PRIMARY KEY, free int, reserved int);
@@ -74,6 +76,7 @@ class Demo:
 
     Attributes:
         run: The run with sub-agents.
+        script: The run with a script that left files.
         talk: The conversation with the support.
         link: The last part of the link in a mail to somebody who may decide a waiting call.
         agent: The key of the agent whose form is shown.
@@ -87,6 +90,7 @@ class Demo:
 
     workspace: Workspace
     run: UUID
+    script: UUID
     talk: UUID
     link: str
     agent: int
@@ -116,6 +120,7 @@ def seed() -> Demo:
             ("planner", parts.ISLANDS),
             ("analyst", parts.WEEKLY),
             ("analyst", parts.STOCK),
+            ("clerk", parts.RETURNS),
             ("support", parts.BENT_WHEEL),
         )
     }
@@ -142,7 +147,8 @@ def seed() -> Demo:
     tool = CatalogueTool.objects.get(name="find_order")
     skill = teach(workspace, by=ADA)
     keys = (cashier.pk, first, schedule.pk, channel.pk, server.pk, tool.pk, skill.pk)
-    return Demo(workspace, run, talk.pk, link, *keys)
+    script = done["clerk", parts.RETURNS]
+    return Demo(workspace, run, script, talk.pk, link, *keys)
 
 
 def _settings(workspace: Workspace, waits: UUID) -> str:
@@ -179,6 +185,8 @@ def _agents(workspace: Workspace) -> None:
         for tool in tools:
             approval = "always" if tool in ASKED_ABOUT else ""
             agent.bindings.create(tool=tool, approval=approval)
+        agent.code_mode = name == SCRIPTED
+        agent.save()
         publish_agent(agent, by=ADA)
     for name, (description, team) in LEADERS.items():
         agent = _agent(workspace, name, description)

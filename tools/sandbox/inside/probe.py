@@ -1,7 +1,7 @@
 """Check the walls from inside, and print ``held`` if each of them stands.
 
 It needs only the standard library, and runs where nothing of Heartbit is. The file ``hidden`` in
-its folder has paths that must not be there, one a line.
+its folder has paths that must not be there, ``usual`` names of variables that may be, one a line.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ _USUAL = {
 
 
 def _open_ways() -> list[str]:
+    usual = {*_USUAL, *Path("usual").read_text().split(), ""}
     found = [path for path in Path("hidden").read_text().split() if Path(path).exists()]
     devices = Path("/proc/net/dev").read_text().splitlines()[2:]
     found += [name for name in (one.split(":")[0].strip() for one in devices) if name != "lo"]
     with contextlib.suppress(PermissionError):
         entries = Path("/proc/1/environ").read_text().split("\0")
-        found += sorted({entry.partition("=")[0] for entry in entries} - {*_USUAL, ""})
+        found += sorted({entry.partition("=")[0] for entry in entries} - usual)
     if os.getuid() == 0:
         found.append("root")
     try:

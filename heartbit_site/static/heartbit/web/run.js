@@ -10,6 +10,7 @@ import { Blackboard } from "./run/blackboard.js";
 import { Commands } from "./run/commands.js";
 import { Deliveries } from "./run/deliveries.js";
 import { Facts } from "./run/facts.js";
+import { Files } from "./run/files.js";
 import { Journal } from "./run/journal.js";
 import { code } from "./run/json.js";
 import { Store } from "./run/store.js";
@@ -44,6 +45,7 @@ const hint = el("p.hint", { hidden: true });
 const actions = new Actions({ again: follow });
 const answer = new Answer();
 const artifacts = new Artifacts(address);
+const files = new Files(ROOT);
 const deliveries = new Deliveries();
 const blackboard = new Blackboard(ROOT);
 const tree = new Tree({ address, turn: showTurn });
@@ -62,7 +64,7 @@ fill(box,
   el("div.columns", {},
     el("div.stack", {},
       el("section.card", { "aria-label": "Task" }, el("div.inside.stack.tight", {}, parent, task, el("button.plain.more", { type: "button", hidden: true, onClick: unfold }, "Show all"), payload)),
-      hint, waiting.element, answer.element, artifacts.element, deliveries.element, tree.element, blackboard.element,
+      hint, waiting.element, answer.element, artifacts.element, files.element, deliveries.element, tree.element, blackboard.element,
       el("section.card", { "aria-label": "Steps" }, el("div.tabs", { role: "tablist", "aria-label": "Steps" }, Object.values(tabs)), panel)),
     el("div.stack", {}, facts.element, commands.element)));
 
@@ -133,6 +135,7 @@ function draw() {
   waiting.draw(store, ROOT);
   answer.draw(run);
   artifacts.draw(store, run);
+  files.draw(store, ROOT);
   deliveries.draw(run);
   tree.draw(store, ROOT, run.id, now);
   blackboard.draw(store, ROOT);

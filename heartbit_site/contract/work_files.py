@@ -1,0 +1,29 @@
+"""Files of a run's folder. A file is fetched by a route of its own (``api.routes``)."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from heartbit_site.base.view import Time, View
+from heartbit_site.contract.model import Page
+from heartbit_site.contract.operation import READ_RUNS, Operation
+
+
+class WorkFileOut(View):
+    """A file, without its content."""
+
+    path: str = Field(description="Path in the folder.")
+    size: int = Field(description="Bytes.")
+    changed_at: Time = Field(validation_alias="created_at")
+
+
+class WorkFilesOut(Page):
+    """Files of the folder that a tree of runs works in, by path, as they are now."""
+
+    files: list[WorkFileOut]
+
+
+LIST_WORK_FILES = Operation(
+    "work_files.list_work_files", "GET /runs/{run_id}/files", WorkFilesOut,
+    "List the files of a run's folder", READ_RUNS,
+)  # fmt: skip
