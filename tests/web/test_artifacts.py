@@ -209,11 +209,11 @@ def test_given_a_script_that_worked_in_the_folder_then_its_page_shows_output_and
     calls.nth(0).locator("summary").click()
     expect(calls.nth(0)).to_contain_text("9 report/sales.csv")
 
-    answer = caller.get(f"/runs/{run}/files/content?path=a%20b%26c.html")
+    answer = caller.http.get(f"/runs/{run}/files/content", params={"path": "a b&c.html"})
     assert (answer.status_code, answer.text) == (200, "<b>x</b>\n")
     assert answer.headers["content-type"] == "text/plain; charset=utf-8"
     assert answer.headers["content-disposition"] == 'attachment; filename="a b&c.html"'
-    gone = caller.get(f"/runs/{run}/files/content?path=notes.txt")
+    gone = caller.http.get(f"/runs/{run}/files/content", params={"path": "notes.txt"})
     assert (gone.status_code, gone.json()["code"]) == (404, "work_file_not_found")
     listed = caller.get(f"/runs/{run}/files", limit=1).json()
     assert [row["path"] for row in listed["files"]] == ["a b&c.html"]

@@ -65,7 +65,7 @@ def look_back(page: Page) -> None:
 
 
 def open_the_script(page: Page) -> None:
-    """The files of a run, and its script with what that printed."""
+    """A script with what it printed."""
     call = page.locator("details.call").first
     call.locator("summary").click()
     call.get_by_text("Result", exact=True).wait_for()
@@ -128,8 +128,9 @@ PAGES = {
     "web-new-run": Shot(lambda _: "runs/", "bent rear wheel", ask_for_a_run),
     "web-run": Shot(lambda demo: f"runs/{demo.run}/", "her choice"),
     "web-turn": Shot(lambda demo: f"runs/{demo.run}/", "her choice", look_back),
+    "web-files": Shot(lambda demo: f"runs/{demo.script}/", "in the folder of the whole tree"),
     "web-script": Shot(
-        lambda demo: f"runs/{demo.script}/", "Download returns.csv", open_the_script
+        lambda demo: f"runs/{demo.script}/", "in the folder of the whole tree", open_the_script
     ),
     "web-fork": Shot(lambda demo: f"runs/{demo.run}/", "her choice", ask_for_a_fork),
     "web-approvals": Shot(lambda _: "approvals/", "refund_order"),

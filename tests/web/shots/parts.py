@@ -26,11 +26,12 @@ _SUMS = "Compare both ways at 40 bikes a season."
 
 
 _RETURNS = """\
-import asyncio, json
+import asyncio
 
 orders = [1038, 1042, 1057]
 found = await asyncio.gather(*[find_order(order=number) for number in orders])
-rows = [f"{number},{order['bike']}" for number, order in zip(orders, found)]
+bikes = [text.partition("cargo bike ")[2].partition(",")[0] for text in found]
+rows = [f"{number},{bike}" for number, bike in zip(orders, bikes)]
 await write(path="returns.csv", text="order,bike\\n" + "\\n".join(rows))
 chart = await shell(command="cut -d, -f2 returns.csv | tail -n +2 | sort | uniq -c | tee chart.txt")
 print(chart["stdout"])
