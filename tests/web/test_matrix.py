@@ -20,6 +20,7 @@ from heartbit_site.api.mount import api, urlpatterns
 from heartbit_site.base.actions.create_api_key import create_api_key
 from heartbit_site.base.scopes import SCOPES
 from heartbit_site.web.urls import urlpatterns as page_patterns
+from tests.sizes import chosen
 from tests.web import matrix_table as table
 from tests.web.matrix_world import MAKERS, World, build, places
 
@@ -95,7 +96,7 @@ def test_one_of_two_scopes_is_enough(world: World, route: table.Route) -> None:
 @pytest.mark.parametrize("route", table.ROUTES, ids=lambda route: f"{route.method} {route.path}")
 def test_everybody_gets_what_the_table_says_of_a_route(world: World, route: table.Route) -> None:
     wrong = []
-    cells = cells_of(route)
+    cells = [cell for cell in cells_of(route) if chosen(f"{route} {cell[0]}", one_of=3)]
     before = world.fingerprint()
     for asker, due in cells:
         if is_refused(route, asker, due):
