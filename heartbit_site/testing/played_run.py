@@ -6,12 +6,13 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from agents.journal.events import ModelAnswered, ToolFinished
+from agents.journal.events import ModelAnswered, ScriptCalled, ToolFinished
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from agents.llm.messages import ChatRequest
+    from agents.journal.events import Event
+    from agents.llm.messages import ChatRequest, ToolCall
     from heartbit_site.library.result import Result
 
 
@@ -44,7 +45,7 @@ class PlayedRun:
     Attributes:
         result: As the library returns it.
         requests: What the model was sent, in order.
-        calls: The calls of the run and its sub-agents, in order.
+        calls: The calls of the run and its sub-agents, those of scripts included, in order.
     """
 
     result: Result
@@ -94,10 +95,8 @@ def played(result: Result, requests: Sequence[ChatRequest]) -> PlayedRun:
     }
     found = []
     for event in result.events:
-        if not isinstance(event.data, ModelAnswered):
-            continue
-        for index, call in enumerate(event.data.message.tool_calls):
-            done = ended.get((event.run_id, f"{event.data.turn}.{index}"))
+        for call_id, call in _made(event.data):
+            done = ended.get((event.run_id, call_id))
             found.append(
                 PlayedCall(
                     agent=event.agent,
@@ -108,6 +107,15 @@ def played(result: Result, requests: Sequence[ChatRequest]) -> PlayedRun:
                 )
             )
     return PlayedRun(result, requests, tuple(found))
+
+
+def _made(event: Event) -> Iterator[tuple[str, ToolCall]]:
+    """Yield the calls that a model or a script made by an event, with their ids."""
+    if isinstance(event, ModelAnswered):
+        for index, call in enumerate(event.message.tool_calls):
+            yield f"{event.turn}.{index}", call
+    elif isinstance(event, ScriptCalled):
+        yield from zip(event.call_ids, event.calls, strict=True)
 
 
 def _parsed(arguments: str) -> Any:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 
+from agents.models import Run
 from heartbit_site.library import Heartbit
 from heartbit_site.testing import Reply, calls
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from heartbit_site.testing.plugin import Play
+    from tests.command import Command
 
 SOLO = Heartbit().agent("solo", "Be brief.", tools=["calculate"], fallback_models=["openai:fake"])
 pytestmark = pytest.mark.usefixtures("database")
@@ -52,3 +57,40 @@ def test_a_team_is_played_with_a_function(heartbit_run: Play) -> None:
     run = heartbit_run(team, "Write something.", model=answer)
     assert run.text == "Done."
     run.assert_called("delegate_task")
+
+
+def test_a_run_with_a_script_is_shown_recorded_and_replayed(
+    heartbit_run: Play, heartbit: Command, tmp_path: Path
+) -> None:
+    """A recording holds the script, as the model wrote it; a replay makes its calls again."""
+    scripted = Heartbit().agent("scripted", "Be brief.", tools=["calculate"], code_mode=True)
+    script = "first = await calculate('6*7')\nprint(await calculate(f'{first}+1'))"
+    run = heartbit_run(
+        scripted, "Count twice.", model=[calls(("run_script", {"script": script})), "43."]
+    )
+    made = [(call.tool, call.status, call.result) for call in run.calls]
+    assert made == [
+        ("run_script", "ok", "43"),
+        ("calculate", "ok", "42"),
+        ("calculate", "ok", "43"),
+    ]
+    row = Run.objects.filter(task="Count twice.").latest("created_at")
+    here = (str(row.pk), "--workspace", row.workspace.slug)
+    shown = heartbit("runs", "show", *here)
+    assert (shown.code, shown.err) == (0, "")
+    for call_id in ("1.0 ", "1.0.0", "1.0.1"):
+        assert call_id in shown.out
+    machine = heartbit("runs", "show", *here, "--json").json
+    assert [call["call_id"] for call in machine["calls"]] == ["1.0", "1.0.0", "1.0.1"]
+    assert machine["result"]["metrics"]["tool_calls"] == 3
+
+    path = tmp_path / "scripted.json"
+    assert heartbit("runs", "export", *here, "--cassette", str(path)).code == 0
+    [recorded] = json.loads(path.read_text())["runs"]
+    assert [[call["tool"] for call in answer["calls"]] for answer in recorded["answers"]] == [
+        ["run_script"],
+        [],
+    ]
+    again = heartbit_run(scripted, model=path)
+    assert [(call.tool, call.status, call.result) for call in again.calls] == made
+    assert again.text == "43."
