@@ -34,12 +34,12 @@ _FIRST_USER, _USERS = 0x2000_0000, 0x1000_0000  # above all that accounts and co
 _SIGNALLED: Final = 128  # exit codes from here on are those of signals
 
 # Inside: its number of processes (other shells than dash call it -u), the files in, the way to the
-# proxy, the program, the files out. Standard input is the way out for the archive.
+# proxy, the program, a line, the files out. Standard input is the way out for the last two.
 _INSIDE: Final = (
     "ulimit -u {processes} 2>/dev/null || ulimit -p {processes} || exit 125; "
     f"cd {FOLDER} || exit 125; [ ! -s {INPUT} ] || tar -xf {INPUT} || exit 125; "
     "{bridge}"
-    '"$@" </dev/null; code=$?; tar -cf - . >&0 2>/dev/null; exit $code'
+    '"$@" </dev/null; code=$?; echo >&0; tar -cf - . >&0 2>/dev/null; exit $code'
 )
 
 
@@ -109,11 +109,12 @@ class Bubblewrap:
         finally:
             shell.close()
         stderr = output.stderr.decode("utf-8", "replace")
-        # Whatever the program does, an archive follows it, unless it kills the shell around it.
+        # Whatever the program does, a line follows it, unless it kills the shell around it; the
+        # archive may be missing, if the program left no room for another process.
         if output.code is not None and 0 < output.code < _SIGNALLED and not output.archive:
             raise SandboxError(f"The sandbox did not start the program: {stderr[:300].strip()}")
         files, refused = (
-            folder.unpack(bytes(output.archive), program.limits)
+            folder.unpack(bytes(output.archive[1:]), program.limits)
             if output.code is not None
             else ({}, ())
         )

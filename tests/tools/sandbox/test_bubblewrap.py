@@ -56,6 +56,24 @@ async def test_exit_codes_errors_and_signals_are_told_apart() -> None:
     assert (await run("import os\nos.kill(os.getpid(), 9)")).code == 137
 
 
+async def test_a_program_that_leaves_no_room_for_a_process_was_started_all_the_same() -> None:
+    """Its files cannot be packed then, which is no failure of the sandbox."""
+    code = """
+import os, signal, sys
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+try:
+    while os.fork():
+        pass
+    signal.pause()
+except OSError:
+    print("full", flush=True)
+    os._exit(0)
+"""
+    ended = await run(code, limits=Limits(processes=8, seconds=5))
+    assert ended.stdout == "full\n"
+    assert (ended.code, ended.files) in ((0, {}), (2, {}))
+
+
 async def test_files_go_in_and_come_out() -> None:
     code = """
 import os
@@ -101,6 +119,7 @@ async def test_a_sandbox_that_lets_things_through_does_not_hold(
     program.write_text('#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done; shift\nexec "$@"\n')
     program.chmod(0o755)
     (tmp_path / "hidden").write_text("/etc/passwd")
+    (tmp_path / "usual").touch()
     monkeypatch.setattr(module, "bubblewrap", lambda: str(program))
     monkeypatch.setattr(module, "_as_own_user", list)
     inside = f'cd {tmp_path}; "$@" </dev/null; code=$?; echo x >&0; exit $code'
