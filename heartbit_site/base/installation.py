@@ -51,6 +51,11 @@ def providers_command() -> str:
     return f"{_pip()} {_source('[providers]')}"
 
 
+def docker_command() -> str:
+    """Return the shell command that installs the extra `docker`."""
+    return f"{_pip()} {_source('[docker]')}"
+
+
 def _is_from_make() -> bool:
     """Return True in the environment of `make setup`; the container has no Makefile."""
     if CHECKOUT is None or not (CHECKOUT / "Makefile").is_file():

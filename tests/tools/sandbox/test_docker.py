@@ -129,4 +129,4 @@ async def test_without_its_extra_it_says_what_to_install(monkeypatch: pytest.Mon
         return real(name, *how)
 
     monkeypatch.setattr(builtins, "__import__", absent)
-    assert "pip install 'heartbit[docker]'" in str(await Docker(IMAGE).problem())
+    assert "needs the extra `docker`: `" in str(await Docker(IMAGE).problem())
