@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from heartbit_site.base import amounts
 from heartbit_site.base.query import fetch_all
+from memory.lexical import Lexemes, find_lexemes
 from memory.models import MemoryItem
 from memory.scoring import Weights, statement
 
@@ -80,11 +81,20 @@ def recall(
         weights: Weights of the parts; None: the usual ones.
         least_score: Score from which a memory is a hit, from 0 to 1.
     """
-    reachable, values = rows.order_by().values("id").query.sql_with_params()
     query = query.strip()
+    lexemes = find_lexemes(rows, query) if query else Lexemes((), (), "")
+    if query and not lexemes.match:
+        return []
+    candidates = (
+        lexemes.candidates(rows).values("id", "language", "search")
+        if query
+        else rows.order_by().values("id")
+    )
+    sql, values = candidates.query.sql_with_params()
     shares = (weights or Weights()).values()
+    words = (list(lexemes.languages), list(lexemes.words))
     found = fetch_all(
-        statement(reachable, by_query=bool(query)), [*values, query, *shares, least_score, limit]
+        statement(sql, by_query=bool(query)), [*values, *words, *shares, least_score, limit]
     )
     items = MemoryItem.objects.select_related("user").in_bulk([row[0] for row in found])
     return [

@@ -42,60 +42,36 @@ class Weights:
         return tuple(each / total for each in given) if total > 0 else Weights().values()
 
 
-@dataclass(frozen=True, slots=True)
-class Ranking:
-    """A way to rank memories by a query.
-
-    Attributes:
-        name: Name for readers.
-        rows: SQL of rows (id, rank), the best of which has rank 1. It may use ``reachable`` (id)
-            and ``asked`` (language, words), the query's lexemes in each language.
-    """
-
-    name: str
-    rows: str
+#: The candidates by the words of their own language.
+LEXICAL: Final = f"""
+SELECT c.id, rank() OVER (ORDER BY ts_rank_cd(c.search, a.words, 1) DESC) AS rank
+FROM candidates c JOIN asked a ON a.language = c.language AND c.search @@ a.words
+ORDER BY rank LIMIT {_MOST_RANKED}
+"""
 
 
-LEXICAL: Final = Ranking(
-    "words",
-    f"""
-    SELECT m.id, rank() OVER (ORDER BY ts_rank_cd(m.search, a.words, 1) DESC) AS rank
-    FROM memory_memoryitem m
-    JOIN asked a ON a.language = m.language AND m.search @@ a.words
-    WHERE m.id IN (SELECT id FROM reachable)
-    ORDER BY rank LIMIT {_MOST_RANKED}
-    """,
-)
-#: A ranking by vectors becomes a second entry; the fusion and its weights stay.
-RANKINGS: Final = (LEXICAL,)
-
-
-def statement(reachable: str, *, by_query: bool) -> str:
+def statement(candidates: str, *, by_query: bool) -> str:
     """Return the statement that scores memories.
 
     Args:
-        reachable: SQL of the ids that may be found; with the placeholders of its own values.
+        candidates: SQL of the memories to rank by the query, as (id, language, search), or of all
+            that may be found, as (id); with the placeholders of its own values.
         by_query: Rank by a query; else every memory is a hit without relevance.
 
-    The parameters are: those of ``reachable``, the query, the four weights, the least score, and
-    the number of rows.
+    The parameters are: those of ``candidates``, the languages, the query's words in each, the four
+    weights, the least score, and the number of rows.
     """
-    fused = " UNION ALL ".join(f"SELECT id, rank FROM ({each.rows})" for each in RANKINGS)
+    rankings = (LEXICAL,)
+    fused = " UNION ALL ".join(f"SELECT id, rank FROM ({each})" for each in rankings)
     hits = (
-        f"SELECT id, sum({_K + 1.0} / ({_K} + rank)) / {len(RANKINGS)} AS relevance "
+        f"SELECT id, sum({_K + 1.0} / ({_K} + rank)) / {len(rankings)} AS relevance "
         f"FROM ({fused}) GROUP BY id"
         if by_query
-        else "SELECT id, 0.0 AS relevance FROM reachable"
+        else "SELECT id, 0.0 AS relevance FROM candidates"
     )
     return f"""
-    WITH reachable AS ({reachable}),
-    asked AS (
-        SELECT c.cfgname AS language,
-            replace(plainto_tsquery(c.oid::regconfig, q.query)::text, ' & ', ' | ')::tsquery
-                AS words
-        FROM pg_ts_config c, (SELECT %s::text AS query) q
-        WHERE c.cfgnamespace = 'pg_catalog'::regnamespace
-    ),
+    WITH candidates AS ({candidates}),
+    asked AS (SELECT * FROM unnest(%s::text[], %s::tsquery[]) a(language, words)),
     hits AS ({hits}),
     parts AS (
         SELECT m.id, m.text, m.language,
@@ -112,8 +88,9 @@ def statement(reachable: str, *, by_query: bool) -> str:
         FROM parts p, (SELECT %s::float8 AS r, %s::float8 AS c, %s::float8 AS i, %s::float8 AS s) w
     )
     SELECT s.id, s.score, s.relevance, s.recency, s.importance, s.strength,
-        ts_headline(s.language::regconfig, s.text, a.words,
-            'HighlightAll=true, StartSel=' || chr(2) || ', StopSel=' || chr(3)) AS marked
-    FROM scored s JOIN asked a USING (language)
+        coalesce(ts_headline(s.language::regconfig, s.text,
+            (SELECT words FROM asked a WHERE a.language = s.language),
+            'HighlightAll=true, StartSel=' || chr(2) || ', StopSel=' || chr(3)), '') AS marked
+    FROM scored s
     WHERE s.score >= %s ORDER BY s.score DESC, s.id DESC LIMIT %s
     """

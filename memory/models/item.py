@@ -95,7 +95,8 @@ class MemoryItem(models.Model):
         ]
         indexes = [
             GinIndex(fields=["search"], name="memory_search"),
-            index("memory_reach", "workspace", "agent", "user"),
+            index("memory_owners", "workspace", "scope", "agent", "user"),
+            index("memory_language", "language"),
         ]
 
     def __str__(self) -> str:
