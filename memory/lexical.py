@@ -64,6 +64,9 @@ class Lexemes:
         return rows.filter(matches).order_by("-updated_at")[:MOST_MATCHED]
 
 
+NO_LEXEMES: Final = Lexemes((), (), "")
+
+
 def find_lexemes(rows: MemoryQuerySet, query: str) -> Lexemes:
     """Return the words of a query.
 

@@ -75,14 +75,17 @@ def search_memories(
     least_score: Annotated[float, Field(ge=0, le=1, description="Leave out lower scores.")] = 0.0,
     limit: Limit = 10,
 ) -> MemoryHitsOut:
-    """Return the memories that fit best, with the reasons; it finds words, and no synonyms.
+    """Return the memories that fit best, with the reasons.
 
     Runs are given the same order, among the memories that they reach. Unlike a run's recall, a
     search does not strengthen what it finds.
     """
     rows = _filtered(access, agent, person, scope).live()
-    hits = recall(rows, query, limit=limit, least_score=least_score)
-    return MemoryHitsOut(hits=[MemoryHitOut.of(hit) for hit in hits], next_cursor=None)
+    found = recall(
+        rows, query, limit=limit, workspace_id=access.workspace.pk, least_score=least_score
+    )
+    hits = [MemoryHitOut.of(hit) for hit in found.hits]
+    return MemoryHitsOut(hits=hits, found_by=found.basis, next_cursor=None)
 
 
 def create_memory(access: Access, body: MemoryIn) -> MemoryOut:

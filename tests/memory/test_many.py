@@ -38,7 +38,7 @@ def test_a_word_of_most_memories_finds_among_few_and_ranks_among_many(db: None) 
 
     def found(agent: str, query: str) -> list[str]:
         rows = MemoryItem.objects.recalled_by(here.pk, agent)
-        return [hit.item.text for hit in recall(rows, query, limit=3)]
+        return [hit.item.text for hit in recall(rows, query, limit=3).hits]
 
     assert found("other", "customer with tea") == [tea.text]
     assert found("seller", "customer with rooibos") == [rare.text]
