@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from django.conf import settings
+from django.utils.module_loading import import_string
 from pydantic import Field
 
 from heartbit_site.base.audit import Actor
@@ -23,6 +25,7 @@ from memory.models import MemoryItem
 from memory.place import MemoryPlace
 from memory.recall import recall as find
 from memory.recall import strengthen
+from memory.scoring import Weights
 
 if TYPE_CHECKING:
     from memory.querysets import MemoryQuerySet
@@ -82,6 +85,7 @@ def recall(
         query,
         limit=limit,
         workspace_id=context.workspace_id,
+        weights=Weights(**import_string(settings.HEARTBIT_MEMORY_WEIGHTS)(context.run_id)),
         least_score=least_score,
     )
     strengthen(hit.item for hit in found.hits)

@@ -15,7 +15,7 @@ that only hits leave it.
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, fields
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -45,6 +45,10 @@ class Weights:
         given: tuple[float, ...] = astuple(self)
         total = sum(given)
         return tuple(each / total for each in given) if total > 0 else Weights().values()
+
+
+#: Names of the parts of a score.
+PARTS: Final = tuple(field.name for field in fields(Weights))
 
 
 @dataclass(frozen=True, slots=True)
