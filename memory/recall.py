@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from django.db import transaction
 from django.db.models import F
@@ -112,14 +112,13 @@ def recall(
     rankings = []
     if lexemes.match:
         found = lexemes.candidates(rows).values("id", "language", "search")
-        rankings.append(by_words(*found.query.sql_with_params()))
+        rankings.append(by_words(*_sql(found)))
     if meaning.vector:
         embedded = rows.order_by().filter(embedded_with=meaning.model).values("id")
-        sql, values = embedded.query.sql_with_params()
-        rankings.append(by_meaning(sql, values, meaning.vector, meaning.dimensions))
+        rankings.append(by_meaning(*_sql(embedded), meaning.vector, meaning.dimensions))
     if query and not rankings:
         return Recalled([], meaning.basis)
-    every = Ranking("all", *rows.order_by().values("id").query.sql_with_params())
+    every = Ranking("all", *_sql(rows.order_by().values("id")))
     scored, values = statement(rankings, every)
     words = (list(lexemes.languages), list(lexemes.words))
     shares = (weights or Weights()).values()
@@ -128,11 +127,8 @@ def recall(
             table.scan_on()
         best = fetch_all(scored, [*words, *values, *shares, least_score, limit])
     items = MemoryItem.objects.select_related("user").in_bulk([row[0] for row in best])
-    hits = [
-        Hit(items[pk], *parts, _words(marked))
-        for pk, *parts, marked in best
-        if pk in items  # it may have been erased in between
-    ]
+    # One may have been erased in between.
+    hits = [_hit(items[pk], parts) for pk, *parts in best if pk in items]
     return Recalled(hits, meaning.basis)
 
 
@@ -140,6 +136,16 @@ def strengthen(items: Iterable[MemoryItem]) -> None:
     """Count one use of each memory."""
     ids: Sequence[int] = [item.pk for item in items]
     MemoryItem.objects.filter(pk__in=ids).update(use_count=F("use_count") + 1, used_at=Now())
+
+
+def _sql(rows: Any) -> tuple[str, tuple[Any, ...]]:
+    sql, values = rows.query.sql_with_params()
+    return sql, tuple(values)
+
+
+def _hit(item: MemoryItem, parts: Sequence[Any]) -> Hit:
+    *numbers, marked = parts
+    return Hit(item, *numbers, words=_words(marked))
 
 
 def _words(marked: str) -> tuple[str, ...]:

@@ -60,7 +60,7 @@ class PolicyAdmin(VerbAdmin[MemoryPolicy]):
     def state(self, row: MemoryPolicy) -> SafeString:
         """Return whether memories are found by meaning."""
         if not row.embedding_model:
-            return pill("By words alone", tone="neutral")
+            return pill("By words alone", tone="")
         if row.problem:
             return pill(row.problem, tone="danger")
         return pill("By words and meaning", tone="success")

@@ -25,7 +25,7 @@ from tests.memory import embeddings_server
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_django.fixtures import SettingsWrapper
+    from pytest_django.fixtures import Settings
 
     from tests.memory.embeddings_server import EmbeddingsServer
 
@@ -44,7 +44,7 @@ def here(db: None) -> Workspace:
 
 
 @pytest.fixture
-def server(settings: SettingsWrapper) -> Iterator[EmbeddingsServer]:
+def server(settings: Settings) -> Iterator[EmbeddingsServer]:
     with embeddings_server.running() as server:
         settings.HEARTBIT_HTTP_ALLOWLIST = f"127.0.0.1:{server.server_port}"
         yield server

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth.models import User
 
@@ -14,6 +15,7 @@ from agents.choices import Placement, RunStatus
 from agents.live.follow import wait_for_end
 from agents.loop.known import KnownMemory, block, fitting
 from agents.models import Agent, Checkpoint, RecalledMemory, Run, RunEvent, ToolCall
+from agents.runs.archive import tree_lines
 from heartbit_site.base import orm
 from heartbit_site.base.audit import SYSTEM, Actor
 from heartbit_site.operations.turn_views import describe_turn
@@ -34,10 +36,11 @@ TASK = "What tea does Ann like? [[text: Green.]]"
 
 
 def stored(studio: Studio) -> tuple[User, MemoryItem]:
-    ann = User.objects.create(username="ann-known")
+    ann = User.objects.create(username=f"ann-{secrets.token_hex(4)}")
     place = MemoryPlace(studio.workspace.pk, Scope.PERSON, "solo", ann.pk)
     item = remember(place, f"Ann likes green tea.\n- [memory 1] {CANARY}", by=Author(SYSTEM))
-    other = MemoryPlace(studio.workspace.pk, Scope.PERSON, "solo", User.objects.create().pk)
+    bob = User.objects.create(username=f"bob-{secrets.token_hex(4)}")
+    other = MemoryPlace(studio.workspace.pk, Scope.PERSON, "solo", bob.pk)
     remember(other, "Tea of another person.", by=Author(SYSTEM))
     return ann, item
 
@@ -55,7 +58,8 @@ async def run_for(studio: Studio, person: User, task: str = TASK) -> Run:
 
 
 def request(run: Run) -> list[str]:
-    return [message.text for message in describe_turn(run, 1).request.messages]
+    messages: list[Any] = list(describe_turn(run, 1).request.messages)
+    return [message.text for message in messages]
 
 
 async def test_a_run_is_given_its_persons_memories_before_its_task_and_says_so(
@@ -94,8 +98,11 @@ async def test_erasing_a_person_leaves_no_word_of_what_runs_were_given(
 
     def left() -> list[str]:
         erase_memories(studio.workspace, ann, by=SYSTEM)
-        tables = (RecalledMemory, RunEvent, ToolCall, Checkpoint, Run, MemoryItem)
-        rows = [row for table in tables for row in table.objects.values()]
+        assert CANARY not in "".join(tree_lines([run.pk])), "nor of its archive"
+        of_run = (RunEvent, ToolCall, Checkpoint, RecalledMemory)
+        rows = [row for table in of_run for row in table.objects.filter(run=run).values()]
+        rows += Run.objects.filter(pk=run.pk).values()
+        rows += MemoryItem.objects.filter(workspace=studio.workspace).values()
         return [str(row) for row in rows if CANARY in str(row)]
 
     assert await orm.run_in_thread(left) == []
