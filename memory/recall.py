@@ -144,8 +144,9 @@ def _sql(rows: Any) -> tuple[str, tuple[Any, ...]]:
 
 
 def _hit(item: MemoryItem, parts: Sequence[Any]) -> Hit:
-    *numbers, marked = parts
-    return Hit(item, *numbers, words=_words(marked))
+    score, relevance, recency, importance, strength, nearness, marked = parts
+    words = _words(marked)
+    return Hit(item, score, relevance, recency, importance, strength, nearness, words)
 
 
 def _words(marked: str) -> tuple[str, ...]:

@@ -100,7 +100,9 @@ async def test_erasing_a_person_leaves_no_word_of_what_runs_were_given(
         erase_memories(studio.workspace, ann, by=SYSTEM)
         assert CANARY not in "".join(tree_lines([run.pk])), "nor of its archive"
         of_run = (RunEvent, ToolCall, Checkpoint, RecalledMemory)
-        rows = [row for table in of_run for row in table.objects.filter(run=run).values()]
+        rows: list[Any] = [
+            row for table in of_run for row in table.objects.filter(run=run).values()
+        ]
         rows += Run.objects.filter(pk=run.pk).values()
         rows += MemoryItem.objects.filter(workspace=studio.workspace).values()
         return [str(row) for row in rows if CANARY in str(row)]
