@@ -77,13 +77,18 @@ def find_lexemes(rows: MemoryQuerySet, query: str) -> Lexemes:
     found = fetch_all(_LEXEMES, [query])
     by_language = {name: list(zip(*columns, strict=True)) for name, *columns in found}
     any_common = any(common for words in by_language.values() for _, common in words)
-    few = not any_common or rows.order_by()[: MOST_MATCHED + 1].count() <= MOST_MATCHED
+    few = not any_common or are_few(rows)
     matched = {_match(words, few=few) for words in by_language.values()}
     return Lexemes(
         tuple(by_language),
         tuple(" | ".join(word for word, _ in words) for words in by_language.values()),
         " | ".join(sorted(matched)),
     )
+
+
+def are_few(rows: MemoryQuerySet) -> bool:
+    """Return True for as many rows as may be compared with a query one by one."""
+    return bool(rows.order_by()[: MOST_MATCHED + 1].count() <= MOST_MATCHED)
 
 
 def _match(words: list[tuple[str, bool]], *, few: bool) -> str:

@@ -19,7 +19,7 @@ from heartbit_site.base import amounts
 from heartbit_site.base.query import fetch_all
 from memory.embeddings import table
 from memory.embeddings.meaning import find_meaning
-from memory.lexical import NO_LEXEMES, find_lexemes
+from memory.lexical import NO_LEXEMES, are_few, find_lexemes
 from memory.models import MemoryItem
 from memory.scoring import Ranking, Weights, by_meaning, by_words, statement
 
@@ -115,7 +115,8 @@ def recall(
         rankings.append(by_words(*_sql(found)))
     if meaning.vector:
         embedded = rows.order_by().filter(embedded_with=meaning.model).values("id")
-        rankings.append(by_meaning(*_sql(embedded), meaning.vector, meaning.dimensions))
+        few = are_few(rows)
+        rankings.append(by_meaning(*_sql(embedded), meaning.vector, meaning.dimensions, few=few))
     if query and not rankings:
         return Recalled([], meaning.basis)
     every = Ranking("all", *_sql(rows.order_by().values("id")))

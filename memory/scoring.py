@@ -77,16 +77,22 @@ def by_words(candidates: str, values: tuple[Any, ...]) -> Ranking:
     return Ranking("words", rows, values)
 
 
-def by_meaning(embedded: str, values: tuple[Any, ...], vector: str, dimensions: int) -> Ranking:
-    """Rank embedded memories, as SQL of (id), by the distance of their vectors to the query's."""
+def by_meaning(
+    embedded: str, values: tuple[Any, ...], vector: str, dimensions: int, *, few: bool
+) -> Ranking:
+    """Rank embedded memories, as SQL of (id), by the distance of their vectors to the query's.
+
+    Few are compared one by one: an index scan would read thousands of others to find them.
+    """
     size = int(dimensions)
     distance = f"e.vector::halfvec({size}) <=> %s::halfvec({size})"
+    order = f"({distance}) + 0" if few else distance  # a sum is in no index
     rows = f"""
         SELECT near.item_id AS id, rank() OVER (ORDER BY near.distance) AS rank
         FROM (
             SELECT e.item_id, {distance} AS distance FROM memory_embedding e
             WHERE vector_dims(e.vector) = {size} AND e.item_id IN ({embedded})
-            ORDER BY {distance} LIMIT {_MOST_NEAR}
+            ORDER BY {order} LIMIT {_MOST_NEAR}
         ) near
     """
     return Ranking("meaning", rows, (vector, *values, vector))

@@ -37,7 +37,7 @@ class KnownMemory:
 
 
 def fitting(memories: Iterable[KnownMemory], tokens: int) -> list[KnownMemory]:
-    """Return the first memories whose block has at most so many tokens, by estimate."""
+    """Return the first memories whose block stays below the estimated number of tokens."""
     left = tokens - of_text(_LABEL)
     chosen = []
     for memory in memories:
