@@ -25,6 +25,7 @@ from agents.runtime.call_context import context_factory
 from agents.runtime.decision_rights import revoked_right_lookup
 from agents.runtime.definitions import Definitions
 from agents.runtime.grants import grant_lookup
+from agents.runtime.known_memories import known_at_start
 from agents.runtime.lookups import CallLookups
 from agents.runtime.mixed_data import mixed_data_rule
 from agents.runtime.offer import offered_tools, required_permissions
@@ -140,6 +141,7 @@ async def build_agent(active: ActiveRun, sources: EngineDependencies) -> AgentEn
         cost,
         strong_model=None if strong is None else BudgetedModel(strong, allowance, cost),
         settled=allowance.release,
+        known=await known_at_start(active, definition),
     )
     return AgentEngine(active.journaled, definition, ports, active.gate)
 

@@ -33,12 +33,15 @@ _QUERY = """
         SELECT b.id, b.conversation_id, b.forked_from_id
         FROM tree t
         JOIN agents_run e ON e.id = t.forked_from_id OR e.conversation_id = t.conversation_id
-        JOIN agents_run b ON b.id = e.root_id)
-    SELECT coalesce(array_agg(DISTINCT c.tool), '{}') AS tools
-    FROM tree t
-    JOIN agents_run r ON r.root_id = t.id
-    JOIN agents_toolcall c ON c.run_id = r.id
-    WHERE c.status = ANY (%s)
+        JOIN agents_run b ON b.id = e.root_id),
+    runs AS (SELECT r.id FROM tree t JOIN agents_run r ON r.root_id = t.id)
+    SELECT coalesce(array_agg(DISTINCT tool), '{}') AS tools
+    FROM (
+        SELECT c.tool FROM runs r JOIN agents_toolcall c ON c.run_id = r.id
+        WHERE c.status = ANY (%s)
+        UNION ALL
+        SELECT 'recall' FROM runs r
+        JOIN agents_runevent e ON e.run_id = r.id AND e.type = 'memories.recalled') AS read
 """
 
 

@@ -20,6 +20,11 @@ from agents.live.follow import wait_for_end
 from agents.models import Agent, Run, ToolBinding, ToolCall
 from agents.querysets import calls_waiting
 from heartbit_site.base import orm
+from heartbit_site.base.audit import SYSTEM
+from memory.actions.remember import remember
+from memory.choices import Scope
+from memory.history import Author
+from memory.place import MemoryPlace
 from tests.fleet import Worker, wait_until
 from tests.runtime import desk
 from tests.runtime.deciding import ANNA, waiting
@@ -315,3 +320,14 @@ async def _waiting_in_tree(
         return call
 
     return await orm.run_in_thread(look)
+
+
+async def test_memories_that_a_run_is_given_at_its_start_are_private_data(
+    studio: Studio, agent: Create
+) -> None:
+    await created(agent, memory_tokens=500)
+    place = MemoryPlace(studio.workspace.pk, Scope.AGENT, "solo")
+    await orm.run_in_thread(lambda: remember(place, "A letter cost 12.", by=Author(SYSTEM)))
+    run_id = await studio.start(f"Send a letter. [[calls: read_letter {{}}]] {SEND}")
+    [call] = await waiting(studio, run_id)
+    assert reason(call) == REASON.replace("read_ledger", "recall")
