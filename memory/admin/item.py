@@ -101,6 +101,10 @@ class MemoryAdmin(VerbAdmin[MemoryItem]):
         facts = {"fields": self.readonly_fields}
         return [("Content", {"fields": (*CONTENT, "reason")}), owners, ("Facts", facts)]
 
+    def has_delete_permission(self, request: HttpRequest, obj: MemoryItem | None = None) -> bool:
+        """Refuse: Forget can be undone, and Erase deletes what a person wants to be deleted."""
+        return False
+
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[MemoryItem], search_term: str
     ) -> tuple[QuerySet[MemoryItem], bool]:
