@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -24,7 +25,7 @@ from agents.runtime.budgets import Budgets
 from agents.runtime.decision_rights import revoked_right_lookup
 from agents.runtime.definitions import Definitions
 from agents.runtime.grants import grant_lookup
-from agents.runtime.mixed_data import mixed_data_rule
+from agents.runtime.mixed_data import labels_read, mixed_data_rule
 from agents.runtime.person import credential_lookup, permission_lookup
 from agents.runtime.stopped_tools import StoppedTools, WorkspaceStoppedTools
 from agents.runtime.toolbox import (
@@ -71,6 +72,20 @@ class EngineDependencies:
             is_child=claimed.parent_id is not None,
             permissions=await permissions(required) if required else frozenset(),
         )
+
+        def find(name: str) -> ToolSpec | None:
+            return resolve(offer.specs, name) or resolve(dependencies.registry, name)
+
+        context_of = context_factory(
+            workspace_id=claimed.workspace_id,
+            run_id=claimed.id,
+            root_id=claimed.root_id,
+            agent=claimed.agent,
+            http=dependencies.guarded_http,
+            user_id=claimed.user_id,
+            conversation_id=claimed.conversation_id,
+        )
+        read = partial(labels_read, claimed.root_id, find)
         return RunToolbox(
             await with_unread_count(self.pool, definition.agent_id, offer),
             definition,
@@ -84,21 +99,11 @@ class EngineDependencies:
                 self.pool,
                 claimed.root_id,
                 setting=definition.mixed_data,
-                find=lambda name: (
-                    resolve(offer.specs, name) or resolve(dependencies.registry, name)
-                ),
+                find=find,
             ),
             results=BigResults(claimed.id, claimed.root_id, definition.max_tool_output_bytes),
             reader=dependencies.registry.get(READER),
-            context=context_factory(
-                workspace_id=claimed.workspace_id,
-                run_id=claimed.id,
-                root_id=claimed.root_id,
-                agent=claimed.agent,
-                http=dependencies.guarded_http,
-                user_id=claimed.user_id,
-                conversation_id=claimed.conversation_id,
-            ),
+            context=lambda call_id: replace(context_of(call_id), labels_read=read),
             executor=dependencies.executor,
             interpreter=dependencies.interpreter,
         )

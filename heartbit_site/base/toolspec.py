@@ -128,6 +128,8 @@ class ToolContext:
             the same name again. Blocking; raises ``HeartbitError`` if there is no room.
         read_skill: Returns the files of one of the agent's skills by path, given the skill's name.
             Blocking; raises ``HeartbitError`` if there is none. None: there are no skills here.
+        labels_read: Returns the labels of what the run tree has read so far, for tools that store
+            texts of the model for later runs. Blocking. None: nothing is known here.
     """
 
     workspace_id: int
@@ -144,6 +146,7 @@ class ToolContext:
     store_artifact: Callable[[str, bytes], str] | None = None
     reply: QuestionReply | None = None
     read_skill: Callable[[str], Mapping[str, bytes]] | None = None
+    labels_read: Callable[[], frozenset[Label]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
