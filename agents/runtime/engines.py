@@ -27,6 +27,7 @@ from agents.runtime.definitions import Definitions
 from agents.runtime.grants import grant_lookup
 from agents.runtime.mixed_data import labels_read, mixed_data_rule
 from agents.runtime.person import credential_lookup, permission_lookup
+from agents.runtime.progress import ToolProgress
 from agents.runtime.stopped_tools import StoppedTools, WorkspaceStoppedTools
 from agents.runtime.toolbox import (
     RunToolbox,
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from agents.runs.pool import Pool
     from agents.runtime.active_run import ActiveRun
     from agents.runtime.dependencies import RuntimeDependencies
-    from heartbit_site.base.toolspec import ToolSpec
+    from heartbit_site.base.toolspec import ToolContext, ToolSpec
 
 
 class EngineDependencies:
@@ -86,6 +87,11 @@ class EngineDependencies:
             conversation_id=claimed.conversation_id,
         )
         read = partial(labels_read, claimed.root_id, find)
+
+        def context(call_id: str) -> ToolContext:
+            emit = ToolProgress(active.publisher, call_id)
+            return replace(context_of(call_id), labels_read=read, emit=emit)
+
         return RunToolbox(
             await with_unread_count(self.pool, definition.agent_id, offer),
             definition,
@@ -103,7 +109,7 @@ class EngineDependencies:
             ),
             results=BigResults(claimed.id, claimed.root_id, definition.max_tool_output_bytes),
             reader=dependencies.registry.get(READER),
-            context=lambda call_id: replace(context_of(call_id), labels_read=read),
+            context=context,
             executor=dependencies.executor,
             interpreter=dependencies.interpreter,
         )
