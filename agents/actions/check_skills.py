@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from agents.definitions.server_grants import expand, names_in
 from agents.definitions.validation_messages import InvalidSettingError
 from agents.reads.skills import current_versions, skills_in
 from tools.catalogue import catalogue
@@ -29,7 +30,7 @@ def skill_complaints(
     """
     names: Sequence[str] = table["skills"]
     versions = current_versions(workspace_id, names)
-    granted = {grant["name"] for grant in table["tools"]}
+    granted = names_in((grant["name"] for grant in table["tools"]), tools)
     for index, name in enumerate(names):
         version = versions.get(name)
         if version is None:
@@ -62,7 +63,8 @@ def check_credentials_of_skills(workspace_id: int, spec: AgentSpec) -> None:
     versions = current_versions(workspace_id, spec.skills)
     if not versions:
         return
-    tools, grants = catalogue(workspace_id), {grant.name: grant for grant in spec.tools}
+    tools = catalogue(workspace_id)
+    grants = {grant.name: grant for grant in expand(spec.tools, tools)}
     for index, name in enumerate(spec.skills):
         for tool in versions[name].allowed_tools if name in versions else ():
             if tool not in tools or tool not in grants:
