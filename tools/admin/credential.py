@@ -108,7 +108,8 @@ class CredentialAdmin(VerbAdmin[Credential]):
 
     def remove_row(self, request: HttpRequest, row: Credential) -> None:
         """Delete the credential."""
-        remove_credential(row, by=actor_of(request))
+        if said := remove_credential(row, by=actor_of(request)):
+            messages.info(request, said)
 
     what = Column[Credential]("credential", lambda row: two_lines(row.name, _label(row.kind)))
     type = Column[Credential]("type", lambda row: _label(row.kind))
