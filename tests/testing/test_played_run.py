@@ -58,7 +58,7 @@ tools = ["calculate"]
     assert run.assert_called("calculate").agent == "clerk"
     assert "Count for me." in run.requests[0].system
     file.write_text("[[agents]]\nname = 7")
-    with pytest.raises(ConfigFileError, match="name"):
+    with pytest.raises(ConfigFileError, match="description is missing"):
         heartbit_run(file, "Count.", model=["42."])
 
 
