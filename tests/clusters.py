@@ -33,8 +33,21 @@ MADE_FROM: Final = ("**/migrations/*.py", "**/*.sql", "**/install.py")
 UNSAFE: Final = ("fsync", "full_page_writes")
 
 
-def provide(state: StateDirectory) -> None:
-    """Give an installation that has never been started migrated tables."""
+def provide(state: StateDirectory, *, safe: bool = False) -> None:
+    """Give an installation that has never been started migrated tables.
+
+    Args:
+        state: Its directory.
+        safe: Keep commits through a loss of power, as where it is measured.
+    """
+    _provide(state)
+    if safe:
+        settings = state.data("postgres") / "postgresql.auto.conf"
+        lines = settings.read_text().splitlines(keepends=True)
+        settings.write_text("".join(line for line in lines if not line.startswith(UNSAFE)))
+
+
+def _provide(state: StateDirectory) -> None:
     KEPT.mkdir(parents=True, exist_ok=True)
     kept = KEPT / digest()
     with (KEPT / "lock").open("w") as lock:

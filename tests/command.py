@@ -43,8 +43,8 @@ class Ended:
 class Command:
     """Runs `heartbit` as a user would.
 
-    The first use of each command, at home and afar, is a process from nothing; all others are forks
-    of a prepared one.
+    The first use of each command, at home and afar, imports all of ours itself, and the very first
+    is a process from nothing; all others are forks of one where everything is imported.
 
     Args:
         prepared: Forks.
@@ -64,10 +64,13 @@ class Command:
             "help" if "--help" in arguments else f"{arguments[0]} {'HEARTBIT_URL' in (env or {})}"
         )
         # A running Python does not look at PYTHON... again.
-        if self._is_first(kind) or any(name.startswith("PYTHON") for name in env or ()):
+        python = any(name.startswith("PYTHON") for name in env or ())
+        is_first = self._is_first(kind)
+        if python or (is_first and self._is_first("any")):
             return self.end(self.spawn(*arguments, env=env, cwd=cwd))
         environment = {**os.environ, **(env or {})}
-        return Ended(*self._prepared.run(arguments, environment, cwd, seconds=60))
+        ended = self._prepared.run(arguments, environment, cwd, seconds=60, imports=is_first)
+        return Ended(*ended)
 
     def _is_first(self, kind: str) -> bool:
         try:

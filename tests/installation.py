@@ -21,7 +21,7 @@ BUILD = Path(__file__).parents[1] / "build"
 
 @contextmanager
 def installed(settings: Mapping[str, str]) -> Iterator[None]:
-    """Real servers in a new state directory and Django ready; all of it goes at the end.
+    """Real servers, with migrated tables, and Django ready; all of it goes at the end.
 
     Args:
         settings: Environment variables that differ from ``tests.environment``'s.
@@ -29,6 +29,8 @@ def installed(settings: Mapping[str, str]) -> Iterator[None]:
     os.environ.update(settings)
     os.environ["DJANGO_SETTINGS_MODULE"] = "heartbit_site.settings"
     try:
+        state = importlib.import_module("heartbit_site.embedded.state").StateDirectory()
+        importlib.import_module("tests.clusters").provide(state, safe=True)
         importlib.import_module("heartbit_site.bootstrap").prepare()
         yield
         importlib.import_module("heartbit_site.base.orm").close()

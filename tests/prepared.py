@@ -264,9 +264,19 @@ class Prepared:
         environment: dict[str, str],
         directory: Path,
         seconds: float,
+        *,
+        imports: bool = False,
     ) -> tuple[int, str, str]:
-        """Run a command to its end; its exit code and what it wrote."""
-        forker = self._forker(environment)
+        """Run a command to its end; its exit code and what it wrote.
+
+        Args:
+            arguments: Of `heartbit`.
+            environment: All of it.
+            directory: Where it works.
+            seconds: Until it is killed.
+            imports: Fork a process that has imported no module of ours.
+        """
+        forker = self._any if imports else self._forker(environment)
         return forker.run(arguments, environment, directory, seconds)
 
     def start(

@@ -153,8 +153,17 @@ class AgentList(ModelAdmin[Agent]):
         messages.success(request, DONE[to].format(agent.name))
         return reverse("admin:agents_agent_change", args=[agent.pk])
 
-    def now(self, agent: Agent) -> SafeString | str:
-        """Return the agent's activity: state, queue, last failure, and changed tools."""
+    def now(self, agent: Any) -> SafeString | str:
+        """Return the agent's activity: state, queue, last failure, and changed tools.
+
+        It is read once for a page, whose template asks several times.
+        """
+        if not hasattr(agent, "activity"):
+            agent.activity = self._activity(agent)
+        activity: SafeString | str = agent.activity
+        return activity
+
+    def _activity(self, agent: Agent) -> SafeString | str:
         if agent._state.adding:
             return "It starts with its first run."
         found = next(iter(statuses(agent.workspace, names=[agent.name])), None)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from django.urls import URLPattern
 
 TITLE = "Waiting for a person"
+_MOST_COUNTED = 99
 _PREVIEW = 160  # characters; all of it is on the run's page, where it is decided
 
 
@@ -122,7 +123,7 @@ def _number(text: str) -> int | None:
 def badge(request: HttpRequest) -> str:
     """Return the number of waiting calls for the sidebar, or an element that hides the badge."""
     seen = visible_to(queries.waiting_calls(), request.user, path="run__workspace")
-    count = seen.count()
+    count = seen.order_by()[: _MOST_COUNTED + 1].count()
     none = SafeString('<i class="hb-none"></i>')
-    shown = "99+" if count > 99 else count or none
+    shown = f"{_MOST_COUNTED}+" if count > _MOST_COUNTED else count or none
     return format_html('<span data-live-badge="waiting">{}</span>', shown)

@@ -36,6 +36,8 @@ PAGES = {
     "agent": "/admin/agents/agent/{agent}/change/",
     "runs": "/admin/agents/run/",
 }
+#: Those that are seen in the other colours as well: the parts of all others are on them.
+DARK = ("dashboard", "agents", "agent")
 #: Those of whoever operates a workspace.
 OPERATING = {
     "compare versions": "/admin/agents/agentversion/{version}/compare/",
@@ -59,16 +61,18 @@ for (const part of document.querySelectorAll(".tab-wrapper, [data-inline-type], 
 }"""
 
 
-@pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
+@pytest.mark.parametrize(
+    ("names", "width", "dark"), [(tuple(PAGES), 1280, False), (DARK, 390, True)]
+)
 def test_given_a_page_of_the_admin_then_what_can_be_mended_on_it_is_accessible(
-    visitors: Visitors, workspace: Workspace, width: int, *, dark: bool
+    visitors: Visitors, workspace: Workspace, names: tuple[str, ...], width: int, *, dark: bool
 ) -> None:
     # For a queue that nobody serves: the rows are made by hand.
     Agent.objects.filter(workspace=workspace).update(queue="by-hand")
     rows.tree(workspace)
     agent = Agent.objects.get(workspace=workspace, name="writer")
     visitor = visitors(user=person(operator=True), dark=dark, width=width)
-    assert _found(visitor, PAGES, agent=agent.pk) == {}
+    assert _found(visitor, {name: PAGES[name] for name in names}, agent=agent.pk) == {}
 
 
 def test_given_a_page_for_operating_then_what_can_be_mended_on_it_is_accessible(

@@ -86,6 +86,7 @@ def _copy(template: Any, thread: Conversation, count: int) -> None:
             cursor.execute(_statement(model, f"t.{key} = %(template)s", different), values)
         cursor.execute(_statement(Conversation, "t.id = %(thread)s", {"id": _ID}), values)
         cursor.execute("SET LOCAL session_replication_role = DEFAULT")
+        cursor.execute("ANALYZE")  # autovacuum's work, which does not see this transaction's rows
 
 
 def _statement(model: type[Model], chosen: str, different: dict[str, str]) -> str:

@@ -55,6 +55,8 @@ def names_something(context: Any) -> bool:
 
 
 schema = schemathesis.openapi.from_dict(described).exclude(path_regex=ELSEWHERE)
+# Those cases are made while tests are collected, by each process of pytest-xdist.
+schema.config.phases.coverage.enabled = ONE_OF == 1
 
 
 @pytest.fixture(scope="module")
