@@ -12,21 +12,22 @@ from tools.credentials.choice import unmet_need
 from tools.registry import hint
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from agents.definitions.spec import AgentSpec
     from agents.definitions.validation_messages import Complaint
+    from heartbit_site.base.toolspec import ToolSpec
 
 
 def skill_complaints(
-    workspace_id: int, table: Mapping[str, Any], tools: Collection[str]
+    workspace_id: int, table: Mapping[str, Any], tools: Mapping[str, ToolSpec]
 ) -> Iterator[Complaint]:
     """Yield complaints about skills that do not exist, or need tools that the agent lacks.
 
     Args:
         workspace_id: The agent's workspace.
         table: The agent's settings, with its enabled tools.
-        tools: Names of the tools that agents of the workspace can be given.
+        tools: Tools that agents of the workspace can be given, by name.
     """
     names: Sequence[str] = table["skills"]
     versions = current_versions(workspace_id, names)
