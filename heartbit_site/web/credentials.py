@@ -116,7 +116,7 @@ def _fields(kind: type[CredentialType], request: HttpRequest) -> list[dict[str, 
         found.append(
             {
                 "name": PREFIX + name,
-                "label": name.replace("_", " ").capitalize(),
+                "label": name.replace("_", " ").capitalize().replace("Url", "URL"),
                 "help": "Stored encrypted, and never shown again."
                 if name in hidden
                 else field.description,

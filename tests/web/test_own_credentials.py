@@ -11,7 +11,7 @@ from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import Role
 from tests.mcp.sign_ins import browser
 from tests.web.axe import serious
-from tests.web.people import member
+from tests.web.people import member, person
 from tools.actions.save_credential import save_credential
 from tools.models import Credential
 
@@ -68,19 +68,17 @@ def test_an_operator_adds_and_deletes_their_own_and_sees_no_others(
 
 
 def test_the_page_is_accessible_and_fits_a_phone(visitors: Visitors, workspace: Workspace) -> None:
-    visitor = visitors(user=member(workspace, Role.OPERATOR), width=390)
+    visitor = visitors(user=person(operator=True), width=390)  # with all entries of the navigation
     visitor.go("credentials/")
     page = visitor.page
     page.get_by_label("Type").select_option(label="Bearer token")
     page.get_by_role("button", name="Continue").click()
     page.get_by_label("Name").fill("my key")
-    page.get_by_label("Url").fill("https://api.example/v1")
+    page.get_by_label("URL").fill("https://api.example/v1")
     page.get_by_role("textbox", name="Token").fill("canary")
-    page.screenshot(path="/tmp/conn_form.png", full_page=True)
     assert [*map(str, serious(page))] == []
     page.get_by_role("button", name="Add").click()
     page.get_by_role("heading", name="my key").wait_for()
-    page.screenshot(path="/tmp/conn_cred.png", full_page=True)
     wide = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
     assert not page.evaluate(wide)
     assert [*map(str, serious(page))] == []
