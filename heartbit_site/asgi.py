@@ -7,12 +7,17 @@ import os
 from channels.routing import ProtocolTypeRouter, URLRouter
 from django.conf import settings
 from django.core.asgi import get_asgi_application
+from servestatic import utils as servestatic
 
 from agents.llm.environment import check_environment
 from heartbit_site.extra_apps import load_apps
 from heartbit_site.refusal import refusal
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "heartbit_site.settings")
+
+#: Bytes of a static file that are read at once: each read is a task of another thread, and the
+#: largest file would have forty of them.
+servestatic.ASGI_BLOCK_SIZE = 1 << 20
 
 with refusal():
     load_apps()  # which the consumers need

@@ -180,7 +180,7 @@ def viewer(
     user = member(workspace, Role.VIEWER)
     opened = visit(browser, site.url, workspace, user=user, width=width, dark=dark)
     yield opened
-    opened.context.close()
+    opened.leave()
 
 
 class TestThePage:

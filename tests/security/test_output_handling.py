@@ -64,7 +64,7 @@ def page_of(
 
     yield made
     for visitor in opened:
-        visitor.context.close()
+        visitor.leave()
 
 
 def test_given_what_models_write_when_it_is_shown_then_nothing_runs_and_nothing_leaves(

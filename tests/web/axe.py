@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 _IMPACTS = {"serious", "critical"}
-# Style sheets and media are not fetched again: the rules on audio and on orientation alone use them.
+# Style sheets and media are not fetched again: only rules on audio and orientation use them.
 _RUN = "axe.run({resultTypes: ['violations'], preload: false}).then((done) => done.violations)"
 
 

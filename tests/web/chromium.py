@@ -26,6 +26,10 @@ FLAGS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--force-color-profile=srgb",
+    # Fewer processes: pages of different people share one, and none is started for later.
+    "--renderer-process-limit=1",
+    "--in-process-gpu",
+    "--disable-features=SpareRendererForSitePerProcess",
     # Whatever a page asks elsewhere is seen as a request and gets nowhere.
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 )

@@ -16,10 +16,11 @@ Valkey of the tests: rows a test makes are the site's, and ``worker`` executes w
     root = visitors(user=person(operator=True))               # the fleet's page needs one
     stranger = visitors()                                     # nobody is logged in
 
-Each is a fresh context. A test fails at its end when one of its pages complained on the console,
-violated the content security policy, or asked another host for anything; whoever provokes a
-complaint says so: ``signed_in.expect("409")``. Playwright's interface is the synchronous one, and
-the ORM works beside it as in every test; await nothing in a test that uses a page.
+Each is alone: no cookie, no storage of another is there. A test fails at its end when one of its
+pages complained on the console, violated the content security policy, or asked another host for
+anything; whoever provokes a complaint says so: ``signed_in.expect("409")``. Playwright's interface
+is the synchronous one, and the ORM works beside it as in every test; await nothing in a test that
+uses a page.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ def visitors(site: WebServer, browser: Browser, workspace: Workspace) -> Iterato
     yield made
     problems = [problem for visitor in opened for problem in visitor.problems()]
     for visitor in opened:
-        visitor.context.close()
+        visitor.leave()
     assert problems == []
 
 

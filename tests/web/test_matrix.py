@@ -20,6 +20,7 @@ from heartbit_site.api.mount import api, urlpatterns
 from heartbit_site.base.actions.create_api_key import create_api_key
 from heartbit_site.base.scopes import SCOPES
 from heartbit_site.web.urls import urlpatterns as page_patterns
+from tests.sizes import chosen
 from tests.web import matrix_table as table
 from tests.web.matrix_world import MAKERS, World, build, places
 
@@ -33,6 +34,7 @@ EITHER = [route for route in table.ROUTES if route.either]
 TWICE = [route for route in table.ROUTES if route.also]
 PEOPLE = [asker for asker in table.ASKERS if not asker.endswith("key")]
 OUTSIDERS = ("stranger", "foreign", "anonymous", "wrong", "revoked", "narrow")
+HOLDING = re.compile("/(halt|resume|disable|enable|stop|start|pause)$|^/fleet/")
 FORM = {"type", "title", "status", "detail", "code"}
 PLACES = {
     "uuid:run": "run_id",
@@ -66,6 +68,11 @@ def cells_of(route: table.Route) -> list[tuple[str, int]]:
     return [(asker, due) for asker, due in found if due is not None]
 
 
+def is_asked(route: table.Route, asker: str) -> bool:
+    """Whether a cell is played at this size; what holds others back is always lifted again."""
+    return bool(HOLDING.search(route.path)) or chosen(f"{route} {asker}", one_of=3)
+
+
 def is_refused(route: table.Route, asker: str, due: int) -> bool:
     if asker == "foreign key" and route.scope == "fleet:manage":
         return False  # whoever operates the installation is nowhere foreign
@@ -95,7 +102,7 @@ def test_one_of_two_scopes_is_enough(world: World, route: table.Route) -> None:
 @pytest.mark.parametrize("route", table.ROUTES, ids=lambda route: f"{route.method} {route.path}")
 def test_everybody_gets_what_the_table_says_of_a_route(world: World, route: table.Route) -> None:
     wrong = []
-    cells = cells_of(route)
+    cells = [cell for cell in cells_of(route) if is_asked(route, cell[0])]
     before = world.fingerprint()
     for asker, due in cells:
         if is_refused(route, asker, due):

@@ -85,7 +85,7 @@ def visitor(
     width, dark = request.param
     opened = visit(browser, site.url, world.workspace, world.operator, dark=dark, width=width)
     yield opened
-    opened.context.close()
+    opened.leave()
 
 
 NAMES = ("runs", "run", "failed run", "approvals", "chat", "fleet")
@@ -175,7 +175,7 @@ def desk(site: WebServer, browser: Browser, world: World) -> Iterator[Visitor]:
     opened = visit(browser, site.url, world.workspace, world.operator)
     yield opened
     assert opened.problems() == []
-    opened.context.close()
+    opened.leave()
 
 
 @pytest.mark.parametrize("name", OPENED)
@@ -206,7 +206,7 @@ def test_given_a_link_from_a_mail_then_its_pages_are_accessible_and_fit(
     expect(visitor.page.get_by_role("heading", name="Denied.")).to_be_visible()
     found["done"] = [*_found(visitor)]
     assert [*found.values(), visitor.problems()] == [[]] * (len(found) + 1)
-    visitor.context.close()
+    visitor.leave()
 
 
 def test_given_a_page_that_is_not_for_somebody_then_what_they_read_is_accessible_and_fits(
@@ -220,7 +220,7 @@ def test_given_a_page_that_is_not_for_somebody_then_what_they_read_is_accessible
         visitor.go(path)
         expect(visitor.page.get_by_role("heading", name=heading)).to_be_visible()
         assert [*_found(visitor), *visitor.problems()] == []
-        visitor.context.close()
+        visitor.leave()
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
@@ -230,7 +230,7 @@ def test_given_the_login_page_then_it_is_accessible_and_fits(
     visitor = visit(browser, site.url, dark=dark, width=390)
     visitor.go("/login/")
     assert [*_found(visitor), *visitor.problems()] == []
-    visitor.context.close()
+    visitor.leave()
 
 
 def _found(visitor: Visitor) -> Iterator[str]:

@@ -14,9 +14,16 @@ from tests.web.people import session_of
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
-    from playwright.sync_api import Browser, BrowserContext, Page, Response
+    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Response
 
     from heartbit_site.base.models import Workspace
+
+#: Of a context: its browser, colours, width, height, and whether the policy holds.
+Kind = tuple["Browser", bool, int, int, bool]
+#: Contexts without a page. A new one costs a fifth more, for its cache is empty.
+_left: dict[Kind, list[BrowserContext]] = {}
+#: Who is in a context now.
+_watched: dict[BrowserContext, Visitor] = {}
 
 _REPORT_VIOLATIONS = """
 document.addEventListener("securitypolicyviolation", (event) =>
@@ -26,7 +33,7 @@ document.addEventListener("securitypolicyviolation", (event) =>
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """A browser's window of one person; everything in it was never seen before.
+    """A browser's window of one person, who was never there before.
 
     Attributes:
         url: The server's, without a slash at the end.
@@ -41,6 +48,7 @@ class Visitor:
     context: BrowserContext
     url: str
     slug: str
+    kind: Kind
     violations: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
@@ -50,6 +58,16 @@ class Visitor:
         """Open a page of the workspace, e.g. ``runs/``; with a slash first, of the server."""
         below = path if path.startswith("/") else f"/w/{self.slug}/{path}"
         return self.page.goto(self.url + below)
+
+    def leave(self) -> None:
+        """Close the page and forget the person; the next one finds what everybody may cache."""
+        origin = {"origin": self.url, "storageTypes": "all"}
+        self.context.new_cdp_session(self.page).send("Storage.clearDataForOrigin", origin)
+        for page in self.context.pages:
+            page.close()
+        self.context.clear_cookies()
+        _watched.pop(self.context, None)
+        _left.setdefault(self.kind, []).append(self.context)
 
     def expect(self, pattern: str) -> None:
         """Allow complaints in which the pattern is found, e.g. ``409``."""
@@ -93,6 +111,20 @@ def visit(
         protected: Whether the browser heeds the content security policy.
     """
     take_loop(browser)
+    kind = (browser, dark, width, height, protected)
+    context = left.pop() if (left := _left.get(kind)) else _new_context(kind)
+    if user is not None:
+        name = settings.SESSION_COOKIE_NAME
+        context.add_cookies([{"name": name, "value": session_of(user), "url": url}])
+    slug = workspace.slug if workspace is not None else ""
+    visitor = Visitor(page=context.new_page(), context=context, url=url, slug=slug, kind=kind)
+    _watched[context] = visitor
+    visitor.page.on("websocket", lambda socket: _requested(context, socket.url))
+    return visitor
+
+
+def _new_context(kind: Kind) -> BrowserContext:
+    browser, dark, width, height, protected = kind
     context = browser.new_context(
         color_scheme="dark" if dark else "light",
         viewport={"width": width, "height": height},
@@ -102,35 +134,32 @@ def visit(
         bypass_csp=not protected,
     )
     context.set_default_timeout(15_000)
-    if user is not None:
-        name = settings.SESSION_COOKIE_NAME
-        context.add_cookies([{"name": name, "value": session_of(user), "url": url}])
-    page = context.new_page()
-    slug = workspace.slug if workspace is not None else ""
-    visitor = Visitor(page=page, context=context, url=url, slug=slug)
-    _watch(visitor)
-    return visitor
 
+    def violated(text: str) -> None:
+        if context in _watched:
+            _watched[context].violations.append(text)
 
-def _watch(visitor: Visitor) -> None:
-    host = urlsplit(visitor.url).netloc
+    def complained(text: str) -> None:
+        if context in _watched:
+            _watched[context].errors.append(text)
 
-    def requested(address: str) -> None:
-        parts = urlsplit(address)
-        if parts.scheme not in {"data", "blob", "about"} and parts.netloc != host:
-            visitor.left.append(address)
+    def said(message: ConsoleMessage) -> None:
+        if message.type == "error":
+            complained(f"{message.text} ({message.location['url']})")
 
-    context = visitor.context
-    context.expose_function("heartbitViolation", lambda text: visitor.violations.append(text))
+    context.expose_function("heartbitViolation", violated)
     context.add_init_script(_REPORT_VIOLATIONS)
-    context.on("request", lambda request: requested(request.url))
-    context.on(
-        "console",
-        lambda message: (
-            visitor.errors.append(f"{message.text} ({message.location['url']})")
-            if message.type == "error"
-            else None
-        ),
-    )
-    context.on("weberror", lambda problem: visitor.errors.append(str(problem.error)))
-    visitor.page.on("websocket", lambda socket: requested(socket.url))
+    context.on("request", lambda request: _requested(context, request.url))
+    context.on("console", said)
+    context.on("weberror", lambda problem: complained(str(problem.error)))
+    return context
+
+
+def _requested(context: BrowserContext, address: str) -> None:
+    """Note a request to another host than the visitor's server."""
+    visitor = _watched.get(context)
+    parts = urlsplit(address)
+    if visitor is None or parts.scheme in {"data", "blob", "about"}:
+        return
+    if parts.netloc != urlsplit(visitor.url).netloc:
+        visitor.left.append(address)

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
     from tools.sandbox.program import Ended, Sandbox
 
-SMALL = Limits(seconds=2, memory_bytes=128 * 1024 * 1024, processes=32, disk_bytes=16_000_000)
+SMALL = Limits(
+    seconds=sized(1, full=2), memory_bytes=128 * 1024 * 1024, processes=32, disk_bytes=16_000_000
+)
 
 
 class Battery:
