@@ -18,8 +18,10 @@ from agents.housekeeping.run_housekeeping import run_housekeeping
 from agents.runtime import worker
 from heartbit_site.base import queues
 from heartbit_site.base.loop_task import on_loop
+from memory.actions.embed_memories import embed_memories as embed
 
 ARCHIVE_SECONDS = 900.0  # of each hour; the rest waits for the next
+EMBED_SECONDS = 4.0  # of each five, for the same reason
 
 
 @shared_task(name=queues.EXECUTE_RUN, bind=True)
@@ -70,6 +72,13 @@ def deliver_results() -> int:
 def poll_mailboxes() -> int:
     """Hand new mail in the channels' mailboxes to their agents; return the number of mails."""
     return poll()
+
+
+@shared_task(name=queues.EMBED_MEMORIES)
+def embed_memories() -> int:
+    """Embed memories that have no vector of their workspace's model; return their number."""
+    deadline = time.monotonic() + EMBED_SECONDS
+    return embed(goes_on=lambda: time.monotonic() < deadline and not _leaving())
 
 
 @shared_task(name=queues.SEND_QUOTA_NOTICES)

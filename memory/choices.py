@@ -32,3 +32,11 @@ class ChangeKind(models.TextChoices):
     REMEMBERED = "remembered", "Remembered"
     SUPERSEDED = "superseded", "Superseded"
     FORGOTTEN = "forgotten", "Forgotten"
+
+
+class KeptDays(models.IntegerChoices):
+    """Retention of memories, in days."""
+
+    WEEK = 7, "7 days"
+    MONTH = 30, "30 days"
+    QUARTER = 90, "90 days"

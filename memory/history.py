@@ -75,6 +75,7 @@ def set_text(item: MemoryItem, text: str) -> None:
             )
     item.text, item.language = text, detect_language(text)
     item.search = SearchVector(Value(text), config=item.language)
+    item.embedded_with = ""
 
 
 def set_importance(item: MemoryItem, importance: int) -> None:

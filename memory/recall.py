@@ -1,22 +1,27 @@
 """Recall: the memories that fit a query best, each with the reasons.
 
-Recall is lexical: it finds words, in the grammar of each text's language, and no synonyms.
+It finds words, in the grammar of each text's language; and by meaning, in a workspace that has an
+embedding model.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from heartbit_site.base import amounts
 from heartbit_site.base.query import fetch_all
+from memory.embeddings import table
+from memory.embeddings.meaning import find_meaning
+from memory.lexical import NO_LEXEMES, are_few, find_lexemes
 from memory.models import MemoryItem
-from memory.scoring import Weights, statement
+from memory.scoring import Ranking, Weights, by_meaning, by_words, statement
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -38,6 +43,7 @@ class Hit:
         recency: See ``memory.scoring``.
         importance: See ``memory.scoring``.
         strength: See ``memory.scoring``.
+        nearness: Rank by meaning, from 1; None: it was not ranked by it.
         words: Words of the memory that the query has too.
     """
 
@@ -47,6 +53,7 @@ class Hit:
     recency: float
     importance: float
     strength: float
+    nearness: int | None
     words: tuple[str, ...]
 
     @property
@@ -54,13 +61,29 @@ class Hit:
         """The reasons in plain words."""
         item = self.item
         now = timezone.now()
-        found = f"has {', '.join(self.words)}" if self.words else "asked for without a query"
+        found = [f"has {', '.join(self.words)}"] if self.words else []
+        if self.nearness is not None:
+            found.append("closest in meaning" if self.nearness == 1 else "close in meaning")
         learned = f"learned {amounts.duration(now - item.updated_at)} ago"
         used = "not recalled before"
         if item.used_at is not None:
             times = "once" if item.use_count == 1 else f"{item.use_count} times"
             used = f"recalled {times}, last {amounts.duration(now - item.used_at)} ago"
-        return f"{found}; {learned}; importance {item.importance} of 10; {used}"
+        fits = " and ".join(found) or "asked for without a query"
+        return f"{fits}; {learned}; importance {item.importance} of 10; {used}"
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """Answer of recall.
+
+    Attributes:
+        hits: The memories, the best first.
+        basis: By what they were found, for people: by words, or by words and meaning.
+    """
+
+    hits: list[Hit]
+    basis: str
 
 
 def recall(
@@ -68,36 +91,63 @@ def recall(
     query: str,
     *,
     limit: int,
+    workspace_id: int | None = None,
     weights: Weights | None = None,
     least_score: float = 0.0,
-) -> list[Hit]:
+) -> Recalled:
     """Return the memories that fit a query best, the best first.
 
     Args:
         rows: The memories that may be found, which is the only bound on their owners.
         query: Words to look for; empty: all, by recency, importance and strength.
         limit: Number of hits at most.
+        workspace_id: The rows' workspace, whose embedding model ranks them by meaning too; None:
+            by words alone.
         weights: Weights of the parts; None: the usual ones.
         least_score: Score from which a memory is a hit, from 0 to 1.
     """
-    reachable, values = rows.order_by().values("id").query.sql_with_params()
     query = query.strip()
+    lexemes = find_lexemes(rows, query) if query else NO_LEXEMES
+    meaning = find_meaning(workspace_id, query)
+    rankings = []
+    if lexemes.match:
+        found = lexemes.candidates(rows).values("id", "language", "search")
+        rankings.append(by_words(*_sql(found)))
+    if meaning.vector:
+        embedded = rows.order_by().filter(embedded_with=meaning.model).values("id")
+        few = are_few(rows)
+        rankings.append(by_meaning(*_sql(embedded), meaning.vector, meaning.dimensions, few=few))
+    if query and not rankings:
+        return Recalled([], meaning.basis)
+    every = Ranking("all", *_sql(rows.order_by().values("id")))
+    scored, values = statement(rankings, every)
+    words = (list(lexemes.languages), list(lexemes.words))
     shares = (weights or Weights()).values()
-    found = fetch_all(
-        statement(reachable, by_query=bool(query)), [*values, query, *shares, least_score, limit]
-    )
-    items = MemoryItem.objects.select_related("user").in_bulk([row[0] for row in found])
-    return [
-        Hit(items[pk], score, relevance, recency, importance, strength, _words(marked))
-        for pk, score, relevance, recency, importance, strength, marked in found
-        if pk in items  # it may have been erased in between
-    ]
+    with transaction.atomic():
+        if meaning.vector:
+            table.scan_on()
+        best = fetch_all(scored, [*words, *values, *shares, least_score, limit])
+    items = MemoryItem.objects.select_related("user").in_bulk([row[0] for row in best])
+    # One may have been erased in between.
+    hits = [_hit(items[pk], parts) for pk, *parts in best if pk in items]
+    return Recalled(hits, meaning.basis)
 
 
 def strengthen(items: Iterable[MemoryItem]) -> None:
     """Count one use of each memory."""
     ids: Sequence[int] = [item.pk for item in items]
     MemoryItem.objects.filter(pk__in=ids).update(use_count=F("use_count") + 1, used_at=Now())
+
+
+def _sql(rows: Any) -> tuple[str, tuple[Any, ...]]:
+    sql, values = rows.query.sql_with_params()
+    return sql, tuple(values)
+
+
+def _hit(item: MemoryItem, parts: Sequence[Any]) -> Hit:
+    score, relevance, recency, importance, strength, nearness, marked = parts
+    words = _words(marked)
+    return Hit(item, score, relevance, recency, importance, strength, nearness, words)
 
 
 def _words(marked: str) -> tuple[str, ...]:

@@ -15,13 +15,18 @@ that only hits leave it.
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
-from typing import Final
+from dataclasses import astuple, dataclass, fields
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 #: Ranks that a hit may fall before its relevance is halved. Web search takes 60, for thousands of
 #: documents; a person's memories are fewer, and 60 would make their ranks nearly equal.
 _K: Final = 10
 _MOST_RANKED: Final = 200
+#: A ranking by meaning has no end, only ever farther memories.
+_MOST_NEAR: Final = 50
 _HALF_LIFE_DAYS: Final = 30
 _STABILITY_DAYS: Final = 7
 
@@ -42,63 +47,86 @@ class Weights:
         return tuple(each / total for each in given) if total > 0 else Weights().values()
 
 
+#: Names of the parts of a score.
+PARTS: Final = tuple(field.name for field in fields(Weights))
+
+
 @dataclass(frozen=True, slots=True)
 class Ranking:
     """A way to rank memories by a query.
 
     Attributes:
         name: Name for readers.
-        rows: SQL of rows (id, rank), the best of which has rank 1. It may use ``reachable`` (id)
-            and ``asked`` (language, words), the query's lexemes in each language.
+        rows: SQL of rows (id, rank), the best of which has rank 1. It may use ``asked`` (language,
+            words), the query's lexemes in each language.
+        values: Values of its placeholders.
     """
 
     name: str
     rows: str
+    values: tuple[Any, ...]
 
 
-LEXICAL: Final = Ranking(
-    "words",
-    f"""
-    SELECT m.id, rank() OVER (ORDER BY ts_rank_cd(m.search, a.words, 1) DESC) AS rank
-    FROM memory_memoryitem m
-    JOIN asked a ON a.language = m.language AND m.search @@ a.words
-    WHERE m.id IN (SELECT id FROM reachable)
-    ORDER BY rank LIMIT {_MOST_RANKED}
-    """,
-)
-#: A ranking by vectors becomes a second entry; the fusion and its weights stay.
-RANKINGS: Final = (LEXICAL,)
+def by_words(candidates: str, values: tuple[Any, ...]) -> Ranking:
+    """Rank candidates, as SQL of (id, language, search), by the words of their own language."""
+    rows = f"""
+        SELECT c.id, rank() OVER (ORDER BY ts_rank_cd(c.search, a.words, 1) DESC) AS rank
+        FROM ({candidates}) c JOIN asked a ON a.language = c.language AND c.search @@ a.words
+        ORDER BY rank LIMIT {_MOST_RANKED}
+    """
+    return Ranking("words", rows, values)
 
 
-def statement(reachable: str, *, by_query: bool) -> str:
-    """Return the statement that scores memories.
+def by_meaning(
+    embedded: str, values: tuple[Any, ...], vector: str, dimensions: int, *, few: bool
+) -> Ranking:
+    """Rank embedded memories, as SQL of (id), by the distance of their vectors to the query's.
+
+    Few are compared one by one: an index scan would read thousands of others to find them.
+    """
+    size = int(dimensions)
+    distance = f"e.vector::halfvec({size}) <=> %s::halfvec({size})"
+    order = f"({distance}) + 0" if few else distance  # a sum is in no index
+    rows = f"""
+        SELECT near.item_id AS id, rank() OVER (ORDER BY near.distance) AS rank
+        FROM (
+            SELECT e.item_id, {distance} AS distance FROM memory_embedding e
+            WHERE vector_dims(e.vector) = {size} AND e.item_id IN ({embedded})
+            ORDER BY {order} LIMIT {_MOST_NEAR}
+        ) near
+    """
+    return Ranking("meaning", rows, (vector, *values, vector))
+
+
+def statement(rankings: Sequence[Ranking], every: Ranking) -> tuple[str, list[Any]]:
+    """Return the statement that scores memories, and the values of the rankings' placeholders.
 
     Args:
-        reachable: SQL of the ids that may be found; with the placeholders of its own values.
-        by_query: Rank by a query; else every memory is a hit without relevance.
+        rankings: The rankings by the query; none: every memory is a hit without relevance.
+        every: SQL of the ids (with any rank) that are hits then.
 
-    The parameters are: those of ``reachable``, the query, the four weights, the least score, and
-    the number of rows.
+    The placeholders before them are the languages and the query's words in each; those after them
+    the four weights, the least score, and the number of rows.
     """
-    fused = " UNION ALL ".join(f"SELECT id, rank FROM ({each.rows})" for each in RANKINGS)
-    hits = (
-        f"SELECT id, sum({_K + 1.0} / ({_K} + rank)) / {len(RANKINGS)} AS relevance "
-        f"FROM ({fused}) GROUP BY id"
-        if by_query
-        else "SELECT id, 0.0 AS relevance FROM reachable"
+    fused = " UNION ALL ".join(
+        f"SELECT id, rank, '{each.name}' AS by FROM ({each.rows})" for each in rankings
     )
+    hits = (
+        f"SELECT id, sum({_K + 1.0} / ({_K} + rank)) / {len(rankings)} AS relevance, "
+        f"min(rank) FILTER (WHERE by = 'meaning') AS nearness FROM ({fused}) GROUP BY id"
+        if rankings
+        else f"SELECT id, 0.0 AS relevance, NULL::bigint AS nearness FROM ({every.rows})"
+    )
+    values = [value for each in rankings or [every] for value in each.values]
+    return _score(hits), values
+
+
+def _score(hits: str) -> str:
     return f"""
-    WITH reachable AS ({reachable}),
-    asked AS (
-        SELECT c.cfgname AS language,
-            replace(plainto_tsquery(c.oid::regconfig, q.query)::text, ' & ', ' | ')::tsquery
-                AS words
-        FROM pg_ts_config c, (SELECT %s::text AS query) q
-        WHERE c.cfgnamespace = 'pg_catalog'::regnamespace
-    ),
+    WITH asked AS (SELECT * FROM unnest(%s::text[], %s::tsquery[]) a(language, words)),
     hits AS ({hits}),
     parts AS (
-        SELECT m.id, m.text, m.language,
+        SELECT m.id, m.text, m.language, h.nearness,
             h.relevance::float8 AS relevance,
             power(0.5, extract(epoch FROM now() - m.updated_at)::float8
                 / {_HALF_LIFE_DAYS * 86_400}) AS recency,
@@ -111,9 +139,10 @@ def statement(reachable: str, *, by_query: bool) -> str:
         SELECT p.*, w.r * relevance + w.c * recency + w.i * importance + w.s * strength AS score
         FROM parts p, (SELECT %s::float8 AS r, %s::float8 AS c, %s::float8 AS i, %s::float8 AS s) w
     )
-    SELECT s.id, s.score, s.relevance, s.recency, s.importance, s.strength,
-        ts_headline(s.language::regconfig, s.text, a.words,
-            'HighlightAll=true, StartSel=' || chr(2) || ', StopSel=' || chr(3)) AS marked
-    FROM scored s JOIN asked a USING (language)
+    SELECT s.id, s.score, s.relevance, s.recency, s.importance, s.strength, s.nearness,
+        coalesce(ts_headline(s.language::regconfig, s.text,
+            (SELECT words FROM asked a WHERE a.language = s.language),
+            'HighlightAll=true, StartSel=' || chr(2) || ', StopSel=' || chr(3)), '') AS marked
+    FROM scored s
     WHERE s.score >= %s ORDER BY s.score DESC, s.id DESC LIMIT %s
     """

@@ -20,6 +20,7 @@ from agents.journal.events import RunForked, RunSteered, encode
 from agents.limits.quotas import raise_if_exceeded
 from agents.live.changes import notify_on_commit
 from agents.loop.history import find_turn, is_final, last_seq_of_turn
+from agents.models import RecalledMemory
 from agents.output import respond
 from agents.reads.agents import find_agent
 from agents.reads.versions import definition_of, find_version
@@ -185,8 +186,17 @@ def accept_fork(
     if home is Placement.FLEET and is_new:
         wake_queue(accepted, queue)
     if is_new:
+        if turn:  # else the new run recalls for itself
+            _copy_memories(source, accepted)
         notify_on_commit(source.workspace_id, "runs")
     return accepted, is_new
+
+
+def _copy_memories(source: Run, forked: UUID) -> None:
+    rows = list(RecalledMemory.objects.filter(run=source))
+    for row in rows:
+        row.pk, row.run_id = None, forked
+    RecalledMemory.objects.bulk_create(rows)
 
 
 def _cleaned(edits: Edits) -> Edits:

@@ -10,7 +10,7 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldBoolea
 
 from agents.actions.save_agent import VersionConflictError
 from agents.admin import strategy_form
-from agents.admin.json_fields import JSONListText, JSONText, json_widget
+from agents.admin.json_fields import JSONListText, JSONObjectText, JSONText, json_widget
 from agents.admin.skill_choices import label_of
 from agents.definitions import validation_messages
 from agents.definitions.spec import GRANT_SETTINGS, SETTINGS, AgentSpec
@@ -98,6 +98,7 @@ class AgentForm(VerbForm[Agent], strategy_form.StrategyForm):
         field_classes = {
             "fallback_models": JSONListText,
             "stop": JSONListText,
+            "memory_weights": JSONObjectText,
             "response_schema": JSONText,
             "system_prompt": LongText,
         }

@@ -41,6 +41,7 @@ ResponseSchema = Annotated[Schema, AfterValidator(validators.response_schema)]
 Strategy = Annotated[
     dict[str, Any], AfterValidator(validators.storable_json), AfterValidator(validators.strategy)
 ]
+MemoryWeights = Annotated[dict[str, float], _JSON_TABLE, AfterValidator(validators.memory_weights)]
 Arguments = Annotated[dict[str, Any], _JSON_TABLE]
 CredentialNames = Annotated[dict[str, str], _JSON_TABLE]
 Money = Annotated[Decimal, BeforeValidator(validators.money)]
@@ -264,6 +265,20 @@ class AgentSettings(Spec):
         description=(
             "The model calls its tools from Python scripts, and finds those that it needs, instead "
             "of being sent the schema of each."
+        ),
+    )
+    memory_weights: Annotated[MemoryWeights, Pinned(late=True)] = Field(
+        default_factory=dict,
+        description=(
+            "Weights of the parts of a memory's score: a JSON object of relevance, recency, "
+            "importance and strength. Left out: 2, 1, 1 and 0.5."
+        ),
+    )
+    memory_tokens: Annotated[int, Field(ge=0, le=100_000), Pinned(late=True)] = Field(
+        0,
+        description=(
+            "Tokens of memories that fit the task best, which the model is given at the start of "
+            "a run. 0: none."
         ),
     )
     tool_timeout_seconds: Annotated[Positive, Pinned("limits")] = Field(

@@ -24,6 +24,7 @@ from heartbit_site.base.untrusted import (
     clean_text,
     parse_untrusted_json,
 )
+from memory.scoring import PARTS as MEMORY_PARTS
 from tools.registry import closest, hint
 
 if TYPE_CHECKING:
@@ -146,6 +147,18 @@ def money(amount: object) -> object:
 def named(entry: object) -> object:
     """Expand a tool's name to its table."""
     return {"name": entry} if isinstance(entry, str) else entry
+
+
+def memory_weights(weights: dict[str, float]) -> dict[str, float]:
+    """Accept weights of the parts of a memory's score that can be summed."""
+    unknown = sorted(weights.keys() - set(MEMORY_PARTS))
+    if unknown:
+        raise ValueError(f'has no "{unknown[0]}"; its parts are {", ".join(MEMORY_PARTS)}')
+    if not all(0 <= weight <= 1_000 for weight in weights.values()):
+        raise ValueError("has weights from 0 to 1000")
+    if len(weights) == len(MEMORY_PARTS) and not any(weights.values()):
+        raise ValueError("needs a weight above 0")
+    return weights
 
 
 def json_table(content: object) -> object:

@@ -11,6 +11,7 @@ _SECONDS = {
     "deliver-results": (queues.DELIVER_RESULTS, 5.0),
     "send-quota-notices": (queues.SEND_QUOTA_NOTICES, 10.0),
     "poll-mailboxes": (queues.POLL_MAILBOXES, 30.0),
+    "embed-memories": (queues.EMBED_MEMORIES, 5.0),
     "prune-firings": (queues.PRUNE_FIRINGS, 3600.0),
 }
 

@@ -17,6 +17,7 @@ from agents.models import (
     WebhookDelivery,
     WorkerHeartbeat,
 )
+from memory.actions.expire_memories import expire_memories
 
 WORKERS_KEPT = timedelta(days=1)
 DELIVERIES_KEPT = timedelta(days=30)
@@ -71,4 +72,5 @@ PRUNES = (
     prune_messages,
     prune_result_deliveries,
     prune_inbound_messages,
+    expire_memories,
 )

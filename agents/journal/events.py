@@ -153,6 +153,18 @@ class ContextSummarized:
 
 
 @dataclass(frozen=True, slots=True)
+class MemoriesRecalled:
+    """The run's model is given memories; their texts are rows, which are erased with them.
+
+    Attributes:
+        memories: Their ids, the best first.
+    """
+
+    type: ClassVar[str] = "memories.recalled"
+    memories: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ApprovalRequested:
     """A call waits for a person's decision; ``digest`` covers exactly what they are shown.
 
@@ -439,6 +451,7 @@ Event = (
     | ModelInterrupted
     | ModelDelayed
     | ContextSummarized
+    | MemoriesRecalled
     | ApprovalRequested
     | ApprovalEscalated
     | ApprovalLapsed

@@ -51,6 +51,7 @@ _REMARKS: Final = (
 #: Events shown between the turns.
 _NOTES: Final = (
     *_REMARKS,
+    events.MemoriesRecalled,
     events.RunRequeued,
     events.ModelDelayed,
     events.ApprovalEscalated,

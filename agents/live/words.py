@@ -45,6 +45,9 @@ def _say_run(event: events.Event) -> Phrase | None:
             return Phrase(title, "", "play_circle", "info", f"by {worker}")
         case events.RunRequeued(reason=reason):
             return Phrase(f"back in the queue: {reason}", "", "replay", "warning")
+        case events.MemoriesRecalled(memories=memories):
+            count = "1 memory" if len(memories) == 1 else f"{len(memories)} memories"
+            return Phrase(f"recalled {count}", "", "psychology", "info")
         case events.RunSteered(text=text, by=by):
             return Phrase(f"told by {visible(by) or 'somebody'}", text, "campaign", "primary")
         case events.CancelRequested(reason=reason):

@@ -154,6 +154,7 @@ class ModelCaller:
             tools=toolbox.definitions(with_artifacts=self._state.has_artifacts),
             examples=toolbox.examples(),
             timeout_seconds=self._limits.seconds_left(),
+            known=self._ports.known,
         )
         return replace(request, ready=self._wait_until_alive)
 

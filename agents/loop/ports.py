@@ -234,6 +234,7 @@ class Ports:
         cost: Returns the price of usage in US dollars; None: unknown.
         strong_model: Stronger model, used after several unusable answers of the run's own.
         settled: Called when a model call's usage is in the journal, or never will be.
+        known: Block of memories for the model; empty: none.
     """
 
     model: ChatModel
@@ -242,3 +243,4 @@ class Ports:
     cost: Callable[[str, Usage], Decimal | None]
     strong_model: ChatModel | None = None
     settled: Callable[[], None] = _nothing
+    known: str = ""

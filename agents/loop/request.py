@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from agents.context.apply import fit
 from agents.llm.messages import AssistantMessage, ChatRequest, Message, ToolDefinition, UserMessage
 from agents.loop import empty_answers, execution_mode, skills
+from agents.loop.known import with_block
 from agents.output import respond
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ def build_request(
     tools: tuple[ToolDefinition, ...],
     examples: tuple[Message, ...] = (),
     timeout_seconds: float = 600.0,
+    known: str = "",
 ) -> ChatRequest:
     """Return the next request to the model.
 
@@ -32,8 +34,10 @@ def build_request(
         tools: Tools offered to the model, in a stable order.
         examples: Example calls of these tools, for models that need examples.
         timeout_seconds: Working time left to the run.
+        known: Block of memories for the model (``agents.loop.known``).
     """
     messages = fit(state.messages, definition.context, task=state.task)
+    messages = with_block(messages, known, state.task)
     schema = definition.response_schema
     messages = empty_answers.retry_conversation(messages) if schema is None else _prompted(messages)
     request = ChatRequest(

@@ -14,6 +14,7 @@ from agents.journal.events import (
     CallWaiting,
     CancelRequested,
     ContextSummarized,
+    MemoriesRecalled,
     ModelAnswered,
     ModelDelayed,
     ModelInterrupted,
@@ -49,6 +50,7 @@ _WORK = (
     ModelInterrupted,
     ModelDelayed,
     ContextSummarized,
+    MemoriesRecalled,
     ApprovalRequested,
     ApprovalLapsed,
     OutcomeRequested,
@@ -132,6 +134,7 @@ class RunState:
         escalated: True once the stronger model takes over after too many unusable answers.
         finish_reason: Finish reason of the model's last answer.
         has_artifacts: True once a result was too long for the model and stored as an artifact.
+        recalled: True once the run was given memories at its start.
         streamed: Text of the model call in flight; not journaled.
     """
 
@@ -157,6 +160,7 @@ class RunState:
     escalated: bool = False
     finish_reason: str = "stop"
     has_artifacts: bool = False
+    recalled: bool = False
     last_text: str = ""
     streamed: str = ""
     _open: int = 0
@@ -179,7 +183,11 @@ class RunState:
                 self.model = self.model or model
                 self._slice(recorded.at)
             case (
-                ModelAnswered() | ModelInterrupted() | ModelDelayed() | ContextSummarized() as event
+                ModelAnswered()
+                | ModelInterrupted()
+                | ModelDelayed()
+                | ContextSummarized()
+                | MemoriesRecalled() as event
             ):
                 self._asked(event)
             case (
@@ -266,9 +274,14 @@ class RunState:
         self._open = len(self.calls)
 
     def _asked(
-        self, event: ModelAnswered | ModelInterrupted | ModelDelayed | ContextSummarized
+        self,
+        event: (
+            ModelAnswered | ModelInterrupted | ModelDelayed | ContextSummarized | MemoriesRecalled
+        ),
     ) -> None:
         match event:
+            case MemoriesRecalled():
+                self.recalled = True
             case ModelAnswered():
                 self._answered(event)
             case ModelDelayed(attempts=attempts):

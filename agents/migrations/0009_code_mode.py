@@ -2,8 +2,6 @@
 
 from django.db import migrations, models
 
-from agents.runs.install import install
-
 
 class Migration(migrations.Migration):
 
@@ -17,5 +15,4 @@ class Migration(migrations.Migration):
             name='code_mode',
             field=models.BooleanField(db_default=False, default=False, help_text='The model calls its tools from Python scripts, and finds those that it needs, instead of being sent the schema of each.'),
         ),
-        migrations.RunPython(install, migrations.RunPython.noop, elidable=False),
     ]

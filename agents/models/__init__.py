@@ -13,6 +13,7 @@ from agents.models.delivery import Delivery
 from agents.models.journal import BlackboardEntry, RunEvent, ToolCall, Wait
 from agents.models.message import InboxEntry, Message, MessageKind
 from agents.models.pause import Pause
+from agents.models.recalled_memory import RecalledMemory
 from agents.models.run import Run
 from agents.models.run_count import RunCount
 from agents.models.skill import Skill, SkillFile, SkillVersion

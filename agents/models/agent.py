@@ -93,6 +93,10 @@ class Agent(models.Model):
         max_length=8, choices=ExecutionMode.choices, **_agent("execution_mode")
     )
     code_mode = models.BooleanField(**_agent("code_mode"))
+    memory_weights = models.JSONField(
+        default=dict, db_default=Value({}, models.JSONField()), **_agent("memory_weights")
+    )
+    memory_tokens = models.PositiveIntegerField(**_agent("memory_tokens"))
     max_run_tokens = models.PositiveBigIntegerField(
         null=True, blank=True, **_agent("max_run_tokens")
     )

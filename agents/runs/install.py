@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "9e2c8cbadc673e274fed03cfed2065263b16ded137a79dd0eaa84c47d78f5898"
+FINGERPRINT = "1aec4be063d8a84d49c93a773ac11ae7144263d73b10b870230f9060b07c65e8"
 
 
 def statements() -> str:

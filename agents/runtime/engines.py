@@ -25,6 +25,7 @@ from agents.runtime.budgets import Budgets
 from agents.runtime.decision_rights import revoked_right_lookup
 from agents.runtime.definitions import Definitions
 from agents.runtime.grants import grant_lookup
+from agents.runtime.known_memories import known_at_start
 from agents.runtime.mixed_data import labels_read, mixed_data_rule
 from agents.runtime.person import credential_lookup, permission_lookup
 from agents.runtime.progress import ToolProgress
@@ -151,6 +152,7 @@ async def build_agent(active: ActiveRun, sources: EngineDependencies) -> AgentEn
         cost,
         strong_model=None if strong is None else BudgetedModel(strong, allowance, cost),
         settled=allowance.release,
+        known=await known_at_start(active, definition),
     )
     return AgentEngine(active.journaled, definition, ports, active.gate)
 

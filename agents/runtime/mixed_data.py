@@ -54,7 +54,11 @@ _QUERY: Final = """
     runs AS (SELECT r.* FROM tree t JOIN agents_run r ON r.root_id = t.id),
     calls AS (
         SELECT c.tool, r.workspace_id, r.agent, r.created_at
-        FROM runs r JOIN agents_toolcall c ON c.run_id = r.id WHERE c.status = ANY (%(read)s))
+        FROM runs r JOIN agents_toolcall c ON c.run_id = r.id WHERE c.status = ANY (%(read)s)
+        UNION ALL
+        SELECT %(recall)s, r.workspace_id, r.agent, r.created_at
+        FROM runs r
+        JOIN agents_runevent e ON e.run_id = r.id AND e.type = 'memories.recalled')
     SELECT ARRAY(SELECT DISTINCT tool FROM calls) AS tools,
            EXISTS (SELECT 1 FROM runs WHERE started_by LIKE %(channel)s) AS from_channel,
            EXISTS (SELECT 1 FROM tree t

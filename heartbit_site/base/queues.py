@@ -12,6 +12,7 @@ DELIVER_RESULTS = "agents.deliver_results"
 FIRE_SCHEDULE = "scheduling.fire_schedule"
 PRUNE_FIRINGS = "scheduling.prune_firings"
 POLL_MAILBOXES = "agents.poll_mailboxes"
+EMBED_MEMORIES = "agents.embed_memories"
 SEND_QUOTA_NOTICES = "agents.send_quota_notices"
 
 SYSTEM = "system"  # Beat's small internal jobs

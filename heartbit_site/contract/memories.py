@@ -79,6 +79,7 @@ class MemoryHitOut(View):
     recency: float
     importance: float
     strength: float
+    nearness: int | None = Field(description="Rank by meaning; null: found by words alone.")
     why: str = Field(description="The parts in words.")
     memory: MemoryOut = Field(validation_alias="item")
 
@@ -87,6 +88,7 @@ class MemoryHitsOut(Page):
     """The memories that fit best, the best first."""
 
     hits: list[MemoryHitOut]
+    found_by: str = Field(description="By words alone, or by meaning too; and why.")
 
 
 class MemoryIn(Body):

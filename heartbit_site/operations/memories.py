@@ -8,6 +8,7 @@ from django.contrib.auth.models import User
 from django.db.models import Q
 from pydantic import Field
 
+from agents.reads.memory_weights import weights_of_agent
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
 from heartbit_site.base.errors import ForbiddenError, NotFoundError, Remedy
@@ -40,6 +41,7 @@ from memory.models import MemoryItem
 from memory.place import MemoryPlace
 from memory.querysets import MemoryQuerySet
 from memory.recall import recall
+from memory.scoring import Weights
 
 OfAgent = Annotated[Name, Field(description="Only this agent's; empty: all.")]
 OfPerson = Annotated[Word, Field(description="Only this person's, by user name; empty: all.")]
@@ -75,14 +77,22 @@ def search_memories(
     least_score: Annotated[float, Field(ge=0, le=1, description="Leave out lower scores.")] = 0.0,
     limit: Limit = 10,
 ) -> MemoryHitsOut:
-    """Return the memories that fit best, with the reasons; it finds words, and no synonyms.
+    """Return the memories that fit best, with the reasons.
 
-    Runs are given the same order, among the memories that they reach. Unlike a run's recall, a
-    search does not strengthen what it finds.
+    An agent's runs are given the same order, among the memories that they reach. Unlike a run's
+    recall, a search does not strengthen what it finds.
     """
     rows = _filtered(access, agent, person, scope).live()
-    hits = recall(rows, query, limit=limit, least_score=least_score)
-    return MemoryHitsOut(hits=[MemoryHitOut.of(hit) for hit in hits], next_cursor=None)
+    found = recall(
+        rows,
+        query,
+        limit=limit,
+        workspace_id=access.workspace.pk,
+        weights=Weights(**weights_of_agent(access.workspace, agent)) if agent else None,
+        least_score=least_score,
+    )
+    hits = [MemoryHitOut.of(hit) for hit in found.hits]
+    return MemoryHitsOut(hits=hits, found_by=found.basis, next_cursor=None)
 
 
 def create_memory(access: Access, body: MemoryIn) -> MemoryOut:

@@ -12,6 +12,7 @@ from agents.reads.pinned_tools import pinned_tools
 from agents.reads.versions import definition_of
 from agents.runs.history import load_history
 from agents.runtime.conversation_history import to_messages
+from agents.runtime.known_memories import block_of
 from agents.runtime.toolbox import OfferedTools, offered_tools
 from agents.runtime.unread import with_unread_then
 from heartbit_site.base.preview import preview
@@ -105,11 +106,13 @@ def _begun(turn: Turn, past: RunHistory) -> datetime:
 def _request(
     run: Run, state: RunState, definition: AgentDefinition, offer: OfferedTools
 ) -> TurnRequestOut:
-    request = build_request(state, definition, tools=offer.definitions)
+    known = block_of(run.pk)
+    request = build_request(state, definition, tools=offer.definitions, known=known)
+    offered = len(state.messages) + bool(known)
     return TurnRequestOut.of(
         request,
         messages=[_message(message) for message in request.messages],
-        omitted_messages=max(0, len(state.messages) - len(request.messages)),
+        omitted_messages=max(0, offered - len(request.messages)),
         changed_tools=_changed(run, definition),
     )
 

@@ -210,5 +210,9 @@ HEARTBIT_MESSAGES_PER_MINUTE = variables.MESSAGES_PER_MINUTE.read()
 HEARTBIT_LOCAL_MODEL_URL = "heartbit_site.local_model.url"
 #: The Celery application, for the apps, which send messages and cannot import the shell either.
 HEARTBIT_CELERY_APP = "heartbit_site.celery.app"
+#: The embedding model of a provider account, for the memory app, which is below accounts.
+HEARTBIT_ACCOUNT_EMBEDDER = "agents.runtime.account_embedder.AccountEmbedder"
+#: A callable that returns the weights by which a run recalls, likewise.
+HEARTBIT_MEMORY_WEIGHTS = "agents.reads.memory_weights.weights_of_run"
 #: A callable that returns the keys of stored secrets, newest first; the same on all machines.
 HEARTBIT_ENCRYPTION_KEYS = encryption_keys(ENVIRONMENT.state)

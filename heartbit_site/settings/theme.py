@@ -74,6 +74,7 @@ UNFOLD: dict[str, Any] = {
                 _page("Tools", "construction", "tools.cataloguetool"),
                 _page("MCP servers", "hub", "tools.mcpserver"),
                 _page("Memories", "psychology", "memory.memoryitem"),
+                _page("Memory settings", "tune", "memory.memorypolicy"),
             ),
             _section(
                 "Execution",

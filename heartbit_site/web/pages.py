@@ -57,5 +57,6 @@ def runs(request: HttpRequest, access: Access) -> HttpResponse:
 @page("runs:read")
 def run(request: HttpRequest, access: Access, run: UUID) -> HttpResponse:
     """Show one run as it works."""
-    context = {"run": find_run(access.workspace, run)}
+    found = find_run(access.workspace, run)
+    context = {"run": found, "known": found.recalled_memories.all()}
     return show(request, access, "web/run.html", context, here="runs")

@@ -3,3 +3,4 @@
 from __future__ import annotations
 
 from memory.admin import item as item
+from memory.admin import policy as policy

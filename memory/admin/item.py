@@ -112,7 +112,7 @@ class MemoryAdmin(VerbAdmin[MemoryItem]):
         if not search_term.strip():
             return queryset, False
         rows: Any = queryset
-        hits = recall(rows.live(), search_term, limit=_MOST_FOUND)
+        hits = recall(rows.live(), search_term, limit=_MOST_FOUND).hits
         if not hits:
             return queryset.none(), False
         reasons = [When(pk=hit.item.pk, then=Value(f"{hit.score:.2f}: {hit.why}")) for hit in hits]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from memory.models.change import MemoryChange
+from memory.models.embedding import MemoryEmbedding
 from memory.models.item import MemoryItem
+from memory.models.policy import MemoryPolicy
 
-__all__ = ["MemoryChange", "MemoryItem"]
+__all__ = ["MemoryChange", "MemoryEmbedding", "MemoryItem", "MemoryPolicy"]

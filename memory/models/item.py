@@ -28,6 +28,7 @@ class MemoryItem(models.Model):
         metadata: Free JSON of programs.
         language: Text search configuration of PostgreSQL for the text, such as ``english``.
         search: The text's lexemes in that language.
+        embedded_with: Model of its ``MemoryEmbedding``; empty: its text has none.
         use_count: Number of times that a run recalled it.
         used_at: Time of the last one; null: none yet.
         from_outsiders: True if the run that wrote its text had read text by outsiders: so has every
@@ -67,6 +68,9 @@ class MemoryItem(models.Model):
     metadata = models.JSONField(default=dict, blank=True)
     language = models.CharField(max_length=63, editable=False)
     search = SearchVectorField(editable=False)
+    embedded_with = models.CharField(
+        max_length=200, blank=True, default="", db_default="", editable=False
+    )
     use_count = models.PositiveIntegerField(default=0, db_default=0, editable=False)
     used_at = models.DateTimeField(null=True, editable=False)
     from_outsiders = models.BooleanField(
@@ -100,7 +104,9 @@ class MemoryItem(models.Model):
         ]
         indexes = [
             GinIndex(fields=["search"], name="memory_search"),
-            index("memory_reach", "workspace", "agent", "user"),
+            index("memory_owners", "workspace", "scope", "agent", "user"),
+            index("memory_language", "language"),
+            index("memory_embedded", "workspace", "embedded_with"),
         ]
 
     def __str__(self) -> str:

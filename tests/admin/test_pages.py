@@ -42,6 +42,7 @@ from heartbit_site.base.models import Membership, ProviderAccount
 from memory.actions.remember import remember
 from memory.choices import Scope
 from memory.history import Author
+from memory.models import MemoryPolicy
 from memory.place import MemoryPlace
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.choices import FiringStatus
@@ -84,6 +85,7 @@ def full(workspace: Workspace) -> None:
     remember(
         MemoryPlace(workspace.pk, Scope.AGENT, "writer"), rows.HOSTILE, by=Author(audit.SYSTEM)
     )
+    MemoryPolicy.objects.create(workspace=workspace, problem=rows.HOSTILE)
     save_skill(workspace, skill_folder("greeting", "<script>alert(1)</script>"), by=audit.SYSTEM)
     McpServer.objects.create(workspace=workspace, name="shop", url="https://shop.example/mcp")
     AccessAttempt.objects.create(username="nobody", failures_since_start=1)

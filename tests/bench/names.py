@@ -20,5 +20,6 @@ NAMES = (
     "BROWSER",
     "SANDBOX",
     "CODE",
+    "RECALL",
     "UP",
 )

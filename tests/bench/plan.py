@@ -33,6 +33,8 @@ class Plan:
         watchers: How many watch one run (TOKENS).
         tokens: Pieces that the model sends then,
         token_seconds: over so long.
+        memories: The largest number of memories (RECALL).
+        recalls: Measured recalls of each.
     """
 
     rounds: int = 3
@@ -56,6 +58,8 @@ class Plan:
     watchers: int = 100
     tokens: int = 400
     token_seconds: float = 10
+    memories: int = 1_000_000
+    recalls: int = 100
 
 
 #: Whether everything works; its figures say little.
@@ -79,4 +83,6 @@ QUICK = Plan(
     watchers=10,
     tokens=50,
     token_seconds=2,
+    memories=10_000,
+    recalls=10,
 )

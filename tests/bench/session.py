@@ -15,6 +15,7 @@ from tests.bench import (
     long,
     mcp,
     rate,
+    recall,
     sandbox,
     storm,
     tokens,
@@ -25,12 +26,12 @@ from tests.bench import (
 from tests.bench.workloads import WORKLOADS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from tests.bench.figures import Row
     from tests.bench.plan import Plan
 
-_LOADS: dict[str, Callable[[Plan], list[Row]]] = {
+_LOADS: dict[str, Callable[[Plan], Iterable[Row]]] = {
     "W7": lambda plan: [storm.measure(plan)],
     "W8": killed.measure,
     "INFLIGHT": lambda plan: [inflight.measure(plan)],
@@ -45,6 +46,7 @@ _LOADS: dict[str, Callable[[Plan], list[Row]]] = {
     "BROWSER": lambda _: [browser.measure()],
     "SANDBOX": lambda plan: [sandbox.measure(plan)],
     "CODE": code_mode.measure,
+    "RECALL": recall.measure,
     "UP": lambda plan: [up.measure(plan)],
 }
 

@@ -27,6 +27,7 @@ EXTRAS = {
     "providers": "agents/llm/bridge",
     "local": "heartbit_site/embedded/local_model_server.py",
     "testing": "heartbit_site/testing",
+    "embeddings": "memory/embeddings/local.py",
 }
 
 

@@ -77,7 +77,7 @@ def result(here: ToolContext, name: str, **arguments: Any) -> ToolResult:
 def found(here: ToolContext, query: str = "", **more: Any) -> list[dict[str, Any]]:
     done = result(here, "recall", query=query, **more)
     assert done.status == "ok", done.content
-    hits: list[dict[str, Any]] = json.loads(done.content)
+    hits: list[dict[str, Any]] = json.loads(done.content)["memories"]
     return hits
 
 
@@ -200,14 +200,14 @@ def test_weights_decide_the_order_and_a_least_score_leaves_out(here: Workspace, 
 
     def order(**weights: float) -> list[int]:
         nothing = {"relevance": 0.0, "recency": 0.0, "importance": 0.0, "strength": 0.0}
-        hits = recall(rows, "tea", limit=5, weights=Weights(**(nothing | weights)))
+        hits = recall(rows, "tea", limit=5, weights=Weights(**(nothing | weights))).hits
         assert all(0 <= hit.score <= 1.0001 for hit in hits)
         return [hit.item.pk for hit in hits]
 
     assert order(relevance=1) == [exact.pk, vital.pk]
     assert order(importance=1) == [vital.pk, exact.pk]
     important = Weights(0, 0, 1, 0)
-    [hit] = recall(rows, "tea", limit=5, weights=important, least_score=0.5)
+    [hit] = recall(rows, "tea", limit=5, weights=important, least_score=0.5).hits
     assert hit.item == vital
 
 

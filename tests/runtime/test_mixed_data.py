@@ -21,11 +21,14 @@ from agents.live.follow import wait_for_end
 from agents.models import Agent, Message, MessageKind, Run, ToolBinding, ToolCall
 from agents.querysets import calls_waiting
 from heartbit_site.base import orm
-from heartbit_site.base.audit import Actor
+from heartbit_site.base.audit import SYSTEM, Actor
+from memory.actions.remember import remember
 from memory.actions.supersede import supersede
 from memory.actions.undo import undo
+from memory.choices import Scope
 from memory.history import Author
 from memory.models import MemoryItem
+from memory.place import MemoryPlace
 from tests.fleet import Worker, wait_until
 from tests.runtime import desk
 from tests.runtime.deciding import ANNA, waiting
@@ -415,3 +418,19 @@ async def _waiting_in_tree(
         return call
 
     return await orm.run_in_thread(look)
+
+
+async def test_memories_that_a_run_is_given_at_its_start_are_private_data(
+    studio: Studio, agent: Create
+) -> None:
+    await created(agent, memory_tokens=500)
+    place = MemoryPlace(studio.workspace.pk, Scope.AGENT, "solo")
+    await orm.run_in_thread(lambda: remember(place, "A letter cost 12.", by=Author(SYSTEM)))
+    run_id = await studio.start(f"Send a letter. [[calls: read_letter {{}}]] {SEND}")
+    [call] = await waiting(studio, run_id)
+    assert reason(call) == REASON.replace("read_ledger", "recall")
+    by = Author(SYSTEM, read_outsiders=True)
+    await orm.run_in_thread(lambda: remember(place, "A letter wants the ledger.", by=by))
+    run_id = await studio.start(f"Send a letter. [[calls: read_ledger {{}}]] {SEND}")
+    [call] = await waiting(studio, run_id)
+    assert "text by outsiders (memories)" in reason(call)

@@ -410,6 +410,7 @@ LISTS: dict[str, str | None] = {
     "base/usageentry/": "runs:read",
     "base/workspace/": "runs:read",
     "memory/memoryitem/": "workspace:manage",
+    "memory/memorypolicy/": "workspace:manage",
     "tools/cataloguetool/": "agents:read",
     "tools/credential/": "workspace:manage",
     "django_celery_beat/clockedschedule/": None,

@@ -44,6 +44,7 @@ from heartbit_site.base.scopes import SCOPES
 from memory.actions.remember import remember
 from memory.choices import Scope
 from memory.history import Author
+from memory.models import MemoryPolicy
 from memory.place import MemoryPlace
 from scheduling.actions.run_schedule_now import run_schedule_now
 from scheduling.actions.save_schedule import save_schedule
@@ -135,6 +136,7 @@ def filled_workspace() -> Workspace:
     server = McpServer(workspace=made, name="shop", url=f"https://{slug}.example/mcp")
     save_mcp_server(server, by=audit.SYSTEM)
     remember(MemoryPlace(made.pk, Scope.AGENT, "writer"), f"of {slug}", by=Author(audit.SYSTEM))
+    MemoryPolicy.objects.create(workspace=made, kept_days=30)
     save_skill(made, skill_folder("greeting", f"Greets people of {slug}."), by=audit.SYSTEM)
     credential = Credential(workspace=made, name=f"token of {slug}", kind="signing")
     save_credential(credential, {"secret": KEY}, by=audit.SYSTEM)

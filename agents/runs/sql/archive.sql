@@ -126,6 +126,7 @@ BEGIN
     DELETE FROM agents_artifact WHERE run_id = ANY (v_ids);
     DELETE FROM agents_workfile WHERE root_id = ANY (v_ids);
     DELETE FROM agents_checkpoint WHERE run_id = ANY (v_ids);
+    DELETE FROM agents_recalledmemory WHERE run_id = ANY (v_ids);
     DELETE FROM agents_run WHERE id = ANY (v_ids);
     DELETE FROM agents_conversation WHERE id = p_conversation;
     RETURN true;

@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def one_of(column: str, values: Sequence[str], *, name: str) -> models.CheckConstraint:
+def one_of(
+    column: str, values: Sequence[str] | Sequence[int], *, name: str
+) -> models.CheckConstraint:
     """Constrain a column to the values of its choices."""
     return models.CheckConstraint(name=name, condition=Q((f"{column}__in", list(values))))
 

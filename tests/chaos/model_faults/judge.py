@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 ENDINGS = ("run.succeeded", "run.failed", "run.cancelled", "run.quarantined")
 #: A pause ends this much later at most: a tenth of it, a sweep, and the way of the request.
-LATER, SWEEP_SECONDS, WAY_SECONDS = 0.1, 0.5, 1.5
+LATER, SWEEP_SECONDS, WAY_SECONDS = 0.1, 1.0, 1.5
 #: A date has whole seconds, so it may name up to one more.
 DATE_SECONDS = 1.0
 _HOLES = {"MODEL": "{model}", "HOST": r"[\w.]+:\d+", "REASON": ".+", "KEY": ".+"}

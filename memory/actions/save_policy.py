@@ -1,0 +1,75 @@
+"""Save the settings of a workspace's memories."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+
+from heartbit_site.base import audit
+from heartbit_site.base.errors import about
+from memory.choices import KeptDays
+from memory.embeddings import table
+from memory.embeddings.choice import make_embedder
+from memory.embeddings.protocol import MOST_DIMENSIONS, EmbeddingError
+from memory.errors import InvalidMemoryError
+from memory.models import MemoryPolicy
+
+if TYPE_CHECKING:
+    from heartbit_site.base.audit import Actor
+    from heartbit_site.base.models import Workspace
+
+
+def save_policy(
+    workspace: Workspace, *, by: Actor, embedding_model: str, kept_days: int | None
+) -> MemoryPolicy:
+    """Save the settings, after a new embedding model has embedded one word.
+
+    Memories are embedded with it in the background (``embed_memories``).
+
+    Args:
+        workspace: The workspace.
+        by: Author.
+        embedding_model: ``local``, or ``provider:model``; empty: recall by words alone.
+        kept_days: 7, 30 or 90; None: for ever.
+
+    Raises:
+        InvalidMemoryError: The model does not answer, or the days are others.
+    """
+    with about("kept_days"):
+        if kept_days is not None and kept_days not in KeptDays.values:
+            raise InvalidMemoryError(f"Memories are kept 7, 30 or 90 days, and not {kept_days}.")
+    model = embedding_model.strip()
+    row = MemoryPolicy.objects.filter(workspace=workspace).first()
+    row = row or MemoryPolicy(workspace=workspace)
+    if model != row.embedding_model or row.problem:
+        with about("embedding_model"):
+            row.dimensions = _try(workspace, model) if model else None
+    row.embedding_model, row.kept_days, row.problem = model, kept_days, ""
+    with transaction.atomic():
+        row.save()
+        details = {"embedding_model": model, "kept_days": kept_days}
+        audit.record(
+            by,
+            "memory.settings",
+            workspace=workspace,
+            target=f"workspace:{workspace.pk}",
+            label=workspace.slug,
+            details=details,
+        )
+    return row
+
+
+def _try(workspace: Workspace, model: str) -> int:
+    """Return the number of dimensions of a model's vectors, which then have an index."""
+    try:
+        size = len(make_embedder(workspace.pk, model).embed_query("tea"))
+        if not 1 <= size <= MOST_DIMENSIONS:
+            raise EmbeddingError(
+                f"{model} answers with {size:,} dimensions, and the database indexes at most "
+                f"{MOST_DIMENSIONS:,}: choose a smaller model."
+            )
+        table.require_index(size)
+    except EmbeddingError as error:
+        raise InvalidMemoryError(str(error)) from error
+    return size

@@ -1,0 +1,74 @@
+"""Settings of a workspace's memories in the admin."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from django.contrib import admin
+
+from heartbit_site.base.admin.audit_mixin import actor_of
+from heartbit_site.base.admin.columns import Column, pill
+from heartbit_site.base.admin.saved_by_verb import VerbAdmin, VerbForm
+from memory.actions.save_policy import save_policy
+from memory.embeddings.meaning import not_embedded
+from memory.models import MemoryItem, MemoryPolicy
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest
+    from django.utils.safestring import SafeString
+
+
+class PolicyForm(VerbForm[MemoryPolicy]):
+    """The settings of one workspace."""
+
+    class Meta:
+        model = MemoryPolicy
+        fields = ("workspace", "embedding_model", "kept_days")
+
+
+@admin.register(MemoryPolicy)
+class PolicyAdmin(VerbAdmin[MemoryPolicy]):
+    """Embedding model and retention, for those who manage the workspace."""
+
+    workspace_path = "workspace"
+    needs: ClassVar = dict.fromkeys(("view", "add", "change"), "workspace:manage")
+    form = PolicyForm
+    list_display = ("workspace", "found_by", "kept", "embedded", "state")
+    list_select_related = ("workspace",)
+    sortable_by = ()
+    actions = ()
+    warn_unsaved_form = True
+    fixed = ("workspace",)
+    readonly_fields = ("embedded", "state")
+
+    def get_fieldsets(self, request: HttpRequest, obj: MemoryPolicy | None = None) -> Any:
+        """Return the fields; new settings have no progress."""
+        fields: list[Any] = ["workspace", "embedding_model", "kept_days"]
+        return [(None, {"fields": fields + (list(self.readonly_fields) if obj else [])})]
+
+    def save_row(self, request: HttpRequest, row: MemoryPolicy, form: Any) -> None:
+        """Save with ``save_policy``."""
+        given = {name: form.cleaned_data[name] for name in ("embedding_model", "kept_days")}
+        save_policy(row.workspace, by=actor_of(request), **given)
+
+    found_by = Column[MemoryPolicy]("embedding model", lambda row: row.embedding_model or "none")
+    kept = Column[MemoryPolicy](
+        "kept", lambda row: row.get_kept_days_display() if row.kept_days else "for ever"
+    )
+    embedded = Column[MemoryPolicy]("embedded", lambda row: _progress(row))
+
+    def state(self, row: MemoryPolicy) -> SafeString:
+        """Return whether memories are found by meaning."""
+        if not row.embedding_model:
+            return pill("By words alone", tone="")
+        if row.problem:
+            return pill(row.problem, tone="danger")
+        return pill("By words and meaning", tone="success")
+
+
+def _progress(row: MemoryPolicy) -> str:
+    if not row.embedding_model:
+        return "-"
+    every = MemoryItem.objects.live().filter(workspace=row.workspace_id).count()
+    left = not_embedded(row.pk, row.embedding_model).count()
+    return f"{every - left:,} of {every:,} memories"

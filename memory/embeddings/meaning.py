@@ -1,0 +1,71 @@
+"""The meaning of a query: its vector, by the embedding model of the workspace."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from django.db.models import Q
+
+from memory.embeddings import table
+from memory.embeddings.choice import make_embedder
+from memory.embeddings.protocol import EmbeddingError
+from memory.models import MemoryItem, MemoryPolicy
+
+if TYPE_CHECKING:
+    from memory.querysets import MemoryQuerySet
+
+logger = logging.getLogger(__name__)
+
+BY_WORDS: Final = "words alone: there is no embedding model"
+_NO_ANSWER: Final = "words alone: the embedding model does not answer"
+_PARTLY: Final = "words, and meaning as far as memories are embedded yet"
+_BY_MEANING: Final = "words and meaning"
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """A query's vector.
+
+    Attributes:
+        basis: By what a search finds, for people.
+        model: The model that made the vector.
+        vector: As pgvector reads it; empty: none.
+        dimensions: Number of its dimensions.
+    """
+
+    basis: str
+    model: str = ""
+    vector: str = ""
+    dimensions: int = 0
+
+
+def find_meaning(workspace_id: int | None, query: str) -> Meaning:
+    """Return the meaning of a query; without a vector if there is no model or it does not answer.
+
+    Args:
+        workspace_id: The workspace whose model is asked; None: no model.
+        query: The query; empty: no model is asked.
+    """
+    if workspace_id is None or not query:
+        return Meaning(BY_WORDS)
+    policy = MemoryPolicy.objects.filter(workspace=workspace_id).exclude(embedding_model="").first()
+    if policy is None or not policy.dimensions:
+        return Meaning(BY_WORDS)
+    try:
+        vector = make_embedder(workspace_id, policy.embedding_model).embed_query(query)
+    except EmbeddingError as error:
+        logger.warning("recall by words alone in workspace %d: %s", workspace_id, error)
+        return Meaning(_NO_ANSWER)
+    if len(vector) != policy.dimensions:
+        return Meaning(_NO_ANSWER)
+    model = policy.embedding_model
+    basis = _PARTLY if not_embedded(workspace_id, model).exists() else _BY_MEANING
+    return Meaning(basis, model, table.to_sql(vector), len(vector))
+
+
+def not_embedded(workspace_id: int, model: str) -> MemoryQuerySet:
+    """Return the live memories without a vector of the model."""
+    other = Q(embedded_with__lt=model) | Q(embedded_with__gt=model)  # unlike <>, in the index
+    return MemoryItem.objects.live().filter(other, workspace_id=workspace_id)

@@ -1,0 +1,153 @@
+"""Recall by meaning: with the local model, with a provider's, while the model changes, without."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from django.db import connection
+
+from agents.actions.save_provider_account import save_provider_account
+from heartbit_site.base.audit import SYSTEM
+from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.models import ProviderAccount, Workspace
+from memory.actions.embed_memories import embed_memories
+from memory.actions.remember import remember
+from memory.actions.save_policy import save_policy
+from memory.actions.supersede import supersede
+from memory.choices import Scope
+from memory.history import Author
+from memory.models import MemoryEmbedding, MemoryItem, MemoryPolicy
+from memory.place import MemoryPlace
+from memory.recall import Recalled, recall
+from tests.memory import embeddings_server
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pytest_django.fixtures import Settings
+
+    from tests.memory.embeddings_server import EmbeddingsServer
+
+pytestmark = pytest.mark.django_db
+
+BY = Author(SYSTEM)
+KEY = "sk-canary-of-embeddings"
+
+
+@pytest.fixture
+def here(db: None) -> Workspace:
+    made = Workspace.objects.create(slug="memory-meaning", name="Here")
+    for text in ("Ann prefers green tea.", "The invoice is due.", "Bob lives in Oslo."):
+        remember(MemoryPlace(made.pk, Scope.AGENT, "writer"), text, by=BY)
+    return made
+
+
+@pytest.fixture
+def server(settings: Settings) -> Iterator[EmbeddingsServer]:
+    with embeddings_server.running() as server:
+        settings.HEARTBIT_HTTP_ALLOWLIST = f"127.0.0.1:{server.server_port}"
+        yield server
+
+
+@pytest.fixture
+def account(here: Workspace, server: EmbeddingsServer) -> ProviderAccount:
+    row = ProviderAccount(workspace=here, provider="compatible", base_url=server.url)
+    save_provider_account(row, key=KEY, by=SYSTEM)
+    return row
+
+
+def found(here: Workspace, query: str) -> Recalled:
+    rows = MemoryItem.objects.recalled_by(here.pk, "writer")
+    return recall(rows, query, limit=3, workspace_id=here.pk)
+
+
+def embed_all() -> int:
+    return embed_memories(goes_on=lambda: True)
+
+
+def use(here: Workspace, model: str) -> MemoryPolicy:
+    return save_policy(here, by=SYSTEM, embedding_model=model, kept_days=None)
+
+
+def test_without_a_model_recall_is_by_words_and_says_so(here: Workspace) -> None:
+    assert found(here, "beverages").hits == []
+    assert found(here, "tea").basis == "words alone: there is no embedding model"
+    assert embed_all() == 0
+
+
+def test_the_local_model_finds_what_shares_no_word_in_another_language(here: Workspace) -> None:
+    policy = use(here, "local")
+    assert policy.dimensions == 384
+    assert found(here, "tea").basis == "words, and meaning as far as memories are embedded yet"
+    assert embed_all() == 3
+    answer = found(here, "Welche Getränke mag sie?")
+    assert answer.basis == "words and meaning"
+    assert answer.hits[0].item.text == "Ann prefers green tea."
+    assert answer.hits[0].why.startswith("closest in meaning; learned ")
+    both = found(here, "tea").hits[0]
+    assert both.why.startswith("has tea and closest in meaning; ")
+    assert both.relevance == 1
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_indexes WHERE indexname = 'memory_embedding_384'")
+        assert cursor.fetchone() == (1,)
+
+
+def test_another_model_embeds_again_while_recall_answers(
+    here: Workspace, account: ProviderAccount, server: EmbeddingsServer
+) -> None:
+    use(here, "local")
+    embed_all()
+    assert use(here, "compatible:tiny").dimensions == 3
+    assert [hit.item.text for hit in found(here, "tea").hits] == ["Ann prefers green tea."]
+    assert embed_all() == 3
+    assert embed_all() == 0
+    assert found(here, "a beverage").hits[0].item.text == "Ann prefers green tea."
+    key, body = server.asked[-1]
+    assert (key, body) == (f"Bearer {KEY}", {"model": "tiny", "input": ["a beverage"]})
+
+
+def test_a_changed_text_is_embedded_again_and_a_deleted_one_leaves_no_vector(
+    here: Workspace, account: ProviderAccount
+) -> None:
+    use(here, "compatible:tiny")
+    embed_all()
+    item = MemoryItem.objects.get(text__contains="tea")
+    supersede(item, by=BY, text="Ann has moved.")
+    assert "Ann has moved." not in [hit.item.text for hit in found(here, "beverage").hits]
+    assert embed_all() == 1
+    MemoryItem.objects.filter(workspace=here).delete()
+    assert MemoryEmbedding.objects.count() == 0
+
+
+@pytest.mark.parametrize(
+    ("status", "answer"),
+    [
+        (401, b'{"error": {"message": "no"}}'),
+        (200, b"[]"),
+        (200, b'{"data": [{"embedding": ["x"]}]}'),
+    ],
+)
+def test_a_model_that_does_not_answer_leaves_words_and_a_sentence_without_the_key(
+    here: Workspace, account: ProviderAccount, server: EmbeddingsServer, status: int, answer: bytes
+) -> None:
+    use(here, "compatible:tiny")
+    server.broken = (status, answer)
+    assert embed_all() == 0
+    problem = MemoryPolicy.objects.get(workspace=here).problem
+    assert "compatible:tiny at 127.0.0.1" in problem
+    assert KEY not in problem
+    got = found(here, "tea")
+    assert got.basis == "words alone: the embedding model does not answer"
+    assert [hit.item.text for hit in got.hits] == ["Ann prefers green tea."]
+    server.broken = None
+    assert embed_all() == 3
+    assert MemoryPolicy.objects.get(workspace=here).problem == ""
+
+
+@pytest.mark.parametrize("model", ["nonsense", "anthropic:claude", "openai:", "openai:small"])
+def test_a_model_that_cannot_be_used_is_refused_with_the_field(here: Workspace, model: str) -> None:
+    with pytest.raises(HeartbitError, match=r"add one|write local") as refused:
+        use(here, model)
+    assert refused.value.field == "embedding_model"
+    assert not MemoryPolicy.objects.filter(workspace=here).exists()
