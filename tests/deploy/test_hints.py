@@ -72,7 +72,7 @@ def test_every_command_can_be_executed_where_it_is_named(
     commands = [
         installation.base_command(),
         installation.local_model_command(),
-        installation.providers_command(),
+        installation.extra_command("providers"),
     ]
     for command in commands:
         assert not FROM_INDEX.search(command), command

@@ -9,7 +9,7 @@ import pytest
 
 from agents.llm import factory
 from agents.llm.adapters.endpoint import DEFAULT_TIMEOUTS, Timeouts
-from heartbit_site.base.installation import providers_command
+from heartbit_site.base.installation import extra_command
 
 if TYPE_CHECKING:
     import httpx
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 needs_extra = pytest.mark.skipif(
     importlib.util.find_spec("pydantic_ai") is None,
-    reason=f"the extra is not installed: {providers_command()}",
+    reason=f"the extra is not installed: {extra_command('providers')}",
 )
 
 

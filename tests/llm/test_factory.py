@@ -24,7 +24,7 @@ from agents.llm.pricing import cost
 from agents.llm.profiles import Profile
 from agents.llm.providers import PROVIDERS
 from heartbit_site.base.errors import ConfigurationError
-from heartbit_site.base.installation import providers_command
+from heartbit_site.base.installation import extra_command
 from tests.llm.bridge_support import needs_extra
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def test_the_default_model(environ: dict[str, str], expected: str) -> None:
     [
         ({"HEARTBIT_PROVIDER": "opnai"}, "did you mean openai?"),
         ({"HEARTBIT_PROVIDER": "zzz"}, "known are anthropic"),
-        ({"HEARTBIT_PROVIDER": "zzz"}, f"`{providers_command()}` adds alibaba"),
+        ({"HEARTBIT_PROVIDER": "zzz"}, f"`{extra_command('providers')}` adds alibaba"),
         ({"HEARTBIT_PROVIDER": "compatible"}, "set HEARTBIT_MODEL"),
         ({"HEARTBIT_PROVIDER": "groq"}, "set HEARTBIT_MODEL"),
         ({"HEARTBIT_MODEL": "antropic:claude"}, "did you mean anthropic?"),
@@ -190,7 +190,7 @@ def test_given_no_extra_then_its_providers_say_how_it_is_installed(
     monkeypatch.setitem(sys.modules, "pydantic_ai", None)  # how Python marks what is not there
     with pytest.raises(ConfigurationError) as caught:
         factory.create("groq:m", client=httpx.AsyncClient(), environ={"GROQ_API_KEY": "k"})
-    assert f'"groq" is not installed; `{providers_command()}`' in str(caught.value)
+    assert f'"groq" is not installed; `{extra_command("providers")}`' in str(caught.value)
 
 
 @needs_extra

@@ -25,7 +25,7 @@ print(json.dumps({
     "files": [*files, str(installation.TEMPLATES), str(installation.STATIC)],
     "path": sys.path,
     "local_model": installation.local_model_command(),
-    "providers": installation.providers_command(),
+    "providers": installation.extra_command("providers"),
 }))
 """
 PROVIDERS = """

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from agents.llm.bridge.known import KNOWN, BridgedProvider, installed
 from agents.llm.credentials import find_key, is_web_address, no_web_address
 from heartbit_site.base.errors import ConfigurationError
-from heartbit_site.base.installation import providers_command
+from heartbit_site.base.installation import extra_command
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,7 +45,7 @@ def account_for(
     known = KNOWN[name]
     if not installed(known):
         raise ConfigurationError(
-            f'The provider "{name}" is not installed; `{providers_command()}` adds '
+            f'The provider "{name}" is not installed; `{extra_command("providers")}` adds '
             f"{', '.join(KNOWN)}."
         )
     key_source, secret = find_key(
