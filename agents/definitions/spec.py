@@ -75,9 +75,7 @@ ApprovalTimeout = Annotated[Positive | None, Pinned(name="approval_seconds", lat
 class ToolGrant(Spec):
     """A tool that an agent is given."""
 
-    name: ToolName = Field(
-        description="The tool's name in the catalogue; SERVER_*: all tools of an MCP server."
-    )
+    name: ToolName = Field(description="The tool's name in the catalogue.")
     enabled: bool = True
     approval: Annotated[Literal["", "never", "always", "when"], Pinned()] = Field(
         "", description="Calls that need approval. Empty: the agent's setting."
