@@ -171,4 +171,6 @@ def _place(context: ToolContext, *, only_this_conversation: bool) -> MemoryPlace
 
 
 def _author(context: ToolContext) -> Author:
-    return Author(Actor(f"agent {context.agent}", "system"), context.run_id)
+    read = context.labels_read() if context.labels_read is not None else frozenset()
+    actor = Actor(f"agent {context.agent}", "system")
+    return Author(actor, context.run_id, read_outsiders=Label.UNTRUSTED in read)

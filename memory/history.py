@@ -32,10 +32,12 @@ class Author:
         actor: For the history and the audit.
         run_id: The run whose tool made the change, which is in its journal; None: the audit has
             an entry instead, which never has the text.
+        read_outsiders: True if that run had read text by outsiders.
     """
 
     actor: Actor
     run_id: UUID | None = None
+    read_outsiders: bool = False
 
 
 def lock(item: MemoryItem) -> MemoryItem:
@@ -53,7 +55,7 @@ def lock(item: MemoryItem) -> MemoryItem:
 
 def content_of(item: MemoryItem) -> dict[str, Any]:
     """Return what a memory says, as its history keeps it."""
-    return {name: getattr(item, name) for name in CONTENT}
+    return {name: getattr(item, name) for name in (*CONTENT, "from_outsiders")}
 
 
 def set_text(item: MemoryItem, text: str) -> None:

@@ -16,6 +16,7 @@ from agents.delivery.targets import read_targets
 from agents.errors import ChannelClosedError, MessageTooLongError, TooManyMessagesError
 from agents.inbound.threads import conversation_of
 from agents.models import Channel, InboundMessage
+from agents.models.channel import BY_CHANNEL
 from heartbit_site.base.audit import Actor
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def accept_message(channel: Channel, message: Inbound) -> Accepted:
     posted = post_message(
         conversation,
         message.text,
-        by=Actor(f"channel {channel.name}", "api"),
+        by=Actor(f"{BY_CHANNEL}{channel.name}", "api"),
         busy_policy=BusyPolicy.QUEUE,
         approve=channel.approve,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from agents.definitions.server_grants import expand, names_in
 from agents.definitions.validation_messages import InvalidSettingError
 from agents.reads.skills import current_versions, skills_in
 from tools.catalogue import catalogue
@@ -11,25 +12,26 @@ from tools.credentials.choice import unmet_need
 from tools.registry import hint
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from agents.definitions.spec import AgentSpec
     from agents.definitions.validation_messages import Complaint
+    from heartbit_site.base.toolspec import ToolSpec
 
 
 def skill_complaints(
-    workspace_id: int, table: Mapping[str, Any], tools: Collection[str]
+    workspace_id: int, table: Mapping[str, Any], tools: Mapping[str, ToolSpec]
 ) -> Iterator[Complaint]:
     """Yield complaints about skills that do not exist, or need tools that the agent lacks.
 
     Args:
         workspace_id: The agent's workspace.
         table: The agent's settings, with its enabled tools.
-        tools: Names of the tools that agents of the workspace can be given.
+        tools: Tools that agents of the workspace can be given, by name.
     """
     names: Sequence[str] = table["skills"]
     versions = current_versions(workspace_id, names)
-    granted = {grant["name"] for grant in table["tools"]}
+    granted = names_in((grant["name"] for grant in table["tools"]), tools)
     for index, name in enumerate(names):
         version = versions.get(name)
         if version is None:
@@ -62,7 +64,8 @@ def check_credentials_of_skills(workspace_id: int, spec: AgentSpec) -> None:
     versions = current_versions(workspace_id, spec.skills)
     if not versions:
         return
-    tools, grants = catalogue(workspace_id), {grant.name: grant for grant in spec.tools}
+    tools = catalogue(workspace_id)
+    grants = {grant.name: grant for grant in expand(spec.tools, tools)}
     for index, name in enumerate(spec.skills):
         for tool in versions[name].allowed_tools if name in versions else ():
             if tool not in tools or tool not in grants:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Max
 
 from agents.actions.check_agent_settings import check_agent
 from agents.definitions import snapshot
+from agents.definitions.server_grants import expand
 from agents.models import Agent, AgentVersion
 from agents.reads.agent_settings import spec_of
 from agents.reads.skills import current_versions, pinned
@@ -17,10 +18,6 @@ from heartbit_site.base.audit import SYSTEM, Actor, record_on
 from tools import definitions
 from tools.catalogue import catalogue
 from tools.registry import definition_hash
-
-if TYPE_CHECKING:
-    from agents.definitions.spec import AgentSpec
-    from heartbit_site.base.toolspec import ToolSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +78,9 @@ def make_current(agent: Agent) -> Publication:
     check_agent(locked)
     numbers = Agent.objects.values_list("current_version__number", flat=True)
     before = numbers.get(pk=locked.pk)
-    spec = spec_of(locked)
-    tools = _granted(locked, spec)
+    known, spec = catalogue(locked.workspace_id), spec_of(locked)
+    spec = spec.model_copy(update={"tools": expand(spec.tools, known)})
+    tools = {grant.name: known[grant.name] for grant in spec.tools if grant.enabled}
     team = locked.team.order_by("name").values_list("name", "description")
     hashes = {name: definition_hash(tool) for name, tool in tools.items()}
     skills = pinned(current_versions(locked.workspace_id, spec.skills))
@@ -99,8 +97,3 @@ def make_current(agent: Agent) -> Publication:
         Agent.objects.filter(pk=locked.pk).update(current_version=version)
     agent.current_version = version
     return Publication(version, before)
-
-
-def _granted(agent: Agent, spec: AgentSpec) -> dict[str, ToolSpec]:
-    tools = catalogue(agent.workspace_id)
-    return {grant.name: tools[grant.name] for grant in spec.tools if grant.enabled}

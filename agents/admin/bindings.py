@@ -12,6 +12,7 @@ from unfold.widgets import UnfoldAdminSelectWidget
 from agents.admin.forms import LABELS, add_complaint, add_complaints
 from agents.admin.json_fields import JSONObjectText, OptionalJSONObjectText, json_widget
 from agents.choices import BindingApproval
+from agents.definitions.server_grants import servers_of
 from agents.definitions.spec import GRANT_SETTINGS, ToolGrant
 from agents.definitions.validation_messages import InvalidSettingError
 from agents.models import Agent, ToolBinding
@@ -184,7 +185,15 @@ def tool_choices(known: Mapping[str, ToolSpec], current: str = "") -> list[tuple
         if tools:
             name = effect.value.replace("_", " ").capitalize()
             choices.append((f"{name}: {describe_effect(effect)}", sorted(tools)))
-    if current and current not in known:
+    servers = servers_of(known)
+    if servers:
+        names = [
+            (name, f"{name} · All {len(found)} of its tools") for name, found in servers.items()
+        ]
+        choices.insert(
+            1, ("MCP servers: all tools that one has when the agent is published", names)
+        )
+    if current and current not in known and current not in servers:
         choices.append((current, f"{current} · no longer installed"))
     return choices
 

@@ -104,8 +104,8 @@ class TryForm(DialogForm):
         if tool is None:
             return  # the dialog's action says that it is gone
         agents = Agent.objects.filter(
-            origin="", bindings__tool=tool.name, bindings__enabled=True
-        ).exclude(current_version=None)
+            origin="", current_version__snapshot__tools__contains=[{"name": tool.name}]
+        )
         field: Any = self.fields["agent"]
         field.queryset = permissions_for(self.request).rows(agents, "workspace", "runs:write")
         self.fields["arguments"].initial = example(_schema(tool))

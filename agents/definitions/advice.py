@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agents.definitions.server_grants import expand
 from heartbit_site.base.toolspec import Label
 
 if TYPE_CHECKING:
@@ -20,7 +21,8 @@ def advice(spec: AgentSpec, tools: Mapping[str, ToolSpec]) -> Iterator[str]:
         spec: Its settings.
         tools: Tools by name.
     """
-    given = [tools[grant.name] for grant in spec.tools if grant.enabled and grant.name in tools]
+    grants = expand(spec.tools, tools)
+    given = [tools[grant.name] for grant in grants if grant.enabled and grant.name in tools]
     names = {label: [tool.name for tool in given if label in tool.labels] for label in Label}
     if all(names.values()):
         does = (

@@ -39,7 +39,8 @@ def to_inbound(channel: Channel, mail: Mail) -> Inbound:
     name = f"{mail.sender_name} <{mail.sender}>" if mail.sender_name else mail.sender
     lines = ["An e-mail has come in.", "", f"From: {name}", f"Subject: {mail.subject}"]
     if mail.attachments:
-        lines.append(f"Attached, but not read: {', '.join(mail.attachments)}")
+        names = ", ".join(attachment.title for attachment in mail.attachments)
+        lines.append(f"Attached, but not read: {names}")
     sender = mail.sender.lower()
     addressee = mail.reply_to if is_allowed_sender(channel, mail.reply_to) else mail.sender
     answers = (mail.in_reply_to, *mail.references) if addressee.lower() == sender else ()

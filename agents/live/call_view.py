@@ -28,6 +28,7 @@ class CallView:
         doubt: True while the call waits for a person to resolve its outcome.
         decision: Value of the wait that a person resolved, with the time.
         children: Ids of the runs that the call waits for.
+        progress: Last sentence of the running tool; not journaled.
         grant: Id of the standing permission that allowed the call.
     """
 
@@ -45,6 +46,7 @@ class CallView:
     result: str | None = None
     duration_ms: int = 0
     grant: int | None = None
+    progress: str = ""
 
     @property
     def over(self) -> bool:

@@ -15,9 +15,9 @@ from redis.exceptions import RedisError
 
 from agents.live.pubsub import START, Cursor, LiveSubscriber
 from agents.live.tree_reader import TreeReader
-from agents.live.updates import DeltaUpdate, EventUpdate, RunUpdate, Update
+from agents.live.updates import DeltaUpdate, EventUpdate, ProgressUpdate, RunUpdate, Update
 from agents.models import Run
-from agents.runs.live_entries import Delta, Entry, RunEnd
+from agents.runs.live_entries import Delta, Entry, Progress, RunEnd
 from heartbit_site.base import orm
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DeltaUpdate",
     "EventUpdate",
+    "ProgressUpdate",
     "RunEnd",
     "RunUpdate",
     "Update",
@@ -71,6 +72,8 @@ async def follow(
                 cursors[run_id] = cursor
                 if isinstance(entry, Delta):
                     yield DeltaUpdate(run_id, entry)
+                elif isinstance(entry, Progress):
+                    yield ProgressUpdate(run_id, entry)
                 else:
                     look = True
 

@@ -5,6 +5,7 @@
      "payload": {...}, "title": "Answered", "text": "...", "tone": "primary"}
     {"type": "delta", "run_id": id, "turn": 1, "attempt": 1001, "offset": 0, "kind": "text",
      "text": "..."}
+    {"type": "progress", "run_id": id, "call_id": "1.0", "text": "..."}
 
 Times are ISO 8601 in UTC. An event's text is truncated; its payload is complete.
 """
@@ -15,7 +16,7 @@ from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
 from agents.live.readable import encoded
-from agents.live.updates import DeltaUpdate, EventUpdate, RunUpdate, Update
+from agents.live.updates import DeltaUpdate, EventUpdate, ProgressUpdate, RunUpdate, Update
 from agents.live.words import say
 from heartbit_site.base.preview import preview
 
@@ -57,4 +58,11 @@ def to_json_line(update: Update, run: RunView) -> dict[str, Any]:
                 "offset": delta.offset,
                 "kind": delta.kind,
                 "text": delta.text,
+            }
+        case ProgressUpdate(run_id, said):
+            return {
+                "type": "progress",
+                "run_id": str(run_id),
+                "call_id": said.call_id,
+                "text": said.text,
             }

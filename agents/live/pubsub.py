@@ -9,7 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from agents.llm.messages import StreamEvent, TextDelta, ThinkingDelta
-from agents.runs.live_entries import Delta, DeltaKind, Entry, JournalAdvanced, RunEnd, RunEnded
+from agents.runs.live_entries import (
+    Delta,
+    DeltaKind,
+    Entry,
+    JournalAdvanced,
+    Progress,
+    RunEnd,
+    RunEnded,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,6 +76,10 @@ class RunPublisher:
             self._put(turn, event.text, "text")
         elif isinstance(event, ThinkingDelta):
             self._put(turn, event.text, "thinking")
+
+    def progress(self, call_id: str, text: str) -> None:
+        """Publish what a running call has done so far."""
+        self._publisher.publish(self._run_id, Progress(call_id, text))
 
     def advanced(self, seq: int) -> None:
         """Publish that the journal was committed up to ``seq``."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.live.updates import DeltaUpdate, EventUpdate, RunUpdate, Update
+from agents.live.updates import DeltaUpdate, EventUpdate, ProgressUpdate, RunUpdate, Update
 from agents.live.view import RunView
 
 if TYPE_CHECKING:
@@ -38,3 +38,5 @@ class TreeView:
                 return self.runs[run_id].fold(recorded)
             case DeltaUpdate(run_id, delta):
                 return self.runs[run_id].stream(delta)
+            case ProgressUpdate(run_id, progress):
+                return self.runs[run_id].progress(progress)

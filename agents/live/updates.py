@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from agents.journal.events import Event
     from agents.models import RunEvent
-    from agents.runs.live_entries import Delta
+    from agents.runs.live_entries import Delta, Progress
 
 
 class RunSummary(Protocol):
@@ -69,10 +69,18 @@ class DeltaUpdate:
     delta: Delta
 
 
+@dataclass(frozen=True, slots=True)
+class ProgressUpdate:
+    """Sentence of a running tool."""
+
+    run_id: UUID
+    progress: Progress
+
+
 def happened(row: RunEvent) -> EventUpdate:
     """Return a journal row as an update."""
     event = cast("Event", readable(row.type, row.payload))
     return EventUpdate(row.run_id, RecordedEvent(row.seq, row.at, event))
 
 
-Update = RunUpdate | EventUpdate | DeltaUpdate
+Update = RunUpdate | EventUpdate | DeltaUpdate | ProgressUpdate

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from agents.llm.messages import ToolCall
-    from agents.runs.live_entries import Delta, DeltaKind
+    from agents.runs.live_entries import Delta, DeltaKind, Progress
 
 #: Equal to agents.choices.TERMINAL, which needs Django.
 TERMINAL: Final = frozenset({"succeeded", "failed", "cancelled", "quarantined"})
@@ -150,6 +150,14 @@ class RunView:
         """Apply a piece of the model call in flight; None if known or of an earlier call."""
         part = None if delta.turn <= self.turn else self.writing.add(delta)
         return part and {**part, "doing": heading(activity(self, delta.kind))}
+
+    def progress(self, said: Progress) -> Parts | None:
+        """Show what a running call says it has done; None if the call is over or not known."""
+        call = self.calls.get(said.call_id)
+        if call is None or call.over or call.progress == said.text:
+            return None
+        call.progress = said.text
+        return {f"call {said.call_id}": call.part()}
 
     def fold(self, recorded: events.RecordedEvent) -> Parts | None:
         """Apply an event of the journal; return the changed parts, or None if it is known."""

@@ -24,7 +24,7 @@ from agents.live.follow import follow
 from agents.live.page_lines import Shown, render_lines, take
 from agents.live.tree_reader import TreeReader
 from agents.live.tree_view import TreeView
-from agents.live.updates import DeltaUpdate, EventUpdate
+from agents.live.updates import DeltaUpdate, EventUpdate, ProgressUpdate
 from agents.live.valkey import ValkeySubscriber, connect
 from heartbit_site.base import orm
 
@@ -223,7 +223,7 @@ class _Reading:
             await client.aclose()
 
     def _is_news(self, one: Shown) -> bool:
-        """Return False for a known delta; keep the text of model calls in flight."""
+        """Return False for known live output; keep the text of model calls in flight."""
         run_id = one.update.run_id
         if isinstance(one.update, EventUpdate):
             event = one.update.recorded.event
@@ -236,6 +236,8 @@ class _Reading:
             if one.view["fresh"]:
                 self._writing[run_id] = []
             self._writing.setdefault(run_id, []).append(one)
+        elif isinstance(one.update, ProgressUpdate):
+            return one.view is not None
         return True
 
     def _tell(self, batch: Batch) -> None:

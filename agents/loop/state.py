@@ -333,9 +333,9 @@ class RunState:
                 call.outcome_request = None
             case CallWaiting(keys=keys):
                 call.wait_keys = keys
+                call.started = ""  # what it did is known: it waits
                 if step.form:  # it ended with a question, and acts again once it has the reply
                     call.questions, call.question_state = call.questions + 1, step.state
-                    call.started = ""
             case ScriptCalled():
                 self._script_called(call, step)
             case ToolFinished():

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from django.db.models import Count, Q
 
 from agents.choices import CallStatus
+from agents.definitions.server_grants import ALL
 from agents.models import Run, ToolBinding, ToolCall
 
 if TYPE_CHECKING:
@@ -44,12 +45,14 @@ class ToolUsage:
 
 
 def tool_usage(workspaces: Collection[int] | None = None) -> dict[str, ToolUsage]:
-    """Return the use of tools by name, in some workspaces; None: in all. Two queries."""
+    """Return the use of tools by name, in some workspaces; None: in all."""
     here = Q() if workspaces is None else Q(agent__workspace__in=workspaces)
     bound = ToolBinding.objects.filter(here, enabled=True, agent__origin="")
     agents: dict[str, list[str]] = {}
     for tool, agent in bound.order_by("agent__name").values_list("tool", "agent__name"):
         agents.setdefault(tool, []).append(agent)
+    if any(tool.endswith(ALL) for tool in agents):
+        _add_server_tools(agents, bound)
     counted = _recent_calls(workspaces).filter(status__in=ENDED).order_by().values("tool")
     rows = counted.annotate(calls=Count("pk"), failed=Count("pk", filter=Q(status__in=FAILED)))
     calls = {tool: (n, failed) for tool, n, failed in rows.values_list("tool", "calls", "failed")}
@@ -57,6 +60,16 @@ def tool_usage(workspaces: Collection[int] | None = None) -> dict[str, ToolUsage
         tool: ToolUsage(tuple(dict.fromkeys(agents.get(tool, ()))), *calls.get(tool, (0, 0)))
         for tool in agents.keys() | calls.keys()
     }
+
+
+def _add_server_tools(agents: dict[str, list[str]], bound: QuerySet[ToolBinding]) -> None:
+    """Add the agents that have all tools of a server to each tool that their versions pin."""
+    rows = bound.filter(tool__endswith=ALL).order_by("agent__name")
+    fields = ("tool", "agent__name", "agent__current_version__snapshot__tools")
+    for grant, agent, pinned in rows.values_list(*fields):
+        for tool in pinned or ():
+            if tool["name"].startswith(grant.removesuffix("*")):
+                agents.setdefault(tool["name"], []).append(agent)
 
 
 def last_calls(tool: str, workspaces: Collection[int] | None = None) -> QuerySet[ToolCall]:

@@ -32,6 +32,14 @@ class Delta:
 
 
 @dataclass(frozen=True, slots=True)
+class Progress:
+    """Sentence of a running tool on what its call has done so far; it replaces the one before."""
+
+    call_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class JournalAdvanced:
     """The run's journal is now at ``seq`` or further."""
 
@@ -68,7 +76,7 @@ class RunEnded:
     end: RunEnd | None = None
 
 
-Entry = Delta | JournalAdvanced | RunEnded
+Entry = Delta | Progress | JournalAdvanced | RunEnded
 
 
 def encode(entry: Entry) -> dict[str, str | int]:
@@ -76,6 +84,8 @@ def encode(entry: Entry) -> dict[str, str | int]:
     match entry:
         case Delta(turn, attempt, offset, text, kind):
             return {"t": "d", "n": turn, "a": attempt, "o": offset, "x": text, "k": kind}
+        case Progress(call_id, text):
+            return {"t": "p", "c": call_id, "x": text}
         case JournalAdvanced(seq):
             return {"t": "s", "q": seq}
         case RunEnded(status):
@@ -88,10 +98,14 @@ def decode(fields: Mapping[str, str]) -> Entry:
         case "d":
             kind: DeltaKind = "thinking" if fields["k"] == "thinking" else "text"
             return Delta(int(fields["n"]), int(fields["a"]), int(fields["o"]), fields["x"], kind)
+        case "p":
+            return Progress(fields["c"], fields["x"])
         case "s":
             return JournalAdvanced(int(fields["q"]))
-        case _:
+        case "e":
             return RunEnded(fields["st"])
+        case _:  # of a newer Heartbit
+            return JournalAdvanced(0)
 
 
 def encode_end(ended: RunEnded) -> str:

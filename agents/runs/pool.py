@@ -10,7 +10,9 @@ from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    Parameters = Sequence[Any] | Mapping[str, Any]
 
 Connection = psycopg.AsyncConnection[DictRow]
 
@@ -52,7 +54,7 @@ class Pool(AsyncConnectionPool[Connection]):
         await super().close(timeout)
         await asyncio.to_thread(self._threads.close, timeout)
 
-    def call_here(self, query: str, parameters: Sequence[Any]) -> DictRow | None:
+    def call_here(self, query: str, parameters: Parameters) -> DictRow | None:
         """Do in a thread what ``call`` does on the loop."""
         with self._threads.connection() as connection:
             return connection.execute(query, parameters).fetchone()
@@ -76,7 +78,7 @@ def open_pool(conninfo: str, *, max_size: int = 10) -> Pool:
     return Pool(conninfo, max_size=max_size)
 
 
-async def call(pool: Pool, query: str, parameters: Sequence[Any]) -> DictRow | None:
+async def call(pool: Pool, query: str, parameters: Parameters) -> DictRow | None:
     """Return the first row of a statement; the connection is held only that long."""
     async with pool.connection() as connection:
         cursor = await connection.execute(query, parameters)

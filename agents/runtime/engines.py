@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -27,9 +28,10 @@ from agents.runtime.definitions import Definitions
 from agents.runtime.grants import grant_lookup
 from agents.runtime.known_memories import known_at_start
 from agents.runtime.lookups import CallLookups
-from agents.runtime.mixed_data import mixed_data_rule
+from agents.runtime.mixed_data import labels_read, mixed_data_rule
 from agents.runtime.offer import offered_tools, required_permissions
 from agents.runtime.person import credential_lookup, permission_lookup
+from agents.runtime.progress import ToolProgress
 from agents.runtime.stopped_tools import StoppedTools, WorkspaceStoppedTools
 from agents.runtime.toolbox import RunToolbox
 from agents.runtime.unread import with_unread_count
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
     from agents.runs.pool import Pool
     from agents.runtime.active_run import ActiveRun
     from agents.runtime.dependencies import RuntimeDependencies
-    from heartbit_site.base.toolspec import ToolSpec
+    from heartbit_site.base.toolspec import ToolContext, ToolSpec
 
 
 class EngineDependencies:
@@ -70,6 +72,25 @@ class EngineDependencies:
             is_child=claimed.parent_id is not None,
             permissions=await permissions(required) if required else frozenset(),
         )
+
+        def find(name: str) -> ToolSpec | None:
+            return resolve(offer.specs, name) or resolve(dependencies.registry, name)
+
+        context_of = context_factory(
+            workspace_id=claimed.workspace_id,
+            run_id=claimed.id,
+            root_id=claimed.root_id,
+            agent=claimed.agent,
+            http=dependencies.guarded_http,
+            user_id=claimed.user_id,
+            conversation_id=claimed.conversation_id,
+        )
+        read = partial(labels_read, claimed.root_id, find)
+
+        def context(call_id: str) -> ToolContext:
+            emit = ToolProgress(active.publisher, call_id)
+            return replace(context_of(call_id), labels_read=read, emit=emit)
+
         return RunToolbox(
             await with_unread_count(self.pool, definition.agent_id, offer),
             definition,
@@ -83,23 +104,13 @@ class EngineDependencies:
                     self.pool,
                     claimed.root_id,
                     setting=definition.mixed_data,
-                    find=lambda name: (
-                        resolve(offer.specs, name) or resolve(dependencies.registry, name)
-                    ),
+                    find=find,
                 ),
             ),
             stopped=WorkspaceStoppedTools(self._stopped, claimed.workspace_id),
             results=BigResults(claimed.id, claimed.root_id, definition.max_tool_output_bytes),
             reader=dependencies.registry.get(READER),
-            context=context_factory(
-                workspace_id=claimed.workspace_id,
-                run_id=claimed.id,
-                root_id=claimed.root_id,
-                agent=claimed.agent,
-                http=dependencies.guarded_http,
-                user_id=claimed.user_id,
-                conversation_id=claimed.conversation_id,
-            ),
+            context=context,
             executor=dependencies.executor,
             interpreter=dependencies.interpreter,
         )

@@ -2,21 +2,24 @@
 
 What a tree of runs has read is in its journals, so the rule holds for the first call of a new turn,
 for sub-agents, and after a crash. Forks and later runs of a conversation continue what was read
-before them.
+before them. Texts carry it further: a run has read what the writer of its agents' messages had
+read, a channel's run its outsider's text, and a run that recalled memories what lies in them.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from agents.choices import CallStatus, MixedData
 from agents.loop import delegation
+from agents.models.channel import BY_CHANNEL
 from agents.output import respond
 from agents.runs.pool import call
+from heartbit_site.base.query import fetch_named
 from heartbit_site.base.toolspec import Label
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from uuid import UUID
 
     from agents.runs.pool import Pool
@@ -26,23 +29,75 @@ if TYPE_CHECKING:
 # Calls that never reached their tool have read nothing.
 _READ = [CallStatus.OK, CallStatus.ERROR, CallStatus.TIMEOUT, CallStatus.UNCERTAIN]
 _OWN = frozenset({delegation.NAME, respond.NAME})  # what sub-agents have read is in their own calls
-_QUERY = """
-    WITH RECURSIVE tree (id, conversation_id, forked_from_id) AS (
-        SELECT r.id, r.conversation_id, r.forked_from_id FROM agents_run r WHERE r.id = %s
+_RECALL: Final = "recall"
+# Roots of the trees whose texts a tree has read. A writer's run may be deleted: then its own id.
+_QUERY: Final = """
+    WITH RECURSIVE tree (id) AS (
+        SELECT %(root)s::uuid
         UNION
-        SELECT b.id, b.conversation_id, b.forked_from_id
-        FROM tree t
-        JOIN agents_run e ON e.id = t.forked_from_id OR e.conversation_id = t.conversation_id
-        JOIN agents_run b ON b.id = e.root_id),
-    runs AS (SELECT r.id FROM tree t JOIN agents_run r ON r.root_id = t.id)
-    SELECT coalesce(array_agg(DISTINCT tool), '{}') AS tools
-    FROM (
-        SELECT c.tool FROM runs r JOIN agents_toolcall c ON c.run_id = r.id
-        WHERE c.status = ANY (%s)
+        SELECT found.id FROM tree t CROSS JOIN LATERAL (
+            SELECT e.root_id AS id
+            FROM agents_run r
+            JOIN agents_run e ON e.id = r.forked_from_id OR e.conversation_id = r.conversation_id
+            WHERE r.id = t.id
+            UNION ALL
+            SELECT coalesce(w.root_id, m.source_run_id)
+            FROM agents_run r
+            JOIN agents_inboxentry i ON i.run_id = r.id
+            JOIN agents_message m ON m.id = i.message_id
+            LEFT JOIN agents_run w ON w.id = m.source_run_id
+            WHERE r.root_id = t.id AND m.source_run_id IS NOT NULL
+            UNION ALL
+            SELECT coalesce(w.root_id, m.source_run_id)
+            FROM agents_message m LEFT JOIN agents_run w ON w.id = m.source_run_id
+            WHERE m.run_id = t.id AND m.source_run_id IS NOT NULL) found),
+    runs AS (SELECT r.* FROM tree t JOIN agents_run r ON r.root_id = t.id),
+    calls AS (
+        SELECT c.tool, r.workspace_id, r.agent, r.created_at
+        FROM runs r JOIN agents_toolcall c ON c.run_id = r.id WHERE c.status = ANY (%(read)s)
         UNION ALL
-        SELECT 'recall' FROM runs r
-        JOIN agents_runevent e ON e.run_id = r.id AND e.type = 'memories.recalled') AS read
+        SELECT %(recall)s, r.workspace_id, r.agent, r.created_at
+        FROM runs r
+        JOIN agents_runevent e ON e.run_id = r.id AND e.type = 'memories.recalled')
+    SELECT ARRAY(SELECT DISTINCT tool FROM calls) AS tools,
+           EXISTS (SELECT 1 FROM runs WHERE started_by LIKE %(channel)s) AS from_channel,
+           EXISTS (SELECT 1 FROM tree t
+                   WHERE NOT EXISTS (SELECT 1 FROM agents_run r WHERE r.id = t.id)) AS is_partial,
+           EXISTS (SELECT 1 FROM calls c JOIN memory_memoryitem m ON m.workspace_id = c.workspace_id
+                   WHERE c.tool = %(recall)s AND m.from_outsiders AND m.agent IN ('', c.agent)
+                         AND (m.forgotten_at IS NULL OR m.forgotten_at > c.created_at)) AS recalled
 """
+
+
+class ReadData:
+    """Sources of what a tree of runs has read.
+
+    Attributes:
+        private: Sources of private data, for people.
+        untrusted: Sources of text by outsiders, for people.
+    """
+
+    def __init__(self, row: Mapping[str, Any], find: Callable[[str], ToolSpec | None]) -> None:
+        names = sorted(set(row["tools"]) - _OWN)
+        # A tool that this process does not know may have read anything, and so may a deleted run.
+        found = [(name, find(name)) for name in names]
+
+        def having(label: Label) -> list[str]:
+            return [name for name, spec in found if spec is None or label in spec.labels]
+
+        deleted = ["a deleted run"] if row["is_partial"] else []
+        self.private = having(Label.PRIVATE) + deleted
+        self.untrusted = having(Label.UNTRUSTED) + deleted
+        if row["from_channel"]:
+            self.untrusted.append("a channel's message")
+        if row["recalled"]:
+            self.untrusted.append("memories")
+
+    @property
+    def labels(self) -> frozenset[Label]:
+        """Labels of all that was read."""
+        sources = {Label.PRIVATE: self.private, Label.UNTRUSTED: self.untrusted}
+        return frozenset(label for label, names in sources.items() if names)
 
 
 def mixed_data_rule(
@@ -57,25 +112,29 @@ def mixed_data_rule(
         find: Returns a tool of the run or of this process by the name that a model wrote.
     """
 
-    def having(label: Label, names: Iterable[str]) -> list[str]:
-        # A tool that this process does not know may have read anything.
-        found = ((name, find(name)) for name in names)
-        return [name for name, spec in found if spec is None or label in spec.labels]
-
     async def reason(spec: ToolSpec) -> str | None:
         if Label.OUTBOUND not in spec.labels or setting == MixedData.ALLOW:
             return None
-        row = await call(pool, _QUERY, (root_id, _READ))
-        read = sorted(set(row["tools"] if row is not None else ()) - _OWN)
-        private, untrusted = having(Label.PRIVATE, read), having(Label.UNTRUSTED, read)
-        if not private or not untrusted:
+        row = await call(pool, _QUERY, _parameters(root_id))
+        read = None if row is None else ReadData(row, find)
+        if read is None or not read.private or not read.untrusted:
             return None
         return (
-            f"{spec.name} sends data out, after private data ({_listed(private)}) and text by "
-            f"outsiders ({_listed(untrusted)}) were read."
+            f"{spec.name} sends data out, after private data ({_listed(read.private)}) and text by "
+            f"outsiders ({_listed(read.untrusted)}) were read."
         )
 
     return reason
+
+
+def labels_read(root_id: UUID, find: Callable[[str], ToolSpec | None]) -> frozenset[Label]:
+    """Return the labels of what a run tree has read so far, from a tool's thread."""
+    [row] = fetch_named(_QUERY, _parameters(root_id))
+    return ReadData(row, find).labels
+
+
+def _parameters(root_id: UUID) -> dict[str, Any]:
+    return {"root": root_id, "read": _READ, "channel": f"{BY_CHANNEL}%", "recall": _RECALL}
 
 
 def _listed(names: Sequence[str], most: int = 5) -> str:

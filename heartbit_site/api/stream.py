@@ -21,7 +21,7 @@ from agents.live.json_lines import to_json_line
 from agents.live.page_lines import Shown, take
 from agents.live.tree_reader import TreeReader
 from agents.live.tree_view import TreeView
-from agents.live.updates import DeltaUpdate, EventUpdate, RunUpdate
+from agents.live.updates import DeltaUpdate, EventUpdate, ProgressUpdate, RunUpdate
 from agents.live.watchers import watch
 
 if TYPE_CHECKING:
@@ -62,6 +62,8 @@ class Selection:
             case DeltaUpdate(run_id, delta):
                 # The window is read from its beginning: what is journaled by now is old.
                 return self._has(run_id) and delta.turn > self._answered.get(run_id, 0)
+            case ProgressUpdate(run_id):
+                return self._has(run_id)
             case EventUpdate(run_id, recorded):
                 if isinstance(recorded.event, ModelAnswered):
                     self._answered[run_id] = recorded.event.turn

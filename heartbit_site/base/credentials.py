@@ -235,6 +235,7 @@ class SignInCredential(UrlCredential):
 
     Attributes:
         row_id: Id of its row, whose lock a renewal takes.
+        revocation_url: Where tokens are revoked (RFC 7009); empty: the server does not say.
         expires_at: Unix time at which the access token ends.
         wanted_scope: Scopes that a call lacked; the next sign-in asks for them.
     """
@@ -246,6 +247,7 @@ class SignInCredential(UrlCredential):
     row_id: int = Field(0, exclude=True)
     issuer: str
     token_url: str
+    revocation_url: str = ""
     resource: str
     client_id: str
     client_secret: Key = SecretStr("")

@@ -106,6 +106,10 @@ class QuestionReply:
     value: Any = None
 
 
+def _show_to_no_one(text: str) -> None:
+    """Drop a sentence where no one watches."""
+
+
 @dataclass(frozen=True, slots=True)
 class ToolContext:
     """Context of the call that a tool serves.
@@ -128,6 +132,10 @@ class ToolContext:
             the same name again. Blocking; raises ``HeartbitError`` if there is no room.
         read_skill: Returns the files of one of the agent's skills by path, given the skill's name.
             Blocking; raises ``HeartbitError`` if there is none. None: there are no skills here.
+        emit: Shows a sentence on what the call has done so far to people who watch the run; it is
+            not kept. From any thread; never blocks or fails.
+        labels_read: Returns the labels of what the run tree has read so far, for tools that store
+            texts of the model for later runs. Blocking. None: nothing is known here.
     """
 
     workspace_id: int
@@ -144,6 +152,8 @@ class ToolContext:
     store_artifact: Callable[[str, bytes], str] | None = None
     reply: QuestionReply | None = None
     read_skill: Callable[[str], Mapping[str, bytes]] | None = None
+    labels_read: Callable[[], frozenset[Label]] | None = None
+    emit: Callable[[str], None] = _show_to_no_one
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,7 +178,7 @@ PUBLIC_URL: Final = Variable(
     "HEARTBIT_PUBLIC_URL",
     "http://localhost:8000",
     formats.web_address,
-    help="address of the web pages, for links in mails",
+    help="address of the web pages, for links in mails and the way back from sign-ins",
     unset="`http://localhost:8000`; in `heartbit up`, where its page listens",
 )
 APPROVAL_MAIL: Final = _switch(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 import typer
 
@@ -12,7 +12,7 @@ from heartbit_site.cli.output import NAME_WIDTH, listed, one_line
 from heartbit_site.contract.webhooks import LIST_WEBHOOKS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from heartbit_site.cli.backend import Backend
 
@@ -60,6 +60,36 @@ def no_such(noun: str, name: str, names: Iterable[str]) -> CommandError:
     """Return the error for a name that no row has; it lists the first names that there are."""
     known = ", ".join([one_line(one, NAME_WIDTH) for one in names][:SHOWN]) or "none yet"
     return UsageError(f"There is no {noun} {one_line(name, NAME_WIDTH)!r}: there are {known}.")
+
+
+class Named(Protocol):
+    """A row with a name and a number."""
+
+    @property
+    def id(self) -> int:
+        """Its number."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
+
+
+N = TypeVar("N", bound=Named)
+
+
+def named(noun: str, name: str, rows: Sequence[N]) -> list[N]:
+    """Return the rows with a name, else the one with that number.
+
+    Raises:
+        UsageError: There is none; the sentence names those there are.
+    """
+    by_name = [row for row in rows if row.name == name]
+    found = by_name or [row for row in rows if str(row.id) == name]
+    if not found:
+        raise no_such(noun, name, (row.name for row in rows))
+    return found
 
 
 def target_text(target: Mapping[str, Any]) -> str:

@@ -39,6 +39,9 @@ class MemoryOut(View):
     language: str
     use_count: int = Field(description="Number of times that a run recalled it.")
     used_at: Time | None
+    from_outsiders: bool = Field(
+        description="True if the run that wrote its text had read text by outsiders."
+    )
     created_at: Time
     updated_at: Time
     forgotten_at: Time | None = Field(description="Null: it is recalled.")

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from uuid import UUID
 
+    from heartbit_site.base.models import Workspace
     from heartbit_site.base.toolspec import ToolSpec
+    from heartbit_site.config.definition import Configuration
     from heartbit_site.library.conversation import Conversation
     from heartbit_site.library.team import Team
 
@@ -67,6 +69,7 @@ class RunRequest:
         thread: The conversation that the task is a message of, if any.
         model: ``provider:model`` of every agent; empty: each agent's own.
         by: The run's owner.
+        configuration: Content of a file whose agents are meant instead of ``team``; None: none.
     """
 
     task: str
@@ -76,6 +79,7 @@ class RunRequest:
     thread: Conversation | None
     model: str = ""
     by: Actor = STARTER
+    configuration: Configuration | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +139,9 @@ def _start(request: RunRequest, agent: Agent) -> UUID:
 
 def _agent(request: RunRequest) -> Agent:
     """Return the agent that gets the task; its row and its team's are created if need be."""
+    if request.configuration is not None:
+        with transaction.atomic():
+            return ephemeral_agent(_workspace(request.workspace), request.configuration)
     key = (request.workspace, variables.PROVIDER.read(), variables.MODEL.read())
     ready = request.team.ready.get(key)
     if ready is None or not ready.still_holds():
@@ -142,11 +149,15 @@ def _agent(request: RunRequest) -> Agent:
     return ready.agent
 
 
-def _ready(slug: str, team: Team) -> ReadyTeam:
+def _workspace(slug: str) -> Workspace:
     try:
-        workspace = find_workspace(slug)
+        return find_workspace(slug)
     except NoWorkspaceError as error:
         raise ConfigurationError(str(error)) from error
+
+
+def _ready(slug: str, team: Team) -> ReadyTeam:
+    workspace = _workspace(slug)
     content = team.content(DEFAULT_TEAM)
     teams.check(content)
     configuration = build(content, {})

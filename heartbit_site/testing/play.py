@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from agents.llm.adapters.scripted import ScriptedModel
 from agents.llm.testing.cassette import Cassette
 from heartbit_site.base.audit import Actor
-from heartbit_site.library import shared_host
+from heartbit_site.config.read import load
+from heartbit_site.library import Heartbit, shared_host
 from heartbit_site.library.execution import execute
 from heartbit_site.library.run_request import STARTER, RunRequest
 from heartbit_site.testing.played_run import played
@@ -20,12 +21,11 @@ if TYPE_CHECKING:
     from agents.llm.adapters.scripted import Scripted
     from agents.llm.messages import ChatRequest
     from heartbit_site.base.models import Workspace
-    from heartbit_site.library import Heartbit
     from heartbit_site.testing.played_run import PlayedRun
 
 
 async def play(
-    agent: Heartbit,
+    agent: Heartbit | Path,
     task: str,
     *,
     model: Sequence[Scripted] | Callable[[ChatRequest], Scripted] | Path,
@@ -37,6 +37,7 @@ async def play(
     Raises:
         ConfigurationError: The agent or the cassette cannot be used.
     """
+    builder = Heartbit() if isinstance(agent, Path) else agent
     name = f"openai:scripted-{secrets.token_hex(6)}"  # every reference names a known provider
     if isinstance(model, Path):
         cassette = Cassette.load(model)
@@ -46,16 +47,17 @@ async def play(
     request = RunRequest(
         task=task,
         workspace=workspace.slug,
-        team=agent.team,
-        entries=agent.entries,
+        team=builder.team,
+        entries=builder.entries,
         thread=None,
         model=name,
         by=STARTER if user is None else Actor(user.get_username(), "system", user.pk),
+        configuration=load(agent) if isinstance(agent, Path) else None,
     )
     shared = shared_host.acquire()
     try:
         with shared.host.models.replaced_by(scripted):
-            found = await execute(shared, request, agent.callbacks, agent.answer_type)
+            found = await execute(shared, request, builder.callbacks, builder.answer_type)
     finally:
         shared_host.release()
     return played(found, scripted.requests)

@@ -35,7 +35,7 @@ class Play(Protocol):
 
     def __call__(
         self,
-        agent: Heartbit,
+        agent: Heartbit | Path,
         task: str = "",
         *,
         model: Sequence[Scripted] | Callable[[ChatRequest], Scripted] | Path,
@@ -44,7 +44,7 @@ class Play(Protocol):
         """Run a task to its end.
 
         Args:
-            agent: The agent, or team.
+            agent: The agent or team, or the path of a ``heartbit.toml`` with them.
             task: The task; empty: that of the cassette.
             model: The model's answers: a list, a function of the request, or a cassette's path.
             user: The person behind the run, a user of Django; None: no person.
@@ -88,7 +88,7 @@ def heartbit_run(heartbit_workspace: Workspace) -> Play:
     from heartbit_site.testing.play import play  # noqa: PLC0415  needs Django set up
 
     def run(
-        agent: Heartbit,
+        agent: Heartbit | Path,
         task: str = "",
         *,
         model: Sequence[Scripted] | Callable[[ChatRequest], Scripted] | Path,

@@ -50,7 +50,7 @@ def connect(request: HttpRequest, access: Access, server: str) -> HttpResponse:
     if request.POST.get("do") == "disconnect":
         known = find_sign_in(row, None if is_shared else access.user_id)
         if known is not None:
-            remove_credential(known, by=actor_of(access))
+            messages.success(request, remove_credential(known, by=actor_of(access)))
         return redirect(request.path)
     try:
         link = _begun(request, row, access.user_id, is_shared=is_shared)

@@ -43,6 +43,7 @@ PLACES = (
     Place("approvals", "Approvals", "back_hand", "runs:read"),
     Place("chat", "Chat", "forum", "runs:read"),
     Place("usage", "Usage", "data_usage", "runs:read"),
+    Place("credentials", "Credentials", "key", "runs:write"),
     Place("fleet", "Fleet", "memory", "fleet:manage"),
 )
 

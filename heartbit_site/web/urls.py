@@ -8,6 +8,7 @@ from django.urls import path
 
 from heartbit_site.web import pages
 from heartbit_site.web.connect import connect
+from heartbit_site.web.credentials import credentials
 from heartbit_site.web.usage import usage
 
 app_name = "web"
@@ -17,6 +18,7 @@ urlpatterns: list[Any] = [
     path("chat/<slug:agent>/", pages.chat, name="chat-agent"),
     path("chat/<slug:agent>/<uuid:conversation>/", pages.conversation, name="conversation"),
     path("connect/<slug:server>/", connect, name="connect"),
+    path("credentials/", credentials, name="credentials"),
     path("fleet/", pages.fleet, name="fleet"),
     path("usage/", usage, name="usage"),
     path("approvals/", pages.approvals, name="approvals"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from django.db import transaction
@@ -40,8 +41,10 @@ def consolidate(items: Sequence[MemoryItem], text: str, *, by: Author) -> Memory
         )
     importance = max(item.importance for item in items)
     [place] = places
+    tainted = any(item.from_outsiders for item in items)
+    writer = replace(by, read_outsiders=by.read_outsiders or tainted)
     with transaction.atomic():
-        made = remember(place, text, by=by, category=items[0].category, importance=importance)
+        made = remember(place, text, by=writer, category=items[0].category, importance=importance)
         for item in items:
             if item.pk != made.pk:
                 forget(item, by=by, reason=f"Consolidated into memory {made.pk}.")

@@ -40,6 +40,7 @@ def remember(
         InvalidMemoryError: The place is incomplete, or the text or importance cannot be used.
     """
     item = MemoryItem(**place.columns(), category=Category(category), metadata=dict(metadata or {}))
+    item.from_outsiders = by.read_outsiders
     set_text(item, text)
     set_importance(item, importance)
     known = MemoryItem.objects.live().filter(**place.columns(), text__iexact=item.text).first()

@@ -39,6 +39,8 @@ def supersede(item: MemoryItem, *, by: Author, reason: str = "", **content: Any)
             raise MemoryStateError(f"Memory {row.pk} is forgotten: undo that first.")
         before = content_of(row)
         put_content(row, content)
+        if row.text != before["text"]:
+            row.from_outsiders = by.read_outsiders
         if content_of(row) != before:
             row.updated_at = Now()
             row.save()
@@ -57,3 +59,4 @@ def put_content(row: MemoryItem, content: dict[str, Any]) -> None:
         row.category = Category(content["category"])
     if "metadata" in content:
         row.metadata = dict(content["metadata"])
+    row.from_outsiders = content.get("from_outsiders", row.from_outsiders)

@@ -82,7 +82,7 @@ class MemoryAdmin(VerbAdmin[MemoryItem]):
     inlines = (ChangeInline,)
     list_display = ("what", "recalled_by", "workspace", "category", "importance", "state", "why")
     list_select_related = ("workspace", "user")
-    list_filter = ("scope", "category", "agent", "workspace", "user")
+    list_filter = ("scope", "category", "from_outsiders", "agent", "workspace", "user")
     search_fields = ("text",)
     search_help_text = "Words, as agents recall by them; the best come first, with the reasons."
     show_full_result_count = False
@@ -91,7 +91,7 @@ class MemoryAdmin(VerbAdmin[MemoryItem]):
     actions_detail = ("undo_change", "forget_now", "erase_person")
     warn_unsaved_form = True
     fixed = _OWNERS
-    readonly_fields = ("learned", "used", "state", "language")
+    readonly_fields = ("learned", "used", "state", "language", "from_outsiders")
 
     def get_fieldsets(self, request: HttpRequest, obj: MemoryItem | None = None) -> Any:
         """Return the fields; a new memory has no history."""
@@ -100,6 +100,10 @@ class MemoryAdmin(VerbAdmin[MemoryItem]):
             return [owners, ("Content", {"fields": CONTENT})]
         facts = {"fields": self.readonly_fields}
         return [("Content", {"fields": (*CONTENT, "reason")}), owners, ("Facts", facts)]
+
+    def has_delete_permission(self, request: HttpRequest, obj: MemoryItem | None = None) -> bool:
+        """Refuse: Forget can be undone, and Erase deletes what a person wants to be deleted."""
+        return False
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[MemoryItem], search_term: str

@@ -31,6 +31,8 @@ class MemoryItem(models.Model):
         embedded_with: Model of its ``MemoryEmbedding``; empty: its text has none.
         use_count: Number of times that a run recalled it.
         used_at: Time of the last one; null: none yet.
+        from_outsiders: True if the run that wrote its text had read text by outsiders: so has every
+            run that recalls it.
         forgotten_at: Time from which it is not recalled; null: it is recalled.
     """
 
@@ -71,6 +73,9 @@ class MemoryItem(models.Model):
     )
     use_count = models.PositiveIntegerField(default=0, db_default=0, editable=False)
     used_at = models.DateTimeField(null=True, editable=False)
+    from_outsiders = models.BooleanField(
+        "after text by outsiders", default=False, db_default=False, editable=False
+    )
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     updated_at = models.DateTimeField(db_default=Now(), editable=False)
     forgotten_at = models.DateTimeField(null=True, editable=False)

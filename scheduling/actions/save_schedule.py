@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from django.db import transaction
 from pydantic import ValidationError
 
+from agents.definitions.server_grants import names_in
 from agents.definitions.validation_messages import phrase, secrets, sentence_of
 from agents.definitions.validators import unknown_tool
 from agents.delivery.targets import check_targets
@@ -222,10 +223,11 @@ def _check_tool(schedule: Schedule) -> None:
         raise ScheduleError("A scheduled tool call needs the tool's name: give it in `tool`.")
     if not schedule.agent_id:
         return  # reported for the agent
-    if unknown := unknown_tool(schedule.tool, catalogue(schedule.agent.workspace_id)):
+    known = catalogue(schedule.agent.workspace_id)
+    if unknown := unknown_tool(schedule.tool, known):
         raise ScheduleError(f"The schedule's {sentence_of(('tool',), unknown)}")
     given = schedule.agent.bindings.values_list("tool", flat=True)
-    if schedule.tool not in given:
+    if schedule.tool not in names_in(given, known):
         raise ScheduleError(
             f"The agent {schedule.agent.name} has no tool {schedule.tool[:64]!r}: it has "
             f"{', '.join(given) or 'none'}."

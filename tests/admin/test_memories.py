@@ -77,3 +77,12 @@ def test_one_is_added_and_an_incomplete_one_is_refused(browser: Client, item: Me
 def test_a_person_is_erased(browser: Client, item: MemoryItem) -> None:
     press(browser, item, "erase_person")
     assert not MemoryItem.objects.filter(user=item.user).exists()
+
+
+def test_forgetting_is_the_one_way_to_remove_a_memory(browser: Client, item: MemoryItem) -> None:
+    delete = reverse("admin:memory_memoryitem_delete", args=[item.pk])
+    assert delete not in browser.get(change_page(item)).content.decode()
+    assert browser.post(delete, {"post": "yes"}).status_code == 403
+    chosen = {"action": "delete_selected", "_selected_action": [item.pk], "post": "yes"}
+    browser.post(PAGE, chosen)
+    assert MemoryItem.objects.filter(pk=item.pk).exists()

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from django.contrib.auth.models import User
 from django.contrib.messages import get_messages
 from django.urls import reverse
 
 from agents.actions import save_webhook as verb
 from agents.models import WebhookDelivery, WebhookEndpoint
+from heartbit_site.base.actions.save_member import save_member
 from heartbit_site.base.audit import SYSTEM
-from heartbit_site.base.models import Workspace
+from heartbit_site.base.models import AuditEntry, Membership, Role, Workspace
 from tests.admin.forms import filled
 
 if TYPE_CHECKING:
@@ -61,3 +63,20 @@ def test_given_a_row_that_is_gone_then_its_button_leads_to_the_list(browser: Cli
     assert response.headers["HX-Redirect"] == reverse("admin:agents_webhookendpoint_changelist")
     said = [str(message) for message in get_messages(response.wsgi_request)]
     assert said == ["It does not exist any more."]
+
+
+def test_of_rows_chosen_together_all_are_deleted_or_none(browser: Client, bare: Workspace) -> None:
+    people = [User.objects.create(username=f"{name}-of-tests") for name in ("ann", "bob")]
+    members = [save_member(bare, user, Role.ADMIN, by=SYSTEM) for user in people]
+    listed = reverse("admin:base_membership_changelist")
+    chosen = [member.pk for member in members]
+    data = {"action": "delete_selected", "_selected_action": chosen, "post": "yes"}
+    response = browser.post(listed, data)
+    assert (response.status_code, response.headers["Location"]) == (302, listed)
+    [said] = [str(message) for message in get_messages(response.wsgi_request)]
+    assert "bare-of-webhooks" in said
+    assert Membership.objects.filter(workspace=bare).count() == 2
+    assert not AuditEntry.objects.filter(workspace=bare, action="member.remove").exists()
+    browser.post(listed, data | {"_selected_action": chosen[:1]})
+    assert AuditEntry.objects.filter(workspace=bare, action="member.remove").count() == 1
+    assert list(Membership.objects.filter(workspace=bare)) == members[1:]

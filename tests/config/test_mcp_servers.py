@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agents.actions.publish_agent import publish_agent
 from agents.models import Agent
+from agents.reads.tool_usage import tool_usage
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.config.apply import ephemeral_agent, import_config
 from heartbit_site.config.errors import ConfigFileError
@@ -61,6 +63,36 @@ def test_a_server_is_read_and_its_tools_are_given_to_an_agent_in_one_import(
     assert again.unchanged == ("buyer",)
     changed = import_config(workspace, parse(SERVER.replace("30", "31")))
     assert changed.mcp_servers == McpServerChanges(updated=("parts",))
+
+
+def test_one_grant_gives_all_tools_that_the_server_has_at_the_publication(
+    workspace: Workspace,
+) -> None:
+    one = '{ name = "parts_order_part", approval = "always" }'
+    tools = f'tools = ["parts_*", {one}]'
+    text = SERVER + AGENT.replace('tools = ["parts_find_part", "parts_order_part"]', tools)
+    import_config(workspace, parse(text))
+    names = list(CatalogueTool.objects.filter(workspace=workspace).values_list("name", flat=True))
+    buyer = Agent.objects.get(workspace=workspace, name="buyer")
+    given = {tool["name"]: tool["approval"] for tool in pinned(buyer)}
+    assert given == {name: "always" if name == "parts_order_part" else "" for name in names}
+    assert len(names) > 2
+    assert tool_usage([workspace.pk])["parts_find_part"].agents == ("buyer",)
+    assert "buyer" in import_config(workspace, parse(export(workspace))).unchanged
+
+    CatalogueTool.objects.get(name="parts_find_part").delete()
+    assert "parts_find_part" in {tool["name"] for tool in pinned(buyer)}, "not yet published"
+    publish_agent(buyer)
+    assert "parts_find_part" not in {tool["name"] for tool in pinned(buyer)}
+    with pytest.raises(ConfigurationError, match='unknown tool "books_\\*"'):
+        import_config(workspace, parse(AGENT.replace("parts_find_part", "books_*")))
+
+
+def pinned(agent: Agent) -> list[dict[str, Any]]:
+    agent.refresh_from_db()
+    assert agent.current_version is not None
+    tools: list[dict[str, Any]] = agent.current_version.snapshot["tools"]
+    return tools
 
 
 def test_an_export_brings_the_same_servers_and_tools(workspace: Workspace) -> None:

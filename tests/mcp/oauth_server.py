@@ -22,7 +22,11 @@ from mcp.server.auth.provider import (
     TokenError,
     construct_redirect_uri,
 )
-from mcp.server.auth.settings import AuthSettings, ClientRegistrationOptions
+from mcp.server.auth.settings import (
+    AuthSettings,
+    ClientRegistrationOptions,
+    RevocationOptions,
+)
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 from starlette.requests import Request  # noqa: TC002  the SDK reads annotations
@@ -146,6 +150,7 @@ server = MCPServer(
         resource_server_url=f"{ROOT}/mcp",
         required_scopes=["shop"],
         validate_token_resource=True,
+        revocation_options=RevocationOptions(enabled=True),
         client_registration_options=ClientRegistrationOptions(
             enabled=True, valid_scopes=["shop"], default_scopes=["shop"]
         ),
@@ -162,7 +167,8 @@ def whose(context: Context) -> str:
 
 @server.custom_route("/counts", ["GET"])
 async def counts(request: Request) -> Response:
-    return Response(json.dumps(accounts.counts), media_type="application/json")
+    live = len(accounts.access) + len(accounts.refresh)
+    return Response(json.dumps({**accounts.counts, "live": live}), media_type="application/json")
 
 
 @server.custom_route("/revoke-all", ["POST"])

@@ -18,7 +18,7 @@ from agents.live.valkey import (
     connect,
     stream_key,
 )
-from agents.runs.live_entries import Delta, Entry, JournalAdvanced, RunEnded
+from agents.runs.live_entries import Delta, Entry, JournalAdvanced, Progress, RunEnded
 from heartbit_site.base import orm
 from tests.runtime.test_fleet import TEAM, submit
 
@@ -71,17 +71,21 @@ class TestCoalescing:
 
 async def test_what_is_put_is_read_from_any_cursor(valkey: Redis) -> None:
     window, source, run_id = ValkeyPublisher(valkey), ValkeySubscriber(valkey), uuid4()
-    for entry in (Delta(1, 7, 0, "Hé\n"), JournalAdvanced(3), RunEnded("succeeded")):
+    for entry in (
+        *(Delta(1, 7, 0, "Hé\n"), Progress("1.0", "Half."), JournalAdvanced(3)),
+        RunEnded("succeeded"),
+    ):
         window.publish(run_id, entry)
         await window.flush()
     read = await source.read({run_id: ""}, timeout=1)
     assert [entry for _, _, entry in read] == [
         Delta(1, 7, 0, "Hé\n"),
+        Progress("1.0", "Half."),
         JournalAdvanced(3),
         RunEnded("succeeded"),
     ]
     after_first = await source.read({run_id: read[0][1]}, timeout=1)
-    assert [entry for _, _, entry in after_first] == [JournalAdvanced(3), RunEnded("succeeded")]
+    assert [entry for _, _, entry in after_first] == [entry for _, _, entry in read[1:]]
     assert await valkey.ttl(stream_key(run_id)) > 0, "a stream goes away by itself"
     assert await source.read({run_id: read[-1][1]}, timeout=0.01) == []
 

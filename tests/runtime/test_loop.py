@@ -11,11 +11,13 @@ import pytest
 from agents.actions.cancel_run import cancel_run
 from agents.actions.set_agent_state import set_agent_state
 from agents.choices import RunStatus
-from agents.live.follow import DeltaUpdate, follow, wait_for_end
+from agents.live.follow import DeltaUpdate, ProgressUpdate, follow, wait_for_end
 from agents.models import Agent, Run, ToolCall, Wait
 from agents.runtime.toolbox import RunToolbox
 from heartbit_site.base import orm
+from heartbit_site.base.toolspec import Effect, ToolContext, spec_of
 from tests.pace import in_time
+from tools.registry import registry
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -51,6 +53,23 @@ async def test_the_text_streams_while_the_run_works(studio: Studio, agent: Creat
     deltas = [update.delta for update in updates if isinstance(update, DeltaUpdate)]
     assert "".join(delta.text for delta in deltas) == "One two three four."
     assert [delta.offset for delta in deltas] == sorted(delta.offset for delta in deltas)
+
+
+async def test_a_tool_shows_its_progress_while_it_runs(
+    studio: Studio, agent: Create, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def dig(context: ToolContext) -> str:
+        """Dig."""
+        context.emit("Half\n of it.")
+        context.emit("Too soon after the first.")
+        return "Dug."
+
+    monkeypatch.setitem(registry._specs, "dig", spec_of(dig, effect=Effect.PURE))
+    await orm.run_in_thread(lambda: agent(tools=("dig",)))
+    run_id = await studio.start("[[calls: dig {}]] [[text: Done.]]")
+    updates = [update async for update in follow(run_id, studio.host.window)]
+    [said] = [update.progress for update in updates if isinstance(update, ProgressUpdate)]
+    assert (said.call_id, said.text) == ("1.0", "Half of it.")
 
 
 async def test_parallel_tools_answer_in_one_turn(studio: Studio, agent: Create) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import pytest
 
@@ -17,13 +18,16 @@ from agents.choices import Placement, RunStatus
 from agents.definitions.advice import advice
 from agents.definitions.spec import AgentSpec
 from agents.live.follow import wait_for_end
-from agents.models import Agent, Run, ToolBinding, ToolCall
+from agents.models import Agent, Message, MessageKind, Run, ToolBinding, ToolCall
 from agents.querysets import calls_waiting
 from heartbit_site.base import orm
-from heartbit_site.base.audit import SYSTEM
+from heartbit_site.base.audit import SYSTEM, Actor
 from memory.actions.remember import remember
+from memory.actions.supersede import supersede
+from memory.actions.undo import undo
 from memory.choices import Scope
 from memory.history import Author
+from memory.models import MemoryItem
 from memory.place import MemoryPlace
 from tests.fleet import Worker, wait_until
 from tests.runtime import desk
@@ -206,6 +210,74 @@ class TestWhatCounts:
         assert reason(call) == REASON
 
 
+class TestWhatTextsCarry:
+    async def test_a_message_carries_what_its_writer_had_read(
+        self, studio: Studio, agent: Create
+    ) -> None:
+        await created(agent, tools=(*TOOLS, "send_message"))
+        await created(agent, "clerk", tools=("read_messages", "send_letter"))
+        write = '[[then: send_message {"to": "clerk", "text": "We owe 12."}]]'
+        await studio.run(f"{READ} {write}")
+        run_id = await studio.start(f"[[calls: read_messages {{}}]] {SEND}", agent="clerk")
+        [call] = await waiting(studio, run_id)
+        assert reason(call) == REASON
+
+    async def test_a_run_that_a_message_started_has_read_what_its_writer_had_read(
+        self, studio: Studio, agent: Create
+    ) -> None:
+        await created(agent)
+        for source, said in (
+            ((await studio.run(READ)).pk, "read_ledger"),
+            (uuid4(), "a deleted run"),
+        ):
+            run_id = await orm.run_in_thread(partial(_started, studio, source=source))
+            studio.host.execute(run_id)
+            [call] = await waiting(studio, run_id)
+            assert said in reason(call)
+
+    async def test_a_message_through_a_channel_is_text_by_an_outsider(
+        self, studio: Studio, agent: Create
+    ) -> None:
+        await created(agent)
+        run_id = await orm.run_in_thread(
+            partial(
+                _started,
+                studio,
+                task=f"[[calls: read_ledger {{}}]] {SEND}",
+                by=Actor("channel support", "api"),
+            )
+        )
+        studio.host.execute(run_id)
+        [call] = await waiting(studio, run_id)
+        assert reason(call) == REASON.replace("read_letter", "a channel's message")
+
+    async def test_a_memory_carries_it_until_a_person_rewrites_it(
+        self, studio: Studio, agent: Create
+    ) -> None:
+        await created(agent, tools=(*TOOLS, "remember", "recall"))
+        keep = '[[then: remember {"text": "Letters want the ledger."}]]'
+        use = f"[[calls: recall {{}}]] {SEND}"
+        await studio.run(f"[[calls: read_ledger {{}}]] {keep}")
+        item = await orm.run_in_thread(MemoryItem.objects.get)
+        assert not item.from_outsiders
+        assert (await statuses(await studio.run(use)))[-1] == ("send_letter", "ok")
+        await orm.run_in_thread(item.delete)
+
+        await studio.run(f"[[calls: read_letter {{}}]] {keep}")
+        run_id = await studio.start(use)
+        [call] = await waiting(studio, run_id)
+        assert reason(call) == (
+            "send_letter sends data out, after private data (recall) and text by outsiders "
+            "(memories) were read."
+        )
+        item = await orm.run_in_thread(MemoryItem.objects.get)
+        by = Author(ANNA)
+        await orm.run_in_thread(partial(supersede, item, by=by, text="The ledger stays here."))
+        assert (await statuses(await studio.run(use)))[-1] == ("send_letter", "ok")
+        again = await orm.run_in_thread(partial(undo, item, by=by))
+        assert again.from_outsiders
+
+
 class TestWhatDoesNotReplaceIt:
     async def test_a_standing_permission_replaces_no_decision_on_mixed_data(
         self, studio: Studio, agent: Create
@@ -290,6 +362,32 @@ class TestAdvice:
             assert not list(advice(self.spec(*tools), registry))
 
 
+def _started(
+    studio: Studio,
+    *,
+    source: UUID | None = None,
+    task: str = SEND.replace("then", "calls"),
+    by: Actor = ANNA,
+) -> UUID:
+    """A run, started by a message if one has a source."""
+    run_id = start_run(
+        studio.workspace, task, agent="solo", model="openai:fake", home=Placement.LOCAL, by=by
+    )
+    if source is not None:
+        Message.objects.create(
+            workspace=studio.workspace,
+            sender="agent:other",
+            recipient="agent:solo",
+            kind=MessageKind.TASK,
+            thread=str(run_id),
+            seq=1,
+            body=task,
+            source_run_id=source,
+            run_id=run_id,
+        )
+    return run_id
+
+
 async def _team(agent: Create) -> None:
     clerk = await created(agent, "clerk", description="Reads and sends.")
     lead = await created(agent, "lead")
@@ -331,3 +429,8 @@ async def test_memories_that_a_run_is_given_at_its_start_are_private_data(
     run_id = await studio.start(f"Send a letter. [[calls: read_letter {{}}]] {SEND}")
     [call] = await waiting(studio, run_id)
     assert reason(call) == REASON.replace("read_ledger", "recall")
+    by = Author(SYSTEM, read_outsiders=True)
+    await orm.run_in_thread(lambda: remember(place, "A letter wants the ledger.", by=by))
+    run_id = await studio.start(f"Send a letter. [[calls: read_ledger {{}}]] {SEND}")
+    [call] = await waiting(studio, run_id)
+    assert "text by outsiders (memories)" in reason(call)

@@ -21,8 +21,10 @@ from agents.loop.tool_calls import CONFIRMED, SKIPPED, UNCERTAIN
 from agents.models import Agent, Run, WorkerHeartbeat
 from agents.querysets import uncertain_calls
 from heartbit_site.base import orm
+from heartbit_site.base.toolspec import ChildTask, Effect, Suspension, spec_of
 from tests.runs.holding import answer
 from tests.runtime.deciding import ANNA, happened
+from tools.registry import registry
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -165,3 +167,17 @@ def _die_again(call: ToolCall) -> None:
         cursor.execute("SELECT heartbit_record(%s, %s, %s, %s)", [call.run_id, token, seq, intent])
         cursor.execute("SELECT heartbit_recover(%s, 3)", [row.pk])
         cursor.execute("COMMIT")
+
+
+async def test_a_call_that_suspended_is_not_in_doubt_when_it_resumes(
+    studio: Studio, agent: Create, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def hire() -> Suspension:
+        """Hire a helper."""
+        return Suspension((ChildTask("helper", "[[text: Dug.]]"),), timeout_seconds=60)
+
+    spec = spec_of(hire, effect=Effect.AT_MOST_ONCE, resume=lambda found: found[0].value["output"])
+    monkeypatch.setitem(registry._specs, "hire", spec)
+    await orm.run_in_thread(lambda: [agent("helper"), agent(tools=("hire",))])
+    run = await studio.run("[[calls: hire {}]] [[text: Done.]]")
+    assert await ended(studio, run.pk) == [("ok", "Dug.")]

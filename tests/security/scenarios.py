@@ -86,6 +86,10 @@ SCENARIOS = {
         "no file's name, size or type leads out of its place",
         (
             *("tests/tools/connectors/test_drive.py", "tests/runtime/test_folder.py"),
+            *(
+                "tests/tools/connectors/test_mailbox.py",
+                "tests/tools/connectors/test_send_email.py",
+            ),
             *("tests/tools/sandbox/test_bubblewrap.py", "tests/skills/test_archive.py"),
         ),
     ),

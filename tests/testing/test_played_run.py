@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.models import Run
+from heartbit_site.config.errors import ConfigFileError
 from heartbit_site.library import Heartbit
 from heartbit_site.testing import Reply, calls
 
@@ -42,6 +43,26 @@ def test_a_script_that_ends_too_early_asks_no_provider(heartbit_run: Play) -> No
     run = heartbit_run(SOLO, "Count.", model=[SUM])
     with pytest.raises(AssertionError, match="has 1 answers and this is request 2"):
         run.assert_succeeded()
+
+
+def test_the_agents_of_a_file_are_played(heartbit_run: Play, tmp_path: Path) -> None:
+    file = tmp_path / "heartbit.toml"
+    file.write_text(
+        """[[agents]]
+name = "clerk"
+description = "Counts."
+system_prompt = "Count for me."
+model = "openai:gpt-5"
+tools = ["calculate"]
+"""
+    )
+    run = heartbit_run(file, "Count.", model=[SUM, "42."])
+    run.assert_succeeded()
+    assert run.assert_called("calculate").agent == "clerk"
+    assert "Count for me." in run.requests[0].system
+    file.write_text("[[agents]]\nname = 7")
+    with pytest.raises(ConfigFileError, match="description is missing"):
+        heartbit_run(file, "Count.", model=["42."])
 
 
 def test_a_team_is_played_with_a_function(heartbit_run: Play) -> None:

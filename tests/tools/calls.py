@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -40,6 +41,7 @@ async def call(
     executor: Executor = EXECUTOR,
     http: httpx.AsyncClient | None = None,
     journal: CallJournal | None = None,
+    artifacts: dict[str, bytes] | None = None,
     **options: Any,
 ) -> ToolResult | SuspendedCall | PendingApprovalCall:
     specs = Registry([tools]) if isinstance(tools, ToolSpec) else tools
@@ -47,12 +49,24 @@ async def call(
         specs,
         name=name or next(iter(specs)),
         arguments=arguments,
-        context=context(http),
+        context=replace(context(http), **_store(artifacts)),
         **options,
     )
     if not isinstance(prepared, PreparedCall):
         return prepared
     return await execute(prepared, executor=executor, journal=journal or Journal())
+
+
+def _store(artifacts: dict[str, bytes] | None) -> dict[str, Any]:
+    """The context's access to artifacts; None: nothing is stored."""
+    if artifacts is None:
+        return {}
+
+    def store(name: str, content: bytes) -> str:
+        artifacts[f"1.0-0123abcd-{name}"] = content
+        return f"1.0-0123abcd-{name}"
+
+    return {"read_artifact": artifacts.__getitem__, "store_artifact": store}
 
 
 class Journal:

@@ -343,6 +343,7 @@ PAGES = (
     Page("usage/", "runs:read"),
     Page("fleet/", "fleet:manage"),
     Page("connect/<slug:server>/", "runs:write"),
+    Page("credentials/", "runs:write"),
 )
 #: Pages of no workspace: what somebody unknown gets, and whoever is logged in.
 ALONE = {

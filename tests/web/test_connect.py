@@ -71,6 +71,29 @@ def test_an_answer_counts_once_in_the_browser_that_asked(
     assert mine.get(CALLBACK, {"code": "x"}).status_code == 409
 
 
+def test_a_disconnect_revokes_the_tokens_and_says_whether_it_did(
+    workspace: Workspace, server: McpServer, place: Vault, page: str
+) -> None:
+    anne = member(workspace)
+    mine = browser(anne)
+    before = place.counts()["live"]
+    for address, said in (
+        ({}, "has revoked the tokens."),
+        ({"revocation_url": "http://127.0.0.1:9/revoke"}, "did not revoke the tokens ("),
+        ({"revocation_url": f"{place.root}/nowhere"}, "did not revoke the tokens (HTTP 404)"),
+        ({"revocation_url": ""}, "does not say how tokens are revoked"),
+    ):
+        mine.get(CALLBACK, sent_back(begun(mine, page)))
+        row = find_sign_in(server, anne.pk)
+        assert row is not None
+        assert row.settings["revocation_url"] == f"{place.root}/revoke"
+        Credential.objects.filter(pk=row.pk).update(settings={**row.settings, **address})
+        shown = mine.post(page, {"do": "disconnect", "for": "me"}, follow=True).content.decode()
+        assert said in shown, shown[shown.find('role="status"') :][:600]
+        assert find_sign_in(server, anne.pk) is None
+        assert address or place.counts()["live"] == before
+
+
 def test_a_late_answer_is_refused_and_a_wrong_one_uses_the_sign_in_up(
     workspace: Workspace, server: McpServer, page: str
 ) -> None:

@@ -111,6 +111,7 @@ def _keep(
             "url": server.url.partition("?")[0],
             "issuer": plan.issuer,
             "token_url": plan.token_url,
+            "revocation_url": plan.revocation_url,
             "resource": plan.resource,
             "client_id": plan.client_id,
             "client_secret": plan.client_secret,

@@ -7,14 +7,25 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 
 from heartbit_site.base import audit
+from heartbit_site.base.credentials import SignInCredential
+from tools.credentials.values import reveal
+from tools.models import Credential
+from tools.sign_in.revocation import revoke_tokens
 
 if TYPE_CHECKING:
     from heartbit_site.base.audit import Actor
-    from tools.models import Credential
 
 
-def remove_credential(credential: Credential, *, by: Actor) -> None:
-    """Delete a credential; calls that need it are refused from now on."""
+def remove_credential(credential: Credential, *, by: Actor) -> str:
+    """Delete a credential; calls that need it are refused from now on.
+
+    Returns:
+        What became of a sign-in's tokens at their server, as a sentence; empty: it is no sign-in.
+    """
     with transaction.atomic():
+        # Under the lock, which a renewal of the tokens holds as well.
+        row = Credential.objects.select_for_update(of=("self",)).filter(pk=credential.pk).first()
+        value = None if row is None or row.kind != SignInCredential.kind else reveal(row)
         audit.record_on(by, "credential.delete", credential, details={"kind": credential.kind})
         credential.delete()
+    return revoke_tokens(value) if isinstance(value, SignInCredential) else ""

@@ -18,6 +18,7 @@ from tools.actions.check_credential import check_credential
 from tools.actions.remove_credential import remove_credential
 from tools.actions.save_credential import save_credential
 from tools.admin.credential_form import PREFIX, CredentialForm, form_for, given
+from tools.credentials.labels import label_of
 from tools.models import CatalogueTool, Credential
 
 if TYPE_CHECKING:
@@ -108,10 +109,11 @@ class CredentialAdmin(VerbAdmin[Credential]):
 
     def remove_row(self, request: HttpRequest, row: Credential) -> None:
         """Delete the credential."""
-        remove_credential(row, by=actor_of(request))
+        if said := remove_credential(row, by=actor_of(request)):
+            messages.info(request, said)
 
-    what = Column[Credential]("credential", lambda row: two_lines(row.name, _label(row.kind)))
-    type = Column[Credential]("type", lambda row: _label(row.kind))
+    what = Column[Credential]("credential", lambda row: two_lines(row.name, label_of(row.kind)))
+    type = Column[Credential]("type", lambda row: label_of(row.kind))
     person = Column[Credential](
         "for", lambda row: str(row.user) if row.user else "all runs of the workspace"
     )
@@ -157,8 +159,3 @@ def _asked(request: HttpRequest) -> type[CredentialType] | None:
 
 def _kind(request: HttpRequest, row: Credential | None) -> type[CredentialType] | None:
     return _asked(request) if row is None else credential_types().get(row.kind)
-
-
-def _label(kind: str) -> str:
-    known = credential_types().get(kind)
-    return kind if known is None else known.label

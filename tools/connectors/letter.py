@@ -3,22 +3,41 @@
 from __future__ import annotations
 
 import hashlib
+import mimetypes
 from dataclasses import dataclass
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import formatdate
+from typing import TYPE_CHECKING
 
 from heartbit_site.base.errors import HeartbitError
 from tools.mail.addresses import people
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 MOST_RECIPIENTS = 50
+MOST_ATTACHED_BYTES = 10_000_000  # of all files of a mail together
 # Seven bits: servers without 8BITMIME take it too.
 _POLICY = SMTP.clone(cte_type="7bit")
 
 
 class UnusableMailError(HeartbitError):
     """The arguments do not form a mail; nothing was sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class AttachedFile:
+    """A file that a mail takes along."""
+
+    name: str
+    content: bytes
+
+    @property
+    def kind(self) -> str:
+        """Content type, by the name."""
+        return mimetypes.guess_type(self.name)[0] or "application/octet-stream"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +58,7 @@ class Letter:
     text: str
     html: str
     key: str
+    files: tuple[AttachedFile, ...] = ()
 
     @property
     def recipients(self) -> list[str]:
@@ -68,6 +88,9 @@ class Letter:
         message.set_content(self.text)
         if self.html:
             message.add_alternative(self.html, subtype="html")
+        for file in self.files:
+            main, _, sub = file.kind.partition("/")
+            message.add_attachment(file.content, maintype=main, subtype=sub, filename=file.name)
         return message.as_bytes()
 
 
@@ -82,12 +105,13 @@ def write_letter(
     text: str,
     html: str,
     key: str,
+    files: Sequence[AttachedFile] = (),
 ) -> Letter:
     """Validate a mail's parts.
 
     Raises:
-        UnusableMailError: An address is not valid, there are too many, or the subject has several
-            lines.
+        UnusableMailError: An address is not valid, there are too many, the subject has several
+            lines, or the files are too large.
     """
     if not 1 <= len(to) <= len(to + cc + bcc) <= MOST_RECIPIENTS:
         raise UnusableMailError(
@@ -96,6 +120,11 @@ def write_letter(
         )
     if not subject.isprintable():
         raise UnusableMailError("The subject has to be one line without control characters.")
+    size = sum(len(file.content) for file in files)
+    if size > MOST_ATTACHED_BYTES:
+        raise UnusableMailError(
+            f"The files have {size:,} bytes together, and a mail may take {MOST_ATTACHED_BYTES:,}."
+        )
     return Letter(
         sender=read_sender(sender),
         to=tuple(map(_address, to)),
@@ -106,6 +135,7 @@ def write_letter(
         text=text,
         html=html,
         key=key,
+        files=tuple(files),
     )
 
 

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import datetime  # noqa: TC003  the tool's schema is read from it
+import mimetypes
 import re
+import unicodedata
 from typing import Annotated, Any
 
 from pydantic import Field
 
+from heartbit_site.base.amounts import counted
 from heartbit_site.base.credentials import ImapCredential  # noqa: TC001  read at run time
 from heartbit_site.base.errors import HeartbitError
-from heartbit_site.base.toolspec import Effect, Label, tool
+from heartbit_site.base.toolspec import Effect, Label, ToolContext, tool
 from tools.mail.errors import UnreadableMailError
 from tools.mail.headers import one_line
 from tools.mail.imap import MOST_BYTES, Head, MailAccount, Mailbox, open_mailbox
-from tools.mail.mime import read_mail
+from tools.mail.mime import Mail, read_mail
+from tools.mail.parts import MOST_ATTACHMENTS, Attachment
 
 _TIMEOUT_SECONDS = 65.0  # the visit to the server has 60
 _LABELS = (Label.UNTRUSTED, Label.PRIVATE)
@@ -78,21 +82,55 @@ def read_email(
         bool, Field(description="True to mark it as read for people too.")
     ] = False,
 ) -> str:
-    """Read one mail: its sender, recipients, subject, text, and the names of its attachments."""
+    """Read one mail: its sender, recipients, subject, text, and the list of its attachments.
+
+    fetch_attachment gets an attachment by its number in that list.
+    """
     with open_mailbox(account_of(mailbox, folder), writable=mark_as_read) as opened:
         uid = _uid(opened, id, folder)
-        size = opened.size(uid)
-        if size is not None and size > MOST_BYTES:
-            raise UnreadableMailError(f"The mail is larger than {MOST_BYTES:,} bytes.")
-        raw = opened.fetch(uid) if size is not None else None
-        if raw is None:
-            raise MailNotFoundError(
-                f"The folder {folder} has no mail {id}: it was deleted or moved."
-            )
-        text = _written_out(raw)
+        text = _written_out(_fetched(opened, uid, id, folder))
         if mark_as_read:
             opened.mark_as_read(uid)
     return text
+
+
+@tool(
+    effect=Effect.PURE, timeout_seconds=_TIMEOUT_SECONDS, tags=("connector", "mail"), labels=_LABELS
+)
+def fetch_attachment(
+    context: ToolContext,
+    mailbox: ImapCredential,
+    *,
+    id: Annotated[str, Field(max_length=30, description="Id that search_email gave.")],
+    number: Annotated[
+        int, Field(ge=1, le=MOST_ATTACHMENTS, description="Its number in read_email's list.")
+    ],
+    folder: Folder = "INBOX",
+) -> dict[str, Any]:
+    """Store an attachment of a mail as an artifact of this run, and return the artifact's name.
+
+    Its content is a stranger's: programs and documents may be harmful.
+    """
+    if context.store_artifact is None:
+        raise MailNotFoundError("Nothing stores artifacts here: attachments cannot be fetched.")
+    with open_mailbox(account_of(mailbox, folder)) as opened:
+        mail = _fetched(opened, _uid(opened, id, folder), id, folder)
+    if number > len(mail.attachments):
+        raise MailNotFoundError(
+            f"The mail has {counted(len(mail.attachments), 'attachment')}: none has the number "
+            f"{number}."
+        )
+    found = mail.attachments[number - 1]
+    content = found.content()
+    artifact = context.store_artifact(file_name(found), content)
+    return {"artifact": artifact, "type": found.kind, "size": len(content)}
+
+
+def file_name(attachment: Attachment) -> str:
+    """Return a stranger's name of a file without folders and characters that are not seen."""
+    last = attachment.name.replace("\\", "/").rpartition("/")[2]
+    plain = "".join(one for one in last if unicodedata.category(one)[0] != "C").strip()
+    return plain or f"attachment{mimetypes.guess_extension(attachment.kind) or ''}"
 
 
 def account_of(mailbox: ImapCredential, folder: str = "INBOX") -> MailAccount:
@@ -120,6 +158,22 @@ def _uid(opened: Mailbox, text: str, folder: str) -> int:
     return int(found[2])
 
 
+def _fetched(opened: Mailbox, uid: int, id: str, folder: str) -> Mail:
+    """Return a mail.
+
+    Raises:
+        MailNotFoundError: It is gone.
+        UnreadableMailError: It is too large, or no mail.
+    """
+    size = opened.size(uid)
+    if size is not None and size > MOST_BYTES:
+        raise UnreadableMailError(f"The mail is larger than {MOST_BYTES:,} bytes.")
+    raw = opened.fetch(uid) if size is not None else None
+    if raw is None:
+        raise MailNotFoundError(f"The folder {folder} has no mail {id}: it was deleted or moved.")
+    return read_mail(raw)
+
+
 def _listed(opened: Mailbox, uid: int, head: Head) -> dict[str, Any]:
     listed: dict[str, Any] = {"id": f"{opened.uid_validity}-{uid}", "read": head.seen}
     try:
@@ -137,8 +191,7 @@ def _listed(opened: Mailbox, uid: int, head: Head) -> dict[str, Any]:
     }
 
 
-def _written_out(raw: bytes) -> str:
-    mail = read_mail(raw)
+def _written_out(mail: Mail) -> str:
     sender = f"{mail.sender_name} <{mail.sender}>" if mail.sender_name else mail.sender
     lines = {
         "From": sender or "(no valid sender)",
@@ -146,7 +199,10 @@ def _written_out(raw: bytes) -> str:
         "Reply-To": mail.reply_to if mail.reply_to != mail.sender else "",
         "Date": mail.date,
         "Subject": mail.subject,
-        "Attached, but not shown": ", ".join(mail.attachments),
     }
+    attached = [
+        f"Attachment {number}: {one.title} ({one.kind}, {len(one.content())} bytes)"
+        for number, one in enumerate(mail.attachments, 1)
+    ]
     header = "\n".join(f"{name}: {value}" for name, value in lines.items() if value)
-    return f"{header}\n\n{mail.text or '(no text)'}"
+    return "\n".join([header, *attached, "", mail.text or "(no text)"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import TYPE_CHECKING
 
 from pydantic import Field
@@ -45,6 +46,10 @@ async def send_with_resend(
         "subject": letter.subject,
         "text": letter.text,
         "html": letter.html,
+        "attachments": [
+            {"filename": file.name, "content": base64.b64encode(file.content).decode()}
+            for file in letter.files
+        ],
     }
     response = await http.post(
         f"{account.url.rstrip('/')}/emails",

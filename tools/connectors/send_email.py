@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from datetime import UTC, datetime
+from functools import partial
 from typing import Annotated
 
 from pydantic import Field
 
+from heartbit_site.base import orm
 from heartbit_site.base.credentials import SmtpCredential  # noqa: TC001  read at run time
 from heartbit_site.base.toolspec import Effect, Label, ToolContext, tool
-from tools.connectors.letter import MOST_RECIPIENTS, Letter, write_letter
+from tools.connectors.letter import (
+    MOST_RECIPIENTS,
+    AttachedFile,
+    Letter,
+    UnusableMailError,
+    write_letter,
+)
 from tools.connectors.resend import ResendCredential, send_with_resend
 from tools.mail.server import MailServer
 from tools.mail.smtp import open_outbox
 
 TIMEOUT_SECONDS = 60.0
+_STORED = re.compile(r"\A[\d.]+-[0-9a-f]{8}-(?=.)")  # what an artifact's name has before a file's
 _MARGIN_SECONDS = 2.0  # so that a slow server ends in a sentence, not in a timeout
 
 Addresses = Annotated[
@@ -50,11 +60,16 @@ async def send_email(
     reply_to: Annotated[
         str, Field(max_length=320, description="Address for answers, if not the sender's.")
     ] = "",
+    artifacts: Annotated[
+        list[Annotated[str, Field(max_length=200)]],
+        Field(max_length=20, description="Names of artifacts of this run to attach."),
+    ] = [],  # noqa: B006  never changed
 ) -> str:
     """Send an e-mail. The sender's address belongs to the mail account and cannot be chosen.
 
     The mail is sent to all recipients or, if one is refused, to none.
     """
+    files = await orm.run_in_thread(partial(_attached, context, artifacts)) if artifacts else ()
     letter = write_letter(
         mail.sender,
         to=to,
@@ -65,6 +80,7 @@ async def send_email(
         text=text,
         html=html,
         key=context.idempotency_key,
+        files=files,
     )
     if isinstance(mail, ResendCredential):
         sent = await send_with_resend(mail, letter, context.http)
@@ -81,6 +97,15 @@ def server_of(mail: SmtpCredential) -> MailServer:
         security=mail.security,
         user=mail.username,
         password=mail.password.get_secret_value(),
+    )
+
+
+def _attached(context: ToolContext, artifacts: list[str]) -> tuple[AttachedFile, ...]:
+    if context.read_artifact is None:
+        raise UnusableMailError("Nothing stores artifacts here: send the mail without.")
+    return tuple(
+        AttachedFile(_STORED.sub("", name), context.read_artifact(name))
+        for name in dict.fromkeys(artifacts)
     )
 
 

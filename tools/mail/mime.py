@@ -24,7 +24,7 @@ from tools.mail.parts import read_body
 
 if TYPE_CHECKING:
     from tools.mail.headers import Headers
-    from tools.mail.parts import Body
+    from tools.mail.parts import Attachment, Body
 
 MOST_CHARACTERS = 100_000
 MOST_OF_SUBJECT = 200
@@ -53,7 +53,7 @@ class Mail:
             plain text.
         in_reply_to: Message-ID that it answers; empty: none.
         references: Message-IDs of the thread before it, oldest first; at most 50.
-        attachments: Names of its files, at most 20; the files are not read.
+        attachments: Its first 20 files; they are not decoded.
         automatic: Why it must not be answered, as one sentence; empty: a person probably wrote it.
         date: Time of its Date header in ISO 8601; empty: none that is valid.
         recipients: The bare addresses of To and Cc, at most 50.
@@ -67,7 +67,7 @@ class Mail:
     text: str
     in_reply_to: str
     references: tuple[str, ...]
-    attachments: tuple[str, ...]
+    attachments: tuple[Attachment, ...]
     automatic: str
     date: str
     recipients: tuple[str, ...]

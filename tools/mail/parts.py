@@ -1,4 +1,4 @@
-"""Parts of a mail: its text, and the names of its attachments. Pure."""
+"""Parts of a mail: its text, and its attachments. Pure."""
 
 from __future__ import annotations
 
@@ -24,22 +24,48 @@ _MOST_OF_TEXT = 1_000_000  # bytes of one part
 
 
 @dataclass(frozen=True, slots=True)
+class Attachment:
+    """File of a mail, encoded.
+
+    Attributes:
+        name: Its name, one line; may be empty.
+        kind: Content type that the mail names, in lower case.
+        encoding: Content transfer encoding that the mail names.
+        encoded: Its bytes in that encoding.
+    """
+
+    name: str
+    kind: str
+    encoding: str
+    encoded: bytes
+
+    @property
+    def title(self) -> str:
+        """Name for people."""
+        return self.name or f"unnamed ({self.kind})"
+
+    def content(self) -> bytes:
+        """Return the file's bytes."""
+        return decode_transfer(self.encoded, self.encoding)
+
+
+@dataclass(frozen=True, slots=True)
 class Body:
     """Content of a mail.
 
     Attributes:
         text: Text of all text parts, joined.
         cut: True if a part was too long to be read to its end.
-        attachments: Names of its files, at most 20.
+        attachments: Its first 20 files.
     """
 
     text: str
     cut: bool
-    attachments: tuple[str, ...]
+    attachments: tuple[Attachment, ...]
 
 
 def read_body(headers: Headers, content: bytes) -> Body:
-    """Return the text and the file names of a mail.
+    """Return the text and the files of a mail.
 
     Raises:
         UnreadableMailError: The mail has too many parts, or parts nested too deeply.
@@ -49,7 +75,7 @@ def read_body(headers: Headers, content: bytes) -> Body:
     return Body(
         text="\n\n".join(text.words for text in texts if text.words),
         cut=reader.cut,
-        attachments=tuple(reader.attachments[:MOST_ATTACHMENTS]),
+        attachments=tuple(reader.attachments),
     )
 
 
@@ -64,7 +90,7 @@ class _Reader:
 
     def __init__(self) -> None:
         self.cut = False
-        self.attachments: list[str] = []
+        self.attachments: list[Attachment] = []
         self._parts = 0
 
     def texts(
@@ -76,7 +102,7 @@ class _Reader:
             return self._many(said, content, depth + 1)
         html = said.kind == "text/html"
         if said.attached or not (html or said.kind.startswith(("text/plain", "multipart/"))):
-            self.attachments.append(said.name or f"unnamed ({one_line(said.kind, 100)})")
+            self._attach(headers, said, content)
             return []
         words = self._words(headers, said, content)
         return [_Text(text_of_html(words) if html else words.strip("\n"), not html)]
@@ -98,6 +124,12 @@ class _Reader:
         if said.kind == "multipart/alternative":
             return _best(found)
         return [text for texts in found for text in texts]
+
+    def _attach(self, headers: Headers, said: Content, content: bytes) -> None:
+        if len(self.attachments) < MOST_ATTACHMENTS:
+            kind = one_line(said.kind, 100)
+            encoding = headers.first("content-transfer-encoding")
+            self.attachments.append(Attachment(said.name, kind, encoding, content))
 
     def _words(self, headers: Headers, said: Content, content: bytes) -> str:
         data = decode_transfer(content, headers.first("content-transfer-encoding"))

@@ -60,6 +60,7 @@ class AuthorizationServer:
     token_methods: tuple[str, ...] = ()
     takes_documents: bool = False
     names_itself: bool = False
+    revocation_url: str = ""
 
 
 async def discover(url: str, http: httpx.AsyncClient) -> AuthorizationServer:
@@ -99,6 +100,7 @@ async def discover(url: str, http: httpx.AsyncClient) -> AuthorizationServer:
         tuple(metadata.token_endpoint_auth_methods_supported or ()),
         bool(metadata.client_id_metadata_document_supported),
         bool(metadata.authorization_response_iss_parameter_supported),
+        str(metadata.revocation_endpoint or ""),
     )
 
 
@@ -164,6 +166,6 @@ def _check(url: str, metadata: OAuthMetadata) -> None:
         raise SignInError(f"{issuer} gives no authorization codes.")
     if urlsplit(url).scheme == "https":
         ends = (metadata.authorization_endpoint, metadata.token_endpoint)
-        for end in (*ends, metadata.registration_endpoint):
+        for end in (*ends, metadata.registration_endpoint, metadata.revocation_endpoint):
             if end is not None and end.scheme != "https":
                 raise SignInError(f"{issuer} would be sent secrets without encryption, to {end}.")

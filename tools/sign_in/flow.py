@@ -59,6 +59,7 @@ async def begin(
         issuer=server.issuer,
         authorization_url=server.authorization_url,
         token_url=server.token_url,
+        revocation_url=server.revocation_url,
         resource=server.resource,
         scope=union_scopes(scope, server.scope) or "",
         names_itself=server.names_itself,

@@ -23,6 +23,7 @@ class SignInPlan(BaseModel):
     issuer: str
     authorization_url: str
     token_url: str
+    revocation_url: str = ""
     resource: str
     scope: str
     names_itself: bool

@@ -1,4 +1,4 @@
-"""Requests to the token endpoint of a person's sign-in."""
+"""Requests to the endpoints of the authorization server of a person's sign-in."""
 
 from __future__ import annotations
 
@@ -41,6 +41,22 @@ async def request_tokens(
         OAuthError: The answer has no usable token.
         httpx.HTTPError: The server cannot be reached.
     """
+    response = await post_as_client(
+        url, form, http, client_id=client_id, client_secret=client_secret, method=method
+    )
+    return read_token_response(response, url, check="sign in again")
+
+
+async def post_as_client(
+    url: str,
+    form: Mapping[str, str],
+    http: httpx.AsyncClient,
+    *,
+    client_id: str,
+    client_secret: str,
+    method: str,
+) -> httpx.Response:
+    """Return the answer to a form that is sent in the name of a client; see ``request_tokens``."""
     headers = {"accept": "application/json"}
     fields = {**form, "client_id": client_id}  # some servers look for it here with Basic as well
     if method == "client_secret_basic":
@@ -52,4 +68,4 @@ async def request_tokens(
     if response.status_code == _UNKNOWN_CLIENT and headers.pop("authorization", ""):
         fields["client_secret"] = client_secret  # registered for the form, which no metadata says
         response = await http.post(url, data=fields, headers=headers, follow_redirects=False)
-    return read_token_response(response, url, check="sign in again")
+    return response

@@ -27,7 +27,7 @@ from django.contrib import messages
 from django.shortcuts import redirect
 
 from heartbit_site.base.admin.themed import M, ModelAdmin
-from heartbit_site.base.errors import ConflictError, HeartbitError
+from heartbit_site.base.errors import HeartbitError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -106,7 +106,15 @@ class VerbAdmin(ModelAdmin[M]):
         """Confirm and delete, or show the reason of the verb's refusal."""
         try:
             return super().delete_view(request, object_id, extra_context)
-        except ConflictError as refusal:
+        except HeartbitError as refusal:
             messages.error(request, str(refusal))
             page = f"admin:{self.opts.app_label}_{self.opts.model_name}_change"
             return redirect(page, object_id)
+
+    def response_action(self, request: HttpRequest, queryset: Any, *place: Any) -> Any:
+        """Act on all chosen rows, or show the verb's refusal above the list and act on none."""
+        try:
+            return super().response_action(request, queryset, *place)
+        except HeartbitError as refusal:
+            messages.error(request, str(refusal))
+            return redirect(request.get_full_path())

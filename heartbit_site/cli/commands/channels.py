@@ -20,7 +20,7 @@ from heartbit_site.cli.keyboard import is_interactive
 from heartbit_site.cli.output import NAME_WIDTH, TEXT_WIDTH, one_line, write
 from heartbit_site.cli.shared_options import RemoteCommand, with_groups
 from heartbit_site.cli.table import Table, print_facts, print_list, print_view
-from heartbit_site.cli.targets import TargetOptions, no_such, target_text
+from heartbit_site.cli.targets import TargetOptions, named, target_text
 from heartbit_site.contract import channels as contract
 from heartbit_site.contract.channels import (
     ChannelChangeIn,
@@ -216,18 +216,8 @@ def remove(name: str = NAME, *, yes: bool = options.YES) -> int:
 
 
 def _find(server: Backend, name: str) -> ChannelOut:
-    """Return a channel by its name, else by its number.
-
-    Raises:
-        CommandError: There is none; the sentence names those there are.
-    """
-    found = server.every(contract.LIST_CHANNELS).channels
-    named = [one for one in found if one.name == name] or [
-        one for one in found if str(one.id) == name
-    ]
-    if not named:
-        raise no_such("channel", name, (one.name for one in found))
-    return named[0]
+    """Return a channel by its name, else by its number."""
+    return named("channel", name, server.every(contract.LIST_CHANNELS).channels)[0]
 
 
 def _named(values: Mapping[str, Any]) -> dict[str, Any]:

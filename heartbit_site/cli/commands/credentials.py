@@ -18,7 +18,7 @@ from heartbit_site.cli.keyboard import is_interactive
 from heartbit_site.cli.output import NAME_WIDTH, TEXT_WIDTH, one_line
 from heartbit_site.cli.shared_options import RemoteCommand
 from heartbit_site.cli.table import Table, print_facts, print_list, print_view
-from heartbit_site.cli.targets import no_such
+from heartbit_site.cli.targets import named, no_such
 from heartbit_site.contract import credentials as contract
 from heartbit_site.contract.credentials import (
     CredentialChangeIn,
@@ -132,18 +132,9 @@ def remove(name: str = NAME, *, yes: bool = options.YES) -> int:
 
 
 def _find(server: Backend, name: str) -> CredentialOut:
-    """Return a credential by its name, one's own first, else by its number.
-
-    Raises:
-        CommandError: There is none; the sentence names those there are.
-    """
-    found = server.every(contract.LIST_CREDENTIALS).credentials
-    named = [one for one in found if one.name == name] or [
-        one for one in found if str(one.id) == name
-    ]
-    if not named:
-        raise no_such("credential", name, (one.name for one in found))
-    return sorted(named, key=lambda one: one.person is None)[0]
+    """Return a credential by its name, one's own first, else by its number."""
+    found = named("credential", name, server.every(contract.LIST_CREDENTIALS).credentials)
+    return sorted(found, key=lambda one: one.person is None)[0]
 
 
 def _type(server: Backend, kind: str) -> CredentialTypeOut:

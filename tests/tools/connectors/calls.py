@@ -26,12 +26,18 @@ async def done(
     allow: str = "127.0.0.1:*",
     port: int = 80,
     credentials: dict[str, CredentialType] | None = None,
+    stored: dict[str, bytes] | None = None,
     **arguments: object,
 ) -> ToolResult:
     """The result of one call; a secret is never in it. The port is open on public addresses."""
     async with GuardedClient(allow=parse_allow(allow), ports={80, 443, port}) as http:
         result = await call(
-            TOOLS, json.dumps(arguments), name=name, http=http, credentials=credentials or {}
+            TOOLS,
+            json.dumps(arguments),
+            name=name,
+            http=http,
+            credentials=credentials or {},
+            artifacts=stored,
         )
     assert isinstance(result, ToolResult)
     assert CANARY not in result.content

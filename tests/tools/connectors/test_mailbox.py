@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from pytest_django.fixtures import Settings
 
+    from tools.result import ToolResult
+
 USER, PASSWORD = "support@example.org", f'{CANARY} "wörd\\'
 ADA = (
     "From: Ada Lovelace <ada@example.org>\r\nTo: Support <support@example.org>, b@example.org\r\n"
@@ -119,10 +121,42 @@ async def test_a_mail_is_read_and_stays_unread_unless_asked(
     result = await done(
         "read_email", credentials=mailbox(server.port), id=listed["id"], mark_as_read=True
     )
-    assert "Attached, but not shown: invoice.pdf" in result.content
+    assert "Attachment 1: invoice.pdf (application/pdf, 3 bytes)\n" in result.content
     assert "See it (https://example.org/i)" in result.content
     assert "Seen" in server.flags(uids[1])
     assert (await found(server.port, subject="invoice"))[0]["read"] is True
+
+
+async def test_an_attachment_becomes_an_artifact_under_a_plain_name(server: ImapServer) -> None:
+    hostile = b"filename*=utf-8''..%2F..%5Cetc%2Fp%E2%80%AEfdp.exe"
+    uid = server.deliver(
+        b"Subject: two files\r\nContent-Type: multipart/mixed; boundary=x\r\n\r\n"
+        b"--x\r\nContent-Type: image/png\r\nContent-Disposition: attachment; " + hostile + b"\r\n"
+        b"Content-Transfer-Encoding: base64\r\n\r\nAAECAw==\r\n--x\r\n"
+        b"Content-Type: application/pdf\r\nContent-Disposition: attachment\r\n\r\nxxx\r\n--x--\r\n"
+    )
+    (listed,) = await found(server.port, subject="two files")
+    stored: dict[str, bytes] = {}
+
+    async def fetched(number: int, stored: dict[str, bytes] | None = stored) -> ToolResult:
+        return await done(
+            "fetch_attachment",
+            credentials=mailbox(server.port),
+            stored=stored,
+            id=listed["id"],
+            number=number,
+        )
+
+    result = json.loads((await fetched(1)).content)
+    assert result == {"artifact": "1.0-0123abcd-pfdp.exe", "type": "image/png", "size": 4}
+    await fetched(2)
+    assert list(stored.items()) == [
+        ("1.0-0123abcd-pfdp.exe", bytes(range(4))),
+        ("1.0-0123abcd-attachment.pdf", b"xxx"),
+    ]
+    assert "has 2 attachments" in refusal(await fetched(3))
+    assert "Nothing stores artifacts" in refusal(await fetched(1, None))
+    server.remove(uid)
 
 
 @pytest.mark.usefixtures("uids")

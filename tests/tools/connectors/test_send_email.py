@@ -112,6 +112,35 @@ async def test_a_mail_arrives_with_every_character(server: Received) -> None:
     assert rich.get_content().strip() == "<p>Grüße</p>"
 
 
+async def test_artifacts_of_the_run_are_attached(server: Received) -> None:
+    stored = {"1.0-0123abcd-Bücher.pdf": b"%PDF", "report-2.0-89ab": b"\0\r\n", "big": b"x" * 10**7}
+
+    async def mailed(*names: str, stored: dict[str, bytes] | None = stored) -> ToolResult:
+        return await done(
+            "send_email",
+            credentials={"mail": account(server.port)},
+            stored=stored,
+            artifacts=names,
+            **LETTER,
+        )
+
+    first, second = list(stored)[:2]
+    assert (await mailed(first, second, first)).status == "ok"
+    (envelope,) = server.envelopes
+    assert envelope.content.isascii()
+    mail = email.message_from_bytes(envelope.content, policy=email.policy.default)
+    assert [
+        (file.get_filename(), file.get_content_type(), file.get_content())
+        for file in mail.iter_attachments()
+    ] == [
+        ("Bücher.pdf", "application/pdf", b"%PDF"),
+        ("report-2.0-89ab", "application/octet-stream", b"\0\r\n"),
+    ]
+    assert "may take 10,000,000" in refusal(await mailed(first, "big"))
+    assert "Nothing stores artifacts" in refusal(await mailed(first, stored=None))
+    assert len(server.envelopes) == 1
+
+
 async def test_the_message_id_is_the_same_at_each_attempt(server: Received) -> None:
     for _ in range(2):
         assert (await sent(server.port)).status == "ok"
@@ -257,6 +286,8 @@ async def test_resend_gets_the_mail_and_the_idempotency_key() -> None:
         result = await done(
             "send_email",
             credentials={"mail": resend(server.port)},
+            stored={"a.txt": b"Hi"},
+            artifacts=["a.txt"],
             **LETTER,
             cc=["Bo <bo@example.org>"],
         )
@@ -270,6 +301,7 @@ async def test_resend_gets_the_mail_and_the_idempotency_key() -> None:
         "cc": ["Bo <bo@example.org>"],
         "subject": "A mail",
         "text": "Hello!",
+        "attachments": [{"filename": "a.txt", "content": "SGk="}],
     }
 
 

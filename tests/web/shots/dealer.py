@@ -29,4 +29,8 @@ def connect(workspace: Workspace, *, by: Actor) -> McpServer:
         refresh_mcp_server(server, by=by)
     with override_settings(HEARTBIT_MCP_COMMANDS={"parts": (*PROGRAM, "new")}):
         refresh_mcp_server(server, by=by)
+    tracker = "https://mcp.tracker.example/mcp"
+    save_mcp_server(
+        McpServer(workspace=workspace, name="tracker", url=tracker, sign_in=True), by=by
+    )
     return server

@@ -135,6 +135,8 @@ PAGES = {
     "web-fork": Shot(lambda demo: f"runs/{demo.run}/", "her choice", ask_for_a_fork),
     "web-approvals": Shot(lambda _: "approvals/", "refund_order"),
     "web-dry-run": Shot(lambda _: "approvals/", "refund_order", try_it),
+    "web-credentials": Shot(lambda _: "credentials/?kind=imap", "Add: Mailbox"),
+    "web-connect": Shot(lambda _: "connect/tracker/", "Your own runs call tracker as you."),
     "web-question": Shot(lambda _: "approvals/", "refund_order", answer_it),
     "web-approval-link": Shot(lambda demo: f"/approve/{demo.link}/", "You are"),
     "web-chat": Shot(lambda demo: f"chat/support/{demo.talk}/", "10:30"),

@@ -29,6 +29,7 @@ export class CallView {
     this.element.classList.toggle("of-script", Boolean(call.parent));
     fill(this.line, icon(call.children.length ? "account_tree" : "build"), el("b", {}, seen(call.tool || call.id)),
       el("span.clip.quiet.code-line", {}, short(call.arguments)), status(call),
+      call.progress && call.result === null ? el("span.clip.quiet", { role: "status" }, seen(call.progress)) : null,
       call.duration_ms ? el("span.number.quiet", {}, duration(call.duration_ms)) : null);
     this.unfold();
   }

@@ -27,6 +27,7 @@ export class Store {
       const run = this.run(line.run_id);
       if (line.type === "run") Object.assign(run, { parent: line.parent_id, agent: line.agent, task: line.task });
       else if (line.type === "delta") write(run, line);
+      else if (line.type === "progress") put(run, line);
       else if (line.type === "event" && line.seq > run.seq) {
         Object.assign(run, { seq: line.seq, last: new Date(line.at).getTime() });
         run.events.push(line);
