@@ -51,11 +51,6 @@ def extra_command(extra: str) -> str:
     return f"{_pip()} {_source(f'[{extra}]')}"
 
 
-def docker_command() -> str:
-    """Return the shell command that installs the extra `docker`."""
-    return f"{_pip()} {_source('[docker]')}"
-
-
 def _is_from_make() -> bool:
     """Return True in the environment of `make setup`; the container has no Makefile."""
     if CHECKOUT is None or not (CHECKOUT / "Makefile").is_file():

@@ -13,7 +13,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from heartbit_site.base.installation import docker_command
+from heartbit_site.base.installation import extra_command
 from tools.sandbox import folder
 from tools.sandbox.probe import has_held, probe, reason
 from tools.sandbox.program import MEGABYTE, Ended, Program, SandboxError
@@ -110,7 +110,7 @@ class Docker:
             import aiohttp  # noqa: PLC0415
         except ImportError:
             raise SandboxError(
-                f"The sandbox docker needs the extra `docker`: `{docker_command()}`."
+                f"The sandbox docker needs the extra `docker`: `{extra_command('docker')}`."
             ) from None
         try:
             async with aiodocker.Docker(self._engine or None) as engine:
