@@ -66,6 +66,7 @@ def test_the_built_in_tools_are_discovered() -> None:
         "update_event": "idempotent",
         "delete_event": "idempotent",
         "read_email": "pure",
+        "fetch_attachment": "pure",
         "search_email": "pure",
         "send_email": "at_most_once",
         "web_fetch": "pure",

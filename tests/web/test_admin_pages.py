@@ -38,19 +38,14 @@ PAGES = {
 }
 #: Those that are seen in the other colours as well: the parts of all others are on them.
 DARK = ("dashboard", "agents", "agent")
-#: Those of whoever operates a workspace.
+#: Those of whoever operates a workspace; other lists and forms have the same parts.
 OPERATING = {
     "compare versions": "/admin/agents/agentversion/{version}/compare/",
     "waiting calls": "/admin/agents/toolcall/",
-    "providers": "/admin/base/provideraccount/",
-    "new provider": "/admin/base/provideraccount/add/",
     "provider": "/admin/base/provideraccount/{provider}/change/",
-    "audit": "/admin/base/auditentry/",
     "audit entry": "/admin/base/auditentry/{entry}/change/",
-    "keys": "/admin/base/apikey/",
     "new key": "/admin/base/apikey/add/",
     "webhooks": "/admin/agents/webhookendpoint/",
-    "new webhook": "/admin/agents/webhookendpoint/add/",
     "webhook": "/admin/agents/webhookendpoint/{webhook}/change/",
 }
 #: All parts of a form at once, which the theme shows one at a time.
