@@ -145,7 +145,8 @@ async def test_each_run_calls_as_its_person_and_no_token_is_seen(
 
     def written() -> str:
         rows = Credential.objects.filter(workspace=workspace)
-        return str([list(rows.values()), list(AuditEntry.objects.values_list("details"))])
+        audit = AuditEntry.objects.filter(workspace=workspace)
+        return str([list(rows.values()), list(audit.values_list("details"))])
 
     assert "canary" not in await orm.run_in_thread(written)
 

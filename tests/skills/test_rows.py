@@ -284,7 +284,7 @@ def test_an_upgrade_brings_new_versions_of_shipped_skills_to_their_agents(
     newer = (skill_folder("writing", "Writes."),)
     monkeypatch.setattr("agents.actions.record_shipped_skills.shipped_skills", lambda: newer)
     record_shipped_skills()
-    assert republish_agents() == ["greeter"]
+    assert "greeter" in republish_agents()  # beside the agents of other tests
     assert version_of(row).snapshot["skills"][0]["description"] == "Writes."
     assert version_of(row).number == before.number + 1
     assert version_of(other) == untouched
