@@ -40,6 +40,7 @@ THIRD: Final = (
     *("django.template", "django.http", "django.urls", "django.contrib.postgres.fields"),
     *("psycopg", "psycopg_pool", "redis.asyncio", "celery", "celery.app.amqp", "celery.app.base"),
     *("kombu", "kombu.transport.redis", "httpx", "httpx_aiohttp", "aiohttp"),
+    "genai_prices.data_snapshot",
     *("rich.console", "rich.live", "rich.table", "unittest.mock", "multiprocessing.pool"),
     *("celery.apps.worker", "celery.worker.components", "celery.worker.consumer.consumer"),
     *("celery.worker.autoscale", "celery.worker.control", "celery.worker.strategy"),

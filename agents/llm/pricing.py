@@ -52,6 +52,16 @@ def cost(model: str, usage: Usage) -> Decimal | None:
     return price if isinstance(price, Decimal) else None
 
 
+def load_price_book() -> None:
+    """Import the price book, for processes that will need it.
+
+    A worker does at its start: a file that cannot be opened later would fail the run of a call that
+    is already paid.
+    """
+    importlib.import_module("genai_prices")
+    importlib.import_module("genai_prices.data_snapshot").get_snapshot()
+
+
 @functools.lru_cache(maxsize=1024)
 def _is_listed(provider_id: str, model_name: str) -> bool:
     """Return True if the price book has the model; cached, unlike the book's own misses.
