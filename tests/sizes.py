@@ -14,5 +14,5 @@ def sized(little: int, *, full: int) -> int:
 
 
 def chosen(label: str, *, one_of: int) -> bool:
-    """Whether a case is among those of ``make test``: the same ones each time; all at full size."""
+    """Return True for one case in so many, always the same ones; at full size for all."""
     return zlib.crc32(label.encode()) % sized(one_of, full=1) == 0

@@ -88,7 +88,7 @@ def play(size: str, *, seed: int, directory: Path, runs: int | None = None) -> d
 
 
 def _inside_scripts(records: Records) -> int:
-    """How often a worker died with a run whose script had made calls and had not ended."""
+    """Count the kills of workers in the middle of a script that had made calls."""
     count = 0
     for run in records.runs:
         called = [each for each in run.events if each.type == "script.called"]

@@ -56,7 +56,7 @@ def place() -> Iterator[Path]:
 
 
 async def said(code: str, place: Path, *openings: str) -> str:
-    """What a program writes, started as a server's is."""
+    """Output of a program that is started like an MCP server's."""
     script = place / "program.py"
     script.write_text(code)
     script.chmod(0o644)

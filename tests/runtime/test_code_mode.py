@@ -32,7 +32,7 @@ def script(text: str, *others: str) -> str:
 
 @pytest.fixture
 def stored() -> Iterator[list[str]]:
-    """What the tool ``keep``, which acts outside, has really done."""
+    """Lines that the tool ``keep``, which acts outside, has written."""
     done: list[str] = []
 
     def keep(text: str) -> str:

@@ -38,7 +38,7 @@ PAGES = {
 }
 #: Those that are seen in the other colours as well: the parts of all others are on them.
 DARK = ("dashboard", "agents", "agent")
-#: Those of whoever operates a workspace; other lists and forms have the same parts.
+#: Pages for operating a workspace, one of each kind.
 OPERATING = {
     "compare versions": "/admin/agents/agentversion/{version}/compare/",
     "waiting calls": "/admin/agents/toolcall/",

@@ -69,7 +69,7 @@ def cells_of(route: table.Route) -> list[tuple[str, int]]:
 
 
 def is_asked(route: table.Route, asker: str) -> bool:
-    """Whether a cell is played at this size; what holds others back is always lifted again."""
+    """Return True for cells of this size; routes that stop or resume others are all played."""
     return bool(HOLDING.search(route.path)) or chosen(f"{route} {asker}", one_of=3)
 
 

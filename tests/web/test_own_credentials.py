@@ -1,4 +1,4 @@
-"""One's own credentials on a page of the workspace: nobody else's are seen or touched."""
+"""The page of a person's own credentials; those of others are neither shown nor changed."""
 
 from __future__ import annotations
 
