@@ -63,12 +63,16 @@ class RunForked:
 
 @dataclass(frozen=True, slots=True)
 class RunStarted:
-    """A worker claimed the run and began a slice. Written by the claim."""
+    """A worker claimed the run and began a slice. Written by the claim.
+
+    ``sandbox`` names the one in force at the worker, for code; empty: none, or not probed.
+    """
 
     type: ClassVar[str] = "run.started"
     worker: str
     task_id: str
     model: str
+    sandbox: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,6 +81,7 @@ class RunView:
     task: str
     model: str = ""
     worker: str = ""
+    sandbox: str = ""
     run_kind: str = "agent"
     status: str = "queued"
     seq: int = 0
@@ -189,6 +190,7 @@ class RunView:
             "kind": self.run_kind,
             "doing": heading(activity(self)),
             "worker": self.worker,
+            "sandbox": self.sandbox,
             "model": self.model,
             "began": to_ms(self.created_at) if self.created_at else None,
             "ended": to_ms(self.finished_at) if self.finished_at else None,
@@ -244,7 +246,7 @@ class RunView:
     def _(self, event: events.RunStarted, at: datetime) -> None:
         self._times.close("queue", at)
         self._set("running")
-        self.worker, self.model = event.worker, event.model
+        self.worker, self.model, self.sandbox = event.worker, event.model, event.sandbox
         self.started_at = self.started_at or at
 
     @_fold.register

@@ -4,8 +4,6 @@ import django.core.validators
 import django.db.models.deletion
 from django.db import migrations, models
 
-from agents.runs.install import install
-
 
 class Migration(migrations.Migration):
 
@@ -41,5 +39,4 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(fields=('run', 'item'), name='recalled_memory_once')],
             },
         ),
-        migrations.RunPython(install, migrations.RunPython.noop, elidable=False),
     ]

@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "1aec4be063d8a84d49c93a773ac11ae7144263d73b10b870230f9060b07c65e8"
+FINGERPRINT = "a21a7a5fc29306691d439a1dfd67f1442ff25c724893c67fd15be2032e54ee57"
 
 
 def statements() -> str:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
 
 from agents.choices import RunStatus
+from agents.live.follow import wait_for_end
 from agents.models import Agent, Artifact, Run, ToolCall
+from agents.runtime.big_results import MAX_BYTES
 from heartbit_site.base import orm
 from tests.api.server import Caller, key_for
 from tests.runtime.deciding import waiting
+from tests.tools.sandbox.attacks import GREEDY, SMALL
 from tools.sandbox.bubblewrap import Bubblewrap
 
 if TYPE_CHECKING:
@@ -181,3 +185,52 @@ async def test_code_in_an_answer_waits_for_a_person_like_any_call(
     run_id = await studio.start(ANSWER)
     [one] = await waiting(studio, run_id)
     assert one.tool == "run_code"
+
+
+async def test_a_file_without_room_is_named_and_the_output_is_kept(
+    studio: Studio, agent: Create
+) -> None:
+    code = (
+        f"open('big', 'wb').write(bytes({MAX_BYTES + 1})); open('small', 'w').write('x'); print(1)"
+    )
+    [one] = await called(studio, agent, call(language="python", code=code))
+    shown = json.loads(one.result or "")
+    assert (shown["stdout"], list(shown["artifacts"])) == ("1\n", ["small"])
+    [sentence] = shown["not_kept"]
+    assert "'big'" in sentence
+
+
+async def test_a_run_feels_nothing_of_the_greedy_programs_beside_it(
+    studio: Studio,
+    agent: Create,
+    monkeypatch: pytest.MonkeyPatch,
+    record_property: Callable[[str, object], None],
+) -> None:
+    """A fork bomb, a memory hog and 10 GB of files, each of a run, beside a run with four turns."""
+    monkeypatch.setattr("tools.builtin.code.Limits", lambda: SMALL)
+    await orm.run_in_thread(lambda: agent(tools=("run_code", "calculate")))
+    steps = " ".join(f'[[calls: calculate {{"expression": "{n}*7"}}]]' for n in (1, 2, 3))
+    alone = await _timed(studio, f"{steps} [[text: Done.]]")
+    greedy = [
+        await studio.start(call(language="python", code=GREEDY[name]))
+        for name in ("forks", "memory of many", "disk", "one file")
+    ]
+    beside = await _timed(studio, f"{steps} [[text: Done.]]")
+    for run_id in greedy:
+        run = await wait_for_end(run_id, studio.host.window)
+        assert run.status == RunStatus.SUCCEEDED, run.error
+        one = await ToolCall.objects.aget(run=run)
+        ended = json.loads(one.result or "")
+        assert ended.get("exit_code") != 0 or "MemoryError" in ended["stderr"]
+    record_property("note:ms_alone", round(1000 * alone))
+    record_property("note:ms_beside_greedy", round(1000 * beside))
+
+
+async def _timed(studio: Studio, task: str) -> float:
+    """Run a task whose three calls go well; its seconds."""
+    began = time.monotonic()
+    run = await studio.run(task)
+    calls = await orm.run_in_thread(lambda: list(run.calls.order_by("id")))
+    assert run.status == RunStatus.SUCCEEDED, run.error
+    assert [one.result for one in calls] == ["7", "14", "21"]
+    return time.monotonic() - began

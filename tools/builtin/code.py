@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from django.conf import settings
 from pydantic import Field
 
 from heartbit_site.base import orm
+from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.toolspec import Effect, Label, ToolContext, tool
 from tools.sandbox.choice import find_sandbox
 from tools.sandbox.program import Ended, Language, Limits, Program, SandboxError
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 _SECONDS = 60  # of the call; the program has Limits.seconds of them
+
+_NAMED = 5  # refused files that are named one by one
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 CodeLanguage = Annotated[Language, Field(description="Language of the code.")]
@@ -119,19 +125,25 @@ async def _run(context: ToolContext, program: Program) -> dict[str, Any]:
     ended = await sandbox.run(program)
     given = program.files
     new = {name: data for name, data in ended.files.items() if given.get(name) != data}
-    stored = await orm.run_in_thread(partial(_store, context, new))
-    return describe(ended, stored)
+    stored, refused = await orm.run_in_thread(partial(_store, context, new))
+    return describe(ended, stored, refused)
 
 
-def describe(ended: Ended, stored: dict[str, str]) -> dict[str, Any]:
-    """Return a program's end as the model reads it; what is empty is left out."""
+def describe(ended: Ended, stored: dict[str, str], refused: Sequence[str] = ()) -> dict[str, Any]:
+    """Return a program's end as the model reads it; what is empty is left out.
+
+    Args:
+        ended: The program's end.
+        stored: Artifacts' names by the names of the files that were stored as such.
+        refused: Sentences on files for which there is no room, beside those that the sandbox kept.
+    """
     found = {
         "exit_code": ended.code,
         "ended": "" if ended.ending == "exited" else f"It was ended: {ended.ending}.",
         "stdout": ended.stdout,
         "stderr": ended.stderr,
         "artifacts": stored,
-        "not_kept": list(ended.refused),
+        "not_kept": [*ended.refused, *refused],
         "sandbox": ended.sandbox,
     }
     return {name: value for name, value in found.items() if value not in ("", {}, [], None)}
@@ -155,8 +167,16 @@ def _read(context: ToolContext, name: str) -> bytes:
     return context.read_artifact(name)
 
 
-def _store(context: ToolContext, files: dict[str, bytes]) -> dict[str, str]:
-    """Store files; return their artifacts' names by the files' own."""
-    if context.store_artifact is None:
-        return {}
-    return {name: context.store_artifact(name, data) for name, data in sorted(files.items())}
+def _store(context: ToolContext, files: dict[str, bytes]) -> tuple[dict[str, str], list[str]]:
+    """Store files; return their artifacts' names by the files' own, and what was refused."""
+    stored, refused = dict[str, str](), list[str]()
+    if context.store_artifact is not None:
+        for name, data in sorted(files.items()):
+            try:
+                stored[name] = context.store_artifact(name, data)
+            except HeartbitError as error:
+                refused.append(str(error))
+    more = len(refused) - _NAMED
+    if more > 0:
+        refused[_NAMED:] = [f"{more} more files were not stored for the same reason."]
+    return stored, refused

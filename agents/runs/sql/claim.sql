@@ -92,7 +92,8 @@ BEGIN
     WHERE t.id = r.id RETURNING * INTO r;
     PERFORM heartbit_journal(r.id, r.workspace_id, r.last_seq - 1, jsonb_build_array(jsonb_build_object(
         'type', 'run.started', 'payload', jsonb_build_object(
-            'worker', p_worker_name, 'task_id', p_task_id, 'model', r.model))));
+            'worker', p_worker_name, 'task_id', p_task_id, 'model', r.model,
+            'sandbox', (SELECT w.sandbox FROM agents_workerheartbeat w WHERE w.id = p_worker)))));
     SELECT * INTO c FROM agents_checkpoint t WHERE t.run_id = r.id AND t.format = p_format;
     RETURN QUERY SELECT r.id, r.workspace_id, r.version_id, r.agent::text, r.parent_id, r.root_id,
         r.queue::text, r.model::text, r.model_override::text, r.lease_token, r.last_seq,

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 AT_ONCE = 12
 INTERRUPT_SECONDS = 0.4
 #: Words of this machine that no journal may carry.
-_NOBODYS = {"run.started": {"worker": "worker", "task_id": ""}}
+_NOBODYS = {"run.started": {"worker": "worker", "task_id": "", "sandbox": ""}}
 
 
 async def record(effects_url: str) -> list[Kept]:

@@ -8,6 +8,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from tests.sizes import sized
+from tools.sandbox.program import Limits
+
+#: What a greedy program is given.
+SMALL: Final = Limits(
+    seconds=sized(1, full=2), memory_bytes=128 * 1024 * 1024, processes=32, disk_bytes=16_000_000
+)
 #: Programs that must not write ESCAPED, by name.
 ESCAPES: Final = {
     "the host's loopback": """

@@ -16,7 +16,7 @@ import pytest
 from heartbit_site.base.http.allow import parse_allow
 from tests.base.loopback import serving
 from tests.sizes import sized
-from tests.tools.sandbox.attacks import DAEMON, ESCAPES, GRANTED, GREEDY, NETWORK
+from tests.tools.sandbox.attacks import DAEMON, ESCAPES, GRANTED, GREEDY, NETWORK, SMALL
 from tests.tools.sandbox.fuzz import FUZZ, fuzz_seconds
 from tests.tools.sandbox.processes import LATE, LOOPBACK, RunnerProcess, below, of_users, wait_for
 from tools.sandbox import bubblewrap as module
@@ -29,10 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tools.sandbox.program import Ended, Sandbox
-
-SMALL = Limits(
-    seconds=sized(1, full=2), memory_bytes=128 * 1024 * 1024, processes=32, disk_bytes=16_000_000
-)
 
 
 class Battery:

@@ -36,7 +36,7 @@ export class Facts {
       row?.finished_at ? ["Finished", later(row.finished_at, row)] : null,
       row?.started_by ? ["Started by", person(row.started_by)] : null,
       row ? ["Executed by", row.placement] : null,
-      run.worker ? ["Worker", run.worker] : null,
+      run.worker ? ["Worker", run.sandbox ? `${run.worker}, code in ${run.sandbox}` : run.worker] : null,
       row?.attempts ? ["Workers that died", String(row.attempts)] : null,
       row ? ["Queue", `${row.queue}${row.priority ? `, priority ${row.priority}` : ""}`] : null,
       row?.require_approval ? ["Approval", "every tool call waits for a person"] : null,
