@@ -1,4 +1,4 @@
-"""Arguments of a tool for people: a table of them, and an example to fill in. Pure."""
+"""Arguments of a tool for people, as a table. Pure."""
 
 from __future__ import annotations
 
@@ -19,17 +19,6 @@ def argument_rows(schema: dict[str, Any]) -> list[dict[str, Any]]:
         }
         for name, each in schema.get("properties", {}).items()
     ]
-
-
-def example(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the required arguments with empty values to fill in."""
-    empty = {"string": "", "integer": 0, "number": 0, "boolean": False, "array": [], "object": {}}
-    properties = schema.get("properties", {})
-    return {
-        name: each.get("default", each.get("enum", [empty.get(each.get("type"))])[0])
-        for name, each in properties.items()
-        if name in schema.get("required", ())
-    }
 
 
 def _type(schema: dict[str, Any]) -> str:

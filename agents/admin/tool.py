@@ -19,7 +19,7 @@ from agents.actions.resume_work import resume_work
 from agents.actions.start_tool_call import start_tool_call
 from agents.admin.json_fields import JSONObjectText, json_widget
 from agents.admin.links import run_url
-from agents.admin.schema_words import argument_rows, example
+from agents.admin.schema_words import argument_rows
 from agents.choices import CallStatus
 from agents.limits.pauses import of_tool
 from agents.models import Agent
@@ -94,7 +94,7 @@ class TryForm(DialogForm):
         help_text="Its bindings, approvals and limits hold.",
         error_messages={"required": "Give the tool to an agent first."},
     )
-    arguments = JSONObjectText(widget=json_widget(rows=6), required=False)
+    arguments = JSONObjectText(widget=json_widget(rows=6), required=False, initial=dict)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -108,7 +108,7 @@ class TryForm(DialogForm):
         )
         field: Any = self.fields["agent"]
         field.queryset = permissions_for(self.request).rows(agents, "workspace", "runs:write")
-        self.fields["arguments"].initial = example(_schema(tool))
+        self.fields["arguments"].widget.attrs["data-schema"] = tool.definition.parameters
 
 
 @admin.register(CatalogueTool)
@@ -125,6 +125,12 @@ class ToolAdmin(ReadOnlyAdmin[CatalogueTool]):
     search_fields = ("name", "definition__description")
     sortable_by = ()
     actions_detail = ("try_tool", "disable", "enable")
+
+    class Media:
+        """Files of the pages."""
+
+        js = (forms.Script("heartbit/admin/schema-form.js", type="module"),)
+
     fieldsets = (
         (None, {"fields": ("description", "source_of", "effect", "limit", "flow", "asks_for")}),
         (None, {"fields": ("arguments",)}),

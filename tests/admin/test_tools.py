@@ -141,8 +141,6 @@ def test_a_tool_is_tried_as_a_run_of_its_own(
     ToolBinding.objects.get_or_create(agent=agent, tool="calculate")
     publish_agent(agent)
     editor = member(Role.EDITOR)
-    form = editor.get(page("calculate", "try_tool")).content.decode()
-    assert "&quot;expression&quot;: &quot;&quot;" in form
     data = SENT | {"agent": str(agent.pk), "arguments": '{"expression": "6 * 7"}'}
     led = editor.post(page("calculate", "try_tool"), data)
     run = Run.objects.get(workspace=workspace, kind="tool_call")

@@ -472,7 +472,7 @@ def test_given_bounds_when_a_form_is_read_then_what_breaks_them_is_not_sent(
 ) -> None:
     signed_in.go("approvals/")
     read = """async ([schema, text]) => {
-      const { schemaForm } = await import("/static/heartbit/web/approvals/schema-form.js");
+      const { schemaForm } = await import("/static/heartbit/web/forms/schema-form.js");
       const whole = { type: "object", properties: { a: schema }, required: ["a"] };
       const form = schemaForm(whole, undefined);
       document.body.append(form.element);
@@ -497,7 +497,7 @@ def test_given_bounds_then_their_words_say_whether_the_bound_itself_is_taken(
 ) -> None:
     signed_in.go("approvals/")
     words = """async (schemas) => {
-      const { boundsText } = await import("/static/heartbit/web/approvals/bounds.js");
+      const { boundsText } = await import("/static/heartbit/web/forms/bounds.js");
       return schemas.map((schema) => boundsText(schema));
     }"""
     found = signed_in.page.evaluate(words, [schema for schema, _ in BOUNDS_IN_WORDS])
@@ -527,7 +527,7 @@ def test_given_any_schema_when_its_form_is_not_touched_then_it_reads_what_stood_
 ) -> None:
     signed_in.go("approvals/")
     read = """async ([schema, value]) => {
-      const { schemaForm } = await import("/static/heartbit/web/approvals/schema-form.js");
+      const { schemaForm } = await import("/static/heartbit/web/forms/schema-form.js");
       const { diff } = await import("/static/heartbit/web/approvals/diff.js");
       const form = schemaForm(schema, value);
       const fields = form.element.querySelectorAll("input, select, textarea").length;

@@ -88,6 +88,12 @@ def try_it(page: Page) -> None:
     outcome.scroll_into_view_if_needed()
 
 
+def try_tool(page: Page) -> None:
+    """The form of a tool's arguments."""
+    page.get_by_text("Try it").first.click()
+    page.get_by_label("order").fill("1042")
+
+
 def answer_it(page: Page) -> None:
     """A question with the form of its answer."""
     page.get_by_role("navigation", name="Waiting calls").get_by_text("Plan next week").click()
@@ -158,6 +164,7 @@ PAGES = {
     "admin-accounts": Shot(lambda _: "/admin/base/provideraccount/", "anthropic"),
     "admin-tools": Shot(lambda _: TOOLS, "find_order"),
     "admin-tool": Shot(lambda demo: f"{TOOLS}{demo.tool}/change/", "find_order"),
+    "admin-tool-form": Shot(lambda demo: f"{TOOLS}{demo.tool}/change/", "find_order", try_tool),
     "admin-credentials": Shot(lambda _: CREDENTIALS, "support mailbox"),
     "admin-credential": Shot(lambda _: f"{CREDENTIALS}add/?kind=imap", "Mailbox (IMAP)"),
     "admin-credential-types": Shot(lambda _: f"{CREDENTIALS}add/", "Calendar (CalDAV)"),

@@ -1,9 +1,9 @@
 // Edit the arguments of a waiting call: a form, then what it changes, then the decision.
 
 import { el, fill } from "../dom.js";
+import { FormProblem, schemaForm } from "../forms/schema-form.js";
 import { diff } from "./diff.js";
 import { seen } from "./pieces.js";
-import { FormProblem, schemaForm } from "./schema-form.js";
 
 /**
  * The panel in which a person edits arguments.

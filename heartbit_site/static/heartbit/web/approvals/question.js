@@ -1,8 +1,8 @@
 // A question: what an agent asks, and the form of the answer.
 
 import { el, fill } from "../dom.js";
+import { FormProblem, schemaForm } from "../forms/schema-form.js";
 import { nodes } from "./pieces.js";
-import { FormProblem, schemaForm } from "./schema-form.js";
 
 /** Whether a call is a question, which a person answers. */
 export function isQuestion(asked) {

@@ -2,9 +2,9 @@
 
 import { api, may, Refusal, whoCan, WORKSPACE } from "../api.js";
 import { el, fill, icon, note } from "../dom.js";
+import { FormProblem, schemaForm } from "../forms/schema-form.js";
 import { ago, moment } from "../words.js";
 import { seen } from "./pieces.js";
-import { FormProblem, schemaForm } from "./schema-form.js";
 
 /** Whether it is a wait, and no tool call to approve or resolve. */
 export function isWait(asked) {
