@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 from django.db import transaction
 from django.db.models import F, Q
 
+from heartbit_site.base.credentials import CredentialNeed
 from heartbit_site.base.query import execute
-from heartbit_site.base.toolspec import CredentialNeed, Label, Origin
+from heartbit_site.base.toolspec import Label, Origin
 from heartbit_site.base.untrusted import clean_text
 from tools import definitions
 from tools.models import CatalogueTool

@@ -34,7 +34,8 @@ import httpx
 from pydantic_core import to_jsonable_python
 
 from heartbit_site.base.errors import HeartbitError
-from heartbit_site.base.toolspec import Effect, Suspension, ToolContext, ToolSpec, WaitOutcome
+from heartbit_site.base.suspensions import Suspension, WaitOutcome
+from heartbit_site.base.toolspec import Effect, ToolContext, ToolSpec
 from tools import questions
 from tools.call_parsing import ParsedCall, read
 from tools.isolation import Isolation

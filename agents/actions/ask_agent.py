@@ -15,7 +15,7 @@ from agents.messaging.texts import as_question
 from agents.models import MessageKind
 from agents.reads.agents import find_agent
 from heartbit_site.base.ids import new_id
-from heartbit_site.base.toolspec import ChildTask, Suspension
+from heartbit_site.base.suspensions import ChildTask, Suspension
 
 if TYPE_CHECKING:
     from agents.messaging.addresses import Sender

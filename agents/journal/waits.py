@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from agents.journal.phrase import Phrase
-from heartbit_site.base import toolspec
+from heartbit_site.base import suspensions
 from heartbit_site.base.visible_text import readable_json, visible
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ OUTCOME: Final = register(
 #: The schema of its answer is the call's own (``agents.journal.events.CallWaiting.form``).
 QUESTION: Final = register(
     WaitKind(
-        *(toolspec.QUESTION, "Question of a tool", "an answer for a tool", ANSWER),
+        *(suspensions.QUESTION, "Question of a tool", "an answer for a tool", ANSWER),
         answer={},
         is_declinable=True,
     )

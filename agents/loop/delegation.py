@@ -9,7 +9,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from agents.llm.messages import AssistantMessage, Message, ToolCall, UserMessage
-from heartbit_site.base.toolspec import ChildTask, Effect, Suspension, ToolSpec, WaitOutcome
+from heartbit_site.base.suspensions import ChildTask, Suspension, WaitOutcome
+from heartbit_site.base.toolspec import Effect, ToolSpec
 
 if TYPE_CHECKING:
     from agents.definitions.definition import AgentDefinition

@@ -39,7 +39,7 @@ from agents.llm.messages import (
     UserMessage,
 )
 from agents.output import respond
-from heartbit_site.base.toolspec import WaitOutcome
+from heartbit_site.base.suspensions import WaitOutcome
 
 POOR_ANSWERS = 2  # in a row, then the stronger model takes over
 

@@ -19,7 +19,8 @@ from agents.loop.call_record import CallBatch, CallRecord, CancelledFirstError
 from agents.loop.ports import ApprovedCall, PendingSuspension, ReadyCall
 from agents.loop.script_calls import advance
 from heartbit_site.base import aio
-from heartbit_site.base.toolspec import Effect, QuestionReply
+from heartbit_site.base.suspensions import QuestionReply
+from heartbit_site.base.toolspec import Effect
 from tools.pipeline import SuspendedCall
 from tools.result import ToolResult
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from agents.loop.journaled import JournaledState
     from agents.loop.ports import Toolbox
     from agents.loop.state import CallState
-    from heartbit_site.base.toolspec import WaitOutcome
+    from heartbit_site.base.suspensions import WaitOutcome
 
 MAX_CALLS = 64  # tool calls of one answer that are served; the others are refused
 UNCERTAIN = (

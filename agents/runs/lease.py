@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from agents.loop.ports import Pending
     from agents.runs.claims import ClaimedRun
-    from heartbit_site.base.toolspec import Suspension
+    from heartbit_site.base.suspensions import Suspension
 
 _ABOUT_THE_DATA = (
     psycopg.DataError,

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from agents.runtime.lookups import CallLookups
     from agents.runtime.offer import OfferedTools
     from agents.runtime.stopped_tools import WorkspaceStoppedTools
-    from heartbit_site.base.toolspec import QuestionReply, ToolContext, ToolSpec
+    from heartbit_site.base.suspensions import QuestionReply
+    from heartbit_site.base.toolspec import ToolContext, ToolSpec
     from tools.credentials.choice import ChosenCredential
 
 

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from agents.runtime.lookups import CallLookups
     from agents.runtime.stopped_tools import WorkspaceStoppedTools
     from heartbit_site.base.orm import OrmExecutor
-    from heartbit_site.base.toolspec import QuestionReply, ToolContext, ToolSpec, WaitOutcome
+    from heartbit_site.base.suspensions import QuestionReply, WaitOutcome
+    from heartbit_site.base.toolspec import ToolContext, ToolSpec
     from tools.pipeline import CallJournal, SuspendedCall
     from tools.scripts.interpreter import ScriptInterpreter
     from tools.scripts.steps import EndedScript, PausedScript

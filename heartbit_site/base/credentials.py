@@ -14,6 +14,7 @@ A credential that a tool sends over HTTP has a ``url``, and is sent to URLs belo
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
@@ -266,3 +267,23 @@ class SigningCredential(CredentialType):
     label = "Signing secret"
 
     secret: Key
+
+
+@dataclass(frozen=True, slots=True)
+class CredentialNeed:
+    """A credential that a tool asks for.
+
+    Attributes:
+        parameter: The function's parameter that receives it.
+        kinds: Kinds that fit.
+        optional: True if the tool also works without it, and then receives None.
+        name: Name of the credential that the tool itself asks for, unless the agent's binding names
+            another; empty: it does not matter.
+        remedy: What a person without it is answered; empty: where to add it.
+    """
+
+    parameter: str
+    kinds: tuple[str, ...]
+    optional: bool = False
+    name: str = ""
+    remedy: str = ""

@@ -30,28 +30,16 @@ from __future__ import annotations
 import enum
 import inspect
 import re
-import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import (
-    TYPE_CHECKING,
-    Annotated,
-    Any,
-    Final,
-    TypeVar,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-    overload,
-)
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema
 
 from heartbit_site.base import docstrings
-from heartbit_site.base.credentials import CredentialType
 from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.tool_parameters import read_parameters
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -59,8 +47,10 @@ if TYPE_CHECKING:
 
     import httpx
 
+    from heartbit_site.base.credentials import CredentialNeed
+    from heartbit_site.base.suspensions import QuestionReply, Resume
+
 F = TypeVar("F", bound=Callable[..., Any])
-Resume = Callable[["tuple[WaitOutcome, ...]"], Any]
 
 
 class Effect(enum.StrEnum):
@@ -87,23 +77,6 @@ class Label(enum.StrEnum):
     UNTRUSTED = "untrusted"  # its result contains text by outsiders: mail, web pages, MCP servers
     PRIVATE = "private"  # its result contains data of the workspace or of a person
     OUTBOUND = "outbound"  # its arguments leave the installation
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionReply:
-    """Reply of a person to the question that a tool asked while it ran (``Question``).
-
-    Attributes:
-        number: Number of the question in this call, starting at 1.
-        state: The question's ``state``.
-        status: answered, or expired: no person did in time.
-        value: The answer, which fits the form; None: it was declined, or has expired.
-    """
-
-    number: int
-    state: str
-    status: str
-    value: Any = None
 
 
 def _show_to_no_one(text: str) -> None:
@@ -157,65 +130,6 @@ class ToolContext:
 
 
 @dataclass(frozen=True, slots=True)
-class ChildTask:
-    """A sub-agent's task that a tool asks the runtime to run.
-
-    Attributes:
-        run_id: The run's id, when the tool has written it down already; None for a new one.
-    """
-
-    agent: str
-    task: str
-    run_id: UUID | None = None
-
-
-#: Kind of the wait for a reply.
-QUESTION: Final = "tool_question"
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """Question of a tool to a person, found while it ran: the tool is called again with the reply.
-
-    Attributes:
-        text: The question, for people.
-        form: JSON Schema of the answer.
-        state: Text that the tool is given back.
-    """
-
-    text: str
-    form: Mapping[str, Any]
-    state: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Suspension:
-    """Result of a tool that cannot answer yet: the run frees its worker until all waits resolve.
-
-    Attributes:
-        children: Runs to start; each becomes one durable wait of the calling run.
-        timeout_seconds: Time after which open waits expire and unfinished children are cancelled.
-        kind: Kind of the wait (``agents.journal.waits``). Without children there is one wait, of
-            this kind.
-        question: A person is asked this, in a wait of the kind ``QUESTION``, and the tool called
-            again: no ``resume`` is needed.
-    """
-
-    children: tuple[ChildTask, ...]
-    timeout_seconds: float
-    kind: str = "child"
-    question: Question | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class WaitOutcome:
-    """Outcome of one wait of a suspended call: its subject (for a child: the agent) and value."""
-
-    subject: str
-    value: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
 class Answer:
     """A person's answer to a call of a tool with a parameter of this type.
 
@@ -225,26 +139,6 @@ class Answer:
     """
 
     value: Any
-
-
-@dataclass(frozen=True, slots=True)
-class CredentialNeed:
-    """A credential that a tool asks for.
-
-    Attributes:
-        parameter: The function's parameter that receives it.
-        kinds: Kinds that fit (``heartbit_site.base.credentials``).
-        optional: True if the tool also works without it, and then receives None.
-        name: Name of the credential that the tool itself asks for, unless the agent's binding names
-            another; empty: it does not matter.
-        remedy: What a person without it is answered; empty: where to add it.
-    """
-
-    parameter: str
-    kinds: tuple[str, ...]
-    optional: bool = False
-    name: str = ""
-    remedy: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -398,7 +292,7 @@ def spec_of(
     text = (description or text or own_text).strip()
     if not text:
         raise ConfigurationError(f"Tool {tool_name!r} has no description: give it a docstring.")
-    parameters = _read_parameters(function, tool_name, {**told, **own_told})
+    parameters = read_parameters(function, tool_name, {**told, **own_told}, (ToolContext, Answer))
     model = create_model(tool_name, __config__=ConfigDict(extra="forbid"), **parameters.fields)
     schema = model.model_json_schema(schema_generator=_Untitled)
     schema.pop("title", None)
@@ -456,76 +350,3 @@ def _sentences(error: ValidationError) -> str:
         f"{'.'.join(str(step) for step in problem['loc'])}: {problem['msg']}"
         for problem in problems
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Parameters:
-    """Parameters of a function: those that the runtime supplies, and the model's as fields."""
-
-    given: dict[type, str]
-    credentials: list[CredentialNeed]
-    fields: dict[str, Any]
-
-
-def _read_parameters(
-    function: Callable[..., Any], tool_name: str, told: Mapping[str, str]
-) -> _Parameters:
-    """Return the parameters of a function.
-
-    Fields have neutral names and the parameters' as aliases: a parameter may be called ``json`` or
-    ``schema``, which a model's attribute may not.
-    """
-    hints = _hints(function, tool_name)
-    found = _Parameters({}, [], {})
-    for name, parameter in inspect.signature(function).parameters.items():
-        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-            raise ConfigurationError(
-                f"Parameter {name!r} of tool {tool_name!r} cannot be given by name: make it a "
-                "plain parameter."
-            )
-        if name not in hints:
-            raise ConfigurationError(
-                f"Parameter {name!r} of tool {tool_name!r} has no type annotation: add one."
-            )
-        if hints[name] in (ToolContext, Answer):
-            found.given[hints[name]] = name
-            continue
-        need = _credential_need(name, hints[name], tool_name)
-        if need is not None:
-            found.credentials.append(need)
-            continue
-        default = ... if parameter.default is inspect.Parameter.empty else parameter.default
-        kind = _told(hints[name], told[name]) if told.get(name) else hints[name]
-        found.fields[f"field_{len(found.fields)}"] = (kind, Field(default, alias=name))
-    return found
-
-
-def _credential_need(parameter: str, hint: Any, tool_name: str) -> CredentialNeed | None:
-    """Return the need of a parameter whose type is a credential's, or a union of such types."""
-    parts = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
-    kinds = [part for part in parts if isinstance(part, type) and issubclass(part, CredentialType)]
-    if not kinds:
-        return None
-    if set(parts) - {*kinds, type(None)}:
-        raise ConfigurationError(
-            f"Parameter {parameter!r} of tool {tool_name!r} is a credential or something else: "
-            "let its type be credentials only."
-        )
-    names = tuple(kind.kind for kind in kinds)
-    return CredentialNeed(parameter, names, optional=type(None) in parts)
-
-
-def _hints(function: Callable[..., Any], tool_name: str) -> dict[str, Any]:
-    try:
-        return get_type_hints(function, include_extras=True)
-    except NameError as error:
-        raise ConfigurationError(
-            f"Tool {tool_name!r}: the type {error.name} of a parameter is not there when the "
-            "program runs; import or define it at the module's top, outside TYPE_CHECKING."
-        ) from None
-
-
-def _told(hint: Any, text: str) -> Any:
-    """Return the type with a description; its own description comes later, and so wins."""
-    kind, *extras = get_args(hint) if get_origin(hint) is Annotated else (hint,)
-    return Annotated[(kind, Field(description=text), *extras)]

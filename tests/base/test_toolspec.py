@@ -10,19 +10,11 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, Field
 
-from heartbit_site.base.credentials import ApiKeyCredential, BearerCredential  # noqa: TC001  a signature names it
+from heartbit_site.base.credentials import ApiKeyCredential, BearerCredential, CredentialNeed
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.jsonschema import validate
-from heartbit_site.base.toolspec import (
-    CredentialNeed,
-    Effect,
-    Label,
-    Suspension,
-    ToolContext,
-    ToolSpec,
-    WaitOutcome,
-    tool,
-)
+from heartbit_site.base.suspensions import Suspension, WaitOutcome
+from heartbit_site.base.toolspec import Effect, Label, ToolContext, ToolSpec, tool
 
 
 class Place(BaseModel):

@@ -8,7 +8,7 @@ from typing import Any
 import mcp_types
 import pytest
 
-from heartbit_site.base.toolspec import QuestionReply
+from heartbit_site.base.suspensions import QuestionReply
 from tools.mcp import questions
 from tools.mcp.errors import McpError
 

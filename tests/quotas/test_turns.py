@@ -24,7 +24,7 @@ from agents.runs.lease import Lease
 from agents.runtime.control_session import LOCK_CLASS
 from heartbit_site.base import orm
 from heartbit_site.base.ids import new_id
-from heartbit_site.base.toolspec import ChildTask, Suspension
+from heartbit_site.base.suspensions import ChildTask, Suspension
 from tests.quotas.limited import at_work, flood, give_tier, new_workspace, park, queued
 from tests.runs.holding import answer, pool
 

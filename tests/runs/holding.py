@@ -19,7 +19,7 @@ from agents.runs.claims import Claimant, ClaimedRun, claim
 from agents.runs.lease import Lease
 from agents.runs.pool import Pool, open_pool
 from heartbit_site.base import orm
-from heartbit_site.base.toolspec import ChildTask, Suspension
+from heartbit_site.base.suspensions import ChildTask, Suspension
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -28,7 +28,7 @@ from agents.models import Agent, Decision, Grant, Run, RunEvent, ToolBinding, Vo
 from agents.models import ToolCall as ToolCallRow
 from heartbit_site.base import orm
 from heartbit_site.base.audit import Actor
-from heartbit_site.base.toolspec import ChildTask, Suspension
+from heartbit_site.base.suspensions import ChildTask, Suspension
 from tests.fleet import wait_until
 from tests.runs.holding import accept, answer, blocked, claimant, fetch, hold, pool
 from tests.sizes import sized

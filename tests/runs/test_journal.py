@@ -29,7 +29,7 @@ from agents.models import ToolCall as ToolCallRow
 from agents.runs.claims import Claimant, ClaimedRun, claim
 from heartbit_site.base import orm
 from heartbit_site.base.models import UsageEntry, Workspace
-from heartbit_site.base.toolspec import ChildTask, Suspension
+from heartbit_site.base.suspensions import ChildTask, Suspension
 from tests.runs.holding import accept, answer, claimant, fetch, hold, pool, suspended_on
 
 __all__ = ["claimant", "pool"]

@@ -21,7 +21,8 @@ from agents.loop.tool_calls import CONFIRMED, SKIPPED, UNCERTAIN
 from agents.models import Agent, Run, WorkerHeartbeat
 from agents.querysets import uncertain_calls
 from heartbit_site.base import orm
-from heartbit_site.base.toolspec import ChildTask, Effect, Suspension, spec_of
+from heartbit_site.base.suspensions import ChildTask, Suspension
+from heartbit_site.base.toolspec import Effect, spec_of
 from tests.runs.holding import answer
 from tests.runtime.deciding import ANNA, happened
 from tools.registry import registry

@@ -16,7 +16,8 @@ import httpx
 import pytest
 
 from heartbit_site.base.http.errors import BlockedAddressError
-from heartbit_site.base.toolspec import ChildTask, Effect, Suspension, ToolContext, WaitOutcome
+from heartbit_site.base.suspensions import ChildTask, Suspension, WaitOutcome
+from heartbit_site.base.toolspec import Effect, ToolContext
 from tests.pace import in_time
 from tests.tools.calls import (
     EXECUTOR,

@@ -20,8 +20,8 @@ from tools.models import Credential
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from heartbit_site.base.credentials import CredentialType
-    from heartbit_site.base.toolspec import CredentialNeed, ToolSpec
+    from heartbit_site.base.credentials import CredentialNeed, CredentialType
+    from heartbit_site.base.toolspec import ToolSpec
 
 
 class NoCredentialError(HeartbitError):

@@ -16,7 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.jsonschema import check_schema, validate
-from heartbit_site.base.toolspec import Question
+from heartbit_site.base.suspensions import Question
 from tools.mcp import prompts, questions, resources
 from tools.mcp.errors import (
     McpConnectionError,
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from mcp.client.context import ClientRequestContext
 
     from heartbit_site.base.http.client import GuardedClient
-    from heartbit_site.base.toolspec import QuestionReply
+    from heartbit_site.base.suspensions import QuestionReply
     from tools.mcp.endpoint import McpEndpoint, PinnedTool
 
 CONNECT_SECONDS: Final = 20.0

@@ -8,8 +8,7 @@ import httpx
 from django.conf import settings
 from pydantic import SecretStr
 
-from heartbit_site.base.credentials import SignInCredential
-from heartbit_site.base.toolspec import CredentialNeed
+from heartbit_site.base.credentials import CredentialNeed, SignInCredential
 from tools.credentials.http_auth import HttpCredential, auth_headers, bearer
 from tools.mcp.endpoint import McpEndpoint
 from tools.mcp.errors import McpError

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from heartbit_site.base.http.allow import AllowRule
-    from heartbit_site.base.toolspec import Question, QuestionReply
+    from heartbit_site.base.suspensions import Question, QuestionReply
     from tools.mcp.connection import McpConnection
     from tools.mcp.endpoint import McpEndpoint, PinnedTool
     from tools.mcp.listing import Offer

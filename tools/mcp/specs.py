@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from heartbit_site.base.credentials import SignInCredential
-from heartbit_site.base.toolspec import QUESTION, Origin, Question, Suspension
+from heartbit_site.base.suspensions import QUESTION, Question, Suspension
+from heartbit_site.base.toolspec import Origin
 from tools import definitions
 from tools.mcp.endpoint import PinnedTool
 from tools.mcp.endpoints import CREDENTIAL, endpoint_of, needs_of

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from agents.journal.waits import ANSWER, WaitKind, register
-from heartbit_site.base.toolspec import Effect, Suspension, WaitOutcome, tool
+from heartbit_site.base.suspensions import Suspension, WaitOutcome
+from heartbit_site.base.toolspec import Effect, tool
 
 SIGNAL = register(
     WaitKind("signal", "Signal", "a signal", ANSWER, answer={"type": "string", "minLength": 2})

@@ -1,0 +1,87 @@
+"""Waits of tools: what a tool that cannot answer yet waits for, and what it is given then. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+#: Builds a tool's result from the outcomes of its waits.
+Resume = Callable[["tuple[WaitOutcome, ...]"], Any]
+#: Kind of the wait for a reply.
+QUESTION: Final = "tool_question"
+
+
+@dataclass(frozen=True, slots=True)
+class ChildTask:
+    """A sub-agent's task that a tool asks the runtime to run.
+
+    Attributes:
+        run_id: The run's id, when the tool has written it down already; None for a new one.
+    """
+
+    agent: str
+    task: str
+    run_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Question of a tool to a person, found while it ran: the tool is called again with the reply.
+
+    Attributes:
+        text: The question, for people.
+        form: JSON Schema of the answer.
+        state: Text that the tool is given back.
+    """
+
+    text: str
+    form: Mapping[str, Any]
+    state: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Suspension:
+    """Result of a tool that cannot answer yet: the run frees its worker until all waits resolve.
+
+    Attributes:
+        children: Runs to start; each becomes one durable wait of the calling run.
+        timeout_seconds: Time after which open waits expire and unfinished children are cancelled.
+        kind: Kind of the wait (``agents.journal.waits``). Without children there is one wait, of
+            this kind.
+        question: A person is asked this, in a wait of the kind ``QUESTION``, and the tool called
+            again: no ``resume`` is needed.
+    """
+
+    children: tuple[ChildTask, ...]
+    timeout_seconds: float
+    kind: str = "child"
+    question: Question | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WaitOutcome:
+    """Outcome of one wait of a suspended call: its subject (for a child: the agent) and value."""
+
+    subject: str
+    value: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionReply:
+    """Reply of a person to the question that a tool asked while it ran (``Question``).
+
+    Attributes:
+        number: Number of the question in this call, starting at 1.
+        state: The question's ``state``.
+        status: answered, or expired: no person did in time.
+        value: The answer, which fits the form; None: it was declined, or has expired.
+    """
+
+    number: int
+    state: str
+    status: str
+    value: Any = None
