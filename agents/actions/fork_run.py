@@ -123,7 +123,7 @@ def fork_run(
         HaltedError: The workspace or the installation is stopped.
         QuotaExceededError: The workspace or the agent has reached a run quota.
         ModelUnreachableError: No model that the agent may ask answers.
-        NoSandboxError: The agent runs code, and no worker of its queue has a sandbox.
+        NoSandboxError: The agent runs code, and there is no sandbox where it would run.
     """
     made, is_new = accept_fork(
         source, turn, edits=edits, by=by, home=home, idempotency_key=idempotency_key
@@ -152,12 +152,8 @@ def accept_fork(
     if edits.message:
         events.append(RunSteered(edits.message, by.name))
     key = stored_key(idempotency_key)
-    if (
-        home is Placement.FLEET
-        and source.kind == RunKind.AGENT
-        and has_obstacle(source.workspace_id)
-    ):
-        raise_if_not_ready(source.version.agent, "" if version else source.model, key=key)
+    if source.kind == RunKind.AGENT and has_obstacle(source.workspace_id, home):
+        raise_if_not_ready(source.version.agent, "" if version else source.model, home, key=key)
     run_id = new_id()
     parameters = (
         run_id,

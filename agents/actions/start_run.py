@@ -81,12 +81,11 @@ def start_run(
         HaltedError: The workspace or the installation is stopped.
         QuotaExceededError: The workspace or the agent has reached a run quota.
         ModelUnreachableError: No model that the agent may ask answers.
-        NoSandboxError: The agent runs code, and no worker of its queue has a sandbox.
+        NoSandboxError: The agent runs code, and there is no sandbox where it would run.
     """
     key = stored_key(idempotency_key)
-    is_asked = home is Placement.FLEET and call is None  # a model, through the fleet's circuits
-    if is_asked and has_obstacle(workspace.pk):
-        raise_if_not_ready(find_agent(workspace, agent, origin=origin), model, key=key)
+    if call is None and has_obstacle(workspace.pk, home):
+        raise_if_not_ready(find_agent(workspace, agent, origin=origin), model, home, key=key)
     run_id = new_id()
     parameters = (
         run_id,

@@ -4,7 +4,7 @@ A model is known to be unreachable by the circuits that the fleet's calls opened
 (``agents.llm.wrappers.circuit``). Only one that opened again, after a probe failed, counts: a run
 that was accepted waits out a short outage. Once the next probe is due a run may start, and its
 first call is the probe. A sandbox is known to be missing if no live worker of the agent's queue has
-one.
+one; for a run in this process, if none holds here.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 import redis
 from django.conf import settings
 
+from agents.choices import Placement
 from agents.errors import ModelUnreachableError, NoSandboxError
 from agents.llm import factory
 from agents.llm.providers import PROVIDERS
@@ -58,36 +59,44 @@ class Obstacles:
 
 
 class KnownObstacles:
-    """Obstacles by workspace, read every few seconds and used by all threads."""
+    """Obstacles by workspace and placement, read every few seconds and used by all threads."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         """Take a clock of seconds with any origin."""
         self._clock = clock
-        self._known: OrderedDict[int, tuple[float, Obstacles]] = OrderedDict()
+        self._known: OrderedDict[tuple[int, Placement], tuple[float, Obstacles]] = OrderedDict()
 
-    def seconds_left(self, workspace_id: int) -> Mapping[str, float]:
+    def seconds_left(
+        self, workspace_id: int, home: Placement = Placement.FLEET
+    ) -> Mapping[str, float]:
         """Return the seconds until the next probe of the providers that do not answer."""
         now = self._clock()
-        until = self._read(workspace_id).until
+        until = self._read(workspace_id, home).until
         return {name: at - now for name, at in until.items() if at > now}
 
-    def without_sandbox(self, workspace_id: int) -> frozenset[tuple[str, str]]:
+    def without_sandbox(
+        self, workspace_id: int, home: Placement = Placement.FLEET
+    ) -> frozenset[tuple[str, str]]:
         """Return the agents that need a sandbox and have none, as (origin, name)."""
-        return self._read(workspace_id).without_sandbox
+        return self._read(workspace_id, home).without_sandbox
 
-    def _read(self, workspace_id: int) -> Obstacles:
+    def _read(self, workspace_id: int, home: Placement) -> Obstacles:
         now = self._clock()
-        again, found = self._known.get(workspace_id, (0.0, Obstacles()))
+        key = workspace_id, home
+        again, found = self._known.get(key, (0.0, Obstacles()))
         if now < again:
             return found
         # Noted first: while one thread asks a slow Valkey no other one does.
-        self._known[workspace_id] = (now + KEEP_SECONDS, found)
-        found = Obstacles(
-            {name: now + left for name, left in _outages(workspace_id).items()},
-            _without_sandbox(workspace_id),
-        )
-        self._known[workspace_id] = (now + KEEP_SECONDS, found)
-        self._known.move_to_end(workspace_id)
+        self._known[key] = (now + KEEP_SECONDS, found)
+        if home is Placement.FLEET:
+            found = Obstacles(
+                {name: now + left for name, left in _outages(workspace_id).items()},
+                _without_sandbox(workspace_id),
+            )
+        else:
+            found = Obstacles(without_sandbox=_without_sandbox_here(workspace_id))
+        self._known[key] = (now + KEEP_SECONDS, found)
+        self._known.move_to_end(key)
         if len(self._known) > KEEP:
             self._known.popitem(last=False)
         return found
@@ -96,32 +105,40 @@ class KnownObstacles:
 _known = KnownObstacles()
 
 
-def has_obstacle(workspace_id: int) -> bool:
+def has_obstacle(workspace_id: int, home: Placement) -> bool:
     """Return whether anything is known that may keep a run of a workspace from starting."""
-    return bool(_known.seconds_left(workspace_id) or _known.without_sandbox(workspace_id))
+    return bool(
+        _known.seconds_left(workspace_id, home) or _known.without_sandbox(workspace_id, home)
+    )
 
 
-def raise_if_not_ready(agent: Agent, model: str, *, key: str | None) -> None:
+def raise_if_not_ready(agent: Agent, model: str, home: Placement, *, key: str | None) -> None:
     """Raise if none of an agent's models answers, or its mode needs a sandbox that is missing.
 
     Args:
         agent: The agent.
         model: ``provider:model`` of the run; empty: the agent's.
+        home: Placement of the run.
         key: The start's idempotency key, as stored; a repeated start returns its run in any case.
 
     Raises:
         ModelUnreachableError: The circuits of all its models are open.
-        NoSandboxError: It runs code, and no worker of its queue has a sandbox.
+        NoSandboxError: It runs code, and there is no sandbox where it would run.
     """
     if _is_repeated(agent.workspace_id, key):
         return
-    if (agent.origin, agent.name) in _known.without_sandbox(agent.workspace_id):
+    if (agent.origin, agent.name) in _known.without_sandbox(agent.workspace_id, home):
+        where = f"no worker of the queue {agent.queue} has a sandbox: see `heartbit doctor` there."
         raise NoSandboxError(
             f"The run of {agent.name} was not started, because it runs code (execution_mode) and "
-            f"no worker of the queue {agent.queue} has a sandbox: see `heartbit doctor` there.",
+            + (
+                where
+                if home is Placement.FLEET
+                else "no sandbox holds here: see `heartbit doctor`."
+            ),
             _SANDBOX_SECONDS,
         )
-    down = _known.seconds_left(agent.workspace_id)
+    down = _known.seconds_left(agent.workspace_id, home)
     names = tuple(_models(agent, model))
     waits = [down.get(name.partition(":")[0]) for name in names]
     left = [wait for wait in waits if wait is not None]
@@ -151,15 +168,31 @@ def _models(agent: Agent, model: str) -> Iterator[str]:
 
 
 def _without_sandbox(workspace_id: int) -> frozenset[tuple[str, str]]:
-    agents = Agent.objects.filter(
-        workspace=workspace_id, current_version__snapshot__execution_mode__isnull=False
-    )
     found = set()
-    for origin, name, queue in agents.values_list("origin", "name", "queue"):
+    for origin, name, queue in _that_run_code(workspace_id):
         serving = WorkerHeartbeat.objects.serving(queue).values_list("sandbox", flat=True)
         if serving and not any(serving):  # without a worker it waits for one, which may have one
             found.add((origin, name))
     return frozenset(found)
+
+
+def _without_sandbox_here(workspace_id: int) -> frozenset[tuple[str, str]]:
+    found = _that_run_code(workspace_id)
+    if not found:
+        return frozenset()
+    # It brings an HTTP client along, which a command that only submits does not need.
+    from tools.sandbox.choice import describe_sandbox  # noqa: PLC0415
+
+    is_missing = describe_sandbox()[1] is not None
+    return frozenset((origin, name) for origin, name, _ in found if is_missing)
+
+
+def _that_run_code(workspace_id: int) -> list[tuple[str, str, str]]:
+    """Return origin, name and queue of the agents with an execution mode."""
+    agents = Agent.objects.filter(
+        workspace=workspace_id, current_version__snapshot__execution_mode__isnull=False
+    )
+    return list(agents.values_list("origin", "name", "queue"))
 
 
 def _outages(workspace_id: int) -> dict[str, float]:

@@ -13,6 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 from agents.actions.cancel_run import cancel_run
 from agents.actions.start_run import start_run
+from agents.choices import Placement
 from agents.models import Agent, Run
 from agents.runtime.preflight import has_obstacle
 from heartbit_site.api.programs import ProgramRequests
@@ -76,7 +77,9 @@ async def test_given_a_task_then_one_thread_asks_for_the_key_starts_the_run_and_
     key: str, work: Work, workspace: Workspace
 ) -> None:
     assert (await asked(key, "GET", "/me")).status_code == 200  # its first use is written down
-    await orm.run_in_thread(lambda: has_obstacle(workspace.pk))  # read every few seconds
+    await orm.run_in_thread(
+        lambda: has_obstacle(workspace.pk, Placement.FLEET)
+    )  # read every few seconds
     work.pieces.clear()
     response = await asked(key, "POST", "/runs", json={"task": "x", "agent": "writer"})
     assert response.status_code == 201, response.text

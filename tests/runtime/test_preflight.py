@@ -126,10 +126,10 @@ def test_without_valkey_and_without_a_breaker_nothing_is_checked(
     agent(model="openai:gpt-6-sol")
     outage()
     settings.HEARTBIT_BREAKER_FAILURES = 0
-    assert not preflight.has_obstacle(workspace.pk)
+    assert not preflight.has_obstacle(workspace.pk, Placement.FLEET)
     settings.HEARTBIT_BREAKER_FAILURES = 5
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
-    assert not preflight.has_obstacle(workspace.pk)
+    assert not preflight.has_obstacle(workspace.pk, Placement.FLEET)
 
 
 def test_what_is_known_is_read_again_after_some_seconds(
@@ -167,6 +167,19 @@ def test_an_agent_that_runs_code_needs_a_worker_with_a_sandbox(
     else:
         with pytest.raises(NoSandboxError):
             start(workspace)
+
+
+@pytest.mark.parametrize(("mode", "starts"), [("always", False), ("never", True)])
+def test_an_agent_that_runs_code_in_this_process_needs_a_sandbox_here(
+    workspace: Workspace, agent: Create, settings: Settings, mode: str, *, starts: bool
+) -> None:
+    agent(tools=("run_code",), execution_mode=mode)
+    settings.HEARTBIT_SANDBOX = "off"
+    if starts:
+        assert start(workspace, home=Placement.LOCAL).pk
+    else:
+        with pytest.raises(NoSandboxError, match="no sandbox holds here"):
+            start(workspace, home=Placement.LOCAL)
 
 
 def test_a_worker_and_its_runs_say_which_sandbox_there_is(
