@@ -28,6 +28,7 @@ class RunKind(models.TextChoices):
 
     AGENT = "agent", "Agent"
     TOOL_CALL = "tool_call", "Tool call"
+    EXTRACTION = "extraction", "Extraction of memories"
 
 
 class Placement(models.TextChoices):

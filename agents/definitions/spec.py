@@ -279,6 +279,19 @@ class AgentSettings(Spec):
             "a run. 0: none."
         ),
     )
+    extract_memories: Annotated[bool, Pinned(late=True)] = Field(
+        default=False,
+        description=(
+            "After each run that succeeded, another one stores what is worth remembering of what "
+            "was said."
+        ),
+    )
+    extraction_model: Annotated[Reference, Pinned(late=True)] = Field(
+        "",
+        description=(
+            "provider:model that extracts memories, such as a cheaper one. Empty: the run's model."
+        ),
+    )
     tool_timeout_seconds: Annotated[Positive, Pinned("limits")] = Field(
         60, description="Seconds that one tool call may take."
     )

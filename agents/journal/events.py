@@ -169,6 +169,31 @@ class MemoriesRecalled:
 
 
 @dataclass(frozen=True, slots=True)
+class MemoriesExtracted:
+    """The run has stored memories of another run; written in the transaction that stores them.
+
+    Attributes:
+        added: Ids of the new ones.
+        replaced: Ids of those that say something else now.
+        skipped: Number of proposals that were not stored: known already, or said nowhere.
+    """
+
+    type: ClassVar[str] = "memories.extracted"
+    added: tuple[int, ...] = ()
+    replaced: tuple[int, ...] = ()
+    skipped: int = 0
+
+    @property
+    def summary(self) -> str:
+        """The numbers in words."""
+        added, replaced = len(self.added), len(self.replaced)
+        if not added and not replaced:
+            return "found nothing new to remember"
+        parts = [f"added {added}"] * bool(added) + [f"replaced {replaced}"] * bool(replaced)
+        return f"{' and '.join(parts)} {'memory' if added + replaced == 1 else 'memories'}"
+
+
+@dataclass(frozen=True, slots=True)
 class ApprovalRequested:
     """A call waits for a person's decision; ``digest`` covers exactly what they are shown.
 
@@ -456,6 +481,7 @@ Event = (
     | ModelDelayed
     | ContextSummarized
     | MemoriesRecalled
+    | MemoriesExtracted
     | ApprovalRequested
     | ApprovalEscalated
     | ApprovalLapsed

@@ -52,6 +52,7 @@ _REMARKS: Final = (
 _NOTES: Final = (
     *_REMARKS,
     events.MemoriesRecalled,
+    events.MemoriesExtracted,
     events.RunRequeued,
     events.ModelDelayed,
     events.ApprovalEscalated,

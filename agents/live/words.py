@@ -48,6 +48,8 @@ def _say_run(event: events.Event) -> Phrase | None:
         case events.MemoriesRecalled(memories=memories):
             count = "1 memory" if len(memories) == 1 else f"{len(memories)} memories"
             return Phrase(f"recalled {count}", "", "psychology", "info")
+        case events.MemoriesExtracted() as stored:
+            return Phrase(stored.summary, "", "psychology", "success")
         case events.RunSteered(text=text, by=by):
             return Phrase(f"told by {visible(by) or 'somebody'}", text, "campaign", "primary")
         case events.CancelRequested(reason=reason):

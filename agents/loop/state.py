@@ -14,6 +14,7 @@ from agents.journal.events import (
     CallWaiting,
     CancelRequested,
     ContextSummarized,
+    MemoriesExtracted,
     MemoriesRecalled,
     ModelAnswered,
     ModelDelayed,
@@ -51,6 +52,7 @@ _WORK = (
     ModelDelayed,
     ContextSummarized,
     MemoriesRecalled,
+    MemoriesExtracted,
     ApprovalRequested,
     ApprovalLapsed,
     OutcomeRequested,
@@ -135,6 +137,7 @@ class RunState:
         finish_reason: Finish reason of the model's last answer.
         has_artifacts: True once a result was too long for the model and stored as an artifact.
         recalled: True once the run was given memories at its start.
+        extracted: Memories that the run has stored of another run; None: not yet.
         streamed: Text of the model call in flight; not journaled.
     """
 
@@ -161,6 +164,7 @@ class RunState:
     finish_reason: str = "stop"
     has_artifacts: bool = False
     recalled: bool = False
+    extracted: MemoriesExtracted | None = None
     last_text: str = ""
     streamed: str = ""
     _open: int = 0
@@ -187,7 +191,8 @@ class RunState:
                 | ModelInterrupted()
                 | ModelDelayed()
                 | ContextSummarized()
-                | MemoriesRecalled() as event
+                | MemoriesRecalled()
+                | MemoriesExtracted() as event
             ):
                 self._asked(event)
             case (
@@ -276,12 +281,19 @@ class RunState:
     def _asked(
         self,
         event: (
-            ModelAnswered | ModelInterrupted | ModelDelayed | ContextSummarized | MemoriesRecalled
+            ModelAnswered
+            | ModelInterrupted
+            | ModelDelayed
+            | ContextSummarized
+            | MemoriesRecalled
+            | MemoriesExtracted
         ),
     ) -> None:
         match event:
             case MemoriesRecalled():
                 self.recalled = True
+            case MemoriesExtracted():
+                self.extracted = event
             case ModelAnswered():
                 self._answered(event)
             case ModelDelayed(attempts=attempts):

@@ -97,6 +97,8 @@ class Agent(models.Model):
         default=dict, db_default=Value({}, models.JSONField()), **_agent("memory_weights")
     )
     memory_tokens = models.PositiveIntegerField(**_agent("memory_tokens"))
+    extract_memories = models.BooleanField(**_agent("extract_memories"))
+    extraction_model = models.CharField(max_length=200, **_agent("extraction_model"))
     max_run_tokens = models.PositiveBigIntegerField(
         null=True, blank=True, **_agent("max_run_tokens")
     )

@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "a21a7a5fc29306691d439a1dfd67f1442ff25c724893c67fd15be2032e54ee57"
+FINGERPRINT = "888c70934ac9dde7a6872e2e6ee1e39ce1c4d0afbaa2f8032f3e36ed04e4e25a"
 
 
 def statements() -> str:

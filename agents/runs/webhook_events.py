@@ -35,7 +35,7 @@ WITH looked AS (
            to_char(r.finished_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') AS event_key,
            r.finished_at AS at, '{}'::jsonb AS more
     FROM endpoint e JOIN agents_run r ON r.workspace_id = e.workspace_id
-    WHERE r.parent_id IS NULL AND r.finished_at >= e.after
+    WHERE r.parent_id IS NULL AND r.finished_at >= e.after AND r.kind <> 'extraction'
     UNION ALL
     SELECT r.root_id, 'approval.requested', 'wait:' || w.id, w.created_at,
            jsonb_build_object('call', jsonb_build_object(

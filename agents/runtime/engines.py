@@ -16,7 +16,9 @@ from agents.choices import RunKind
 from agents.definitions import snapshot
 from agents.llm.pricing import cost
 from agents.llm.wrappers.budget import BudgetedModel
+from agents.loop import extraction
 from agents.loop.agent_engine import AgentEngine
+from agents.loop.extraction_engine import ExtractionEngine
 from agents.loop.ports import Ports
 from agents.loop.tool_call_engine import ToolCallEngine
 from agents.runtime.accounts import Accounts
@@ -25,6 +27,7 @@ from agents.runtime.budgets import Budgets
 from agents.runtime.call_context import context_factory
 from agents.runtime.decision_rights import revoked_right_lookup
 from agents.runtime.definitions import Definitions
+from agents.runtime.extraction_source import load_source
 from agents.runtime.grants import grant_lookup
 from agents.runtime.known_memories import known_at_start
 from agents.runtime.lookups import CallLookups
@@ -32,6 +35,7 @@ from agents.runtime.mixed_data import labels_read, mixed_data_rule
 from agents.runtime.offer import offered_tools, required_permissions
 from agents.runtime.person import credential_lookup, permission_lookup
 from agents.runtime.progress import ToolProgress
+from agents.runtime.store_extracted import store_extracted
 from agents.runtime.stopped_tools import StoppedTools, WorkspaceStoppedTools
 from agents.runtime.toolbox import RunToolbox
 from agents.runtime.unread import with_unread_count
@@ -41,6 +45,7 @@ from tools.registry import resolve
 
 if TYPE_CHECKING:
     from agents.definitions.definition import AgentDefinition
+    from agents.llm.messages import StreamEvent
     from agents.loop.protocol import Engine
     from agents.runs.pool import Pool
     from agents.runtime.active_run import ActiveRun
@@ -164,7 +169,51 @@ async def build_tool_call(active: ActiveRun, sources: EngineDependencies) -> Too
     return ToolCallEngine(active.journaled, definition, toolbox, active.gate)
 
 
+class _Unpublished:
+    """Live output of an extraction: none, so that no stream keeps what was said."""
+
+    def delta(self, turn: int, event: StreamEvent) -> None:
+        """Publish nothing."""
+
+    def restarted(self, turn: int) -> None:
+        """Publish nothing."""
+
+
+async def build_extraction(active: ActiveRun, sources: EngineDependencies) -> ExtractionEngine:
+    """Build the engine that extracts memories from the run that the claimed one follows."""
+    dependencies, claimed = sources.dependencies, active.claimed
+    version = await sources.agents.get(claimed.version_id)
+    definition = extraction.definition_for(version)
+    find = partial(resolve, dependencies.registry)
+    source = await orm.read_in_thread(partial(load_source, claimed.id, find))
+    known = "" if source.is_silent else await orm.run_in_thread(source.block)
+    account_of = partial(sources.accounts.get, claimed.workspace_id)
+    first = version.extraction_model or source.run.model
+    model = await dependencies.models.get(
+        (first, *definition.fallback_models), definition.retry, account_of
+    )
+    allowance = sources.budgets.allowance(
+        claimed.workspace_id, definition.agent_id, str(claimed.id)
+    )
+    ports = Ports(
+        BudgetedModel(model, allowance, cost),
+        await sources.toolbox(active, definition),
+        _Unpublished(),
+        cost,
+        settled=allowance.release,
+        known=known,
+    )
+    return ExtractionEngine(
+        active.journaled,
+        definition,
+        ports,
+        active.gate,
+        store=None if source.is_silent else partial(store_extracted, source),
+    )
+
+
 ENGINES: Final[dict[str, Build]] = {
     RunKind.AGENT: build_agent,
     RunKind.TOOL_CALL: build_tool_call,
+    RunKind.EXTRACTION: build_extraction,
 }

@@ -15,4 +15,5 @@ POLL_MAILBOXES = "agents.poll_mailboxes"
 EMBED_MEMORIES = "agents.embed_memories"
 SEND_QUOTA_NOTICES = "agents.send_quota_notices"
 
+MEMORY = "memory"  # runs that extract memories, which no one waits for
 SYSTEM = "system"  # Beat's small internal jobs

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from dataclasses import dataclass
 from typing import Any
 
 from agents.llm.testing.directives import Script, parse_script
 
+_RESPOND = "__respond__"
 # A result as the adapter for models without tool calls writes it (constrained JSON).
 _WRITTEN_RESULT = re.compile(r"(Result|Error) of [\w.-]+: ")
 
@@ -56,12 +58,14 @@ def read_conversation(body: dict[str, Any]) -> Conversation:
                     first = first or text
                     last, since = text, 0
                     results = found
-    script = parse_script(last)
+    extraction = _extraction(first)
+    script = extraction or parse_script(last)
+    key = (extraction or parse_script(first)).run
     choice = body.get("tool_choice")
     none = choice == "none" or (isinstance(choice, dict) and choice.get("type") == "none")
     return Conversation(
         script=script,
-        run=parse_script(first).run or hashlib.sha256(first.encode()).hexdigest()[:16],
+        run=key or hashlib.sha256(first.encode()).hexdigest()[:16],
         turn=turn,
         round=since,
         results=results,
@@ -70,6 +74,17 @@ def read_conversation(body: dict[str, Any]) -> Conversation:
         stream=bool(body.get("stream")),
         model=str(body.get("model", "")),
     )
+
+
+def _extraction(text: str) -> Script | None:
+    """Return the script of a request to extract memories, from the lines that it is sent."""
+    if not text.startswith('{"date":'):
+        return None
+    lines = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+    said = parse_script("\n".join(line["text"] for line in lines if line.get("new")))
+    answer = {"memories": []} if said.extract is None else said.extract
+    key = None if said.run is None else f"{said.run}-memories"
+    return Script([[(_RESPOND, answer)]], latency_ms=said.extract_latency_ms, run=key)
 
 
 def _user_text(content: Any) -> tuple[str, int]:

@@ -18,6 +18,9 @@ A directive is ``[[name: value]]``; JSON inside may hold further directives, for
     [[cut: 300]]                       close the connection after this many bytes; also with times=
     [[hang: headers]] [[hang: stream]] send nothing at all, or nothing more; also with times=
     [[run: order-17]]                  the key of the statistics and the ledger
+    [[extract: {"memories": []}]]      the answer of the run that extracts memories of this one;
+                                       [[extract_latency: 200]] milliseconds before it; its run's
+                                       key is that of the run, and "-memories"
 """
 
 from __future__ import annotations
@@ -37,6 +40,7 @@ _FIGURES = {
     "chunks": ("chunks", int),
     "latency": ("latency_ms", float),
     "stream": ("stream_ms", float),
+    "extract_latency": ("extract_latency_ms", float),
 }
 
 Call = tuple[str, dict[str, Any]]
@@ -68,6 +72,8 @@ class Script:
     chunks: int | None = None
     fault: Fault | None = None
     run: str | None = None
+    extract: dict[str, Any] | None = None
+    extract_latency_ms: float | None = None
 
 
 def parse_script(text: str) -> Script:
@@ -79,6 +85,8 @@ def parse_script(text: str) -> Script:
         if name in ("calls", "then", "delegate"):
             calls, position = _calls(name, text, start.end())
             script.rounds.append(calls)
+        elif name == "extract":
+            script.extract, position = _JSON.raw_decode(text, start.end())
         else:
             end = text.find("]]", start.end())
             position = len(text) if end < 0 else end + 2

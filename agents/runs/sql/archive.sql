@@ -1,21 +1,24 @@
 -- What leaves the database when its time is over: first as lines of an archive, then for good.
 
--- A run with all that belongs to it as one JSON text; docs/howto/operations.md describes it.
+-- A run with all that belongs to it as one JSON text; docs/howto/operations.md describes it. Of an
+-- extraction not what its model wrote: erasing a person deletes that, and nothing edits an archive.
 CREATE OR REPLACE FUNCTION heartbit_archived(r agents_run)
 RETURNS text LANGUAGE plpgsql STABLE AS $$
+DECLARE v_extracts boolean := r.kind = 'extraction';
 BEGIN
     RETURN json_build_object(
         'format', 1,
         'type', 'run',
-        'run', to_jsonb(r) - '{worker_id,lease_token,claimed_seq,woken_at,version_id}'::text[],
+        'run', to_jsonb(r) - '{worker_id,lease_token,claimed_seq,woken_at,version_id}'::text[]
+                   - CASE WHEN v_extracts THEN '{output,structured,error}'::text[] ELSE '{}' END,
         'version', (SELECT json_build_object('agent', a.name, 'number', v.number, 'hash', v.hash)
                     FROM agents_agentversion v JOIN agents_agent a ON a.id = v.agent_id
                     WHERE v.id = r.version_id),
         'events', (SELECT coalesce(json_agg(json_build_object(
                        'seq', e.seq, 'type', e.type, 'at', e.at, 'payload', e.payload) ORDER BY e.seq),
-                       '[]') FROM agents_runevent e WHERE e.run_id = r.id),
+                       '[]') FROM agents_runevent e WHERE e.run_id = r.id AND NOT v_extracts),
         'calls', (SELECT coalesce(json_agg(to_jsonb(c) - '{id,run_id}'::text[] ORDER BY c.id), '[]')
-                  FROM agents_toolcall c WHERE c.run_id = r.id),
+                  FROM agents_toolcall c WHERE c.run_id = r.id AND NOT v_extracts),
         'waits', (SELECT coalesce(json_agg(to_jsonb(w) - '{id,run_id}'::text[] ORDER BY w.id), '[]')
                   FROM agents_wait w WHERE w.run_id = r.id),
         'decisions', (SELECT coalesce(json_agg(to_jsonb(d) - '{id,run_id}'::text[] ORDER BY d.id), '[]')
@@ -127,6 +130,8 @@ BEGIN
     DELETE FROM agents_workfile WHERE root_id = ANY (v_ids);
     DELETE FROM agents_checkpoint WHERE run_id = ANY (v_ids);
     DELETE FROM agents_recalledmemory WHERE run_id = ANY (v_ids);
+    DELETE FROM agents_learnedmemory WHERE run_id = ANY (v_ids);
+    DELETE FROM agents_memoryextraction WHERE run_id = ANY (v_ids) OR source_id = ANY (v_ids);
     DELETE FROM agents_run WHERE id = ANY (v_ids);
     DELETE FROM agents_conversation WHERE id = p_conversation;
     RETURN true;

@@ -8,20 +8,22 @@ RETURNS timestamptz LANGUAGE sql IMMUTABLE AS $$ SELECT timestamptz '9999-01-01 
 -- agent's run: asked for with the run, else the agent's own, else p_fallback (its parent's); still
 -- empty, the first claim settles it. Runs of other kinds have none; their children may.
 -- p_by, p_user: who started it; a sub-agent's run names nobody, its root does.
+-- p_kind: another kind than its version's.
 -- p_hops: how many messages and plans of agents in a row led to it; those that are read are not among them.
 CREATE OR REPLACE FUNCTION heartbit_create_run(
     p_id uuid, p_workspace bigint, p_version bigint, p_agent text, p_task text, p_parent uuid,
     p_root uuid, p_home text, p_queue text, p_priority int, p_fallback text, p_override text, p_key text,
     p_approve boolean DEFAULT false, p_payload jsonb DEFAULT NULL, p_conversation uuid DEFAULT NULL,
     p_held boolean DEFAULT false, p_by text DEFAULT '', p_user bigint DEFAULT NULL,
-    p_hops int DEFAULT 0, p_call jsonb DEFAULT NULL)
+    p_hops int DEFAULT 0, p_call jsonb DEFAULT NULL, p_kind text DEFAULT NULL)
 RETURNS uuid LANGUAGE plpgsql AS $$
 DECLARE
     v_id uuid;
     v_kind text;
     v_model text;
 BEGIN
-    SELECT CASE WHEN p_call IS NULL THEN coalesce(snapshot ->> 'kind', 'agent') ELSE 'tool_call' END,
+    SELECT CASE WHEN p_call IS NULL THEN coalesce(p_kind, snapshot ->> 'kind', 'agent')
+                ELSE 'tool_call' END,
            snapshot ->> 'model'
     INTO v_kind, v_model FROM agents_agentversion WHERE id = p_version;
     INSERT INTO agents_run

@@ -15,6 +15,7 @@ DECLARE
     r agents_run;
     a agents_agent;
     v_counted boolean;
+    v_queue text;
 BEGIN
     SELECT t.* INTO r FROM agents_run t WHERE t.id = p_source AND t.workspace_id = p_workspace;
     SELECT g.* INTO a FROM agents_agentversion v JOIN agents_agent g ON g.id = v.agent_id
@@ -22,20 +23,24 @@ BEGIN
     IF r.id IS NULL OR a.id IS NULL OR heartbit_halts(p_workspace, heartbit_halted()) THEN RETURN; END IF;
     v_counted := heartbit_admit(a, p_key);
     IF v_counted IS NULL THEN RETURN; END IF;
+    v_queue := CASE WHEN r.kind = 'extraction' THEN r.queue ELSE a.queue END;
     run_id := heartbit_create_run(
         p_id, p_workspace, coalesce(p_version, r.version_id), a.name::text, coalesce(p_task, r.task),
-        NULL, p_id, p_home, a.queue::text, r.priority,
+        NULL, p_id, p_home, v_queue, r.priority,
         CASE WHEN p_version IS NULL THEN r.model ELSE '' END, r.model_override::text, p_key, r.approve,
         CASE WHEN p_task IS NULL THEN r.payload END, p_by => p_by, p_user => p_user, p_call => (
             SELECT coalesce(p_changed #> '{1,call}', e.payload -> 'call') FROM agents_runevent e
-            WHERE e.run_id = p_source AND e.seq = 1));
-    queue := a.queue;
+            WHERE e.run_id = p_source AND e.seq = 1),
+        p_kind => CASE WHEN r.kind = 'extraction' THEN r.kind::text END);
+    queue := v_queue;
     is_new := run_id = p_id;
     IF NOT is_new THEN
         IF v_counted THEN PERFORM heartbit_admit_not(a); END IF;
         RETURN NEXT;
         RETURN;
     END IF;
+    -- A repeated extraction is the one follow-up of its source from here on.
+    UPDATE agents_memoryextraction e SET run_id = p_id WHERE e.run_id = p_source;
     -- A journal is append-only, so its beginning needs no lock, whatever the source does meanwhile.
     INSERT INTO agents_runevent (run_id, seq, type, payload, at)
     SELECT p_id, e.seq, e.type, coalesce(p_changed -> e.seq::text, e.payload), e.at

@@ -114,6 +114,9 @@ BEGIN
             finished_at = clock_timestamp()
         WHERE run_id = r.id AND finished_at IS NULL;
     END IF;
+    IF p_status = 'succeeded' AND r.kind = 'agent' AND r.parent_id IS NULL AND r.forked_seq = 0 THEN
+        PERFORM heartbit_follow_up(r);
+    END IF;
     IF r.parent_id IS NULL THEN
         IF r.conversation_id IS NULL OR r.available_at = heartbit_held() THEN RETURN NULL; END IF;
         -- Locked as it is chosen: one that is being cancelled meanwhile is looked at again, and

@@ -10,7 +10,7 @@ from heartbit_site.cli.startup import ensure_ready
 
 CONCURRENCY = typer.Option(100, "--concurrency", "-c", min=1, help="Runs it holds at once.")
 QUEUES = typer.Option(
-    "agents,system",
+    "agents,memory,system",
     "--queues",
     "-Q",
     metavar="A,B",

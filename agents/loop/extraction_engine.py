@@ -1,0 +1,69 @@
+"""Engine of a run that extracts memories from another run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from agents.journal.events import RunFailed, RunSucceeded
+from agents.loop.agent_engine import AgentEngine
+from agents.loop.limits import Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from agents.definitions.definition import AgentDefinition
+    from agents.journal.events import Event, MemoriesExtracted, ModelAnswered
+    from agents.loop.effect_gate import EffectGate
+    from agents.loop.journaled import JournaledState
+    from agents.loop.ports import Ports
+    from agents.loop.protocol import Outcome
+
+_STORE_SECONDS = 60.0
+
+
+class ExtractionEngine(AgentEngine):
+    """Implementation of ``Engine`` for the kind ``extraction``.
+
+    The model answers as an agent's does. Its answer is journaled before anything is stored, and
+    what is stored is one transaction with its event: a crash anywhere repeats neither.
+    """
+
+    def __init__(
+        self,
+        journaled: JournaledState,
+        definition: AgentDefinition,
+        ports: Ports,
+        gate: EffectGate,
+        *,
+        store: Callable[[Mapping[str, Any]], MemoriesExtracted] | None,
+    ) -> None:
+        """Take the function that stores an answer; None: nothing was said that may be read."""
+        super().__init__(journaled, definition, ports, gate)
+        self._store = store
+        self._time = Limits(definition, journaled.state)
+
+    async def step(self) -> Outcome | None:
+        """Take the next step (see ``AgentEngine``)."""
+        if self._store is None and self._state.cancel_reason is None:
+            return await super()._end(RunSucceeded("There was nothing to read."))
+        return await super().step()
+
+    async def _take(self, answered: ModelAnswered) -> Outcome | None:
+        """Journal the answer; the next step stores what it proposes."""
+        await self._journaled.record(answered)
+        return None
+
+    async def _end(self, ending: RunSucceeded | RunFailed, *events: Event) -> Outcome | None:
+        if isinstance(ending, RunFailed):  # what the model wrote stays in its answers alone
+            return await super()._end(replace(ending, partial=""), *events)
+        stored = self._state.extracted
+        if stored is None and self._store is not None:
+            left = min(_STORE_SECONDS, self._time.seconds_left())
+            if left <= 0:
+                return await self._end(self._time.out_of_time())
+            store, answer = self._store, ending.structured
+            await self._journaled.transact(lambda: store(answer), timeout_seconds=left)
+            return None
+        text = "" if stored is None else stored.summary
+        return await super()._end(RunSucceeded(text.capitalize() + "."), *events)

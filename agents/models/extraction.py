@@ -1,0 +1,52 @@
+"""Runs that extract memories, and the memories that runs left behind."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models.functions import Now
+
+from agents.models.run import Run
+from heartbit_site.base.models.constraints import unique
+from memory.models import MemoryItem
+
+
+class MemoryExtraction(models.Model):
+    """The follow-up of a run: one at most, written in the transaction that ends the run.
+
+    Attributes:
+        run: The run that extracts.
+        source: The run whose words it reads.
+        has_person: True if a person was behind the source, whose account may be deleted since.
+    """
+
+    run = models.OneToOneField(
+        Run, on_delete=models.CASCADE, primary_key=True, related_name="extraction"
+    )
+    source = models.OneToOneField(Run, on_delete=models.CASCADE, related_name="follow_up")
+    has_person = models.BooleanField()
+
+    def __str__(self) -> str:
+        return f"Extraction of run {self.source_id}"
+
+
+class LearnedMemory(models.Model):
+    """A memory that says what was said in a run; erased with the memory.
+
+    Attributes:
+        run: The run in which it was said, not the one that extracted it.
+        turn: Turn of the run: the model read it there, or answered it.
+        replaced: True if the memory said something else before.
+    """
+
+    item = models.ForeignKey(MemoryItem, on_delete=models.CASCADE, related_name="learned_in")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="learned_memories")
+    turn = models.PositiveIntegerField()
+    replaced = models.BooleanField()
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [unique("learned_memory_once", "run", "item")]
+
+    def __str__(self) -> str:
+        return f"Memory {self.item_id}"
