@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "888c70934ac9dde7a6872e2e6ee1e39ce1c4d0afbaa2f8032f3e36ed04e4e25a"
+FINGERPRINT = "097169480964159c4ded2f2d135fb4487783ded54a9e064894ce1f87ff21d5d2"
 
 
 def statements() -> str:

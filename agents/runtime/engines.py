@@ -35,8 +35,8 @@ from agents.runtime.mixed_data import labels_read, mixed_data_rule
 from agents.runtime.offer import offered_tools, required_permissions
 from agents.runtime.person import credential_lookup, permission_lookup
 from agents.runtime.progress import ToolProgress
-from agents.runtime.store_extracted import store_extracted
 from agents.runtime.stopped_tools import StoppedTools, WorkspaceStoppedTools
+from agents.runtime.store_extracted import store_extracted
 from agents.runtime.toolbox import RunToolbox
 from agents.runtime.unread import with_unread_count
 from heartbit_site.base import orm

@@ -8,6 +8,7 @@ it, so its answers are left out then.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from agents.choices import RunKind
@@ -96,13 +97,13 @@ def load_source(run_id: UUID, find: Callable[[str], ToolSpec | None]) -> Source:
     place = _place(run)
     if row.has_person and run.started_user_id is None:  # the account is gone: whose are they now?
         return Source(run, place, ())
-    taint = Label.UNTRUSTED in labels_read(run.root_id, find)
-    lines = [line for one in (*_earlier(run), run) for line in _lines(one, run, with_answer=not taint)]
-    return Source(run, place, tuple(lines))
+    clean = Label.UNTRUSTED not in labels_read(run.root_id, find)
+    said = [_lines(one, run, with_answer=clean) for one in (*_earlier(run), run)]
+    return Source(run, place, tuple(chain.from_iterable(said)))
 
 
 def _place(run: Run) -> MemoryPlace:
-    """Return where memories of a run belong: to its person, else its conversation, else its agent."""
+    """Return the place of a run's memories: its person's, else its conversation's or agent's."""
     if run.started_user_id is not None:
         return MemoryPlace(run.workspace_id, Scope.PERSON, run.agent, run.started_user_id)
     if run.conversation_id is not None:

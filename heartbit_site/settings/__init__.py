@@ -216,5 +216,7 @@ HEARTBIT_CELERY_APP = "heartbit_site.celery.app"
 HEARTBIT_ACCOUNT_EMBEDDER = "agents.runtime.account_embedder.AccountEmbedder"
 #: A callable that returns the weights by which a run recalls, likewise.
 HEARTBIT_MEMORY_WEIGHTS = "agents.reads.memory_weights.weights_of_run"
+#: A callable that deletes the runs that extracted a person's memories, likewise.
+HEARTBIT_ERASE_EXTRACTIONS = "agents.actions.erase_extractions.erase_extractions"
 #: A callable that returns the keys of stored secrets, newest first; the same on all machines.
 HEARTBIT_ENCRYPTION_KEYS = encryption_keys(ENVIRONMENT.state)

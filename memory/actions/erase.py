@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from django.conf import settings
 from django.db import transaction
+from django.utils.module_loading import import_string
 
 from heartbit_site.base import audit
 from memory.models import MemoryItem
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 def erase_memories(workspace: Workspace, user: User, *, by: Actor, agent: str = "") -> int:
     """Delete all memories of a person with their histories, for good; return their number.
 
+    The runs that extracted memories of that person go with them, so that none stores one later.
     The audit says that it happened, and nothing about what was erased.
 
     Args:
@@ -28,6 +31,8 @@ def erase_memories(workspace: Workspace, user: User, *, by: Actor, agent: str = 
         agent: Erase this agent's memories of the person alone; empty: those of all agents.
     """
     with transaction.atomic():
+        # First: a run that is storing now has stored, or cannot any more.
+        import_string(settings.HEARTBIT_ERASE_EXTRACTIONS)(workspace, user, agent)
         rows = MemoryItem.objects.filter(workspace=workspace, user=user)
         if agent:
             rows = rows.filter(agent=agent)

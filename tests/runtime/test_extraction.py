@@ -1,68 +1,37 @@
-"""Memories that a run leaves behind: extracted by a follow-up run, once, and never from outsiders."""
+"""Memories that a run leaves behind: extracted once, by a follow-up run that delays nothing."""
 
 from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from django.contrib.auth.models import User
+import pytest
 
+from agents.actions.fork_run import Edits, fork_run
+from agents.actions.post_message import post_message, start_conversation
+from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
 from agents.choices import Placement, RunKind, RunStatus
 from agents.live.follow import wait_for_end
-from agents.models import Agent, LearnedMemory, Run
+from agents.models import Agent, LearnedMemory, MemoryExtraction, Run, RunEvent, ToolCall
+from agents.runs.archive import tree_lines
 from heartbit_site.base import orm
-from heartbit_site.base.audit import Actor
-from memory.models import MemoryItem
+from heartbit_site.base.audit import SYSTEM, Actor
+from memory.actions.erase import erase_memories
+from memory.actions.forget import forget
+from memory.actions.supersede import supersede
+from memory.history import Author
+from memory.models import MemoryChange, MemoryItem
+from tests.fleet import Worker, wait_until
+from tests.runtime.extraction import Create, follow, items, person, proposal, say, saying, tell
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
+    from heartbit_site.base.models import Workspace
+    from tests.fleet import WireServer
     from tests.runtime.conftest import Studio
-
-Create = Callable[..., Agent]
-
-
-def saying(text: str, *memories: dict[str, Any]) -> str:
-    """Return a task whose follow-up is answered with these memories."""
-    return f"{text} [[text: Noted.]] [[extract: {json.dumps({'memories': memories})} ]]"
-
-
-def proposal(text: str, quote: str, **more: Any) -> dict[str, Any]:
-    return {"text": text, "category": "fact", "importance": 5, "line": 1, "quote": quote, **more}
-
-
-def person(name: str = "ann") -> User:
-    return User.objects.create(username=f"{name}-{secrets.token_hex(4)}")
-
-
-async def say(studio: Studio, who: User | None, task: str, **more: Any) -> Run:
-    """Execute a run, and then its follow-up in this process; return the follow-up."""
-    by = Actor(who.username, "user", who.pk) if who else Actor("", "api")
-
-    def start() -> Any:
-        return start_run(
-            studio.workspace, task, agent="solo", model="openai:fake", home=Placement.LOCAL, by=by
-        )
-
-    run_id = await orm.run_in_thread(start)
-    studio.host.execute(run_id)
-    run = await wait_for_end(run_id, studio.host.window)
-    assert run.status == RunStatus.SUCCEEDED, run.error
-    return await follow(studio, run)
-
-
-async def follow(studio: Studio, run: Run) -> Run:
-    """Execute a run's follow-up in this process, as no worker of the tests' fleet may have it."""
-
-    def take() -> Any:
-        rows = Run.objects.filter(extraction__source=run)
-        rows.update(home=Placement.LOCAL)
-        return rows.get().pk
-
-    run_id = await orm.run_in_thread(take)
-    studio.host.execute(run_id)
-    return await wait_for_end(run_id, studio.host.window)
 
 
 async def test_what_a_person_said_is_remembered_for_them_with_run_and_turn(
@@ -94,3 +63,204 @@ async def test_what_a_person_said_is_remembered_for_them_with_run_and_turn(
         ]
 
     await orm.run_in_thread(check)
+
+
+async def test_what_is_known_is_not_stored_again_and_a_contradiction_supersedes(
+    studio: Studio, agent: Create
+) -> None:
+    await orm.run_in_thread(lambda: agent(extract_memories=True))
+    ann = await orm.run_in_thread(person)
+    bonn = proposal("Ann lives in Bonn.", "I live in Bonn")
+    await say(studio, ann, saying("I live in Bonn.", bonn))
+    again = await say(studio, ann, saying("I live in Bonn, as I said.", bonn))
+    assert again.output == "Found nothing new to remember."
+    [item] = await items(studio)
+
+    moved = proposal(
+        "Ann lives in Oslo since May 2026.",
+        "I've lived in  OSLO since May",
+        replaces=item.pk,
+        reason="moved in May",
+    )
+    done = await say(studio, ann, saying("I've lived in Oslo since May.", moved))
+    assert done.output == "Replaced 1 memory."
+
+    def check() -> None:
+        item.refresh_from_db()
+        assert item.text == "Ann lives in Oslo since May 2026."
+        last = item.changes.first()
+        assert last is not None
+        assert (last.kind, last.reason) == ("superseded", "moved in May")
+        assert last.before["text"] == "Ann lives in Bonn."
+        assert last.run_id == done.extraction.source_id
+        assert list(item.learned_in.values_list("replaced", flat=True)) == [False, True]
+
+    await orm.run_in_thread(check)
+
+
+async def test_what_was_said_earlier_does_not_replace_what_is_newer(
+    studio: Studio, agent: Create
+) -> None:
+    await orm.run_in_thread(lambda: agent(extract_memories=True))
+    ann = await orm.run_in_thread(person)
+    await say(studio, ann, saying("I live in Bonn.", proposal("Ann lives in Bonn.", "in Bonn")))
+    [item] = await items(studio)
+    to_oslo = proposal("Ann lives in Oslo.", "I moved to Oslo", replaces=item.pk)
+    to_rome = proposal("Ann lives in Rome.", "I moved to Rome", replaces=item.pk)
+    oslo = await tell(studio, ann, saying("I moved to Oslo.", to_oslo))
+    rome = await tell(studio, ann, saying("I moved to Rome.", to_rome))
+    assert (await follow(studio, rome)).output == "Replaced 1 memory."
+    assert (await follow(studio, oslo)).output == "Found nothing new to remember."
+
+    lima = await tell(studio, ann, saying("I moved to Lima.", {**to_oslo, "quote": "to Lima"}))
+    text = "Ann lives in Paris."
+    await orm.run_in_thread(lambda: supersede(item, by=Author(SYSTEM), text=text))
+    assert (await follow(studio, lima)).output == "Found nothing new to remember."
+    assert [one.text for one in await items(studio)] == [text], "a person said so since"
+
+    tea = saying("I like tea.", proposal("Ann likes tea.", "I like tea"))
+    await say(studio, ann, tea)
+    late = await tell(studio, ann, tea)
+    newest = (await items(studio))[-1]
+    await orm.run_in_thread(lambda: forget(newest, by=Author(SYSTEM)))
+    assert (await follow(studio, late)).output == "Found nothing new to remember."
+
+
+async def test_memories_belong_to_the_person_else_the_conversation_else_the_agent(
+    studio: Studio, agent: Create
+) -> None:
+    await orm.run_in_thread(lambda: agent(extract_memories=True))
+    ann, bob = await orm.run_in_thread(lambda: (person(), person("ann")))
+    await say(studio, bob, saying("I like tea.", proposal("Ann likes tea.", "I like tea")))
+    [of_bob] = await items(studio)
+    coffee = proposal("Ann likes coffee.", "I like coffee", replaces=of_bob.pk)
+    await say(studio, ann, saying("I like coffee.", coffee))
+    await say(studio, None, saying("We open at 9.", proposal("It opens at 9.", "open at 9")))
+    talk = await orm.run_in_thread(lambda: start_conversation(studio.workspace, agent="solo"))
+    room = saying("The code is 7.", proposal("The code is 7.", "code is 7"))
+    posted = await orm.run_in_thread(
+        lambda: post_message(talk, room, model="openai:fake", home=Placement.LOCAL)
+    )
+    studio.host.execute(posted.run_id)
+    await follow(studio, await wait_for_end(posted.run_id, studio.host.window))
+    found = [(one.text, one.scope, one.user_id, one.conversation_id) for one in await items(studio)]
+    assert found == [
+        ("Ann likes tea.", "person", bob.pk, None),
+        ("Ann likes coffee.", "person", ann.pk, None),
+        ("It opens at 9.", "agent", None, None),
+        ("The code is 7.", "conversation", None, talk.pk),
+    ], "of two people of one name, each has their own"
+
+
+async def test_no_follow_up_without_the_setting_or_for_failures_forks_and_sub_agents(
+    studio: Studio, agent: Create
+) -> None:
+    def team() -> None:
+        agent("plain")
+        helper = agent("helper", extract_memories=True)
+        boss = agent("boss", extract_memories=True)
+        boss.team.add(helper)
+        publish_agent(boss)
+
+    await orm.run_in_thread(team)
+    await studio.run("hello", agent="plain")
+    failed = await studio.run("[[error: 400]]", agent="helper")
+    assert failed.status == RunStatus.FAILED
+    order = json.dumps({"agent": "helper", "task": "hello"})
+    led = await studio.run(f"[[delegate: {order}]] [[text: Done.]]", agent="boss")
+    edits = Edits(message="More. [[text: x]]")
+    forked = await orm.run_in_thread(
+        lambda: fork_run(led, led.children.count() + 1, edits=edits, home=Placement.LOCAL)
+    )
+    studio.host.execute(forked)
+    await wait_for_end(forked, studio.host.window)
+    rows = Run.objects.filter(workspace=studio.workspace, kind=RunKind.EXTRACTION)
+    sources = rows.values_list("extraction__source", flat=True)
+    assert await orm.run_in_thread(lambda: list(sources)) == [led.pk]
+
+
+async def test_a_cheaper_model_extracts_and_a_failed_extraction_can_be_retried(
+    studio: Studio, agent: Create
+) -> None:
+    await orm.run_in_thread(
+        lambda: agent(extract_memories=True, extraction_model="anthropic:small", max_retries=0)
+    )
+    ann = await orm.run_in_thread(person)
+    told = saying("I live in Bonn.", proposal("Ann lives in Bonn.", "I live in Bonn"))
+    failed = await say(studio, ann, told)
+    assert failed.status == RunStatus.FAILED
+    assert "anthropic" in str(failed.error)
+
+    def retry() -> UUID:
+        row = Agent.objects.get(workspace=studio.workspace, name="solo")
+        row.extraction_model = "openai:small"
+        row.save()
+        version = publish_agent(row)
+        edits = Edits(version=version.number)
+        return fork_run(failed, 0, edits=edits, by=Actor("boss", "user"), home=Placement.LOCAL)
+
+    again = await orm.run_in_thread(retry)
+    studio.host.execute(again)
+    done = await wait_for_end(again, studio.host.window)
+    assert (done.kind, done.output, done.queue) == ("extraction", "Added 1 memory.", "memory")
+    answers = done.events.filter(type="model.answered").values_list("payload__model", flat=True)
+    assert await orm.run_in_thread(lambda: list(answers)) == ["openai:small"]
+    [item] = await items(studio)
+    assert item.user_id == ann.pk, "the person's, whoever retried"
+
+
+async def test_erasing_a_person_leaves_no_word_of_what_extraction_wrote(
+    studio: Studio, agent: Create
+) -> None:
+    await orm.run_in_thread(lambda: agent(extract_memories=True))
+    ann = await orm.run_in_thread(person)
+    canary = "canary-of-ann"
+    told = saying("I live in Bonn.", proposal(f"Ann lives in {canary}.", "I live in Bonn"))
+    done = await say(studio, ann, told)
+    await tell(studio, ann, told)  # its follow-up has not begun
+
+    def left() -> list[str]:
+        assert canary in str(list(RunEvent.objects.filter(run=done).values("payload")))
+        assert canary not in "".join(tree_lines([done.pk])), "its archive has no answers"
+        assert erase_memories(studio.workspace, ann, by=SYSTEM) == 1
+        runs = Run.objects.filter(workspace=studio.workspace)
+        assert not runs.filter(kind=RunKind.EXTRACTION).exists(), "none stores it later"
+        tables = (MemoryItem, MemoryChange, LearnedMemory, MemoryExtraction)
+        rows: list[Any] = [row for table in tables for row in table.objects.values()]
+        rows += RunEvent.objects.filter(run=done).values()
+        rows += ToolCall.objects.filter(run=done).values()
+        return [str(row) for row in rows if canary in str(row)]
+
+    assert await orm.run_in_thread(left) == []
+
+
+@pytest.mark.usefixtures("database")
+def test_given_a_worker_that_is_killed_while_the_model_is_asked_then_memories_are_stored_once(
+    workspace: Workspace, wire_server: WireServer
+) -> None:
+    queue = f"memory-{secrets.token_hex(4)}"
+    row = Agent.objects.create(
+        workspace=workspace, name="solo", system_prompt="x", extract_memories=True, queue=queue
+    )
+    publish_agent(row)
+    key = secrets.token_hex(4)
+    told = saying(
+        f"I live in Bonn. [[run: {key}]] [[extract_latency: 4000]]",
+        proposal("Ann lives in Bonn.", "I live in Bonn"),
+    )
+    lease = {"HEARTBIT_LEASE_SECONDS": "3"}
+    with Worker(queues=f"{queue},memory", environment=lease) as first:
+        run_id = start_run(workspace, told, agent="solo", model="openai:fake")
+        wait_until(lambda: f"{key}-memories" in wire_server.stats()["runs"])
+        run = Run.objects.get(pk=run_id)
+        assert (run.status, run.output) == (RunStatus.SUCCEEDED, "Noted."), "it waited for nothing"
+        first.kill()
+    follow_up = Run.objects.filter(extraction__source=run)
+    with Worker(queues="memory", environment=lease):
+        wait_until(lambda: follow_up.filter(status="succeeded").exists())
+    assert follow_up.get().crashes == 0
+    assert [one.text for one in MemoryItem.objects.filter(workspace=workspace)] == [
+        "Ann lives in Bonn."
+    ]
+    assert LearnedMemory.objects.filter(run=run).count() == 1
+    assert Run.objects.filter(workspace=workspace).count() == 2

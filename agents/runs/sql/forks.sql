@@ -28,7 +28,8 @@ BEGIN
         p_id, p_workspace, coalesce(p_version, r.version_id), a.name::text, coalesce(p_task, r.task),
         NULL, p_id, p_home, v_queue, r.priority,
         CASE WHEN p_version IS NULL THEN r.model ELSE '' END, r.model_override::text, p_key, r.approve,
-        CASE WHEN p_task IS NULL THEN r.payload END, p_by => p_by, p_user => p_user, p_call => (
+        CASE WHEN p_task IS NULL THEN r.payload END, p_by => p_by, p_user =>
+            CASE WHEN r.kind = 'extraction' THEN r.started_user_id ELSE p_user END, p_call => (
             SELECT coalesce(p_changed #> '{1,call}', e.payload -> 'call') FROM agents_runevent e
             WHERE e.run_id = p_source AND e.seq = 1),
         p_kind => CASE WHEN r.kind = 'extraction' THEN r.kind::text END);
