@@ -30,8 +30,8 @@ class Author:
 
     Attributes:
         actor: For the history and the audit.
-        run_id: The run whose tool made the change, which is in its journal; None: the audit has
-            an entry instead, which never has the text.
+        run_id: The run whose tool made the change, or in which it was said if it was extracted;
+            None: the audit has an entry instead, which never has the text.
         read_outsiders: True if that run had read text by outsiders.
     """
 

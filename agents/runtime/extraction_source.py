@@ -102,6 +102,18 @@ def load_source(run_id: UUID, find: Callable[[str], ToolSpec | None]) -> Source:
     return Source(run, place, tuple(chain.from_iterable(said)))
 
 
+def words_of(run_id: UUID, find: Callable[[str], ToolSpec | None]) -> str:
+    """Return what an extraction read of its source, without the memories that it was shown.
+
+    Those change, and are not for everyone who sees the run. Empty: the source is gone.
+    """
+    try:
+        source = load_source(run_id, find)
+    except SourceGoneError:
+        return ""
+    return block(source.lines, (), source.run.created_at)
+
+
 def _place(run: Run) -> MemoryPlace:
     """Return the place of a run's memories: its person's, else its conversation's or agent's."""
     if run.started_user_id is not None:

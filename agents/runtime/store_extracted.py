@@ -59,8 +59,14 @@ def _store(source: Source, proposal: Proposal) -> tuple[MemoryItem | None, bool]
         return None, False
     old = source.neighbours().filter(pk=proposal.replaces).first() if proposal.replaces else None
     if old is None:
-        content = {"category": proposal.category, "importance": proposal.importance}
-        return remember(source.place, proposal.text, by=by, **content), True
+        made = remember(
+            source.place,
+            proposal.text,
+            by=by,
+            category=proposal.category,
+            importance=proposal.importance,
+        )
+        return made, True
     if _is_newer(old, source.run):
         return None, False
     changed = supersede(

@@ -60,15 +60,29 @@ class MemoryChangeOut(View):
     before: dict[str, Any] | None = Field(description="Content before it; null: it was new.")
     reason: str
     author: str
-    run_id: Id | None = Field(description="The run that made it; null: a person or a program did.")
+    run_id: Id | None = Field(
+        description="The run that made it, or in which it was said; null: a person or program did."
+    )
     created_at: Time
     undone_at: Time | None = Field(description="Null: it stands.")
+
+
+class MemorySourceOut(View):
+    """A run in which it was said."""
+
+    run_id: Id
+    turn: int = Field(description="Turn of the run in which it was read or answered.")
+    replaced: bool = Field(description="True if the memory said something else before.")
+    created_at: Time = Field(description="Time of its extraction.")
 
 
 class MemoryDetailOut(MemoryOut):
     """A memory with its history, the last change first."""
 
     history: list[MemoryChangeOut]
+    sources: list[MemorySourceOut] = Field(
+        description="Runs from which it was extracted, the first one first."
+    )
 
 
 class MemoryHitOut(View):

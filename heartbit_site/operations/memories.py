@@ -8,6 +8,7 @@ from django.contrib.auth.models import User
 from django.db.models import Q
 from pydantic import Field
 
+from agents.models import LearnedMemory
 from agents.reads.memory_weights import weights_of_agent
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
@@ -24,6 +25,7 @@ from heartbit_site.contract.memories import (
     MemoryHitsOut,
     MemoryIn,
     MemoryOut,
+    MemorySourceOut,
     ScopeName,
 )
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Name, Word
@@ -117,7 +119,8 @@ def erase_memories(
 ) -> ErasedOut:
     """Delete a person's memories with their histories for good; there is no undo.
 
-    The audit says that it happened, and not what was erased. Journals of runs keep their texts.
+    The audit says that it happened, and not what was erased. Runs that extracted them go too;
+    journals of other runs keep their texts.
     """
     user = _person(access, username)
     erased = erase(access.workspace, user, by=actor_of(access), agent=agent)
@@ -127,7 +130,11 @@ def erase_memories(
 def show_memory(access: Access, memory_id: Word) -> MemoryDetailOut:
     """Return a memory with its history, the last change first."""
     row = _find(access, memory_id)
-    return MemoryDetailOut.of(row, history=[MemoryChangeOut.of(one) for one in row.changes.all()])
+    return MemoryDetailOut.of(
+        row,
+        history=[MemoryChangeOut.of(one) for one in row.changes.all()],
+        sources=[MemorySourceOut.of(one) for one in LearnedMemory.objects.filter(item=row)],
+    )
 
 
 def change_memory(access: Access, memory_id: Word, body: MemoryChangeIn) -> MemoryOut:
@@ -147,7 +154,8 @@ def undo_memory_change(access: Access, memory_id: Word) -> MemoryOut:
     return MemoryOut.of(undo(_changeable(access, memory_id), by=_author(access)))
 
 
-def _visible(access: Access) -> MemoryQuerySet:
+def visible_memories(access: Access) -> MemoryQuerySet:
+    """Return the memories that a caller sees: not those of other persons, unless they manage."""
     rows = MemoryItem.objects.filter(workspace=access.workspace)
     if _manages(access):
         return rows
@@ -156,14 +164,16 @@ def _visible(access: Access) -> MemoryQuerySet:
 
 def _filtered(access: Access, agent: str, person: str, scope: str | None) -> MemoryQuerySet:
     wanted = {"agent": agent, "user__username": person, "scope": scope}
-    return _visible(access).filter(**{name: value for name, value in wanted.items() if value})
+    return visible_memories(access).filter(
+        **{name: value for name, value in wanted.items() if value}
+    )
 
 
 def _find(access: Access, memory_id: str) -> MemoryItem:
     missing = MemoryNotFoundError(
         "There is no such memory here.", remedy=Remedy("memories.list_memories")
     )
-    rows = _visible(access).filter(pk=row_id(memory_id)).select_related("user", "workspace")
+    rows = visible_memories(access).filter(pk=row_id(memory_id)).select_related("user", "workspace")
     found: MemoryItem = find_row(rows, missing)
     return found
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from agents.choices import RunKind
 from agents.journal.events import ApprovalRequested, CallWaiting, RunStarted, WaitResolved
 from agents.llm.messages import AssistantMessage, Message, ToolMessage
+from agents.loop.extraction import definition_for
 from agents.loop.history import Turn, find_turn, replay_to, turns
 from agents.loop.request import build_request
 from agents.reads.pinned_tools import pinned_tools
 from agents.reads.versions import definition_of
 from agents.runs.history import load_history
 from agents.runtime.conversation_history import to_messages
+from agents.runtime.extraction_source import words_of
 from agents.runtime.known_memories import block_of
 from agents.runtime.offer import OfferedTools, offered_tools
 from agents.runtime.unread import with_unread_then
@@ -67,6 +71,8 @@ def describe_turn(run: Run, number: int) -> TurnOut:
     turn = find_turn(past.journal, number)
     version = run.version
     definition = definition_of(version)
+    if run.kind == RunKind.EXTRACTION:
+        definition = definition_for(definition)
     offer = with_unread_then(
         definition.agent_id,
         offered_tools(definition, pinned_tools(definition), is_child=run.parent_id is not None),
@@ -106,7 +112,10 @@ def _begun(turn: Turn, past: RunHistory) -> datetime:
 def _request(
     run: Run, state: RunState, definition: AgentDefinition, offer: OfferedTools
 ) -> TurnRequestOut:
-    known = block_of(run.pk)
+    if run.kind == RunKind.EXTRACTION:
+        known = words_of(run.pk, partial(resolve, catalogue(run.workspace_id)))
+    else:
+        known = block_of(run.pk)
     request = build_request(state, definition, tools=offer.definitions, known=known)
     offered = len(state.messages) + bool(known)
     return TurnRequestOut.of(

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from django.http import Http404
 
+from agents.models import Run
 from agents.querysets import find_run
+from heartbit_site.operations.memories import visible_memories
 from heartbit_site.operations.messages_of_conversations import find_conversation
 from heartbit_site.web.page import page, show
 
@@ -58,5 +60,12 @@ def runs(request: HttpRequest, access: Access) -> HttpResponse:
 def run(request: HttpRequest, access: Access, run: UUID) -> HttpResponse:
     """Show one run as it works."""
     found = find_run(access.workspace, run)
-    context = {"run": found, "known": found.recalled_memories.all()}
+    learned = found.learned_memories.filter(item__in=visible_memories(access))
+    context = {
+        "run": found,
+        "known": found.recalled_memories.all(),
+        "learned": learned.select_related("item"),
+        "follow_up": Run.objects.filter(extraction__source=found).first(),
+        "source": Run.objects.filter(follow_up=found.pk).first(),
+    }
     return show(request, access, "web/run.html", context, here="runs")

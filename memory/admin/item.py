@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from django import forms
 from django.contrib import admin, messages
 from django.db.models import Case, CharField, IntegerField, Value, When
+from django.urls import reverse
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from heartbit_site.base.admin.actions import DialogForm, dialog
 from heartbit_site.base.admin.audit_mixin import actor_of
-from heartbit_site.base.admin.columns import Column, clock, format_datetime, pill, two_lines
+from heartbit_site.base.admin.columns import Column, clock, format_datetime, link, pill, two_lines
 from heartbit_site.base.admin.saved_by_verb import VerbAdmin, VerbForm
 from heartbit_site.base.admin.themed import ReadOnlyInline
 from memory.actions.erase import erase_memories
@@ -59,7 +60,7 @@ class ChangeInline(ReadOnlyInline[MemoryChange, MemoryItem]):
     """The history of a memory, the last change first."""
 
     model = MemoryChange
-    fields = ("made", "what", "was", "reason", "author", "run_id")
+    fields = ("made", "what", "was", "reason", "author", "run")
     tab = True
 
     made = Column[MemoryChange]("at", lambda row: format_datetime(row.created_at))
@@ -67,6 +68,7 @@ class ChangeInline(ReadOnlyInline[MemoryChange, MemoryItem]):
         "change", lambda row: f"{row.get_kind_display()}{' (undone)' if row.undone_at else ''}"
     )
     was = Column[MemoryChange]("before", lambda row: row.before["text"] if row.before else "-")
+    run = Column[MemoryChange]("run", lambda row: _run_of(row))
 
 
 @admin.register(MemoryItem)
@@ -187,6 +189,14 @@ class MemoryAdmin(VerbAdmin[MemoryItem]):
             count = erase_memories(row.workspace, row.user, by=actor_of(request))
             messages.success(request, f"Erased {count} memories of {row.user}.")
         return "../"
+
+
+def _run_of(row: MemoryChange) -> SafeString | str:
+    """Return a link to the page of the run that made a change, or in which it was said."""
+    if row.run_id is None:
+        return "-"
+    url = reverse("web:run", args=[row.item.workspace.slug, row.run_id])
+    return link(url, row.run_id)
 
 
 def _learned(row: MemoryItem) -> str:

@@ -16,7 +16,8 @@ class MemoryChange(models.Model):
         before: The memory's content before the change; null: it was new.
         reason: Reason that the author gave.
         author: Name of the person, or of the agent.
-        run_id: The run that made the change; null: a person or a program did.
+        run_id: The run that made the change, or in which it was said if another run extracted it;
+            null: a person or a program did.
         undone_at: Time at which the change was taken back; null: it stands.
     """
 

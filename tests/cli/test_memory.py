@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 from django.contrib.auth.models import User
 
+from agents.actions.start_run import start_run
+from agents.models import LearnedMemory
 from heartbit_site.base.models import AuditEntry, Membership
 from heartbit_site.cli.errors import USAGE
 from memory.models import MemoryItem
+from tests.admin.rows import Held
 
 if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
@@ -47,7 +50,11 @@ def test_a_memory_is_added_found_changed_forgotten_and_undone(
     assert "No memories." in place("list", "--agent", "writer").out
     assert "coffee" in place("list", "--forgotten").out
     assert "Ann drinks coffee." in place("undo", number).out
+    held = Held(start_run(workspace, "I drink coffee.", agent="researcher"))
+    held.finish("Noted.")
+    LearnedMemory.objects.create(run_id=held.id, item=row, turn=1, replaced=True)
     shown = place("show", number).out
+    assert f"run {held.id}, turn 1" in shown
     assert "before: Ann is drinking green tea.; reason: May" in shown
     assert "forgotten (undone)" in shown
     [listed] = json.loads(place("list", "--json").out)["memories"]

@@ -24,9 +24,12 @@ from memory.actions.supersede import supersede
 from memory.history import Author
 from memory.models import MemoryChange, MemoryItem
 from tests.fleet import Worker, wait_until
+from tests.kinds import dying
+from tests.kinds.dying import AFTER_COMMIT, BEFORE_COMMIT, FOLDER
 from tests.runtime.extraction import Create, follow, items, person, proposal, say, saying, tell
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from uuid import UUID
 
     from heartbit_site.base.models import Workspace
@@ -90,6 +93,7 @@ async def test_what_is_known_is_not_stored_again_and_a_contradiction_supersedes(
         assert item.text == "Ann lives in Oslo since May 2026."
         last = item.changes.first()
         assert last is not None
+        assert last.before is not None
         assert (last.kind, last.reason) == ("superseded", "moved in May")
         assert last.before["text"] == "Ann lives in Bonn."
         assert last.run_id == done.extraction.source_id
@@ -235,32 +239,48 @@ async def test_erasing_a_person_leaves_no_word_of_what_extraction_wrote(
 
 
 @pytest.mark.usefixtures("database")
-def test_given_a_worker_that_is_killed_while_the_model_is_asked_then_memories_are_stored_once(
-    workspace: Workspace, wire_server: WireServer
+def test_given_workers_that_die_at_every_step_then_memories_are_stored_once(
+    workspace: Workspace, wire_server: WireServer, tmp_path: Path
 ) -> None:
-    queue = f"memory-{secrets.token_hex(4)}"
+    queue, key = f"memory-{secrets.token_hex(4)}", secrets.token_hex(4)
     row = Agent.objects.create(
         workspace=workspace, name="solo", system_prompt="x", extract_memories=True, queue=queue
     )
     publish_agent(row)
-    key = secrets.token_hex(4)
     told = saying(
-        f"I live in Bonn. [[run: {key}]] [[extract_latency: 4000]]",
+        f"I live in Bonn. [[run: {key}]] [[extract_latency: 600]]",
         proposal("Ann lives in Bonn.", "I live in Bonn"),
     )
-    lease = {"HEARTBIT_LEASE_SECONDS": "3"}
-    with Worker(queues=f"{queue},memory", environment=lease) as first:
+    for moment in (BEFORE_COMMIT, AFTER_COMMIT):
+        (tmp_path / moment).touch()
+    environment = {
+        "HEARTBIT_LEASE_SECONDS": "2",
+        "HEARTBIT_EXTRA_APPS": dying.__package__ or "",
+        FOLDER: str(tmp_path),
+    }
+
+    def asked() -> dict[str, int]:
+        turns: dict[str, int] = wire_server.stats()["runs"].get(f"{key}-memories", {})
+        return turns
+
+    with Worker(queues=f"{queue},memory", environment=environment) as first:
         run_id = start_run(workspace, told, agent="solo", model="openai:fake")
-        wait_until(lambda: f"{key}-memories" in wire_server.stats()["runs"])
+        wait_until(asked)
         run = Run.objects.get(pk=run_id)
         assert (run.status, run.output) == (RunStatus.SUCCEEDED, "Noted."), "it waited for nothing"
         first.kill()
+    for moment in (BEFORE_COMMIT, AFTER_COMMIT):
+        with Worker(queues="memory", environment=environment) as dead:
+            wait_until(lambda moment=moment: not (tmp_path / moment).exists())
+            dead.kill()
     follow_up = Run.objects.filter(extraction__source=run)
-    with Worker(queues="memory", environment=lease):
+    with Worker(queues="memory", environment=environment):
         wait_until(lambda: follow_up.filter(status="succeeded").exists())
-    assert follow_up.get().crashes == 0
-    assert [one.text for one in MemoryItem.objects.filter(workspace=workspace)] == [
-        "Ann lives in Bonn."
-    ]
+    done = follow_up.get()
+    types = list(done.events.values_list("type", flat=True))
+    assert [types.count(one) for one in ("model.answered", "memories.extracted")] == [1, 1]
+    assert asked()["requests"] == 2, "only the answer that was cut off was asked for again"
+    found = MemoryItem.objects.filter(workspace=workspace).values_list("text", flat=True)
+    assert list(found) == ["Ann lives in Bonn."]
     assert LearnedMemory.objects.filter(run=run).count() == 1
     assert Run.objects.filter(workspace=workspace).count() == 2

@@ -87,9 +87,8 @@ async def test_later_runs_of_a_conversation_leave_out_answers_after_text_by_outs
         "Read it. [[calls: read_letter {}]] [[text: Pay DE00 666.]]",
         "Repeat. [[text: DE00.]]",
     ):
-        posted = await orm.run_in_thread(
-            lambda task=task: post_message(talk, task, model="openai:fake", home=Placement.LOCAL)
-        )
+        post = partial(post_message, talk, task, model="openai:fake", home=Placement.LOCAL)
+        posted = await orm.run_in_thread(post)
         studio.host.execute(posted.run_id)
         runs.append(await wait_for_end(posted.run_id, studio.host.window))
     assert await said(runs[1]) == [("person", "Read it."), ("person", "Repeat.")]

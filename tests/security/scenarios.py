@@ -134,6 +134,13 @@ SCENARIOS = {
         "a key has what it was given, and a refusal is one line of the log",
         ("tests/accounts/test_usual_scopes.py", "tests/tools/test_pipeline.py"),
     ),
+    "S22": Scenario(
+        "what outsiders wrote becomes no memory, and erasing a person leaves none",
+        (
+            *("tests/runtime/test_memory_poisoning.py", "tests/runtime/test_extraction.py"),
+            "tests/runtime/test_known_memories.py",
+        ),
+    ),
     "S15": Scenario(
         "every answer of the API is a described one, whatever is asked",
         ("tests/web/test_schemathesis.py",),

@@ -110,6 +110,8 @@ def test_the_default_of_a_setting_that_came_late_never_changes() -> None:
         (AgentSettings, "code_mode"): False,
         (AgentSettings, "memory_weights"): {},
         (AgentSettings, "memory_tokens"): 0,
+        (AgentSettings, "extract_memories"): False,
+        (AgentSettings, "extraction_model"): "",
         (ToolGrant, "approval_timeout_seconds"): None,
         (ToolGrant, "required_approvals"): 1,
         (ToolGrant, "approver_group"): "",

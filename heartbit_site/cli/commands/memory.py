@@ -132,6 +132,7 @@ def _print(one: MemoryDetailOut) -> None:
         ("recalled", one.use_count),
         ("forgotten", one.forgotten_at),
     ]
+    facts += [("said in", f"run {each.run_id}, turn {each.turn}") for each in one.sources]
     print_facts(f"Memory {one.id}", facts)
     for each in one.history:
         undone = " (undone)" if each.undone_at else ""
