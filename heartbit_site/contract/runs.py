@@ -35,7 +35,7 @@ class RunSummaryOut(View):
     conversation_id: Id | None
     forked_from_id: Id | None = Field(description="The run with whose journal it began.")
     kind: str = Field(
-        description="Kind of engine: agent, tool_call (one call of a tool) or extraction (of memories)."
+        description="Kind of engine: agent, tool_call (of one tool) or extraction (of memories)."
     )
     agent: str
     placement: str = Field(validation_alias="home")

@@ -9,7 +9,7 @@ import pytest
 
 from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
-from agents.choices import Placement
+from agents.choices import Placement, RunKind
 from agents.live.follow import wait_for_end
 from agents.models import Agent, Run, RunEvent, ToolBinding
 from agents.runtime.host import LocalHost
@@ -84,3 +84,6 @@ async def studio(workspace: Workspace, wire_server: WireServer) -> AsyncIterator
     await host.start()
     yield Studio(host, workspace)
     await host.stop()
+    # Follow-ups that the test did not execute, which a worker of another test would.
+    left = Run.objects.filter(workspace=workspace, kind=RunKind.EXTRACTION, finished_at=None)
+    await orm.run_in_thread(left.delete)

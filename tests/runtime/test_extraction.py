@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -263,18 +264,23 @@ def test_given_workers_that_die_at_every_step_then_memories_are_stored_once(
         turns: dict[str, int] = wire_server.stats()["runs"].get(f"{key}-memories", {})
         return turns
 
-    with Worker(queues=f"{queue},memory", environment=environment) as first:
-        run_id = start_run(workspace, told, agent="solo", model="openai:fake")
-        wait_until(asked)
-        run = Run.objects.get(pk=run_id)
+    run_id = start_run(workspace, told, agent="solo", model="openai:fake")
+    run = Run.objects.get(pk=run_id)
+    follow_up = Run.objects.filter(extraction__source=run)
+    with Worker(queues=queue, environment=environment):
+        wait_until(follow_up.exists)
+        run.refresh_from_db()
         assert (run.status, run.output) == (RunStatus.SUCCEEDED, "Noted."), "it waited for nothing"
+    assert follow_up.get().queue == "memory"
+    follow_up.update(queue=queue)  # where no run of another test dies in its stead
+    with Worker(queues=queue, environment=environment) as first:
+        wait_until(asked)
         first.kill()
     for moment in (BEFORE_COMMIT, AFTER_COMMIT):
-        with Worker(queues="memory", environment=environment) as dead:
-            wait_until(lambda moment=moment: not (tmp_path / moment).exists())
+        with Worker(queues=queue, environment=environment) as dead:
+            wait_until(partial(_is_gone, tmp_path / moment))
             dead.kill()
-    follow_up = Run.objects.filter(extraction__source=run)
-    with Worker(queues="memory", environment=environment):
+    with Worker(queues=queue, environment=environment):
         wait_until(lambda: follow_up.filter(status="succeeded").exists())
     done = follow_up.get()
     types = list(done.events.values_list("type", flat=True))
@@ -284,3 +290,7 @@ def test_given_workers_that_die_at_every_step_then_memories_are_stored_once(
     assert list(found) == ["Ann lives in Bonn."]
     assert LearnedMemory.objects.filter(run=run).count() == 1
     assert Run.objects.filter(workspace=workspace).count() == 2
+
+
+def _is_gone(path: Path) -> bool:
+    return not path.exists()

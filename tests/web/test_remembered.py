@@ -23,6 +23,8 @@ from tests.mcp.sign_ins import browser
 from tests.web.people import member
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from django.contrib.auth.models import User
     from pytest_django.fixtures import Settings
 
@@ -42,7 +44,7 @@ def ann(workspace: Workspace) -> User:
 
 
 @pytest.fixture
-def run(workspace: Workspace, ann: User) -> Run:
+def run(workspace: Workspace, ann: User) -> Iterator[Run]:
     """A run of a person that left a memory; no worker serves its queue."""
     agent = Agent.objects.create(
         workspace=workspace,
@@ -59,7 +61,8 @@ def run(workspace: Workspace, ann: User) -> Run:
     place = MemoryPlace(workspace.pk, Scope.PERSON, "keen", ann.pk)
     item = remember(place, TEXT, by=Author(SYSTEM, held.id))
     LearnedMemory.objects.create(run_id=held.id, item=item, turn=1, replaced=False)
-    return Run.objects.get(pk=held.id)
+    yield Run.objects.get(pk=held.id)
+    Run.objects.filter(extraction__source=held.id).delete()
 
 
 def test_the_run_s_page_has_what_it_left_behind_for_its_person_and_managers(

@@ -40,4 +40,4 @@ def _in_one_transaction(
     return done
 
 
-lease.in_one_transaction = _in_one_transaction
+vars(lease)["in_one_transaction"] = _in_one_transaction
