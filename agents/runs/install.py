@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "097169480964159c4ded2f2d135fb4487783ded54a9e064894ce1f87ff21d5d2"
+FINGERPRINT = "6c015108e033e0b7bda4cf6b4e1edffb41a8eafab492862cf2c3f7964cc78fa0"
 
 
 def statements() -> str:

@@ -10,7 +10,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from agents.actions.start_run import start_run
-from agents.models import LearnedMemory
+from agents.models import Agent, LearnedMemory
 from heartbit_site.base.models import AuditEntry, Membership
 from heartbit_site.cli.errors import USAGE
 from memory.models import MemoryItem
@@ -50,6 +50,8 @@ def test_a_memory_is_added_found_changed_forgotten_and_undone(
     assert "No memories." in place("list", "--agent", "writer").out
     assert "coffee" in place("list", "--forgotten").out
     assert "Ann drinks coffee." in place("undo", number).out
+    idle = f"idle-{secrets.token_hex(4)}"  # no worker takes the run
+    Agent.objects.filter(workspace=workspace, name="researcher").update(queue=idle)
     held = Held(start_run(workspace, "I drink coffee.", agent="researcher"))
     held.finish("Noted.")
     LearnedMemory.objects.create(run_id=held.id, item=row, turn=1, replaced=True)

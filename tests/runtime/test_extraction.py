@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from agents.models import Agent, LearnedMemory, MemoryExtraction, Run, RunEvent,
 from agents.runs.archive import tree_lines
 from heartbit_site.base import orm
 from heartbit_site.base.audit import SYSTEM, Actor
+from heartbit_site.base.query import fetch_one
 from memory.actions.erase import erase_memories
 from memory.actions.forget import forget
 from memory.actions.supersede import supersede
@@ -53,6 +55,9 @@ async def test_what_a_person_said_is_remembered_for_them_with_run_and_turn(
     assert done.input_tokens > 0, "it costs what it costs"
 
     def check() -> None:
+        assert done.priority < done.extraction.source.priority
+        assert done.pk.version == 7
+        assert done.pk > done.extraction.source_id
         item = MemoryItem.objects.get(workspace=studio.workspace)
         assert (item.text, item.scope, item.user, item.importance) == (
             *("Ann lives in Bonn.", "person"),
@@ -212,6 +217,32 @@ async def test_a_cheaper_model_extracts_and_a_failed_extraction_can_be_retried(
     assert await orm.run_in_thread(lambda: list(answers)) == ["openai:small"]
     [item] = await items(studio)
     assert item.user_id == ann.pk, "the person's, whoever retried"
+
+
+async def test_a_source_that_was_archived_takes_its_links_along_and_leaves_its_memories(
+    studio: Studio, agent: Create
+) -> None:
+    await orm.run_in_thread(lambda: agent(extract_memories=True))
+    ann = await orm.run_in_thread(person)
+    told = saying("I live in Bonn.", proposal("Ann lives in Bonn.", "I live in Bonn"))
+    done = await say(studio, ann, told)
+    late = await tell(studio, ann, told)
+
+    def forget_tree(run: Run) -> None:
+        before = datetime.now(UTC) + timedelta(hours=1)
+        values = [[run.pk], 1, run.last_seq, before]
+        assert fetch_one("SELECT heartbit_forget(%s::uuid[], %s, %s, %s)", values) == (True,)
+
+    waiting = await orm.run_in_thread(lambda: late.follow_up.run)
+    await orm.run_in_thread(lambda: forget_tree(done.extraction.source))
+    await orm.run_in_thread(lambda: forget_tree(late))
+    assert [one.text for one in await items(studio)] == ["Ann lives in Bonn."]
+    await orm.run_in_thread(lambda: Run.objects.filter(pk=waiting.pk).update(home="local"))
+    studio.host.execute(waiting.pk)
+    failed = await wait_for_end(waiting.pk, studio.host.window)
+    assert failed.status == RunStatus.FAILED
+    assert "is gone" in str(failed.error)
+    await orm.run_in_thread(lambda: forget_tree(done))
 
 
 async def test_erasing_a_person_leaves_no_word_of_what_extraction_wrote(

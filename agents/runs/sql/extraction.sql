@@ -1,18 +1,27 @@
 -- The run that extracts memories from one that has ended.
 
+-- An id that sorts by its time as those that programs make do (UUID version 7).
+CREATE OR REPLACE FUNCTION heartbit_new_id()
+RETURNS uuid LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    v_time text := lpad(to_hex((extract(epoch FROM clock_timestamp()) * 1000)::bigint), 12, '0');
+BEGIN
+    RETURN left(v_time, 8) || '-' || right(v_time, 4) || '-7' || substr(gen_random_uuid()::text, 16);
+END $$;
+
 -- Create the follow-up of a run of an agent whose version asks for it, in the transaction that ends the
 -- run: none is lost, and a run ends once. Sub-agents and forks have none. It starts by the sweeper's
--- wake-up, so the answer waits for nothing. No run quota counts it, budgets do.
+-- wake-up and after the workspace's other runs, so no answer waits for it. No run quota counts it, budgets do.
 CREATE OR REPLACE FUNCTION heartbit_follow_up(r agents_run)
 RETURNS void LANGUAGE plpgsql AS $$
-DECLARE v_id uuid := gen_random_uuid();
+DECLARE v_id uuid := heartbit_new_id();
 BEGIN
     PERFORM 1 FROM agents_agentversion v
     WHERE v.id = r.version_id AND (v.snapshot ->> 'extract_memories')::boolean;
     IF NOT FOUND THEN RETURN; END IF;
     PERFORM heartbit_create_run(
         v_id, r.workspace_id, r.version_id, r.agent::text, 'Extract the memories of run ' || r.id, NULL,
-        v_id, 'fleet', 'memory', 0, '', '', 'heartbit:memories:' || r.id, p_by => r.started_by::text,
+        v_id, 'fleet', 'memory', -100, '', '', 'heartbit:memories:' || r.id, p_by => r.started_by::text,
         p_user => r.started_user_id, p_hops => r.hops, p_kind => 'extraction');
     UPDATE agents_run SET woken_at = NULL WHERE id = v_id;
     INSERT INTO agents_memoryextraction (run_id, source_id, has_person)
