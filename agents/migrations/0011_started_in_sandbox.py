@@ -2,10 +2,8 @@
 
 from django.db import migrations
 
-from agents.runs.install import install
-
 
 class Migration(migrations.Migration):
     dependencies = [("agents", "0010_memories")]
 
-    operations = [migrations.RunPython(install, migrations.RunPython.noop, elidable=False)]
+    operations = []

@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "6c015108e033e0b7bda4cf6b4e1edffb41a8eafab492862cf2c3f7964cc78fa0"
+FINGERPRINT = "a9196f42868734faffb02cb17e39e5fe5f92b7b2800a5527b2b79190f50327d0"
 
 
 def statements() -> str:

@@ -10,7 +10,7 @@ from agents.runs.install import install
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('agents', '0010_memories'),
+        ('agents', '0011_started_in_sandbox'),
         ('memory', '0003_from_outsiders'),
     ]
 
