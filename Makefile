@@ -21,7 +21,7 @@ WORKERS := 4
 PARALLEL = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test readme durations check wheel format lock chaos bench shots security interop mutants
+.PHONY: help setup demo test readme durations check wheel format lock chaos bench evals shots security interop mutants
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):[^#]*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -59,6 +59,9 @@ chaos: $(STAMP) ## Break things under load and count what is lost; ONLY=R1,R3 fo
 
 bench: $(STAMP) ## Measure; ONLY=W1,W2 for some workloads
 	@$(BIN)/python -m tests.bench $(if $(ONLY),--only $(ONLY)) $(ARGS)
+
+evals: $(STAMP) ## Measure how well memories are recalled, on labelled questions, and write build/evals.json
+	@$(BIN)/python -m tests.evals
 
 shots: $(STAMP) ## Take pictures of every page of a made-up workspace, into docs/images
 	@HEARTBIT_EXTRA_APPS=tests.web.shots $(BIN)/python -m pytest -q --timeout 300 tests/web/shots/take.py $(ARGS)

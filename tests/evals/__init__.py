@@ -1,0 +1,1 @@
+"""Quality of answers, measured on labelled questions: ``make evals``."""
