@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from agents.journal.events import MemoriesExtracted
 from agents.loop.extraction import read_proposals
@@ -14,12 +14,16 @@ from memory.actions.supersede import supersede
 from memory.errors import InvalidMemoryError
 from memory.history import Author
 from memory.models import MemoryItem
+from memory.recall import recall
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agents.loop.extraction import Proposal
     from agents.runtime.extraction_source import Source
+
+_MOST_NEIGHBOURS: Final = 10
+_PUNCTUATION: Final = ".,;:!?\"'()"  # at a word's ends: C++ and C# differ
 
 
 def store_extracted(source: Source, answer: Mapping[str, Any]) -> MemoriesExtracted:
@@ -81,12 +85,25 @@ def _store(source: Source, proposal: Proposal) -> tuple[MemoryItem | None, bool]
 
 
 def _is_known(source: Source, text: str) -> bool:
-    """Return True if a memory of the place says it, or was forgotten after the run had ended."""
-    rows = MemoryItem.objects.filter(**source.place.columns(), text__iexact=text.strip())
-    return (
-        rows.filter(forgotten_at=None).exists()
-        or rows.filter(forgotten_at__gte=source.run.finished_at).exists()
+    """Return True if a memory of the place says it, or was forgotten after the run had ended.
+
+    Letter case, punctuation and spaces make no difference; every word does, since one such as "not"
+    makes the contrary of a text.
+    """
+    rows = MemoryItem.objects.filter(**source.place.columns())
+    if rows.filter(text__iexact=text.strip(), forgotten_at__gte=source.run.finished_at).exists():
+        return True
+    live = rows.filter(forgotten_at=None)
+    words = _words(text)
+    hits = recall(live, text, limit=_MOST_NEIGHBOURS).hits
+    return live.filter(text__iexact=text.strip()).exists() or any(
+        _words(hit.item.text) == words for hit in hits
     )
+
+
+def _words(text: str) -> list[str]:
+    stripped = (word.strip(_PUNCTUATION) for word in text.casefold().split())
+    return [word for word in stripped if word]
 
 
 def _is_newer(item: MemoryItem, run: Run) -> bool:

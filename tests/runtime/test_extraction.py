@@ -81,9 +81,16 @@ async def test_what_is_known_is_not_stored_again_and_a_contradiction_supersedes(
     ann = await orm.run_in_thread(person)
     bonn = proposal("Ann lives in Bonn.", "I live in Bonn")
     await say(studio, ann, saying("I live in Bonn.", bonn))
-    again = await say(studio, ann, saying("I live in Bonn, as I said.", bonn))
+    same = {**bonn, "text": "ann lives in  Bonn!"}
+    again = await say(studio, ann, saying("I live in Bonn, as I said.", bonn, same))
     assert again.output == "Found nothing new to remember."
     [item] = await items(studio)
+    contrary = proposal("Ann lives not in Bonn.", "not", replaces=item.pk)
+    done = await say(studio, ann, saying("I am not from Bonn.", contrary))
+    assert done.output == "Replaced 1 memory.", "one word makes the contrary"
+    tongues = [proposal(f"Ann writes {one}.", one) for one in ("C++", "C#")]
+    done = await say(studio, ann, saying("I write C++ and C#.", *tongues))
+    assert done.output == "Added 2 memories."
 
     moved = proposal(
         "Ann lives in Oslo since May 2026.",
@@ -101,9 +108,9 @@ async def test_what_is_known_is_not_stored_again_and_a_contradiction_supersedes(
         assert last is not None
         assert last.before is not None
         assert (last.kind, last.reason) == ("superseded", "moved in May")
-        assert last.before["text"] == "Ann lives in Bonn."
+        assert last.before["text"] == "Ann lives not in Bonn."
         assert last.run_id == done.extraction.source_id
-        assert list(item.learned_in.values_list("replaced", flat=True)) == [False, True]
+        assert list(item.learned_in.values_list("replaced", flat=True)) == [False, True, True]
 
     await orm.run_in_thread(check)
 
