@@ -88,7 +88,7 @@ async def test_what_is_known_is_not_stored_again_and_a_contradiction_supersedes(
     contrary = proposal("Ann lives not in Bonn.", "not", replaces=item.pk)
     done = await say(studio, ann, saying("I am not from Bonn.", contrary))
     assert done.output == "Replaced 1 memory.", "one word makes the contrary"
-    tongues = [proposal(f"Ann writes {one}.", one) for one in ("C++", "C#")]
+    tongues = [proposal(f"Ann writes {one}.", "C++ and C#") for one in ("C++", "C#")]
     done = await say(studio, ann, saying("I write C++ and C#.", *tongues))
     assert done.output == "Added 2 memories."
 
