@@ -33,8 +33,8 @@ def test_memories_that_were_not_used_for_the_days_are_erased(db: None) -> None:
             updated_at=now - timedelta(days=changed), used_at=used_at
         )
 
-    aged(here, "canary-old", changed=31)
-    aged(here, "canary-old and recalled", changed=90, used=31)
+    aged(here, "canary-of-days", changed=31)
+    aged(here, "canary-of-days and recalled", changed=90, used=31)
     aged(here, "Used.", changed=90, used=29)
     aged(here, "New.", changed=29)
     aged(kept, "Old.", changed=900)
@@ -46,7 +46,7 @@ def test_memories_that_were_not_used_for_the_days_are_erased(db: None) -> None:
     assert set(mine.values_list("text", flat=True)) == {"Used.", "New.", "Old."}
     entries = AuditEntry.objects.filter(workspace=here)
     left = [*MemoryItem.objects.values(), *MemoryChange.objects.values(), *entries.values()]
-    assert "canary" not in str(left)
+    assert "canary-of-days" not in str(left)
     assert entries.get(action="memory.expire").details == {"memories": 2, "kept_days": 30}
 
 
