@@ -19,9 +19,11 @@ from agents.runtime import worker
 from heartbit_site.base import queues
 from heartbit_site.base.loop_task import on_loop
 from memory.actions.embed_memories import embed_memories as embed
+from memory.actions.ingest_documents import ingest_documents as ingest
 
 ARCHIVE_SECONDS = 900.0  # of each hour; the rest waits for the next
 EMBED_SECONDS = 4.0  # of each five, for the same reason
+INGEST_SECONDS = 4.0
 
 
 @shared_task(name=queues.EXECUTE_RUN, bind=True)
@@ -76,9 +78,16 @@ def poll_mailboxes() -> int:
 
 @shared_task(name=queues.EMBED_MEMORIES)
 def embed_memories() -> int:
-    """Embed memories that have no vector of their workspace's model; return their number."""
+    """Embed memories and passages without a vector of their workspace's model; return a number."""
     deadline = time.monotonic() + EMBED_SECONDS
     return embed(goes_on=lambda: time.monotonic() < deadline and not _leaving())
+
+
+@shared_task(name=queues.INGEST_DOCUMENTS)
+def ingest_documents() -> int:
+    """Read documents that wait; return the number of parts that were read."""
+    deadline = time.monotonic() + INGEST_SECONDS
+    return ingest(goes_on=lambda: time.monotonic() < deadline and not _leaving())
 
 
 @shared_task(name=queues.SEND_QUOTA_NOTICES)

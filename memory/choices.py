@@ -40,3 +40,27 @@ class KeptDays(models.IntegerChoices):
     WEEK = 7, "7 days"
     MONTH = 30, "30 days"
     QUARTER = 90, "90 days"
+
+
+class DocumentKind(models.TextChoices):
+    """Form of a document, by which it is read."""
+
+    TEXT = "text", "Text"
+    MARKDOWN = "markdown", "Markdown"
+    HTML = "html", "HTML"
+    PDF = "pdf", "PDF"
+    DOCX = "docx", "DOCX"
+
+
+class DocumentState(models.TextChoices):
+    """State of a document: its passages are stored part by part."""
+
+    QUEUED = "queued", "Waits to be read"
+    READING = "reading", "Being read"
+    READY = "ready", "Ready"
+    FAILED = "failed", "Could not be read"
+
+    @classmethod
+    def unread(cls) -> models.Q:
+        """Select the documents that have parts to be read."""
+        return models.Q(state__in=[cls.QUEUED, cls.READING])

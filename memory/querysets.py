@@ -1,4 +1,4 @@
-"""Named queries of memories."""
+"""Named queries of memories and documents."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Now
 
-from memory.choices import Scope
+from memory.choices import DocumentState, Scope
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -42,3 +43,20 @@ class MemoryQuerySet(models.QuerySet[Any]):
         if conversation_id is not None:
             reach |= Q(scope=Scope.CONVERSATION, agent=agent, conversation_id=conversation_id)
         return self.live().filter(reach, workspace_id=workspace_id)
+
+
+class DocumentQuerySet(models.QuerySet[Any]):
+    """Queries of documents."""
+
+    def unread(self) -> Self:
+        """Return those that have parts to be read."""
+        return self.filter(DocumentState.unread())
+
+    def claimed(self) -> Self:
+        """Return those that a worker reads now."""
+        return self.unread().filter(claimed_until__gt=Now())
+
+    def claimable(self) -> Self:
+        """Return those that a worker may read, the longest untouched first."""
+        free = Q(claimed_until=None) | Q(claimed_until__lte=Now())
+        return self.unread().filter(free).order_by("touched_at", "pk")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from django.db import transaction
@@ -18,7 +19,7 @@ from django.utils import timezone
 from heartbit_site.base import amounts
 from heartbit_site.base.query import fetch_all
 from memory.embeddings import table
-from memory.embeddings.meaning import find_meaning
+from memory.embeddings.meaning import find_meaning, not_embedded
 from memory.lexical import NO_LEXEMES, are_few, find_lexemes
 from memory.models import MemoryItem
 from memory.scoring import Ranking, Weights, by_meaning, by_words, statement
@@ -108,15 +109,16 @@ def recall(
     """
     query = query.strip()
     lexemes = find_lexemes(rows, query) if query else NO_LEXEMES
-    meaning = find_meaning(workspace_id, query)
+    waiting = partial(not_embedded, workspace_id or 0)
+    meaning = find_meaning(workspace_id, query, waiting=waiting)
     rankings = []
     if lexemes.match:
-        found = lexemes.candidates(rows).values("id", "language", "search")
+        found = lexemes.candidates(rows, "-updated_at").values("id", "language", "search")
         rankings.append(by_words(*_sql(found)))
     if meaning.vector:
         embedded = rows.order_by().filter(embedded_with=meaning.model).values("id")
         few = are_few(rows)
-        rankings.append(by_meaning(*_sql(embedded), meaning.vector, meaning.dimensions, few=few))
+        rankings.append(by_meaning(table.MEMORIES, *_sql(embedded), meaning, few=few))
     if query and not rankings:
         return Recalled([], meaning.basis)
     every = Ranking("all", *_sql(rows.order_by().values("id")))

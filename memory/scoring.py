@@ -21,6 +21,9 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from memory.embeddings.meaning import Meaning
+    from memory.embeddings.table import VectorTable
+
 #: Ranks that a hit may fall before its relevance is halved. Web search takes 60, for thousands of
 #: documents; a person's memories are fewer, and 60 would make their ranks nearly equal.
 _K: Final = 10
@@ -78,24 +81,24 @@ def by_words(candidates: str, values: tuple[Any, ...]) -> Ranking:
 
 
 def by_meaning(
-    embedded: str, values: tuple[Any, ...], vector: str, dimensions: int, *, few: bool
+    table: VectorTable, embedded: str, values: tuple[Any, ...], meaning: Meaning, *, few: bool
 ) -> Ranking:
-    """Rank embedded memories, as SQL of (id), by the distance of their vectors to the query's.
+    """Rank embedded rows, as SQL of (id), by the distance of their vectors to the query's.
 
     Few are compared one by one: an index scan would read thousands of others to find them.
     """
-    size = int(dimensions)
+    size = int(meaning.dimensions)
     distance = f"e.vector::halfvec({size}) <=> %s::halfvec({size})"
     order = f"({distance}) + 0" if few else distance  # a sum is in no index
     rows = f"""
-        SELECT near.item_id AS id, rank() OVER (ORDER BY near.distance) AS rank
+        SELECT near.id, rank() OVER (ORDER BY near.distance) AS rank
         FROM (
-            SELECT e.item_id, {distance} AS distance FROM memory_embedding e
-            WHERE vector_dims(e.vector) = {size} AND e.item_id IN ({embedded})
+            SELECT e.{table.key} AS id, {distance} AS distance FROM {table.name} e
+            WHERE vector_dims(e.vector) = {size} AND e.{table.key} IN ({embedded})
             ORDER BY {order} LIMIT {_MOST_NEAR}
         ) near
     """
-    return Ranking("meaning", rows, (vector, *values, vector))
+    return Ranking("meaning", rows, (meaning.vector, *values, meaning.vector))
 
 
 def statement(rankings: Sequence[Ranking], every: Ranking) -> tuple[str, list[Any]]:

@@ -10,7 +10,12 @@ from django.utils.text import Truncator
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from agents.admin.forms import LABELS, add_complaint, add_complaints
-from agents.admin.json_fields import JSONObjectText, OptionalJSONObjectText, json_widget
+from agents.admin.json_fields import (
+    JSONListText,
+    JSONObjectText,
+    OptionalJSONObjectText,
+    json_widget,
+)
 from agents.choices import BindingApproval
 from agents.definitions.server_grants import servers_of
 from agents.definitions.spec import GRANT_SETTINGS, ToolGrant
@@ -67,6 +72,7 @@ class ToolBindingForm(forms.ModelForm[ToolBinding]):
             "approval_when": OptionalJSONObjectText,
             "defaults": JSONObjectText,
             "credentials": JSONObjectText,
+            "knowledge_bases": JSONListText,
         }
         widgets = {
             "approval_when": json_widget(
@@ -74,6 +80,7 @@ class ToolBindingForm(forms.ModelForm[ToolBinding]):
             ),
             "defaults": json_widget(rows=2, placeholder='{"timeout_seconds": 10}'),
             "credentials": json_widget(rows=2, placeholder='{"mail": "support mailbox"}'),
+            "knowledge_bases": json_widget(rows=1, placeholder='["handbook"]'),
         }
         labels = LABELS
 

@@ -18,6 +18,7 @@ from heartbit_site.base.spec import Spec
 
 Name = Annotated[str, Field(max_length=64), AfterValidator(validators.agent_name)]
 SkillName = Annotated[str, Field(max_length=64), AfterValidator(validators.skill_name)]
+BaseName = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(validators.storable)]
 ToolName = Annotated[str, Field(min_length=1, max_length=64)]
 FullText = Annotated[str, Field(min_length=1), AfterValidator(validators.storable)]
 Description = Annotated[str, Field(max_length=300), AfterValidator(validators.storable)]
@@ -127,6 +128,18 @@ class ToolGrant(Spec):
         description=(
             "Django permission, e.g. shop.view_order, that the person behind the run has to have. "
             "Empty: none."
+        ),
+    )
+    knowledge_bases: Annotated[
+        list[BaseName],
+        Field(max_length=50),
+        AfterValidator(validators.distinct),
+        Pinned(late=True),
+    ] = Field(
+        default_factory=list,
+        description=(
+            "Knowledge bases that search_knowledge searches: a JSON list of names. Empty: all of "
+            "the workspace."
         ),
     )
 

@@ -12,6 +12,7 @@ _SECONDS = {
     "send-quota-notices": (queues.SEND_QUOTA_NOTICES, 10.0),
     "poll-mailboxes": (queues.POLL_MAILBOXES, 30.0),
     "embed-memories": (queues.EMBED_MEMORIES, 5.0),
+    "ingest-documents": (queues.INGEST_DOCUMENTS, 5.0),
     "prune-firings": (queues.PRUNE_FIRINGS, 3600.0),
 }
 

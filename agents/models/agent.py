@@ -180,6 +180,9 @@ class ToolBinding(models.Model):
         default=dict, db_default=Value({}, models.JSONField()), **_grant("credentials")
     )
     requires = models.CharField(max_length=150, **_grant("requires"))
+    knowledge_bases = models.JSONField(
+        default=list, db_default=Value([], models.JSONField()), **_grant("knowledge_bases")
+    )
 
     class Meta:
         ordering = ["tool"]

@@ -74,13 +74,16 @@ class CallChecks:
         reply: QuestionReply | None = None,
     ) -> ReadyCall | ToolResult | ApprovalRequested:
         """Check a call before it runs; see ``pipeline.prepare``."""
-        context = replace(self._context(call_id), reply=reply)
+        spec = resolve(self._specs, call.name)
+        given = UNBOUND if spec is None else self._bound.get(spec.name, UNBOUND)
+        context = replace(
+            self._context(call_id), reply=reply, knowledge_bases=tuple(given.knowledge_bases)
+        )
         needs = await self._needs(call)
         if isinstance(needs, ToolResult):
             return needs
         if approved is not None:
             return self._decided(call, context, approved, needs)
-        spec = resolve(self._specs, call.name)
         mixed = None if spec is None else await self._lookups.mixed(spec)
         policy: Policy | None = self._policy if mixed is None else require_always(mixed)
         if spec is not None and spec.name in self._unasked:

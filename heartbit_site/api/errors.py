@@ -47,7 +47,8 @@ logger = logging.getLogger("django.request")
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 PROBLEM = "application/problem+json"
 _URN = "urn:heartbit:problem:"
-TOO_LARGE = "The body is too large: at most 1 MB is accepted."
+#: Of any request; most have a lower limit (``json_parser.body_limit``).
+MOST_BODY_BYTES = 14_000_000
 
 
 class MalformedBodyError(HeartbitError):
@@ -100,6 +101,11 @@ STATUSES: tuple[tuple[type[HeartbitError], int], ...] = (
     (QuotaExceededError, 429),
     (HeartbitError, 422),
 )
+
+
+def describe_limit(limit: int) -> str:
+    """Return the sentence on a body with more bytes than a limit."""
+    return f"The body is too large: at most {limit // 1_000_000} MB is accepted."
 
 
 def install(api: NinjaAPI) -> None:
@@ -178,7 +184,7 @@ def _of_validation(request: HttpRequest, error: Any) -> HttpResponse:
 
 
 def _of_size(request: HttpRequest, error: Any) -> HttpResponse:
-    return heartbit_error(request, TooLargeError(TOO_LARGE))
+    return heartbit_error(request, TooLargeError(describe_limit(MOST_BODY_BYTES)))
 
 
 def _of_absence(request: HttpRequest, error: Any) -> HttpResponse:

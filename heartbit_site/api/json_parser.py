@@ -7,13 +7,25 @@ from typing import TYPE_CHECKING, Any
 
 from ninja.parser import Parser
 
-from heartbit_site.api.errors import TOO_LARGE, MalformedBodyError, TooLargeError
+from heartbit_site.api.errors import (
+    MOST_BODY_BYTES,
+    MalformedBodyError,
+    TooLargeError,
+    describe_limit,
+)
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
 
 MAX_BODY_BYTES = 1_000_000
+#: Of requests below these paths: a document of 10 MB in base64.
+LARGER_BODIES = (("/api/v1/knowledge-bases/", MOST_BODY_BYTES),)
+
+
+def body_limit(path: str) -> int:
+    """Return the limit in bytes for the JSON body of a request to a path of the API."""
+    return next((limit for place, limit in LARGER_BODIES if path.startswith(place)), MAX_BODY_BYTES)
 
 
 class UntrustedParser(Parser):
@@ -23,16 +35,17 @@ class UntrustedParser(Parser):
         """Return the body's value, of any type: the schema decides.
 
         Raises:
-            TooLargeError: It is larger than 1 MB.
+            TooLargeError: It is larger than ``body_limit``.
             MalformedBodyError: It is no JSON, nested too deeply, not UTF-8, or holds characters
                 that no text has (NUL, half a surrogate pair).
         """
         body = request.body
-        if len(body) > MAX_BODY_BYTES:
-            raise TooLargeError(TOO_LARGE)
+        limit = body_limit(request.path)
+        if len(body) > limit:
+            raise TooLargeError(describe_limit(limit))
         try:
             text = body.decode("utf-8")
-            value: Any = parse_untrusted_json(text, max_bytes=MAX_BODY_BYTES)
+            value: Any = parse_untrusted_json(text, max_bytes=limit)
         except UnicodeDecodeError as error:
             raise MalformedBodyError(
                 f"The body is not UTF-8: byte {error.start} cannot be read."

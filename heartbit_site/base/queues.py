@@ -13,6 +13,7 @@ FIRE_SCHEDULE = "scheduling.fire_schedule"
 PRUNE_FIRINGS = "scheduling.prune_firings"
 POLL_MAILBOXES = "agents.poll_mailboxes"
 EMBED_MEMORIES = "agents.embed_memories"
+INGEST_DOCUMENTS = "agents.ingest_documents"
 SEND_QUOTA_NOTICES = "agents.send_quota_notices"
 
 MEMORY = "memory"  # runs that extract memories, which no one waits for

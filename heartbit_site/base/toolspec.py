@@ -107,6 +107,8 @@ class ToolContext:
             Blocking; raises ``HeartbitError`` if there is none. None: there are no skills here.
         emit: Shows a sentence on what the call has done so far to people who watch the run; it is
             not kept. From any thread; never blocks or fails.
+        knowledge_bases: Names of the knowledge bases that the agent's tool is given; none: all of
+            the workspace.
         labels_read: Returns the labels of what the run tree has read so far, for tools that store
             texts of the model for later runs. Blocking. None: nothing is known here.
     """
@@ -127,6 +129,7 @@ class ToolContext:
     read_skill: Callable[[str], Mapping[str, bytes]] | None = None
     labels_read: Callable[[], frozenset[Label]] | None = None
     emit: Callable[[str], None] = _show_to_no_one
+    knowledge_bases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

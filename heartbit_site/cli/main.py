@@ -49,6 +49,7 @@ COMMANDS: Final = {
     "skills": "Show and add skills; compare their versions; give them to agents.",
     "mcp": "Show and add MCP servers; refresh them and accept their changes.",
     "memory": "Show, add and forget what agents remember.",
+    "knowledge": "Show, add and search documents that agents cite.",
     "credentials": "Show and add what tools log in with.",
     "config": "Check, import or export a file.",
     "users": "List and create users, and set their passwords.",

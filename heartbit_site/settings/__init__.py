@@ -212,6 +212,10 @@ HEARTBIT_MESSAGES_PER_MINUTE = variables.MESSAGES_PER_MINUTE.read()
 HEARTBIT_LOCAL_MODEL_URL = "heartbit_site.local_model.url"
 #: The Celery application, for the apps, which send messages and cannot import the shell either.
 HEARTBIT_CELERY_APP = "heartbit_site.celery.app"
+# The web server limits each path's bodies before Django sees them (``heartbit_site.web_server``);
+# no body is larger than this, so none is written to a file.
+FILE_UPLOAD_MAX_MEMORY_SIZE = DATA_UPLOAD_MAX_MEMORY_SIZE = 14_000_000
+
 #: The embedding model of a provider account, for the memory app, which is below accounts.
 HEARTBIT_ACCOUNT_EMBEDDER = "agents.runtime.account_embedder.AccountEmbedder"
 #: A callable that returns the weights by which a run recalls, likewise.

@@ -75,6 +75,8 @@ UNFOLD: dict[str, Any] = {
                 _page("MCP servers", "hub", "tools.mcpserver"),
                 _page("Memories", "psychology", "memory.memoryitem"),
                 _page("Memory settings", "tune", "memory.memorypolicy"),
+                _page("Knowledge bases", "menu_book", "memory.knowledgebase"),
+                _page("Documents", "description", "memory.document"),
             ),
             _section(
                 "Execution",

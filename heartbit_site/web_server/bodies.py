@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from heartbit_site.api.errors import (
     PROBLEM,
-    TOO_LARGE,
     TooBusyError,
     TooLargeError,
     TooSlowError,
+    describe_limit,
     problem,
     problem_code,
     status_of,
 )
-from heartbit_site.api.json_parser import MAX_BODY_BYTES
+from heartbit_site.api.json_parser import LARGER_BODIES, MAX_BODY_BYTES
 from heartbit_site.web_server.clients import CLIENT_SHARE, client_at, is_proxy
 
 if TYPE_CHECKING:
@@ -37,9 +37,16 @@ Send = Callable[[Message], Awaitable[None]]
 
 #: For the admin's forms, which hold prompts and schemas: Django's own limit.
 FORM_BYTES: Final = 2_621_440
+#: For the admin's form of documents, whose file has 10 MB at most.
+UPLOAD_BYTES: Final = 11_000_000
 #: For every other path: a login form needs no more, and a page or a file reads no body.
 OTHER_BYTES: Final = 65_536
-LIMITS: Final = (("/api/", MAX_BODY_BYTES), ("/admin/", FORM_BYTES))
+LIMITS: Final = (
+    *LARGER_BODIES,
+    ("/api/", MAX_BODY_BYTES),
+    ("/admin/memory/document/", UPLOAD_BYTES),
+    ("/admin/", FORM_BYTES),
+)
 #: For the bodies of all requests together; one client may have a quarter of it.
 HELD_BYTES: Final = 67_108_864
 
@@ -151,8 +158,8 @@ def _replay(body: bytes, receive: Receive) -> Receive:
 
 
 def _too_large(limit: int) -> TooLargeError:
-    if limit == MAX_BODY_BYTES:
-        return TooLargeError(TOO_LARGE)
+    if limit % 1_000_000 == 0:
+        return TooLargeError(describe_limit(limit))
     return TooLargeError(f"The body is too large: at most {limit:,} bytes are accepted here.")
 
 

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from django.db.models import Q
 
 from memory.embeddings import table
 from memory.embeddings.choice import make_embedder
 from memory.embeddings.protocol import EmbeddingError
-from memory.models import MemoryItem, MemoryPolicy
+from memory.models import MemoryItem, MemoryPolicy, Passage
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from django.db.models import QuerySet
+
+    from memory.models import KnowledgeBase
     from memory.querysets import MemoryQuerySet
 
 logger = logging.getLogger(__name__)
 
 BY_WORDS: Final = "words alone: there is no embedding model"
 _NO_ANSWER: Final = "words alone: the embedding model does not answer"
-_PARTLY: Final = "words, and meaning as far as memories are embedded yet"
+_PARTLY: Final = "words, and meaning as far as texts are embedded yet"
 _BY_MEANING: Final = "words and meaning"
 
 
@@ -41,12 +46,15 @@ class Meaning:
     dimensions: int = 0
 
 
-def find_meaning(workspace_id: int | None, query: str) -> Meaning:
+def find_meaning(
+    workspace_id: int | None, query: str, *, waiting: Callable[[str], QuerySet[Any]]
+) -> Meaning:
     """Return the meaning of a query; without a vector if there is no model or it does not answer.
 
     Args:
         workspace_id: The workspace whose model is asked; None: no model.
         query: The query; empty: no model is asked.
+        waiting: Returns the rows that have no vector of a model yet.
     """
     if workspace_id is None or not query:
         return Meaning(BY_WORDS)
@@ -61,11 +69,19 @@ def find_meaning(workspace_id: int | None, query: str) -> Meaning:
     if len(vector) != policy.dimensions:
         return Meaning(_NO_ANSWER)
     model = policy.embedding_model
-    basis = _PARTLY if not_embedded(workspace_id, model).exists() else _BY_MEANING
+    basis = _PARTLY if waiting(model).exists() else _BY_MEANING
     return Meaning(basis, model, table.to_sql(vector), len(vector))
 
 
 def not_embedded(workspace_id: int, model: str) -> MemoryQuerySet:
     """Return the live memories without a vector of the model."""
-    other = Q(embedded_with__lt=model) | Q(embedded_with__gt=model)  # unlike <>, in the index
-    return MemoryItem.objects.live().filter(other, workspace_id=workspace_id)
+    return MemoryItem.objects.live().filter(_other(model), workspace_id=workspace_id)
+
+
+def passages_not_embedded(bases: QuerySet[KnowledgeBase], model: str) -> QuerySet[Passage]:
+    """Return the passages of knowledge bases without a vector of the model."""
+    return Passage.objects.filter(_other(model), base__in=bases)
+
+
+def _other(model: str) -> Q:
+    return Q(embedded_with__lt=model) | Q(embedded_with__gt=model)  # unlike <>, in the index

@@ -1,4 +1,5 @@
-"""Column and indexes of vectors, which exist only where PostgreSQL has the extension pgvector.
+# ruff: noqa: S608  the statements consist of constants
+"""Columns and indexes of vectors, which exist only where PostgreSQL has the extension pgvector.
 
 The vectors are ``halfvec``: two bytes a dimension. Models differ in their number of dimensions,
 and an index has one number: there is an index for each.
@@ -7,6 +8,7 @@ and an index has one number: there is an index for each.
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from django.db import ProgrammingError, transaction
@@ -21,48 +23,59 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_HAS_COLUMN: Final = """
-SELECT EXISTS (SELECT 1 FROM pg_attribute
-    WHERE attrelid = to_regclass('memory_embedding') AND attname = 'vector' AND NOT attisdropped)
+
+@dataclass(frozen=True, slots=True)
+class VectorTable:
+    """A table of vectors.
+
+    Attributes:
+        name: The table; its column ``vector`` has them.
+        key: Its key, the id of the row that a vector belongs to.
+        owner: The table of those rows, with the columns ``text`` and ``embedded_with``.
+    """
+
+    name: str
+    key: str
+    owner: str
+
+
+MEMORIES: Final = VectorTable("memory_embedding", "item_id", "memory_memoryitem")
+PASSAGES: Final = VectorTable("memory_passage_embedding", "passage_id", "memory_passage")
+TABLES: Final = (MEMORIES, PASSAGES)
+
+_COLUMNS: Final = """
+SELECT count(*) FROM pg_attribute
+WHERE attrelid = ANY (%s::regclass[]) AND attname = 'vector' AND NOT attisdropped
 """
 _AVAILABLE: Final = "SELECT EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'vector')"
-_STORE: Final = """
-WITH stored AS (
-    INSERT INTO memory_embedding (item_id, vector)
-    SELECT m.id, g.vector::halfvec
-    FROM unnest(%s::bigint[], %s::text[], %s::text[]) g(id, text, vector)
-    JOIN (SELECT id, text FROM memory_memoryitem WHERE id = ANY(%s) FOR UPDATE) m
-        ON m.id = g.id AND m.text = g.text
-    ON CONFLICT (item_id) DO UPDATE SET vector = EXCLUDED.vector
-    RETURNING item_id
-)
-UPDATE memory_memoryitem SET embedded_with = %s WHERE id IN (SELECT item_id FROM stored)
-"""
-
 
 def has_vectors() -> bool:
     """Return True if the database can keep vectors."""
-    (found,) = fetch_one(_HAS_COLUMN)
-    return bool(found)
+    (found,) = fetch_one(_COLUMNS, [[table.name for table in TABLES]])
+    return int(found) == len(TABLES)
 
 
 def add_column() -> bool:
-    """Add the column of vectors, and return True; False: there is no pgvector 0.7 or later."""
+    """Add the columns of vectors, and return True; False: there is no pgvector 0.7 or later."""
     (available,) = fetch_one(_AVAILABLE)
     if not available:
         return False
     try:
         with transaction.atomic():
             execute("CREATE EXTENSION IF NOT EXISTS vector")
-            execute("ALTER TABLE memory_embedding ADD COLUMN IF NOT EXISTS vector halfvec NOT NULL")
+            for table in TABLES:
+                execute(
+                    f"ALTER TABLE IF EXISTS {table.name} "
+                    "ADD COLUMN IF NOT EXISTS vector halfvec NOT NULL"
+                )
     except ProgrammingError as error:  # no right to create it, or a pgvector before 0.7
-        logger.warning("memories are recalled by words alone: %s", error)
+        logger.warning("memories and passages are found by words alone: %s", error)
         return False
     return True
 
 
 def require_index(dimensions: int) -> None:
-    """Create the index of vectors of a number of dimensions, unless it exists.
+    """Create the indexes of vectors of a number of dimensions, unless they exist.
 
     Raises:
         EmbeddingError: PostgreSQL has no pgvector.
@@ -76,24 +89,38 @@ def require_index(dimensions: int) -> None:
     with transaction.atomic():
         # A foreign key that is to be checked at the end would forbid the index.
         execute("SET CONSTRAINTS ALL IMMEDIATE")
-        execute(
-            f"CREATE INDEX IF NOT EXISTS memory_embedding_{size} ON memory_embedding "
-            f"USING hnsw ((vector::halfvec({size})) halfvec_cosine_ops) "
-            f"WHERE vector_dims(vector) = {size}"
-        )
+        for table in TABLES:
+            execute(
+                f"CREATE INDEX IF NOT EXISTS {table.name}_{size} ON {table.name} "
+                f"USING hnsw ((vector::halfvec({size})) halfvec_cosine_ops) "
+                f"WHERE vector_dims(vector) = {size}"
+            )
 
 
-def store(model: str, texts: dict[int, str], vectors: Sequence[Vector]) -> int:
-    """Store the vectors of memories, except of those whose text has changed; return their number.
+def store(table: VectorTable, model: str, texts: dict[int, str], vectors: Sequence[Vector]) -> int:
+    """Store the vectors of rows, except of those whose text has changed; return their number.
 
     Args:
+        table: Their table.
         model: The model that made them.
-        texts: The embedded texts by the memories' ids.
+        texts: The texts of the rows by their ids, as they were embedded.
         vectors: In the order of the texts.
     """
     ids = list(texts)
     written = [to_sql(vector) for vector in vectors]
-    return execute(_STORE, [ids, list(texts.values()), written, ids, model])
+    statement = f"""
+    WITH stored AS (
+        INSERT INTO {table.name} ({table.key}, vector)
+        SELECT m.id, g.vector::halfvec
+        FROM unnest(%s::bigint[], %s::text[], %s::text[]) g(id, text, vector)
+        JOIN (SELECT id, text FROM {table.owner} WHERE id = ANY(%s) FOR UPDATE) m
+            ON m.id = g.id AND m.text = g.text
+        ON CONFLICT ({table.key}) DO UPDATE SET vector = EXCLUDED.vector
+        RETURNING {table.key}
+    )
+    UPDATE {table.owner} SET embedded_with = %s WHERE id IN (SELECT {table.key} FROM stored)
+    """
+    return execute(statement, [ids, list(texts.values()), written, ids, model])
 
 
 def to_sql(vector: Vector) -> str:

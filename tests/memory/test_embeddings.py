@@ -79,7 +79,7 @@ def test_without_a_model_recall_is_by_words_and_says_so(here: Workspace) -> None
 def test_the_local_model_finds_what_shares_no_word_in_another_language(here: Workspace) -> None:
     policy = use(here, "local")
     assert policy.dimensions == 384
-    assert found(here, "tea").basis == "words, and meaning as far as memories are embedded yet"
+    assert found(here, "tea").basis == "words, and meaning as far as texts are embedded yet"
     assert embed_all() == 3
     answer = found(here, "Welche Getränke mag sie?")
     assert answer.basis == "words and meaning"

@@ -27,7 +27,7 @@ from agents.inbound.message import Inbound
 from agents.inbound.signature import REFUSAL, verify
 from agents.models import Channel
 from heartbit_site.api.auth import address_of, refuse_unknown
-from heartbit_site.api.errors import TOO_LARGE, TooLargeError
+from heartbit_site.api.errors import TooLargeError, describe_limit
 from heartbit_site.api.json_parser import MAX_BODY_BYTES, UntrustedParser
 from heartbit_site.api.openapi import answers
 from heartbit_site.api.rate_limit import rate_limiter
@@ -111,14 +111,14 @@ def _verified(request: HttpRequest, endpoint: str) -> tuple[Channel, str]:
     channel = Channel.objects.select_related("workspace").filter(url_token=endpoint).first()
     try:
         if len(request.body) > MAX_BODY_BYTES:
-            raise TooLargeError(TOO_LARGE)
+            raise TooLargeError(describe_limit(MAX_BODY_BYTES))
         if channel is None:
             raise InvalidSignatureError(
                 REFUSAL
             )  # as if it were there: nobody learns which there are
         return channel, verify(channel, headers, request.body, timezone.now())
     except RequestDataTooBig:
-        raise refuse_unknown(address_of(request), TooLargeError(TOO_LARGE)) from None
+        raise refuse_unknown(address_of(request), TooLargeError(describe_limit(MAX_BODY_BYTES))) from None
     except (TooLargeError, InvalidSignatureError) as error:
         raise refuse_unknown(address_of(request), error) from None
     except SecretError as error:

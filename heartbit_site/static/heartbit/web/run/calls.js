@@ -5,6 +5,7 @@ import { seen } from "../approvals/pieces.js";
 import { el, fill, icon, pill } from "../dom.js";
 import { duration, moment } from "../words.js";
 import { pretty, values } from "./json.js";
+import { sources } from "./sources.js";
 
 /** The view of a call; `update` shows it as it is now. */
 export class CallView {
@@ -48,6 +49,7 @@ export class CallView {
         const { address, agent } = this.place(id);
         return [index ? ", " : "", el("a", { href: address }, agent || id)];
       })) : null,
+      sources(call),
       call.result === null ? null : [el("h3", {}, call.status === "ok" ? "Result" : "What went wrong"),
         values(call.result, `Result of ${call.tool}`)]);
   }

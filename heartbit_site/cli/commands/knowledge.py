@@ -1,0 +1,226 @@
+"""`heartbit knowledge`: documents that agents search, and cite."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path  # noqa: TC003  typer reads it
+from typing import TYPE_CHECKING, Any, Final
+
+import typer
+
+from heartbit_site.base.amounts import counted
+from heartbit_site.base.visible_text import visible
+from heartbit_site.cli import options
+from heartbit_site.cli.backend import checked
+from heartbit_site.cli.confirmation import confirm_removal, print_removed
+from heartbit_site.cli.errors import OK, CommandError
+from heartbit_site.cli.groups import group
+from heartbit_site.cli.invocation import as_json, backend
+from heartbit_site.cli.output import NAME_WIDTH, TEXT_WIDTH, note, one_line, write, write_json
+from heartbit_site.cli.shared_options import ChangeHereCommand, RemoteCommand
+from heartbit_site.cli.startup import ensure_ready
+from heartbit_site.cli.table import Table, print_done, print_list, print_view
+from heartbit_site.contract import knowledge as contract
+from heartbit_site.contract.knowledge import (
+    MOST_BYTES,
+    DocumentIn,
+    DocumentOut,
+    KnowledgeBaseIn,
+    KnowledgeBaseOut,
+    PassageHitOut,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from heartbit_site.cli.backend import Backend
+    from heartbit_site.contract.knowledge import PassageDetailOut
+
+BASE = typer.Argument(metavar="BASE", help="The knowledge base's name.")
+PATHS = typer.Argument(metavar="PATH...", help="Documents, and folders of them.")
+NAME = typer.Argument(metavar="NAME", help="The document's name.")
+QUERY = typer.Argument(metavar="QUERY", help="A question, or words to look for.")
+PASSAGE = typer.Argument(metavar="ID", help="The passage's number, as search shows it.")
+ABOUT = typer.Option("", "--description", metavar="TEXT", help="Say what its documents are about.")
+IN_BASE = typer.Option("", "--base", metavar="BASE", help="Search this knowledge base alone.")
+SOURCE = typer.Option("", "--source", metavar="TEXT", help="Name the origin, such as a URL.")
+NUMBER = typer.Option(10, "--limit", metavar="N", help="Number of passages at most.")
+
+app = group()
+
+
+@app.command(name="list", cls=RemoteCommand)
+def list_bases() -> int:
+    """List the knowledge bases."""
+    found = backend().every(contract.LIST_BASES)
+    return print_list(found, BASES, found.knowledge_bases, none="No knowledge bases yet.")
+
+
+@app.command(cls=RemoteCommand)
+def create(base: str = BASE, *, description: str = ABOUT) -> int:
+    """Create a knowledge base, or change its description."""
+    body = checked(KnowledgeBaseIn, {"name": base, "description": description})
+    made = backend().call(contract.SAVE_BASE, body)
+    return print_done(made, f"The knowledge base {made.name} is saved.")
+
+
+@app.command(cls=RemoteCommand)
+def delete(base: str = BASE, *, yes: bool = options.YES) -> int:
+    """Delete a knowledge base with its documents, for good."""
+    server = backend()
+    found = server.call(contract.SHOW_BASE, base=base)
+    documents = counted(found.document_count, "document")
+    confirm_removal(f"{one_line(found.name)} with {documents}", yes=yes)
+    server.call(contract.REMOVE_BASE, base=base)
+    return print_removed(found.id, found.name, stays="journals keep what runs have read")
+
+
+@app.command(cls=RemoteCommand)
+def documents(base: str = BASE) -> int:
+    """List the documents of a knowledge base, with their state."""
+    found = backend().every(contract.LIST_DOCUMENTS, base=base)
+    return print_list(found, DOCUMENTS, found.documents, none="No documents yet.")
+
+
+@app.command(cls=RemoteCommand)
+def add(base: str = BASE, paths: list[Path] = PATHS, *, source: str = SOURCE) -> int:
+    """Add documents, or replace those of their names; a worker reads them.
+
+    A document has its file's name; in a folder, its path below the folder.
+    """
+    server = backend()
+    saved = []
+    for name, path in _files(paths):
+        body = checked(DocumentIn, {"name": name, "content": _encoded(path), "source": source})
+        saved.append(server.call(contract.SAVE_DOCUMENT, body, base=base))
+        if not as_json():
+            write(f"{one_line(name)}: {saved[-1].outcome}")
+    if as_json():
+        write_json({"documents": [one.model_dump(mode="json") for one in saved]})
+    elif any(one.outcome != "unchanged" for one in saved):
+        note(f"A worker reads them: `heartbit knowledge documents {one_line(base)}` shows progress.")
+    return OK
+
+
+@app.command(cls=RemoteCommand)
+def remove(base: str = BASE, name: str = NAME, *, yes: bool = options.YES) -> int:
+    """Delete a document with its passages, for good."""
+    server = backend()
+    found = _find(server, base, name)
+    confirm_removal(one_line(found.name), yes=yes)
+    server.call(contract.REMOVE_DOCUMENT, base=base, document_id=found.id)
+    return print_removed(found.id, found.name, stays="journals keep what runs have read")
+
+
+@app.command(cls=RemoteCommand)
+def search(query: str = QUERY, *, base: str = IN_BASE, limit: int = NUMBER) -> int:
+    """Search passages, the best first, as agents do."""
+    wanted: dict[str, Any] = {"query": query, "base": base, "limit": limit}
+    found = backend().call(contract.SEARCH_PASSAGES, **wanted)
+    if not as_json():
+        note(f"Found by {found.found_by}.")
+    return print_list(found, HITS, found.hits, none="Nothing fits.")
+
+
+@app.command(cls=RemoteCommand)
+def show(passage_id: int = PASSAGE) -> int:
+    """Show a passage, as citations name it."""
+    found = backend().call(contract.SHOW_PASSAGE, passage_id=passage_id)
+    return print_view(found, lambda: _print(found))
+
+
+@app.command(cls=ChangeHereCommand)
+def read() -> int:
+    """Read the documents that wait, in this process and without a worker."""
+    ensure_ready("heartbit_site.cli.local_backend", tools=False)
+    from memory.actions.ingest_documents import ingest_documents  # noqa: PLC0415  needs Django
+
+    parts = ingest_documents(goes_on=lambda: True)
+    if as_json():
+        write_json({"parts": parts})
+    else:
+        write(f"Read {counted(parts, 'part')} of documents." if parts else "No document waits.")
+    return OK
+
+
+def _files(paths: list[Path]) -> Iterator[tuple[str, Path]]:
+    """Yield each file with its name in the base; hidden files of folders are left out."""
+    for path in paths:
+        if not path.is_dir():
+            yield path.name, path
+            continue
+        for file in sorted(path.rglob("*")):
+            below = file.relative_to(path)
+            if file.is_file() and not any(part.startswith(".") for part in below.parts):
+                yield below.as_posix(), file
+
+
+def _encoded(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise CommandError(f"{path} cannot be read: {error.strerror or error}.") from None
+    if len(data) > MOST_BYTES:
+        raise CommandError(
+            f"{path} is too large: a document has at most {MOST_BYTES:,} bytes. Divide it."
+        )
+    if not data:
+        raise CommandError(f"{path} is empty.")
+    return base64.b64encode(data).decode()
+
+
+def _find(server: Backend, base: str, name: str) -> DocumentOut:
+    found = server.every(contract.LIST_DOCUMENTS, base=base)
+    for one in found.documents:
+        if one.name == name:
+            return one
+    raise CommandError(
+        f"The knowledge base {one_line(base)} has no document {one_line(name)!r}: "
+        f"`heartbit knowledge documents {one_line(base)}` lists them."
+    )
+
+
+def _print(found: PassageDetailOut) -> None:
+    write(f"{one_line(found.citation)} (passage {found.position + 1})")
+    write(f"{found.link}\n")
+    write(visible(found.text))
+
+
+def _progress(one: DocumentOut) -> str:
+    if one.pages is None:
+        return ""
+    return f"{one.pages_read:,} of {one.pages:,}" if one.state != "ready" else f"{one.pages:,}"
+
+
+STYLES: Final = {"ready": "green", "failed": "red", "reading": "cyan", "queued": "dim"}
+BASES: Final = Table[KnowledgeBaseOut](
+    {
+        "BASE": lambda one: one.name,
+        "DOCUMENTS": lambda one: one.document_count,
+        "PASSAGES": lambda one: one.passage_count,
+        "UNREAD": lambda one: one.unread_count,
+        "FAILED": lambda one: one.failed_count,
+        "DESCRIPTION": lambda one: one_line(one.description, TEXT_WIDTH),
+    }
+)
+DOCUMENTS: Final = Table[DocumentOut](
+    {
+        "DOCUMENT": lambda one: one_line(one.name, NAME_WIDTH),
+        "KIND": lambda one: one.kind,
+        "STATE": lambda one: one.state,
+        "PAGES": _progress,
+        "PASSAGES": lambda one: one.passage_count,
+        "PROBLEM": lambda one: one_line(one.problem, TEXT_WIDTH),
+    },
+    STYLES,
+)
+HITS: Final = Table[PassageHitOut](
+    {
+        "ID": lambda hit: hit.passage.id,
+        "SCORE": lambda hit: f"{hit.score:.2f}",
+        "SOURCE": lambda hit: one_line(hit.passage.citation, NAME_WIDTH),
+        "PASSAGE": lambda hit: one_line(hit.passage.text, TEXT_WIDTH),
+        "WHY": lambda hit: hit.why,
+    }
+)

@@ -1,0 +1,175 @@
+"""Knowledge bases, their documents, and the passages that a search finds."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AliasPath, Field
+
+from heartbit_site.base.view import Time, View
+from heartbit_site.contract.model import Body, Name, Page, Text, Word
+from heartbit_site.contract.operation import READ_RUNS, WRITE_AGENTS, Operation
+
+KindName = Literal["text", "markdown", "html", "pdf", "docx"]
+StateName = Literal["queued", "reading", "ready", "failed"]
+MOST_BYTES = 10_000_000
+
+
+class KnowledgeBaseOut(View):
+    """A knowledge base."""
+
+    id: int = Field(validation_alias="pk")
+    name: str
+    description: str
+    document_count: int
+    passage_count: int = Field(description="Passages that are stored so far.")
+    unread_count: int = Field(description="Documents that are still to be read.")
+    failed_count: int = Field(description="Documents that could not be read.")
+    created_at: Time
+
+
+class KnowledgeBasesOut(Page):
+    """Knowledge bases, by name."""
+
+    knowledge_bases: list[KnowledgeBaseOut]
+
+
+class KnowledgeBaseIn(Body):
+    """A knowledge base to create or change."""
+
+    name: Name = Field(description="Small letters, digits, - and _, such as handbook.")
+    description: Annotated[Text, Field(max_length=300)] = Field(
+        "", description="What its documents are about."
+    )
+
+
+class DocumentOut(View):
+    """A document of a knowledge base."""
+
+    id: int = Field(validation_alias="pk")
+    base: str = Field(validation_alias=AliasPath("base", "name"))
+    name: str
+    kind: KindName
+    size: int = Field(description="Bytes.")
+    hash: str = Field(description="SHA-256 of the content.")
+    source: str = Field(description="Origin that was given, such as a URL; empty: none.")
+    state: StateName
+    problem: str = Field(description="Why it could not be read; empty: it could, or will be.")
+    pages: int | None = Field(description="Null: its form has no pages, or it was not read yet.")
+    pages_read: int
+    passage_count: int = Field(description="Passages that are stored so far.")
+    created_at: Time
+    updated_at: Time
+
+
+class DocumentsOut(Page):
+    """Documents of a knowledge base, by name."""
+
+    documents: list[DocumentOut]
+
+
+class DocumentIn(Body):
+    """A document to add, or a new content of the document of its name."""
+
+    name: Word = Field(description="Its name in the base, such as handbook.pdf.")
+    text: Annotated[str, Field(min_length=1, max_length=MOST_BYTES)] | None = Field(
+        None, description="The content of a text, Markdown or HTML; null: it is in `content`."
+    )
+    content: Annotated[str, Field(min_length=1, max_length=MOST_BYTES * 4 // 3 + 4)] | None = Field(
+        None, description="The content in base64; null: it is in `text`."
+    )
+    kind: KindName | None = Field(
+        None, description="Null: by the content and the end of the name."
+    )
+    source: Annotated[Text, Field(max_length=500)] = Field(
+        "", description="Origin, such as a URL, for people."
+    )
+
+
+class SavedDocumentOut(DocumentOut):
+    """A document after it was saved."""
+
+    outcome: Literal["added", "replaced", "unchanged"] = Field(
+        description="unchanged: it had this content already."
+    )
+
+
+class PassageOut(View):
+    """A passage of a document."""
+
+    id: int = Field(validation_alias="pk")
+    citation: str = Field(description="Document, page and headings, for people.")
+    link: str = Field(description="Address of the page that shows it.")
+    base: str = Field(validation_alias=AliasPath("base", "name"))
+    document: str = Field(validation_alias=AliasPath("document", "name"))
+    document_id: int
+    position: int = Field(description="Place in the document, from 0.")
+    page: int | None = Field(description="Number of its page, from 1; null: there are no pages.")
+    headings: list[str] = Field(description="The headings above it, the outermost first.")
+    text: str
+
+
+class PassageDetailOut(PassageOut):
+    """A passage between its neighbours."""
+
+    before: PassageOut | None = Field(description="Null: it is the first of its document.")
+    after: PassageOut | None = Field(description="Null: it is the last one that is stored.")
+
+
+class PassageHitOut(View):
+    """A passage that fits a query."""
+
+    score: float = Field(description="From 0 to 1, by its ranks.")
+    nearness: int | None = Field(description="Rank by meaning; null: found by words alone.")
+    why: str = Field(description="The reasons in words.")
+    passage: PassageOut
+
+
+class PassageHitsOut(Page):
+    """The passages that fit best, the best first."""
+
+    found_by: str = Field(description="By words alone, or by meaning too; and why.")
+    hits: list[PassageHitOut]
+
+
+LIST_BASES = Operation(
+    "knowledge.list_knowledge_bases", "GET /knowledge-bases", KnowledgeBasesOut,
+    "List knowledge bases", READ_RUNS, command="`heartbit knowledge`",
+)  # fmt: skip
+SAVE_BASE = Operation(
+    "knowledge.save_knowledge_base", "POST /knowledge-bases", KnowledgeBaseOut,
+    "Create or change a knowledge base", WRITE_AGENTS, body=KnowledgeBaseIn,
+)  # fmt: skip
+SHOW_BASE = Operation(
+    "knowledge.show_knowledge_base", "GET /knowledge-bases/{base}", KnowledgeBaseOut,
+    "Get a knowledge base", READ_RUNS,
+)  # fmt: skip
+REMOVE_BASE: Operation[None] = Operation(
+    "knowledge.remove_knowledge_base", "DELETE /knowledge-bases/{base}", None,
+    "Delete a knowledge base", WRITE_AGENTS, status=204,
+)  # fmt: skip
+LIST_DOCUMENTS = Operation(
+    "knowledge.list_documents", "GET /knowledge-bases/{base}/documents", DocumentsOut,
+    "List the documents of a knowledge base", READ_RUNS,
+    command="`heartbit knowledge documents {base}`",
+)  # fmt: skip
+SAVE_DOCUMENT = Operation(
+    "knowledge.save_document", "POST /knowledge-bases/{base}/documents", SavedDocumentOut,
+    "Add or replace a document", WRITE_AGENTS, body=DocumentIn, errors=(413,),
+)  # fmt: skip
+SHOW_DOCUMENT = Operation(
+    "knowledge.show_document", "GET /knowledge-bases/{base}/documents/{document_id}", DocumentOut,
+    "Get a document", READ_RUNS,
+)  # fmt: skip
+REMOVE_DOCUMENT: Operation[None] = Operation(
+    "knowledge.remove_document", "DELETE /knowledge-bases/{base}/documents/{document_id}", None,
+    "Delete a document", WRITE_AGENTS, status=204,
+)  # fmt: skip
+SEARCH_PASSAGES = Operation(
+    "knowledge.search_knowledge", "GET /passages/search", PassageHitsOut, "Search passages",
+    READ_RUNS,
+)  # fmt: skip
+SHOW_PASSAGE = Operation(
+    "knowledge.show_passage", "GET /passages/{passage_id}", PassageDetailOut, "Get a passage",
+    READ_RUNS,
+)  # fmt: skip

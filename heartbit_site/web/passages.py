@@ -1,0 +1,26 @@
+"""The page that shows a cited passage between its neighbours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from heartbit_site.base.visible_text import visible
+from heartbit_site.operations.knowledge import show_passage
+from heartbit_site.web.page import page, show
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest, HttpResponse
+
+    from heartbit_site.base.access import Access
+
+
+@page("runs:read")
+def passage(request: HttpRequest, access: Access, passage: int) -> HttpResponse:
+    """Show a passage; 404 if its document was deleted or has another content now."""
+    found = show_passage(access, str(passage))
+    parts = [("before", found.before), ("cited", found), ("after", found.after)]
+    context = {
+        "passage": found,
+        "parts": [(name, part, visible(part.text)) for name, part in parts if part is not None],
+    }
+    return show(request, access, "web/passage.html", context)

@@ -1,0 +1,89 @@
+"""Read documents that wait, part by part."""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from django.db import transaction
+from django.db.models import F
+from django.db.models.functions import Now
+
+from heartbit_site.base.query import fetch_one
+from memory.choices import DocumentState
+from memory.errors import UnreadableDocumentError
+from memory.knowledge.reader import PART_TIMEOUT_SECONDS, read_part
+from memory.knowledge.storing import store_part
+from memory.models import Document, DocumentContent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+logger = logging.getLogger(__name__)
+
+#: Parts that are read at the same time in the whole installation: each is a busy process.
+MOST_AT_ONCE: Final = 4
+MOST_ATTEMPTS: Final = 3
+_CLAIM: Final = timedelta(seconds=PART_TIMEOUT_SECONDS + 15)
+_LOCK: Final = 7_711  # of the claims, so that two workers do not pass the limit together
+
+
+def ingest_documents(*, goes_on: Callable[[], bool]) -> int:
+    """Read documents of all workspaces until ``goes_on`` says no; return the number of parts.
+
+    A document is claimed for one part, whose passages are stored in one transaction with its
+    progress. A part of a killed worker is read again when its claim has expired, and what it may
+    have stored before is not: so no passage is lost or stored twice.
+    """
+    done = 0
+    while goes_on() and (document := _claim_one()) is not None:
+        try:
+            _read_one(document)
+        except UnreadableDocumentError as problem:
+            _fail(document, str(problem))
+        done += 1
+    return done
+
+
+def _claim_one() -> Document | None:
+    """Claim the longest untouched document; None: there is none, or enough are being read."""
+    with transaction.atomic():
+        fetch_one("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
+        if Document.objects.claimed().count() >= MOST_AT_ONCE:
+            return None
+        rows = Document.objects.claimable().select_for_update(skip_locked=True, of=("self",))
+        row: Document | None = rows.first()
+        if row is None:
+            return None
+        claim = {"claim": F("claim") + 1, "attempts": F("attempts") + 1}
+        now = {"claimed_until": Now() + _CLAIM, "touched_at": Now()}
+        Document.objects.filter(pk=row.pk).update(state=DocumentState.READING, **claim, **now)
+        row.refresh_from_db()
+    return row
+
+
+def _read_one(document: Document) -> None:
+    if document.attempts > MOST_ATTEMPTS:
+        raise UnreadableDocumentError(
+            f"{document.name} was begun {MOST_ATTEMPTS} times, and each time the worker stopped: "
+            "upload it again, or divide it."
+        )
+    content = DocumentContent.objects.filter(document=document).first()
+    if content is None:  # it was deleted a moment ago
+        return
+    part = read_part(
+        document.name, document.kind, bytes(content.data), pages_read=document.pages_read
+    )
+    store_part(document, part)
+
+
+def _fail(document: Document, problem: str) -> None:
+    logger.info("document %d cannot be read", document.pk)
+    mine = Document.objects.filter(pk=document.pk, claim=document.claim)
+    mine.update(
+        state=DocumentState.FAILED,
+        problem=problem[:500],
+        claimed_until=None,
+        updated_at=Now(),
+    )

@@ -1,0 +1,31 @@
+"""Delete a knowledge base."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+
+from heartbit_site.base import audit
+from memory.knowledge.erasure import delete_passages
+from memory.models import Document, DocumentContent, KnowledgeBase
+
+if TYPE_CHECKING:
+    from heartbit_site.base.audit import Actor
+
+
+def remove_base(base: KnowledgeBase, *, by: Actor) -> int:
+    """Delete a base with its documents, passages and vectors for good; return the documents' number.
+
+    Agents that are given it find nothing there any longer; journals keep what runs have read.
+    """
+    with transaction.atomic():
+        KnowledgeBase.objects.select_for_update().filter(pk=base.pk).first()
+        rows = Document.objects.filter(base=base)
+        documents = list(rows.select_for_update().values_list("pk", flat=True))
+        delete_passages(documents)
+        DocumentContent.objects.filter(document__base=base).delete()
+        rows.delete()
+        audit.record_on(by, "knowledge.remove", base, details={"documents": len(documents)})
+        KnowledgeBase.objects.filter(pk=base.pk).delete()
+    return len(documents)

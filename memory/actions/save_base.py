@@ -1,0 +1,55 @@
+"""Create or change a knowledge base."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from django.db import transaction
+
+from heartbit_site.base import audit
+from heartbit_site.base.errors import about
+from heartbit_site.base.untrusted import clean_text
+from memory.errors import InvalidKnowledgeError
+from memory.models import KnowledgeBase
+
+if TYPE_CHECKING:
+    from heartbit_site.base.audit import Actor
+    from heartbit_site.base.models import Workspace
+
+_NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}\Z")
+_MOST_OF_DESCRIPTION: Final = 300
+
+
+def save_base(
+    workspace: Workspace, name: str, *, description: str, by: Actor
+) -> tuple[KnowledgeBase, bool]:
+    """Save the base of this name; return it, and True if it is new.
+
+    Raises:
+        InvalidKnowledgeError: The name or the description cannot be used.
+    """
+    with about("name"):
+        if not _NAME.match(name):
+            raise InvalidKnowledgeError(
+                f"The name {name[:80]!r} is not valid: use up to 64 small letters, digits, - and _, "
+                "such as handbook."
+            )
+    description = " ".join(clean_text(description).split())
+    with about("description"):
+        if len(description) > _MOST_OF_DESCRIPTION:
+            raise InvalidKnowledgeError(
+                f"The description has {len(description)} characters, and at most "
+                f"{_MOST_OF_DESCRIPTION}: shorten it."
+            )
+    with transaction.atomic():
+        row, is_new = KnowledgeBase.objects.select_for_update(of=("self",)).get_or_create(
+            workspace=workspace, name=name, defaults={"description": description}
+        )
+        if not is_new and row.description == description:
+            return row, False
+        row.description = description
+        row.save(update_fields=["description"])
+        row.refresh_from_db()
+        audit.record_on(by, f"knowledge.{'add' if is_new else 'change'}", row, details={})
+    return row, is_new

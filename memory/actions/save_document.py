@@ -1,0 +1,126 @@
+"""Add a document to a knowledge base, or replace its content."""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from typing import TYPE_CHECKING, Final, Literal
+
+from django.db import transaction
+from django.db.models.functions import Now
+
+from heartbit_site.base import audit, queues
+from heartbit_site.base.enqueue import TaskMessage, send
+from heartbit_site.base.errors import about
+from heartbit_site.base.untrusted import clean_text
+from memory.choices import DocumentKind, DocumentState
+from memory.errors import InvalidKnowledgeError, UnreadableDocumentError
+from memory.knowledge.erasure import delete_passages
+from memory.knowledge.kinds import detect_kind
+from memory.models import Document, DocumentContent, KnowledgeBase
+
+if TYPE_CHECKING:
+    from heartbit_site.base.audit import Actor
+
+MOST_BYTES: Final = 10_000_000
+MOST_DOCUMENTS: Final = 10_000
+_MOST_OF_NAME: Final = 200
+_MOST_OF_SOURCE: Final = 500
+#: What happened to a document: it was new, has another content now, or has the same as before.
+Outcome = Literal["added", "replaced", "unchanged"]
+
+
+def save_document(
+    base: KnowledgeBase, name: str, data: bytes, *, by: Actor, source: str = "", kind: str = ""
+) -> tuple[Document, Outcome]:
+    """Store a document, which a worker then reads; return it, and what happened.
+
+    The same content again changes nothing, except that a document that could not be read is read
+    again. Another content deletes the passages of the former one at once.
+
+    Args:
+        base: Its knowledge base.
+        name: Its name there; one of this name is replaced.
+        data: Its content.
+        by: Author.
+        source: Origin, for people.
+        kind: A value of ``DocumentKind``; empty: by its content and the end of its name.
+
+    Raises:
+        InvalidKnowledgeError: The name, source or size cannot be used, or the base is full.
+        UnreadableDocumentError: It is no document that can be read.
+    """
+    name, source = _checked_name(name), _checked_source(source)
+    found = _checked_kind(name, data, kind)
+    digest = hashlib.sha256(data).hexdigest()
+    with transaction.atomic():
+        # The base's row orders two uploads of one name.
+        KnowledgeBase.objects.select_for_update().get(pk=base.pk)
+        row = Document.objects.select_for_update(of=("self",)).filter(base=base, name=name).first()
+        if row is None:
+            if base.documents.count() >= MOST_DOCUMENTS:
+                raise InvalidKnowledgeError(
+                    f"{base.name} has {MOST_DOCUMENTS:,} documents, and a base has no more: add "
+                    "another one."
+                )
+            row = Document(base=base, name=name)
+        outcome: Outcome = "added" if row.pk is None else "replaced"
+        if row.hash == digest and row.kind == found:
+            outcome = "unchanged"
+            if row.state != DocumentState.FAILED:
+                return row, outcome
+        if row.pk is not None:
+            delete_passages([row.pk])
+        row.source = source or row.source
+        row.hash, row.size, row.kind = digest, len(data), found
+        row.state, row.problem, row.language = DocumentState.QUEUED, "", ""
+        row.pages, row.pages_read, row.passage_count = None, 0, 0
+        row.claim += 1  # what a worker still reads of the former content is not stored
+        row.claimed_until, row.attempts = None, 0
+        row.touched_at = row.updated_at = Now()
+        row.save()
+        DocumentContent.objects.update_or_create(document=row, defaults={"data": data})
+        details = {"base": base.name, "size": len(data), "outcome": outcome}
+        row.refresh_from_db()
+        audit.record_on(by, "document.save", row, details=details)
+        message = TaskMessage(queues.INGEST_DOCUMENTS, "", queues.SYSTEM, seconds=5.0)
+        transaction.on_commit(lambda: send(message))
+    return row, outcome
+
+
+def _checked_name(name: str) -> str:
+    name = unicodedata.normalize("NFC", clean_text(name)).strip()
+    with about("name"):
+        if not name or not name.isprintable() or len(name) > _MOST_OF_NAME:
+            raise InvalidKnowledgeError(
+                f"The document's name {name[:80]!r} is not valid: use 1 to {_MOST_OF_NAME} "
+                "characters in one line, such as handbook.pdf."
+            )
+    return name
+
+
+def _checked_source(source: str) -> str:
+    source = " ".join(clean_text(source).split())
+    with about("source"):
+        if len(source) > _MOST_OF_SOURCE:
+            raise InvalidKnowledgeError(
+                f"The source has {len(source)} characters, and at most {_MOST_OF_SOURCE}."
+            )
+    return source
+
+
+def _checked_kind(name: str, data: bytes, kind: str) -> DocumentKind:
+    with about("content"):
+        if not data:
+            raise InvalidKnowledgeError(f"{name} is empty.")
+        if len(data) > MOST_BYTES:
+            raise InvalidKnowledgeError(
+                f"{name} has {len(data):,} bytes, and a document at most {MOST_BYTES:,}: divide it."
+            )
+        detected = detect_kind(name, data)
+        if not kind or kind == detected:
+            return detected
+        binary = {DocumentKind.PDF, DocumentKind.DOCX}
+        if kind in binary or detected in binary:
+            raise UnreadableDocumentError(f"{name} is {detected.label}, and not {kind}.")
+        return DocumentKind(kind)

@@ -1,0 +1,104 @@
+"""Knowledge bases in the admin."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from django.contrib import admin
+from django.urls import reverse
+from django.utils.html import format_html
+
+from heartbit_site.base.admin.audit_mixin import actor_of
+from heartbit_site.base.admin.columns import Column, format_datetime, pill, two_lines
+from heartbit_site.base.admin.saved_by_verb import VerbAdmin, VerbForm
+from memory.actions.remove_base import remove_base
+from memory.actions.save_base import save_base
+from memory.knowledge.reads import with_counts
+from memory.models import KnowledgeBase
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+    from django.http import HttpRequest
+    from django.utils.safestring import SafeString
+
+
+class KnowledgeBaseForm(VerbForm[KnowledgeBase]):
+    """Name and description."""
+
+    class Meta:
+        model = KnowledgeBase
+        fields = ("workspace", "name", "description")
+
+
+@admin.register(KnowledgeBase)
+class KnowledgeBaseAdmin(VerbAdmin[KnowledgeBase]):
+    """Collections of documents that agents search, for those who edit agents."""
+
+    workspace_path = "workspace"
+    needs: ClassVar = {
+        "view": "runs:read",
+        **dict.fromkeys(("add", "change", "delete"), "agents:write"),
+    }
+    form = KnowledgeBaseForm
+    list_display = ("what", "workspace", "documents_of", "passages_of", "state")
+    list_select_related = ("workspace",)
+    search_fields = ("name", "description")
+    sortable_by = ()
+    actions = None  # one at a time: the page says how much goes with it
+    live = "knowledge"
+    warn_unsaved_form = True
+    fixed = ("workspace", "name")
+    readonly_fields = ("documents_of", "passages_of", "state", "created")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[KnowledgeBase]:
+        """Return the bases with their counts."""
+        return with_counts(super().get_queryset(request))
+
+    def get_fieldsets(self, request: HttpRequest, obj: KnowledgeBase | None = None) -> Any:
+        """Return the fields; a new base has no counts."""
+        fields = ("workspace", "name", "description")
+        return [(None, {"fields": fields + (self.readonly_fields if obj else ())})]
+
+    def save_row(self, request: HttpRequest, row: KnowledgeBase, form: Any) -> None:
+        """Save with ``save_base``."""
+        saved, _ = save_base(
+            row.workspace, row.name, description=row.description, by=actor_of(request)
+        )
+        row.pk = saved.pk
+
+    def remove_row(self, request: HttpRequest, row: KnowledgeBase) -> None:
+        """Delete with ``remove_base``."""
+        remove_base(row, by=actor_of(request))
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """Return the bases alone: their documents and passages are counted, not listed."""
+        counts = {
+            "documents": sum(one.documents.count() for one in objs),
+            "passages": sum(each.passage_count for one in objs for each in one.documents.all()),
+        }
+        return [str(one) for one in objs], counts, set(), []
+
+    what = Column[KnowledgeBase]("knowledge base", lambda row: two_lines(row.name, row.description))
+    passages_of = Column[KnowledgeBase]("passages", lambda row: f"{_counted(row).passage_count:,}")
+    created = Column[KnowledgeBase]("created", lambda row: format_datetime(row.created_at))
+
+    @admin.display(description="documents")
+    def documents_of(self, row: KnowledgeBase) -> SafeString:
+        """Return their number as a link to the list."""
+        place = reverse("admin:memory_document_changelist")
+        count = f"{_counted(row).document_count:,}"
+        return format_html('<a href="{}?base__id__exact={}">{}</a>', place, row.pk, count)
+
+    def state(self, row: KnowledgeBase) -> SafeString:
+        """Return whether documents wait or failed, as a label."""
+        counted = _counted(row)
+        if counted.unread_count:
+            return pill(f"{counted.unread_count:,} to be read", tone="info")
+        if counted.failed_count:
+            return pill(f"{counted.failed_count:,} could not be read", tone="danger")
+        return pill("Ready", tone="success") if counted.document_count else pill("Empty")
+
+
+def _counted(row: Any) -> Any:
+    """Return the row with its counts, which ``with_counts`` adds."""
+    return row

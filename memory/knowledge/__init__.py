@@ -1,0 +1,1 @@
+"""Knowledge bases: documents are read in bounded processes, and searched with citations."""

@@ -1,0 +1,41 @@
+"""Form of a document, by its content and the end of its name."""
+
+from __future__ import annotations
+
+import codecs
+from typing import Final
+
+from memory.choices import DocumentKind
+from memory.errors import UnreadableDocumentError
+
+_HEAD: Final = 1_024
+_ENDS: Final = {
+    "md": DocumentKind.MARKDOWN,
+    "markdown": DocumentKind.MARKDOWN,
+    "html": DocumentKind.HTML,
+    "htm": DocumentKind.HTML,
+    "xhtml": DocumentKind.HTML,
+}
+#: What a person is told that can be read.
+READABLE: Final = "text, Markdown, HTML, PDF or DOCX"
+
+
+def detect_kind(name: str, data: bytes) -> DocumentKind:
+    """Return the form of a document.
+
+    Raises:
+        UnreadableDocumentError: It is none that can be read.
+    """
+    head = data[:_HEAD]
+    if b"%PDF-" in head:
+        return DocumentKind.PDF
+    if head.startswith(b"PK\x03\x04") and b"word/document" in data:
+        return DocumentKind.DOCX
+    is_utf16 = head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    if b"\0" in data[:8_192] and not is_utf16 or head.startswith(b"PK\x03\x04"):
+        raise UnreadableDocumentError(f"{name} is no document that can be read: add {READABLE}.")
+    found = _ENDS.get(name.rpartition(".")[2].lower())
+    if found is not None:
+        return found
+    start = head.lstrip(codecs.BOM_UTF8).lstrip().lower()
+    return DocumentKind.HTML if start.startswith((b"<!doctype html", b"<html")) else DocumentKind.TEXT

@@ -1,0 +1,71 @@
+"""Reading of a document's next part, in a process that is bounded in time and memory."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from memory.errors import UnreadableDocumentError
+from memory.knowledge.passages import PassageText
+
+#: Limit on one part; a claim on a document lasts longer.
+PART_TIMEOUT_SECONDS: Final = 30.0
+_SCRIPT: Final = Path(__file__).with_name("reading_script.py")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a document.
+
+    Attributes:
+        passages: Its passages in order.
+        pages: Number of pages of the whole document; None: the form has none.
+        pages_read: Number of the last page that was read.
+    """
+
+    passages: list[PassageText]
+    pages: int | None
+    pages_read: int
+
+    @property
+    def is_last(self) -> bool:
+        """True if nothing is left to be read."""
+        return self.pages is None or self.pages_read >= self.pages
+
+
+def read_part(name: str, kind: str, data: bytes, *, pages_read: int) -> Part:
+    """Read the next part of a document.
+
+    Args:
+        name: The document's, for sentences.
+        kind: A value of ``DocumentKind``.
+        data: The whole document.
+        pages_read: Number of pages that were read before.
+
+    Raises:
+        UnreadableDocumentError: It is damaged, or takes too much time or memory.
+    """
+    try:
+        done = subprocess.run(  # noqa: S603  this interpreter, and a file of our own
+            [sys.executable, "-I", str(_SCRIPT), kind, str(pages_read)],
+            input=data,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=PART_TIMEOUT_SECONDS,
+            env={},
+            check=True,
+        )
+        found = json.loads(done.stdout)
+    except (subprocess.SubprocessError, ValueError):
+        part = f", from page {pages_read + 1} on," if pages_read else ""
+        raise UnreadableDocumentError(
+            f"{name}{part} takes too much time or memory to read: divide it, or store it as text."
+        ) from None
+    if "refused" in found:
+        raise UnreadableDocumentError(f"{name} {found['refused']}.")
+    passages = [PassageText(page, tuple(above), text) for page, above, text in found["passages"]]
+    return Part(passages, found["pages"], found["pages_read"])

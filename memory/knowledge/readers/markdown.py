@@ -1,0 +1,37 @@
+"""Markdown: its headings, and each top-level block as it was written."""
+
+from __future__ import annotations
+
+import re
+
+from markdown_it import MarkdownIt
+
+from memory.knowledge.blocks import Block, Reading
+from memory.knowledge.readers.text import decode
+
+_FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
+
+
+def read(data: bytes, first: int) -> Reading:
+    """Read a Markdown text; ``first`` is 0, since it has no pages."""
+    return Reading(blocks_of(_FRONT_MATTER.sub("", decode(data))))
+
+
+def blocks_of(source: str) -> list[Block]:
+    """Return the blocks of a Markdown text."""
+    lines = source.split("\n")
+    tokens = MarkdownIt("commonmark").enable("table").parse(source)
+    found = []
+    for place, token in enumerate(tokens):
+        if token.level or token.map is None or token.nesting < 0:
+            continue
+        if token.type == "heading_open":
+            found.append(Block(_plain(tokens[place + 1].children or []), int(token.tag[1:])))
+        else:
+            first, end = token.map
+            found.append(Block("\n".join(lines[first:end])))
+    return found
+
+
+def _plain(inline: list) -> str:  # type: ignore[type-arg]  # tokens of markdown-it
+    return "".join(token.content or (" " if token.type == "softbreak" else "") for token in inline)

@@ -1,0 +1,92 @@
+"""PDF: the text of each page, under the headings of the document's outline.
+
+A part ends after ``PART_SECONDS`` of work, so that a long document is stored part by part.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from pypdf import PdfReader
+from pypdf.errors import PyPdfError
+
+from memory.knowledge.blocks import Block, Reading, RefusedDocumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+PART_SECONDS: Final = 2.0
+MOST_OF_PART: Final = 200
+MOST_PAGES: Final = 10_000
+_MOST_OF_OUTLINE: Final = 5_000
+_DEEPEST: Final = 6
+_HYPHEN: Final = re.compile(r"(?<=[^\W\d_])-\n(?=[^\W\d_A-Z])")
+
+
+def read(data: bytes, first: int) -> Reading:
+    """Read pages from the one after ``first``, the number of those that were read before."""
+    began = time.process_time()
+    try:
+        reader = PdfReader(io.BytesIO(data))
+        if reader.is_encrypted and not reader.decrypt(""):
+            raise RefusedDocumentError("is encrypted: store it without a password")
+        pages = len(reader.pages)
+    except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+        raise RefusedDocumentError("is no PDF file, or a damaged one") from error
+    if pages > MOST_PAGES:
+        raise RefusedDocumentError(f"has {pages:,} pages, and at most {MOST_PAGES:,} are read")
+    outline = list(_outline(reader))
+    blocks: list[Block] = []
+    number = first
+    while number < pages and number - first < MOST_OF_PART:
+        titles = [heading for heading in outline if heading.page == number + 1]
+        blocks += _under(titles, _text(reader, number), number + 1)
+        number += 1
+        if time.process_time() - began > PART_SECONDS:
+            break
+    above = [heading for heading in outline if (heading.page or 0) <= first]
+    return Reading(blocks, above, pages, number)
+
+
+def _text(reader: PdfReader, index: int) -> str:
+    try:
+        text: str = reader.pages[index].extract_text()
+    except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+        raise RefusedDocumentError(f"is damaged on page {index + 1}") from error
+    return _HYPHEN.sub("", text)
+
+
+def _outline(reader: PdfReader) -> Iterator[Block]:
+    """Yield the headings of the outline; a damaged outline has none."""
+    try:
+        entries = list(_flat(reader.outline, 1))[:_MOST_OF_OUTLINE]
+        numbers = [reader.get_destination_page_number(entry) for entry, _ in entries]
+    except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, IndexError):
+        return
+    for (entry, level), number in zip(entries, numbers, strict=True):
+        title = " ".join(str(entry.title or "").split())
+        if title and number is not None and number >= 0:
+            yield Block(title, level, number + 1)
+
+
+def _flat(entries: Sequence[Any], level: int) -> Iterator[tuple[Any, int]]:
+    for entry in entries:
+        if not isinstance(entry, list):
+            yield entry, level
+        elif level < _DEEPEST:
+            yield from _flat(entry, level + 1)
+
+
+def _under(titles: list[Block], text: str, page: int) -> Iterator[Block]:
+    """Yield a page's text, split where its headings stand; one that is not found stands before."""
+    for heading in titles:
+        words = r"\s+".join(map(re.escape, heading.text.split()))
+        found = re.search(rf"(?im)^[\W\d]*{words}\s*$", text)
+        if found:
+            yield Block(text[: found.start()], 0, page)
+            text = text[found.end() :]
+        yield heading
+    yield Block(text, 0, page)

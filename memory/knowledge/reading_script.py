@@ -1,0 +1,74 @@
+"""Program that reads a part of a document, with limits on its time and memory.
+
+It is run as a file by ``memory.knowledge.reader``, in a process of its own: a document of a
+stranger can keep a parser busy for hours or fill the memory, and a thread cannot be stopped. It
+reads the document from its standard input, and writes JSON: the pages and passages, or ``refused``
+with the end of a sentence.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import logging
+import re
+import resource
+import sys
+import warnings
+from pathlib import Path
+
+CPU_SECONDS = 20
+MEMORY_BYTES = 1_000_000_000
+MOST_CHARACTERS = 10_000_000
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def main(kind: str, first: int) -> None:
+    """Read a part.
+
+    Args:
+        kind: A value of ``DocumentKind``.
+        first: Number of pages that were read before.
+    """
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    warnings.simplefilter("ignore")
+    logging.disable()
+    data = sys.stdin.buffer.read()
+    try:
+        sys.stdout.write(json.dumps(_read(kind, data, first)))
+    except MemoryError:
+        sys.exit(3)
+
+
+def _read(kind: str, data: bytes, first: int) -> dict[str, object]:
+    from memory.knowledge.blocks import RefusedDocumentError  # noqa: PLC0415  after sys.path is set
+    from memory.knowledge.passages import build_passages  # noqa: PLC0415
+
+    reader = importlib.import_module(f"memory.knowledge.readers.{kind}")
+    try:
+        reading = reader.read(data, first)
+    except RefusedDocumentError as refusal:
+        return {"refused": str(refusal)}
+    except RecursionError:
+        return {"refused": "is nested too deeply"}
+    passages = build_passages(reading)
+    if sum(len(passage.text) for passage in passages) > MOST_CHARACTERS:
+        return {"refused": f"has more than {MOST_CHARACTERS:,} characters: divide it"}
+    rows = [
+        (passage.page, list(map(_clean, passage.headings)), _clean(passage.text))
+        for passage in passages
+    ]
+    return {"pages": reading.pages, "pages_read": reading.pages_read, "passages": rows}
+
+
+def _clean(text: str) -> str:
+    return _UNSTORABLE.sub("\ufffd", text)
+
+
+if __name__ == "__main__":
+    # Isolated (-I): nothing but the standard library and site-packages is on the path by itself.
+    sys.path.insert(0, str(Path(__file__).parents[2]))
+    main(sys.argv[1], int(sys.argv[2]))

@@ -1,0 +1,148 @@
+# ruff: noqa: S608  the statement consists of constants and the SQL of query sets
+"""Search of passages: by words and by meaning, fused by reciprocal ranks, in one SQL statement."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from django.db import transaction
+from django.db.models import F
+
+from heartbit_site.base.query import fetch_all
+from memory.embeddings import table
+from memory.embeddings.meaning import find_meaning, passages_not_embedded
+from memory.lexical import are_few, find_lexemes
+from memory.models import Passage
+from memory.scoring import by_meaning, by_words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from django.db.models import QuerySet
+
+    from memory.models import KnowledgeBase
+    from memory.scoring import Ranking
+
+#: Ranks that a hit may fall before its score is halved; the usual value for many documents.
+_K: Final = 60
+_MARKED: Final = re.compile("\x02([^\x03]*)\x03")
+_MOST_WORDS: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class PassageHit:
+    """A passage that fits a query.
+
+    Attributes:
+        passage: The passage, with its document and base.
+        score: From 0 to 1: reciprocal rank fusion; 1: the best by all rankings.
+        nearness: Rank by meaning, from 1; None: it was not found by it.
+        words: Words of the passage that the query has too.
+    """
+
+    passage: Passage
+    score: float
+    nearness: int | None
+    words: tuple[str, ...]
+
+    @property
+    def citation(self) -> str:
+        """See ``Passage``."""
+        return self.passage.citation
+
+    @property
+    def why(self) -> str:
+        """The reasons in plain words."""
+        found = [f"has {', '.join(self.words)}"] if self.words else []
+        if self.nearness is not None:
+            found.append("closest in meaning" if self.nearness == 1 else "close in meaning")
+        return " and ".join(found) or "its headings have the words"
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPassages:
+    """Answer of a search.
+
+    Attributes:
+        hits: The passages, the best first.
+        basis: By what they were found, for people: by words, or by words and meaning.
+    """
+
+    hits: list[PassageHit]
+    basis: str
+
+
+def search_passages(
+    bases: QuerySet[KnowledgeBase], query: str, *, workspace_id: int, limit: int
+) -> FoundPassages:
+    """Return the passages that fit a query best, the best first.
+
+    Args:
+        bases: The knowledge bases that are searched, of one workspace.
+        query: Words to look for, or a question; empty: nothing is found.
+        workspace_id: The workspace, whose embedding model ranks by meaning.
+        limit: Number of hits at most.
+    """
+    query = query.strip()
+    rows = Passage.objects.order_by().filter(base__in=list(bases.values_list("pk", flat=True)))
+    waiting = partial(passages_not_embedded, bases)
+    meaning = find_meaning(workspace_id, query, waiting=waiting)
+    lexemes = find_lexemes(rows, query)
+    rankings = []
+    if lexemes.match:
+        # A sum is in no index: the order would lead the planner to read the whole table by it.
+        found = lexemes.candidates(rows, F("id") + 0)
+        rankings.append(by_words(*_sql(found.values("id", "language", "search"))))
+    if meaning.vector:
+        embedded = rows.filter(embedded_with=meaning.model).values("id")
+        ranking = by_meaning(table.PASSAGES, *_sql(embedded), meaning, few=are_few(rows))
+        rankings.append(ranking)
+    if not rankings:
+        return FoundPassages([], meaning.basis)
+    words = [list(lexemes.languages), list(lexemes.words)]
+    values = [value for each in rankings for value in each.values]
+    with transaction.atomic():
+        if meaning.vector:
+            table.scan_on()
+        best = fetch_all(_statement(rankings), [*words, *values, limit])
+    known = Passage.objects.defer("search").select_related("document", "base__workspace")
+    passages = known.in_bulk([row[0] for row in best])
+    hits = [
+        PassageHit(passages[pk], score, nearness, _words(marked))
+        for pk, score, nearness, marked in best
+        if pk in passages  # one may have been deleted in between
+    ]
+    return FoundPassages(hits, meaning.basis)
+
+
+def _statement(rankings: Sequence[Ranking]) -> str:
+    """Return the statement; its values are the languages, their words, the rankings', the limit."""
+    fused = " UNION ALL ".join(
+        f"SELECT id, rank, '{each.name}' AS by FROM ({each.rows})" for each in rankings
+    )
+    return f"""
+    WITH asked AS (SELECT * FROM unnest(%s::text[], %s::tsquery[]) a(language, words)),
+    hits AS (
+        SELECT id, (sum({_K + 1.0} / ({_K} + rank)) / {len(rankings)})::float8 AS score,
+            min(rank) FILTER (WHERE by = 'meaning') AS nearness
+        FROM ({fused}) GROUP BY id ORDER BY score DESC, id LIMIT %s
+    )
+    SELECT h.id, h.score, h.nearness,
+        coalesce(ts_headline(p.language::regconfig, p.text,
+            (SELECT words FROM asked a WHERE a.language = p.language),
+            'HighlightAll=true, StartSel=' || chr(2) || ', StopSel=' || chr(3)), '') AS marked
+    FROM hits h JOIN memory_passage p USING (id)
+    ORDER BY h.score DESC, h.id
+    """
+
+
+def _sql(rows: Any) -> tuple[str, tuple[Any, ...]]:
+    sql, values = rows.query.sql_with_params()
+    return sql, tuple(values)
+
+
+def _words(marked: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_MARKED.findall(marked)))[:_MOST_WORDS]

@@ -1,0 +1,180 @@
+"""Knowledge bases, their documents, and the passages that a search finds."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
+from django.contrib.postgres.search import SearchVectorField
+from django.db import models
+from django.db.models.functions import Now
+
+from heartbit_site.base.models import Workspace
+from heartbit_site.base.models.constraints import index, one_of, unique
+from memory.choices import DocumentKind, DocumentState
+from memory.querysets import DocumentQuerySet
+
+
+class KnowledgeBase(models.Model):
+    """A collection of documents that agents search."""
+
+    workspace = models.ForeignKey(
+        Workspace, on_delete=models.CASCADE, related_name="knowledge_bases"
+    )
+    name = models.CharField(
+        max_length=64, help_text="Name by which agents are given it, such as handbook."
+    )
+    description = models.CharField(
+        max_length=300, blank=True, default="", help_text="What its documents are about."
+    )
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        verbose_name = "knowledge base"
+        ordering = ["name"]
+        constraints = [unique("knowledge_base_name_once", "workspace", "name")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Document(models.Model):
+    """A document of a knowledge base; a new content of the same name replaces the former one.
+
+    Attributes:
+        kind: Its form, by which it is read.
+        hash: SHA-256 of the content: the same content is never read twice.
+        size: Bytes of the content.
+        source: Origin that a person or a program gave, such as a URL; empty: none.
+        language: Text search configuration of PostgreSQL, such as ``english``; empty: not known
+            before its first part is read.
+        pages: Number of its pages, or of its parts where the form has no pages; null: not known
+            before its first part is read.
+        pages_read: Those whose passages are stored.
+        passage_count: Passages that are stored.
+        problem: One sentence on why it could not be read; empty: it could, or is still to be read.
+        claim: Number of the last claim of a worker, which fences what earlier ones write.
+        claimed_until: Time until which a worker reads a part; null: none does.
+        attempts: Claims since the last part that was stored.
+        touched_at: Time of its last claim: the longest untouched document is read next.
+    """
+
+    base = models.ForeignKey(KnowledgeBase, on_delete=models.CASCADE, related_name="documents")
+    name = models.CharField(max_length=200)
+    kind = models.CharField(max_length=16, choices=DocumentKind)
+    hash = models.CharField(max_length=64, editable=False)
+    size = models.PositiveIntegerField(editable=False)
+    source = models.CharField(
+        max_length=500, blank=True, default="", help_text="Origin, such as a URL; for people."
+    )
+    state = models.CharField(
+        max_length=16, choices=DocumentState, default=DocumentState.QUEUED, editable=False
+    )
+    language = models.CharField(max_length=63, blank=True, default="", editable=False)
+    pages = models.PositiveIntegerField(null=True, editable=False)
+    pages_read = models.PositiveIntegerField(default=0, editable=False)
+    passage_count = models.PositiveIntegerField(default=0, editable=False)
+    problem = models.CharField(max_length=500, blank=True, default="", editable=False)
+    claim = models.PositiveIntegerField(default=0, editable=False)
+    claimed_until = models.DateTimeField(null=True, editable=False)
+    attempts = models.PositiveSmallIntegerField(default=0, editable=False)
+    touched_at = models.DateTimeField(db_default=Now(), editable=False)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    updated_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    objects = DocumentQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            unique("document_name_once", "base", "name"),
+            one_of("kind", DocumentKind.values, name="document_kind_known"),
+            one_of("state", DocumentState.values, name="document_state_known"),
+        ]
+        indexes = [
+            index("document_to_read", "touched_at", where=DocumentState.unread()),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def workspace(self) -> Workspace:
+        """The workspace of its base."""
+        return self.base.workspace
+
+
+class DocumentContent(models.Model):
+    """The bytes of a document, as they were uploaded."""
+
+    document = models.OneToOneField(
+        Document, on_delete=models.CASCADE, primary_key=True, related_name="content"
+    )
+    data = models.BinaryField()
+
+
+class Passage(models.Model):
+    """A part of a document that is found and cited as one; its text never changes.
+
+    Attributes:
+        base: The document's, for searches.
+        position: Place in the document, from 0.
+        page: Number of its page, from 1; null: the form has no pages.
+        headings: The headings above it, the outermost first.
+        language: The document's.
+        search: Lexemes of the text, of the headings and of the document's name.
+        embedded_with: Model of its ``PassageEmbedding``; empty: there is none.
+    """
+
+    document = models.ForeignKey(
+        Document, on_delete=models.CASCADE, related_name="passages", db_index=False
+    )
+    base = models.ForeignKey(KnowledgeBase, on_delete=models.CASCADE, related_name="+")
+    position = models.PositiveIntegerField()
+    page = models.PositiveIntegerField(null=True)
+    headings = ArrayField(models.TextField(), default=list)
+    text = models.TextField()
+    language = models.CharField(max_length=63)
+    search = SearchVectorField()
+    embedded_with = models.CharField(max_length=200, default="", db_default="")
+
+    class Meta:
+        ordering = ["document", "position"]
+        constraints = [unique("passage_position_once", "document", "position")]
+        indexes = [
+            GinIndex(fields=["search"], name="passage_search"),
+            index("passage_language", "language"),
+            index("passage_embedded", "base", "embedded_with"),
+        ]
+
+    def __str__(self) -> str:
+        return f"Passage {self.position + 1} of {self.document}"
+
+    @property
+    def citation(self) -> str:
+        """The document with the page and the headings, for people."""
+        page = [] if self.page is None else [f"page {self.page}"]
+        where = ", ".join([self.document.name, *page])
+        return f"{where}: {' > '.join(self.headings)}" if self.headings else where
+
+    @property
+    def link(self) -> str:
+        """Address of the page that shows it."""
+        slug = self.base.workspace.slug
+        return f"{settings.HEARTBIT_PUBLIC_URL}/w/{slug}/passages/{self.pk}/"
+
+    @property
+    def full_text(self) -> str:
+        """The text below its document's name and headings, without which it may say little."""
+        return "\n".join([" > ".join([self.document.name, *self.headings]), self.text])
+
+
+class PassageEmbedding(models.Model):
+    """The vector of a passage; its column ``vector`` is as that of ``MemoryEmbedding``."""
+
+    passage = models.OneToOneField(
+        Passage, on_delete=models.CASCADE, primary_key=True, related_name="embedding"
+    )
+
+    class Meta:
+        db_table = "memory_passage_embedding"
