@@ -78,9 +78,7 @@ class DocumentIn(Body):
     content: Annotated[str, Field(min_length=1, max_length=MOST_BYTES * 4 // 3 + 4)] | None = Field(
         None, description="The content in base64; null: it is in `text`."
     )
-    kind: KindName | None = Field(
-        None, description="Null: by the content and the end of the name."
-    )
+    kind: KindName | None = Field(None, description="Null: by the content and the end of the name.")
     source: Annotated[Text, Field(max_length=500)] = Field(
         "", description="Origin, such as a URL, for people."
     )

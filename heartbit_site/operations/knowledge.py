@@ -178,6 +178,4 @@ def _content(body: DocumentIn) -> bytes:
     try:
         return base64.b64decode(body.content or "", validate=True)
     except (binascii.Error, ValueError):
-        raise InvalidKnowledgeError(
-            "content is no base64: encode the document's bytes."
-        ) from None
+        raise InvalidKnowledgeError("content is no base64: encode the document's bytes.") from None

@@ -49,6 +49,7 @@ WHERE attrelid = ANY (%s::regclass[]) AND attname = 'vector' AND NOT attisdroppe
 """
 _AVAILABLE: Final = "SELECT EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'vector')"
 
+
 def has_vectors() -> bool:
     """Return True if the database can keep vectors."""
     (found,) = fetch_one(_COLUMNS, [[table.name for table in TABLES]])

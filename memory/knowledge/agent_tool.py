@@ -19,7 +19,9 @@ def search_knowledge(
     query: Annotated[
         str,
         Field(
-            min_length=1, max_length=400, description="Question, or words to look for with synonyms."
+            min_length=1,
+            max_length=400,
+            description="Question, or words to look for with synonyms.",
         ),
     ],
     base: Annotated[

@@ -38,4 +38,6 @@ def detect_kind(name: str, data: bytes) -> DocumentKind:
     if found is not None:
         return found
     start = head.lstrip(codecs.BOM_UTF8).lstrip().lower()
-    return DocumentKind.HTML if start.startswith((b"<!doctype html", b"<html")) else DocumentKind.TEXT
+    return (
+        DocumentKind.HTML if start.startswith((b"<!doctype html", b"<html")) else DocumentKind.TEXT
+    )

@@ -40,9 +40,14 @@ from heartbit_site.base.audit import Actor
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import Membership, ProviderAccount
 from memory.actions.remember import remember
+from memory.actions.save_base import save_base
+from memory.actions.save_document import save_document
 from memory.choices import Scope
 from memory.history import Author
-from memory.models import MemoryPolicy
+from memory.knowledge.passages import PassageText
+from memory.knowledge.reader import Part
+from memory.knowledge.storing import store_part
+from memory.models import Document, MemoryPolicy
 from memory.place import MemoryPlace
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.choices import FiringStatus
@@ -86,6 +91,12 @@ def full(workspace: Workspace) -> None:
         MemoryPlace(workspace.pk, Scope.AGENT, "writer"), rows.HOSTILE, by=Author(audit.SYSTEM)
     )
     MemoryPolicy.objects.create(workspace=workspace, problem=rows.HOSTILE)
+    base, _ = save_base(workspace, "handbook", description=rows.HOSTILE, by=audit.SYSTEM)
+    made, _ = save_document(base, rows.HOSTILE, f"# {rows.HOSTILE}\n\nx".encode(), by=audit.SYSTEM)
+    part = Part([PassageText(1, (rows.HOSTILE,), rows.HOSTILE)], 2, 1)
+    Document.objects.filter(pk=made.pk).update(state="reading", problem=rows.HOSTILE)
+    made.refresh_from_db()
+    assert store_part(made, part)
     save_skill(workspace, skill_folder("greeting", "<script>alert(1)</script>"), by=audit.SYSTEM)
     McpServer.objects.create(workspace=workspace, name="shop", url="https://shop.example/mcp")
     AccessAttempt.objects.create(username="nobody", failures_since_start=1)

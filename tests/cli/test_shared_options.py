@@ -28,7 +28,17 @@ if TYPE_CHECKING:
 #: Commands without --url that change nothing, and those that are or end processes of this machine.
 HARMLESS = {
     *("runs", "runs export", "agents", "keys", "keys list", "schedules", "channels", "fleet"),
-    *("tools", "mcp", "memory", "skills", "credentials", "users", "users list", "audit"),
+    *(
+        "tools",
+        "mcp",
+        "memory",
+        "knowledge",
+        "skills",
+        "credentials",
+        "users",
+        "users list",
+        "audit",
+    ),
     *("config", "config check", "config export", "doctor", "completion"),
     *("serve", "web", "beat", "up", "down"),
 }

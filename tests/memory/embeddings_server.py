@@ -32,6 +32,11 @@ class EmbeddingsServer(ThreadingHTTPServer):
         """Base URL for a provider account."""
         return f"http://127.0.0.1:{self.server_port}/v1"
 
+    @property
+    def texts(self) -> list[str]:
+        """Texts of all requests."""
+        return [text for _, body in self.asked for text in body["input"]]
+
     def embed(self, text: str) -> list[float]:
         """Return a text's vector."""
         return [0.1 + sum(word in text for word in words) for words in self.topics]

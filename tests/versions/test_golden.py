@@ -119,4 +119,5 @@ def test_the_default_of_a_setting_that_came_late_never_changes() -> None:
         (ToolGrant, "escalation_group"): "",
         (ToolGrant, "credentials"): {},
         (ToolGrant, "requires"): "",
+        (ToolGrant, "knowledge_bases"): [],
     }

@@ -246,6 +246,21 @@ ROUTES = (
     Route("PATCH", "/memories/{memory_id}", "workspace:manage", {}, own="runs:write"),
     Route("POST", "/memories/{memory_id}/forget", "workspace:manage", {}, own="runs:write"),
     Route("POST", "/memories/{memory_id}/undo", "workspace:manage", own="runs:write"),
+    Route("GET", "/knowledge-bases", "runs:read", foreign=200),
+    Route("POST", "/knowledge-bases", "agents:write", {"name": "{word}"}),
+    Route("GET", "/knowledge-bases/{base}", "runs:read"),
+    Route("DELETE", "/knowledge-bases/{base}", "agents:write", right=204),
+    Route("GET", "/knowledge-bases/{base}/documents", "runs:read"),
+    Route(
+        "POST",
+        "/knowledge-bases/{base}/documents",
+        "agents:write",
+        {"name": "new.md", "text": "x"},
+    ),
+    Route("GET", "/knowledge-bases/{base}/documents/{document_id}", "runs:read"),
+    Route("DELETE", "/knowledge-bases/{base}/documents/{document_id}", "agents:write", right=204),
+    Route("GET", "/passages/search", "runs:read", query={"query": "passage"}, foreign=200),
+    Route("GET", "/passages/{passage_id}", "runs:read"),
     Route("GET", "/skills", "agents:read", foreign=200),
     Route("POST", "/skills", "agents:write", {"archive": in_base64(skill_files())}),
     Route("GET", "/skills/{skill}", "agents:read"),
@@ -295,7 +310,7 @@ ROUTES = (
 MADE_THERE = {
     *("/agents", "/conversations", "/messages", "/runs", "/schedules"),
     *("/members", "/keys", "/webhooks", "/channels", "/credentials", "/tools/{tool}/try"),
-    *("/mcp-servers", "/memories", "/skills"),
+    *("/mcp-servers", "/memories", "/skills", "/knowledge-bases"),
 }
 #: Addresses that describe the API and hold nothing of anybody.
 OPEN = {"openapi.json", "docs", ""}
@@ -344,6 +359,7 @@ PAGES = (
     Page("fleet/", "fleet:manage"),
     Page("connect/<slug:server>/", "runs:write"),
     Page("credentials/", "runs:write"),
+    Page("passages/<int:passage>/", "runs:read"),
 )
 #: Pages of no workspace: what somebody unknown gets, and whoever is logged in.
 ALONE = {
@@ -411,6 +427,8 @@ LISTS: dict[str, str | None] = {
     "base/tier/": None,
     "base/usageentry/": "runs:read",
     "base/workspace/": "runs:read",
+    "memory/document/": "runs:read",
+    "memory/knowledgebase/": "runs:read",
     "memory/memoryitem/": "workspace:manage",
     "memory/memorypolicy/": "workspace:manage",
     "tools/cataloguetool/": "agents:read",

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import httpx
+from django.db.models import Value
 
 from agents.actions.post_message import start_conversation
 from agents.actions.publish_agent import publish_agent
@@ -40,9 +41,12 @@ from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import ApiKey, AuditEntry, Membership, Role, Workspace
 from heartbit_site.base.scopes import SCOPES
 from memory.actions.remember import remember
+from memory.actions.save_base import save_base
+from memory.actions.save_document import save_document
 from memory.actions.supersede import supersede
 from memory.choices import Scope
 from memory.history import Author
+from memory.models import Document, KnowledgeBase, Passage
 from memory.place import MemoryPlace
 from scheduling.actions.run_schedule_now import run_schedule_now
 from scheduling.actions.save_schedule import save_schedule
@@ -133,6 +137,23 @@ def _memory(workspace: Workspace) -> str:
     return str(supersede(made, by=by, importance=9).pk)
 
 
+def _base(workspace: Workspace) -> str:
+    name, about = f"b{new_id().hex[-20:]}", f"canary of {workspace.slug}"
+    return save_base(workspace, name, description=about, by=SYSTEM)[0].name
+
+
+def _document(workspace: Workspace) -> Document:
+    """Of the base that was made last; with one passage."""
+    base = KnowledgeBase.objects.filter(workspace=workspace).latest("pk")
+    made, _ = save_document(base, f"d{new_id().hex[-20:]}.md", b"x", by=SYSTEM)
+    Document.objects.filter(pk=made.pk).update(state="ready")
+    text = f"A passage of {workspace.slug}."  # which its page shows
+    Passage.objects.create(
+        document=made, base=base, position=0, text=text, language="english", search=Value("passag")
+    )
+    return made
+
+
 def _channel(workspace: Workspace) -> Channel:
     name = f"canary of {workspace.slug} {new_id().hex[-10:]}"
     made = Channel(workspace=workspace, name=name, kind="webhook", agent="parked")
@@ -211,6 +232,9 @@ MAKERS: dict[str, Callable[[Workspace], str]] = {
     "credential_id": _credential,
     "server": _server,
     "memory_id": _memory,
+    "base": _base,
+    "document_id": lambda workspace: str(_document(workspace).pk),
+    "passage_id": lambda workspace: str(_document(workspace).passages.get().pk),
     "skill": _skill,
     "channel_id": lambda workspace: str(_channel(workspace).pk),
     "endpoint": lambda workspace: _channel(workspace).url_token,

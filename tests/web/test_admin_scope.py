@@ -42,6 +42,8 @@ from heartbit_site.base.models import (
 )
 from heartbit_site.base.scopes import SCOPES
 from memory.actions.remember import remember
+from memory.actions.save_base import save_base
+from memory.actions.save_document import save_document
 from memory.choices import Scope
 from memory.history import Author
 from memory.models import MemoryPolicy
@@ -137,6 +139,8 @@ def filled_workspace() -> Workspace:
     save_mcp_server(server, by=audit.SYSTEM)
     remember(MemoryPlace(made.pk, Scope.AGENT, "writer"), f"of {slug}", by=Author(audit.SYSTEM))
     MemoryPolicy.objects.create(workspace=made, kept_days=30)
+    base, _ = save_base(made, "handbook", description=f"of {slug}", by=audit.SYSTEM)
+    save_document(base, f"of {slug}.md", b"x", by=audit.SYSTEM)
     save_skill(made, skill_folder("greeting", f"Greets people of {slug}."), by=audit.SYSTEM)
     credential = Credential(workspace=made, name=f"token of {slug}", kind="signing")
     save_credential(credential, {"secret": KEY}, by=audit.SYSTEM)

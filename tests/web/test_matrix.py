@@ -41,6 +41,7 @@ PLACES = {
     "slug:agent": "name",
     "uuid:conversation": "conversation_id",
     "slug:server": "server",
+    "int:passage": "passage_id",
 }
 
 

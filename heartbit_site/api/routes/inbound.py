@@ -118,7 +118,9 @@ def _verified(request: HttpRequest, endpoint: str) -> tuple[Channel, str]:
             )  # as if it were there: nobody learns which there are
         return channel, verify(channel, headers, request.body, timezone.now())
     except RequestDataTooBig:
-        raise refuse_unknown(address_of(request), TooLargeError(describe_limit(MAX_BODY_BYTES))) from None
+        raise refuse_unknown(
+            address_of(request), TooLargeError(describe_limit(MAX_BODY_BYTES))
+        ) from None
     except (TooLargeError, InvalidSignatureError) as error:
         raise refuse_unknown(address_of(request), error) from None
     except SecretError as error:

@@ -98,7 +98,9 @@ def add(base: str = BASE, paths: list[Path] = PATHS, *, source: str = SOURCE) ->
     if as_json():
         write_json({"documents": [one.model_dump(mode="json") for one in saved]})
     elif any(one.outcome != "unchanged" for one in saved):
-        note(f"A worker reads them: `heartbit knowledge documents {one_line(base)}` shows progress.")
+        note(
+            f"A worker reads them: `heartbit knowledge documents {one_line(base)}` shows progress."
+        )
     return OK
 
 

@@ -31,7 +31,9 @@ def read(data: bytes, first: int) -> Reading:
     blocks = []
     for each in document.iter_inner_content():
         if isinstance(each, Table):
-            rows = (" | ".join(" ".join(cell.text.split()) for cell in row.cells) for row in each.rows)
+            rows = (
+                " | ".join(" ".join(cell.text.split()) for cell in row.cells) for row in each.rows
+            )
             blocks.append(Block("\n".join(rows)))
         else:
             blocks.append(Block(each.text, _level(each)))

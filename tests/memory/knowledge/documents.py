@@ -15,9 +15,7 @@ CHAPTERS = (
     ("Travel", "Trains are booked in second class. Flights need the consent of your lead."),
     ("Security", "Report a lost laptop to the helpdesk within one hour."),
 )
-MARKDOWN = "# Handbook\n\n" + "\n\n".join(
-    f"## {title}\n\n{text}" for title, text in CHAPTERS
-)
+MARKDOWN = "# Handbook\n\n" + "\n\n".join(f"## {title}\n\n{text}" for title, text in CHAPTERS)
 HTML = (
     "<!doctype html><html><head><title>Handbook</title></head><body><nav>Home | Shop | Login</nav>"
     "<main><h1>Handbook</h1>"
@@ -69,7 +67,9 @@ def pdf(pages: Sequence[str], outline: Sequence[str] = ()) -> bytes:
     if outline:
         top = 4 + 2 * count
         last = top + len(outline)
-        objects.append(f"<< /First {top + 1} 0 R /Last {last} 0 R /Count {len(outline)} >>".encode())
+        objects.append(
+            f"<< /First {top + 1} 0 R /Last {last} 0 R /Count {len(outline)} >>".encode()
+        )
         for number, title in enumerate(outline):
             beside = f" /Prev {top + number} 0 R" if number else ""
             beside += f" /Next {top + number + 2} 0 R" if number + 1 < len(outline) else ""

@@ -40,7 +40,9 @@ def test_a_document_of_each_form_is_divided_at_its_headings(name: str) -> None:
     assert ("Helpdesk | extension 4711" in said) == name.endswith(".docx")
 
 
-def test_a_text_without_headings_is_divided_at_paragraphs_and_sentences_and_nothing_is_lost() -> None:
+def test_a_text_without_headings_is_divided_at_paragraphs_and_sentences_and_nothing_is_lost() -> (
+    None
+):
     sentence = "The quick brown fox jumps over the lazy dog again and again. "
     blocks = [Block(f"Paragraph {number}. " + sentence * 8) for number in range(5)]
     blocks.append(Block(sentence * 100))

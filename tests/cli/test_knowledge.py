@@ -1,0 +1,92 @@
+"""`heartbit knowledge`, here and against a server, as a person uses it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from heartbit_site.cli.errors import USAGE
+from memory.actions.ingest_documents import ingest_documents
+from memory.models import Document, KnowledgeBase
+from tests.memory.knowledge import documents
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from heartbit_site.base.models import Workspace
+    from tests.cli.places import Place
+
+
+@pytest.fixture
+def place(place: Place) -> Place:
+    return place.of("knowledge")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "docs" / "sub").mkdir(parents=True)
+    (tmp_path / "docs" / ".hidden").write_text("x")
+    (tmp_path / "docs" / "handbook.md").write_text(documents.MARKDOWN)
+    page = documents.pdf(["The canteen opens at noon."])
+    # Larger than other requests may be.
+    (tmp_path / "docs" / "sub" / "canteen.pdf").write_bytes(page + b"\n%" + b"x" * 1_500_000)
+    return tmp_path / "docs"
+
+
+def test_documents_are_added_read_found_shown_and_deleted(
+    place: Place, workspace: Workspace, folder: Path
+) -> None:
+    made = place("create", "handbook", "--description", "Rules of the house")
+    assert (made.code, made.out) == (0, "The knowledge base handbook is saved.\n")
+    added = place("add", "handbook", str(folder), "--source", "https://wiki.example/")
+    assert (added.code, added.out) == (0, "handbook.md: added\nsub/canteen.pdf: added\n")
+    assert "`heartbit knowledge documents handbook` shows progress." in added.err
+    assert place("documents", "handbook").out.count("queued") == 2
+    ingest_documents(goes_on=lambda: True)
+    assert place("add", "handbook", str(folder)).out.count("unchanged") == 2
+    listed = json.loads(place("documents", "handbook", "--json").out)["documents"]
+    assert [(one["name"], one["state"], one["passage_count"]) for one in listed] == [
+        ("handbook.md", "ready", 3),
+        ("sub/canteen.pdf", "ready", 1),
+    ]
+    assert listed[0]["source"] == "https://wiki.example/"
+    found = place("search", "when does the canteen open", "--base", "handbook")
+    assert "sub/canteen.pdf, page 1" in found.out
+    assert "has canteen, opens" in found.out
+    assert "Found by words alone: there is no embedding model." in found.err
+    [hit] = json.loads(place("search", "laptop", "--json").out)["hits"]
+    assert hit["passage"]["headings"] == ["Handbook", "Security"]
+    shown = place("show", str(hit["passage"]["id"])).out
+    assert shown.startswith("handbook.md: Handbook > Security (passage 3)\nhttp")
+    assert shown.endswith("\nReport a lost laptop to the helpdesk within one hour.\n")
+    detail = json.loads(place("show", str(hit["passage"]["id"]), "--json").out)
+    assert (detail["before"]["headings"][-1], detail["after"]) == ("Travel", None)
+    assert "Rules of the house" in place("list").out
+    gone = place("remove", "handbook", "handbook.md", "--yes")
+    assert gone.out == "Removed handbook.md; journals keep what runs have read.\n"
+    assert "Nothing fits." in place("search", "laptop").out
+    assert place("delete", "handbook", "--yes").code == 0
+    assert not KnowledgeBase.objects.filter(workspace=workspace).exists()
+    assert not Document.objects.filter(base__workspace=workspace).exists()
+
+
+def test_what_is_not_there_or_cannot_be_read_is_said_in_one_sentence(
+    place: Place, workspace: Workspace, tmp_path: Path
+) -> None:
+    for command in (("documents", "none"), ("add", "none", __file__), ("delete", "none", "--yes")):
+        ended = place(*command)
+        assert ended.code == USAGE
+        assert "There is no knowledge base 'none' here" in ended.err
+    place("create", "handbook")
+    picture = tmp_path / "a.png"
+    picture.write_bytes(b"\x89PNG\r\n\0")
+    refused = place("add", "handbook", str(picture))
+    assert "a.png is no document that can be read: add text, Markdown, HTML, PDF or DOCX." in (
+        refused.err
+    )
+    assert "There is no such passage here" in place("show", "999999999").err
+    assert "has no document 'x'" in place("remove", "handbook", "x", "--yes").err
+    assert "The name 'No!' is not valid" in place("create", "No!").err
+    assert place("delete", "handbook", "--yes").code == 0
