@@ -21,7 +21,6 @@ from memory.actions.supersede import supersede
 from memory.choices import Scope
 from memory.errors import InvalidMemoryError, MemoryNotFoundError
 from memory.history import MOST_CHARACTERS, Author
-from memory.knowledge.agent_tool import search_knowledge
 from memory.models import MemoryItem
 from memory.place import MemoryPlace
 from memory.recall import recall as find

@@ -59,7 +59,9 @@ class Lexemes:
     def candidates(self, rows: QuerySet[Any], *order: Any) -> QuerySet[Any]:
         """Return the first of the rows that match, in an order."""
         column = f"{rows.model._meta.db_table}.search"
-        matches = RawSQL(f"{column} @@ %s::tsquery", [self.match], output_field=BooleanField())
+        matches = RawSQL(  # noqa: S611  the name of a model's table
+            f"{column} @@ %s::tsquery", [self.match], output_field=BooleanField()
+        )
         return rows.filter(matches).order_by(*order)[:MOST_MATCHED]
 
 

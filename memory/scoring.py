@@ -21,15 +21,10 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memory.embeddings.meaning import Meaning
-    from memory.embeddings.table import VectorTable
-
 #: Ranks that a hit may fall before its relevance is halved. Web search takes 60, for thousands of
 #: documents; a person's memories are fewer, and 60 would make their ranks nearly equal.
 _K: Final = 10
 _MOST_RANKED: Final = 200
-#: A ranking by meaning has no end, only ever farther memories.
-_MOST_NEAR: Final = 50
 _HALF_LIFE_DAYS: Final = 30
 _STABILITY_DAYS: Final = 7
 
@@ -78,27 +73,6 @@ def by_words(candidates: str, values: tuple[Any, ...]) -> Ranking:
         ORDER BY rank LIMIT {_MOST_RANKED}
     """
     return Ranking("words", rows, values)
-
-
-def by_meaning(
-    table: VectorTable, embedded: str, values: tuple[Any, ...], meaning: Meaning, *, few: bool
-) -> Ranking:
-    """Rank embedded rows, as SQL of (id), by the distance of their vectors to the query's.
-
-    Few are compared one by one: an index scan would read thousands of others to find them.
-    """
-    size = int(meaning.dimensions)
-    distance = f"e.vector::halfvec({size}) <=> %s::halfvec({size})"
-    order = f"({distance}) + 0" if few else distance  # a sum is in no index
-    rows = f"""
-        SELECT near.id, rank() OVER (ORDER BY near.distance) AS rank
-        FROM (
-            SELECT e.{table.key} AS id, {distance} AS distance FROM {table.name} e
-            WHERE vector_dims(e.vector) = {size} AND e.{table.key} IN ({embedded})
-            ORDER BY {order} LIMIT {_MOST_NEAR}
-        ) near
-    """
-    return Ranking("meaning", rows, (meaning.vector, *values, meaning.vector))
 
 
 def statement(rankings: Sequence[Ranking], every: Ranking) -> tuple[str, list[Any]]:

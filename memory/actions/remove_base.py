@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def remove_base(base: KnowledgeBase, *, by: Actor) -> int:
-    """Delete a base with its documents, passages and vectors for good; return the documents' number.
+    """Delete a base with all that is in it, for good; return the number of its documents.
 
     Agents that are given it find nothing there any longer; journals keep what runs have read.
     """

@@ -32,8 +32,8 @@ def save_base(
     with about("name"):
         if not _NAME.match(name):
             raise InvalidKnowledgeError(
-                f"The name {name[:80]!r} is not valid: use up to 64 small letters, digits, - and _, "
-                "such as handbook."
+                f"The name {name[:80]!r} is not valid: use up to 64 small letters, digits, - and "
+                "_, such as handbook."
             )
     description = " ".join(clean_text(description).split())
     with about("description"):

@@ -42,8 +42,8 @@ class DocumentForm(VerbForm[Document]):
         widget=UnfoldAdminFileFieldWidget(),
         label="File",
         help_text=(
-            f"{READABLE[0].upper()}{READABLE[1:]}, at most {MOST_BYTES // 1_000_000} MB. A document "
-            "of the file's name in this base is replaced."
+            f"{READABLE[0].upper()}{READABLE[1:]}, at most {MOST_BYTES // 1_000_000} MB. A "
+            "document of the file's name in this base is replaced."
         ),
         error_messages={"required": "Choose a file."},
     )

@@ -1,4 +1,4 @@
-"""Deletion of passages with their vectors: a document may have thousands, so rows are not loaded."""
+"""Deletion of passages with their vectors, without loading them: there may be thousands."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def detect_kind(name: str, data: bytes) -> DocumentKind:
     if head.startswith(b"PK\x03\x04") and b"word/document" in data:
         return DocumentKind.DOCX
     is_utf16 = head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    if b"\0" in data[:8_192] and not is_utf16 or head.startswith(b"PK\x03\x04"):
+    if (b"\0" in data[:8_192] and not is_utf16) or head.startswith(b"PK\x03\x04"):
         raise UnreadableDocumentError(f"{name} is no document that can be read: add {READABLE}.")
     found = _ENDS.get(name.rpartition(".")[2].lower())
     if found is not None:

@@ -14,9 +14,10 @@ from django.db.models import F
 from heartbit_site.base.query import fetch_all
 from memory.embeddings import table
 from memory.embeddings.meaning import find_meaning, passages_not_embedded
+from memory.embeddings.ranking import by_meaning
 from memory.lexical import are_few, find_lexemes
 from memory.models import Passage
-from memory.scoring import by_meaning, by_words
+from memory.scoring import by_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

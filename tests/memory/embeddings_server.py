@@ -20,7 +20,11 @@ class EmbeddingsServer(ThreadingHTTPServer):
         broken: Answer of every request instead, as status and body; None: it works.
     """
 
-    topics = (("tea", "drink", "beverage"), ("invoice", "money"), ("Oslo", "city"))
+    topics: tuple[tuple[str, ...], ...] = (
+        ("tea", "drink", "beverage"),
+        ("invoice", "money"),
+        ("Oslo", "city"),
+    )
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)

@@ -69,7 +69,7 @@ async def test_an_agent_finds_passages_of_its_bases_alone_and_each_has_a_citatio
 
     await orm.run_in_thread(prepared)
     run = await studio.run(
-        f'{ASK} [[calls: search_knowledge {{"query": "train", "base": "secret"}}]] [[text: Second.]]'
+        f'{ASK} [[calls: search_knowledge {{"query": "train", "base": "secret"}}]] [[text: 2nd.]]'
     )
     calls = await orm.run_in_thread(lambda: list(run.calls.order_by("id")))
     found: dict[str, Any] = json.loads(calls[0].result)

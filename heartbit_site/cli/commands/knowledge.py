@@ -135,7 +135,7 @@ def show(passage_id: int = PASSAGE) -> int:
 def read() -> int:
     """Read the documents that wait, in this process and without a worker."""
     ensure_ready("heartbit_site.cli.local_backend", tools=False)
-    from memory.actions.ingest_documents import ingest_documents  # noqa: PLC0415  needs Django
+    from memory.actions.ingest_documents import ingest_documents
 
     parts = ingest_documents(goes_on=lambda: True)
     if as_json():

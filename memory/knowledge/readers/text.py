@@ -7,8 +7,11 @@ import re
 
 from memory.knowledge.blocks import Block, Reading
 
-_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"))
-_MARKS += ((codecs.BOM_UTF16_BE, "utf-16"),)
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
 
 
 def read(data: bytes, first: int) -> Reading:

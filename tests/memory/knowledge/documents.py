@@ -47,13 +47,13 @@ def pdf_handbook() -> bytes:
 def pdf(pages: Sequence[str], outline: Sequence[str] = ()) -> bytes:
     """Return a PDF with a text a page, and an outline whose n-th title stands on the n-th page."""
     count = len(pages)
+    kids = " ".join(f"{4 + 2 * number} 0 R" for number in range(count))
     # Objects: 1 catalog, 2 pages, 3 font, then two a page, then the outline.
     objects = [
         b"<< /Type /Catalog /Pages 2 0 R"
         + (f" /Outlines {4 + 2 * count} 0 R".encode() if outline else b"")
         + b" >>",
-        f"<< /Type /Pages /Count {count} /Kids [{' '.join(f'{4 + 2 * n} 0 R' for n in range(count))}]"
-        " >>".encode(),
+        f"<< /Type /Pages /Count {count} /Kids [{kids}] >>".encode(),
         b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
     ]
     for number, text in enumerate(pages):

@@ -9,6 +9,7 @@ from django.db import connection
 from django.utils import timezone
 
 from heartbit_site.base.audit import SYSTEM
+from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.models import AuditEntry, Workspace
 from memory.actions import ingest_documents as ingesting
 from memory.actions.embed_memories import embed_memories
@@ -150,7 +151,7 @@ def test_what_cannot_be_read_says_why_and_is_read_again_when_it_is_uploaded_agai
     ],
 )
 def test_what_cannot_be_stored_is_refused_with_its_field(
-    base: KnowledgeBase, name: str, data: bytes, kind: str, error: type, field: str
+    base: KnowledgeBase, name: str, data: bytes, kind: str, error: type[HeartbitError], field: str
 ) -> None:
     with pytest.raises(error) as refused:
         save_document(base, name, data, by=SYSTEM, kind=kind)

@@ -95,7 +95,10 @@ def _xml(body: str) -> bytes:
 
 _ENTITIES = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10 if n else "ha"}">' for n in range(12))
 _WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
-_LOOP = b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[2 0 R]/Count 9>>endobj\ntrailer<</Root 1 0 R>>"
+_LOOP = (
+    b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n"
+    b"2 0 obj<</Type/Pages/Kids[2 0 R]/Count 9>>endobj\ntrailer<</Root 1 0 R>>"
+)
 HOSTILE = {
     "not really.pdf": b"%PDF-1.7 nothing here",
     "loop.pdf": _LOOP,
