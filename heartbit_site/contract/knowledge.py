@@ -39,7 +39,7 @@ class KnowledgeBaseIn(Body):
 
     name: Name = Field(description="Small letters, digits, - and _, such as handbook.")
     description: Annotated[Text, Field(max_length=300)] = Field(
-        "", description="What its documents are about."
+        "", description="Subject of its documents."
     )
 
 
@@ -54,7 +54,7 @@ class DocumentOut(View):
     hash: str = Field(description="SHA-256 of the content.")
     source: str = Field(description="Origin that was given, such as a URL; empty: none.")
     state: StateName
-    problem: str = Field(description="Why it could not be read; empty: it could, or will be.")
+    problem: str = Field(description="Reason of a failure; empty: it was read, or will be.")
     pages: int | None = Field(description="Null: its form has no pages, or it was not read yet.")
     pages_read: int
     passage_count: int = Field(description="Passages that are stored so far.")

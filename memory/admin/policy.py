@@ -10,8 +10,8 @@ from heartbit_site.base.admin.audit_mixin import actor_of
 from heartbit_site.base.admin.columns import Column, pill
 from heartbit_site.base.admin.saved_by_verb import VerbAdmin, VerbForm
 from memory.actions.save_policy import save_policy
-from memory.embeddings.meaning import not_embedded
-from memory.models import MemoryItem, MemoryPolicy
+from memory.embeddings.meaning import not_embedded, passages_not_embedded
+from memory.models import KnowledgeBase, MemoryItem, MemoryPolicy, Passage
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
@@ -71,4 +71,9 @@ def _progress(row: MemoryPolicy) -> str:
         return "-"
     every = MemoryItem.objects.live().filter(workspace=row.workspace_id).count()
     left = not_embedded(row.pk, row.embedding_model).count()
-    return f"{every - left:,} of {every:,} memories"
+    bases = KnowledgeBase.objects.filter(workspace=row.workspace_id)
+    passages = Passage.objects.filter(base__in=bases).count()
+    unread = passages_not_embedded(bases, row.embedding_model).count()
+    return (
+        f"{every - left:,} of {every:,} memories, {passages - unread:,} of {passages:,} passages"
+    )

@@ -21,7 +21,7 @@ class Block(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Extraction:
     """A part of a document, or all of it.
 
     Attributes:

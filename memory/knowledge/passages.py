@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from memory.knowledge.blocks import Block, Reading
+    from memory.knowledge.blocks import Block, Extraction
 
 LONGEST: Final = 1_500
 _MOST_OF_HEADING: Final = 200
@@ -28,7 +28,7 @@ class PassageText(NamedTuple):
     text: str
 
 
-def build_passages(reading: Reading) -> list[PassageText]:
+def build_passages(reading: Extraction) -> list[PassageText]:
     """Return the passages of a part of a document, in order."""
     builder = _Builder()
     for heading in reading.above:

@@ -18,7 +18,7 @@ _SCRIPT: Final = Path(__file__).with_name("reading_script.py")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DocumentPart:
     """A part of a document.
 
     Attributes:
@@ -37,7 +37,7 @@ class Part:
         return self.pages is None or self.pages_read >= self.pages
 
 
-def read_part(name: str, kind: str, data: bytes, *, pages_read: int) -> Part:
+def read_part(name: str, kind: str, data: bytes, *, pages_read: int) -> DocumentPart:
     """Read the next part of a document.
 
     Args:
@@ -68,4 +68,4 @@ def read_part(name: str, kind: str, data: bytes, *, pages_read: int) -> Part:
     if "refused" in found:
         raise UnreadableDocumentError(f"{name} {found['refused']}.")
     passages = [PassageText(page, tuple(above), text) for page, above, text in found["passages"]]
-    return Part(passages, found["pages"], found["pages_read"])
+    return DocumentPart(passages, found["pages"], found["pages_read"])

@@ -15,7 +15,7 @@ from memory.languages import detect_language
 from memory.models import Document
 
 if TYPE_CHECKING:
-    from memory.knowledge.reader import Part
+    from memory.knowledge.reader import DocumentPart
 
 _SAMPLE: Final = 5_000  # characters by which the language is known
 _STORE: Final = """
@@ -32,7 +32,7 @@ CROSS JOIN LATERAL (SELECT ARRAY(SELECT jsonb_array_elements_text(g.headings)) A
 """
 
 
-def store_part(document: Document, part: Part) -> bool:
+def store_part(document: Document, part: DocumentPart) -> bool:
     """Store a part's passages; return False if the claim on the document is no longer valid.
 
     Raises:

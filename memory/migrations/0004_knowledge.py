@@ -83,7 +83,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('name', models.CharField(help_text='Name by which agents are given it, such as handbook.', max_length=64)),
-                ('description', models.CharField(blank=True, default='', help_text='What its documents are about.', max_length=300)),
+                ('description', models.CharField(blank=True, default='', help_text='Subject of its documents.', max_length=300)),
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
                 ('workspace', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='knowledge_bases', to='base.workspace')),
             ],
@@ -151,6 +151,11 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='passage',
             constraint=models.UniqueConstraint(fields=('document', 'position'), name='passage_position_once'),
+        ),
+        migrations.AlterField(
+            model_name='memorypolicy',
+            name='embedding_model',
+            field=models.CharField(blank=True, default='', help_text='local, or provider:model of an enabled provider account, such as openai:text-embedding-3-small, which is then sent all memories and documents. Empty: words alone are found.', max_length=200),
         ),
         migrations.RunPython(add_vectors, migrations.RunPython.noop),
     ]

@@ -25,7 +25,7 @@ class KnowledgeBase(models.Model):
         max_length=64, help_text="Name by which agents are given it, such as handbook."
     )
     description = models.CharField(
-        max_length=300, blank=True, default="", help_text="What its documents are about."
+        max_length=300, blank=True, default="", help_text="Subject of its documents."
     )
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 

@@ -27,8 +27,8 @@ class MemoryPolicy(models.Model):
         blank=True,
         default="",
         help_text="local, or provider:model of an enabled provider account, such as "
-        "openai:text-embedding-3-small, which is then sent all memories. Empty: recall finds words "
-        "alone.",
+        "openai:text-embedding-3-small, which is then sent all memories and documents. Empty: "
+        "words alone are found.",
     )
     dimensions = models.PositiveSmallIntegerField(null=True, editable=False)
     problem = models.TextField(blank=True, default="", editable=False)

@@ -45,7 +45,7 @@ from memory.actions.save_document import save_document
 from memory.choices import Scope
 from memory.history import Author
 from memory.knowledge.passages import PassageText
-from memory.knowledge.reader import Part
+from memory.knowledge.reader import DocumentPart
 from memory.knowledge.storing import store_part
 from memory.models import Document, MemoryPolicy
 from memory.place import MemoryPlace
@@ -93,7 +93,7 @@ def full(workspace: Workspace) -> None:
     MemoryPolicy.objects.create(workspace=workspace, problem=rows.HOSTILE)
     base, _ = save_base(workspace, "handbook", description=rows.HOSTILE, by=audit.SYSTEM)
     made, _ = save_document(base, rows.HOSTILE, f"# {rows.HOSTILE}\n\nx".encode(), by=audit.SYSTEM)
-    part = Part([PassageText(1, (rows.HOSTILE,), rows.HOSTILE)], 2, 1)
+    part = DocumentPart([PassageText(1, (rows.HOSTILE,), rows.HOSTILE)], 2, 1)
     Document.objects.filter(pk=made.pk).update(state="reading", problem=rows.HOSTILE)
     made.refresh_from_db()
     assert store_part(made, part)

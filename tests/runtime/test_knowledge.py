@@ -72,7 +72,7 @@ async def test_an_agent_finds_passages_of_its_bases_alone_and_each_has_a_citatio
         f'{ASK} [[calls: search_knowledge {{"query": "train", "base": "secret"}}]] [[text: 2nd.]]'
     )
     calls = await orm.run_in_thread(lambda: list(run.calls.order_by("id")))
-    found: dict[str, Any] = json.loads(calls[0].result)
+    found: dict[str, Any] = json.loads(calls[0].result or "")
     assert found["searched"] == ["open"]
     assert found["found_by"].startswith("words alone")
     [passage] = found["passages"]
@@ -82,7 +82,7 @@ async def test_an_agent_finds_passages_of_its_bases_alone_and_each_has_a_citatio
     stored = await orm.run_in_thread(lambda: Passage.objects.get(pk=number).text)
     assert passage["text"] == stored
     assert calls[1].status == "error"
-    assert "You have no knowledge base 'secret': yours are open." in calls[1].result
+    assert "You have no knowledge base 'secret': yours are open." in str(calls[1].result)
 
 
 async def test_what_was_found_counts_as_private_and_as_text_by_outsiders(
@@ -92,9 +92,8 @@ async def test_what_was_found_counts_as_private_and_as_text_by_outsiders(
     for spec in specs:
         registry.register(spec)
     try:
-        await orm.run_in_thread(
-            lambda: (filled(bases), agent(tools=("search_knowledge", "send_letter")))
-        )
+        await orm.run_in_thread(lambda: filled(bases))
+        await orm.run_in_thread(lambda: agent(tools=("search_knowledge", "send_letter")))
         run_id = await studio.start(f'{ASK} [[then: send_letter {{"text": "Second."}}]]')
         [call] = await waiting(studio, run_id)
         assert call.approval_view is not None

@@ -11,7 +11,7 @@ import docx
 from docx.opc.exceptions import PackageNotFoundError
 from docx.table import Table
 
-from memory.knowledge.blocks import Block, Reading, RefusedDocumentError
+from memory.knowledge.blocks import Block, Extraction, RefusedDocumentError
 
 if TYPE_CHECKING:
     from docx.text.paragraph import Paragraph
@@ -21,7 +21,7 @@ _MOST_ENTRIES = 10_000
 _HEADING = re.compile(r"Heading ([1-9])\Z")
 
 
-def read(data: bytes, first: int) -> Reading:
+def read(data: bytes, first: int) -> Extraction:
     """Read a document; ``first`` is 0: its pages are made by the program that shows it."""
     _check_archive(data)
     try:
@@ -37,7 +37,7 @@ def read(data: bytes, first: int) -> Reading:
             blocks.append(Block("\n".join(rows)))
         else:
             blocks.append(Block(each.text, _level(each)))
-    return Reading(blocks)
+    return Extraction(blocks)
 
 
 def _check_archive(data: bytes) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import trafilatura
 
-from memory.knowledge.blocks import Reading, RefusedDocumentError
+from memory.knowledge.blocks import Extraction, RefusedDocumentError
 from memory.knowledge.readers.markdown import blocks_of
 
 
-def read(data: bytes, first: int) -> Reading:
+def read(data: bytes, first: int) -> Extraction:
     """Read a page; ``first`` is 0, since it has no pages."""
     tree = trafilatura.load_html(data)
     if tree is None:
@@ -17,4 +17,4 @@ def read(data: bytes, first: int) -> Reading:
         tree, output_format="markdown", favor_recall=True, include_comments=False
     )
     # Pages of few words have no main text.
-    return Reading(blocks_of(text or trafilatura.html2txt(tree) or ""))
+    return Extraction(blocks_of(text or trafilatura.html2txt(tree) or ""))

@@ -6,15 +6,15 @@ import re
 
 from markdown_it import MarkdownIt
 
-from memory.knowledge.blocks import Block, Reading
+from memory.knowledge.blocks import Block, Extraction
 from memory.knowledge.readers.text import decode
 
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 
 
-def read(data: bytes, first: int) -> Reading:
+def read(data: bytes, first: int) -> Extraction:
     """Read a Markdown text; ``first`` is 0, since it has no pages."""
-    return Reading(blocks_of(_FRONT_MATTER.sub("", decode(data))))
+    return Extraction(blocks_of(_FRONT_MATTER.sub("", decode(data))))
 
 
 def blocks_of(source: str) -> list[Block]:

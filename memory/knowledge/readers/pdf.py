@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pypdf import PdfReader
 from pypdf.errors import PyPdfError
 
-from memory.knowledge.blocks import Block, Reading, RefusedDocumentError
+from memory.knowledge.blocks import Block, Extraction, RefusedDocumentError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ _DEEPEST: Final = 6
 _HYPHEN: Final = re.compile(r"(?<=[^\W\d_])-\n(?=[^\W\d_A-Z])")
 
 
-def read(data: bytes, first: int) -> Reading:
+def read(data: bytes, first: int) -> Extraction:
     """Read pages from the one after ``first``, the number of those that were read before."""
     began = time.process_time()
     try:
@@ -48,7 +48,7 @@ def read(data: bytes, first: int) -> Reading:
         if time.process_time() - began > PART_SECONDS:
             break
     above = [heading for heading in outline if (heading.page or 0) <= first]
-    return Reading(blocks, above, pages, number)
+    return Extraction(blocks, above, pages, number)
 
 
 def _text(reader: PdfReader, index: int) -> str:

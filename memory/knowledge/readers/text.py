@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 
-from memory.knowledge.blocks import Block, Reading
+from memory.knowledge.blocks import Block, Extraction
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -14,9 +14,9 @@ _MARKS = (
 )
 
 
-def read(data: bytes, first: int) -> Reading:
+def read(data: bytes, first: int) -> Extraction:
     """Read a text; ``first`` is 0, since it has no pages."""
-    return Reading([Block(part) for part in re.split(r"\n\s*\n", decode(data))])
+    return Extraction([Block(part) for part in re.split(r"\n\s*\n", decode(data))])
 
 
 def decode(data: bytes) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 import pytest
 from django.db import connection
 from django.utils import timezone
 
 from heartbit_site.base.audit import SYSTEM
-from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.models import AuditEntry, Workspace
 from memory.actions import ingest_documents as ingesting
 from memory.actions.embed_memories import embed_memories
@@ -22,10 +22,13 @@ from memory.actions.save_policy import save_policy
 from memory.choices import DocumentState
 from memory.errors import InvalidKnowledgeError, UnreadableDocumentError
 from memory.knowledge import storing
-from memory.knowledge.reader import Part, read_part
+from memory.knowledge.reader import DocumentPart, read_part
 from memory.knowledge.readers import pdf as pdf_reader
 from memory.models import Document, DocumentContent, KnowledgeBase, Passage, PassageEmbedding
 from tests.memory.knowledge import documents
+
+if TYPE_CHECKING:
+    from heartbit_site.base.errors import HeartbitError
 
 pytestmark = pytest.mark.django_db
 
@@ -99,11 +102,11 @@ def test_a_part_of_a_worker_that_lost_its_claim_is_not_stored(base: KnowledgeBas
     slow = ingesting._claim_one()
     assert slow is not None
     save_document(base, "a.md", b"Three.", by=SYSTEM)
-    assert not storing.store_part(slow, Part(part.passages, None, 0))
+    assert not storing.store_part(slow, DocumentPart(part.passages, None, 0))
     slow = ingesting._claim_one()
     assert slow is not None
     remove_document(row, by=SYSTEM)
-    assert not storing.store_part(slow, Part(part.passages, None, 0))
+    assert not storing.store_part(slow, DocumentPart(part.passages, None, 0))
     assert texts(base) == []
 
 

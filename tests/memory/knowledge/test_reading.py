@@ -10,7 +10,7 @@ import pytest
 from memory.choices import DocumentKind
 from memory.errors import UnreadableDocumentError
 from memory.knowledge import reader
-from memory.knowledge.blocks import Block, Reading
+from memory.knowledge.blocks import Block, Extraction
 from memory.knowledge.kinds import detect_kind
 from memory.knowledge.passages import LONGEST, build_passages
 from memory.knowledge.reader import read_part
@@ -47,7 +47,7 @@ def test_a_text_without_headings_is_divided_at_paragraphs_and_sentences_and_noth
     blocks = [Block(f"Paragraph {number}. " + sentence * 8) for number in range(5)]
     blocks.append(Block(sentence * 100))
     blocks.append(Block("x" * (2 * LONGEST)))
-    passages = build_passages(Reading(blocks))
+    passages = build_passages(Extraction(blocks))
     assert all(len(passage.text) <= LONGEST + 10 for passage in passages)
     assert max(len(passage.text) for passage in passages[:-3]) > LONGEST // 2
     words = " ".join(passage.text for passage in passages).split()
@@ -60,7 +60,7 @@ def test_a_heading_that_nothing_follows_is_found_and_none_is_below_a_sibling() -
         *(Block("Menu", 1), Block("Soups", 2), Block("Desserts", 2), Block("Ice, page 2.", 0)),
         *(Block("Contact", 1),),
     ]
-    found = [(passage.headings, passage.text) for passage in build_passages(Reading(blocks))]
+    found = [(passage.headings, passage.text) for passage in build_passages(Extraction(blocks))]
     assert found == [
         (("Menu",), "Soups"),
         (("Menu", "Desserts"), "Ice, page 2."),
