@@ -21,6 +21,7 @@ from memory.actions.supersede import supersede
 from memory.choices import Scope
 from memory.errors import InvalidMemoryError, MemoryNotFoundError
 from memory.history import MOST_CHARACTERS, Author
+from memory.knowledge.agent_tool import search_knowledge
 from memory.models import MemoryItem
 from memory.place import MemoryPlace
 from memory.recall import recall as find
@@ -29,6 +30,15 @@ from memory.scoring import Weights
 
 if TYPE_CHECKING:
     from memory.querysets import MemoryQuerySet
+
+__all__ = [
+    "consolidate_memories",
+    "forget",
+    "recall",
+    "remember",
+    "search_knowledge",
+    "update_memory",
+]
 
 _TAGS = ("memory",)
 Text = Annotated[

@@ -65,7 +65,7 @@ class PassageInline(ReadOnlyInline[Passage, Document]):
     @admin.display(description="passage")
     def place(self, row: Passage) -> SafeString:
         """Return its number as a link to its page."""
-        return format_html('<a href="{}">{}</a>', row.link, row.position + 1)
+        return format_html('<a href="{}">{}</a>', row.path, row.position + 1)
 
     below = Column[Passage]("below", lambda row: " > ".join(row.headings) or "-")
     begins = Column[Passage]("text", lambda row: preview(row.text))

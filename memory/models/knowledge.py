@@ -158,10 +158,14 @@ class Passage(models.Model):
         return f"{where}: {' > '.join(self.headings)}" if self.headings else where
 
     @property
+    def path(self) -> str:
+        """Path of the page that shows it."""
+        return f"/w/{self.base.workspace.slug}/passages/{self.pk}/"
+
+    @property
     def link(self) -> str:
-        """Address of the page that shows it."""
-        slug = self.base.workspace.slug
-        return f"{settings.HEARTBIT_PUBLIC_URL}/w/{slug}/passages/{self.pk}/"
+        """Address of that page."""
+        return f"{settings.HEARTBIT_PUBLIC_URL}{self.path}"
 
     @property
     def full_text(self) -> str:
