@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from heartbit_site.base.visible_text import visible
 from heartbit_site.operations.knowledge import show_passage
 from heartbit_site.web.page import page, show
+from memory.errors import PassageNotFoundError
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
@@ -16,8 +17,11 @@ if TYPE_CHECKING:
 
 @page("runs:read")
 def passage(request: HttpRequest, access: Access, passage: int) -> HttpResponse:
-    """Show a passage; 404 if its document was deleted or has another content now."""
-    found = show_passage(access, str(passage))
+    """Show a passage; or, with 404, that it is gone with the content that it was a part of."""
+    try:
+        found = show_passage(access, str(passage))
+    except PassageNotFoundError:
+        return show(request, access, "web/passage_gone.html", status=404)
     parts = [("before", found.before), ("cited", found), ("after", found.after)]
     context = {
         "passage": found,

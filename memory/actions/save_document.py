@@ -35,8 +35,8 @@ def save_document(
 ) -> tuple[Document, Outcome]:
     """Store a document, which a worker then reads; return it, and what happened.
 
-    The same content again changes nothing, except that a document that could not be read is read
-    again. Another content deletes the passages of the former one at once.
+    The same content again changes nothing but the source, except that a document that could not be
+    read is read again. Another content deletes the passages of the former one at once.
 
     Args:
         base: Its knowledge base.
@@ -68,6 +68,10 @@ def save_document(
         if row.hash == digest and row.kind == found:
             outcome = "unchanged"
             if row.state != DocumentState.FAILED:
+                if source and source != row.source:
+                    row.source = source
+                    row.save(update_fields=["source"])
+                    audit.record_on(by, "document.change", row, details={"base": base.name})
                 return row, outcome
         if row.pk is not None:
             delete_passages([row.pk])

@@ -11,7 +11,7 @@ from django.utils.html import format_html
 from unfold.widgets import UnfoldAdminFileFieldWidget
 
 from heartbit_site.base.admin.audit_mixin import actor_of
-from heartbit_site.base.admin.columns import Column, format_datetime, pill, two_lines
+from heartbit_site.base.admin.columns import Column, format_datetime, link, pill, two_lines
 from heartbit_site.base.admin.saved_by_verb import VerbAdmin, VerbForm
 from heartbit_site.base.admin.themed import ReadOnlyInline
 from heartbit_site.base.preview import preview
@@ -52,6 +52,13 @@ class DocumentForm(VerbForm[Document]):
         model = Document
         fields = ("base", "source")
 
+    def __init__(self, *given: Any, **more: Any) -> None:
+        super().__init__(*given, **more)
+        if self.instance.pk is not None and "file" in self.fields:
+            file = self.fields["file"]
+            file.required = False
+            file.help_text = "Replaces the content; the document keeps its name. Empty: it stays."
+
 
 class PassageInline(ReadOnlyInline[Passage, Document]):
     """The passages of a document, each with a link to its page."""
@@ -65,7 +72,7 @@ class PassageInline(ReadOnlyInline[Passage, Document]):
     @admin.display(description="passage")
     def place(self, row: Passage) -> SafeString:
         """Return its number as a link to its page."""
-        return format_html('<a href="{}">{}</a>', row.path, row.position + 1)
+        return link(row.path, row.position + 1)
 
     below = Column[Passage]("below", lambda row: " > ".join(row.headings) or "-")
     begins = Column[Passage]("text", lambda row: preview(row.text))
@@ -87,7 +94,7 @@ class DocumentAdmin(VerbAdmin[Document]):
     }
     form = DocumentForm
     inlines = (PassageInline,)
-    list_display = ("what", "base", "kind", "progress", "passages_stored", "state_of", "updated")
+    list_display = ("what", "base", "state_of", "progress", "passages_stored")
     list_select_related = ("base",)
     list_filter = ("base", "state", "kind")
     search_fields = ("name", "source")
@@ -117,10 +124,9 @@ class DocumentAdmin(VerbAdmin[Document]):
     def save_row(self, request: HttpRequest, row: Document, form: Any) -> None:
         """Store the uploaded file with ``save_document``."""
         file = form.cleaned_data["file"]
-        name = row.name or file.name
-        data = file.read(MOST_BYTES + 1)
+        data = bytes(row.content.data) if file is None else file.read(MOST_BYTES + 1)
         saved, outcome = save_document(
-            row.base, name, data, by=actor_of(request), source=row.source
+            row.base, row.name or file.name, data, by=actor_of(request), source=row.source
         )
         row.pk, row.name = saved.pk, saved.name
         messages.success(request, _SENTENCES[outcome].format(saved.name))
@@ -139,7 +145,10 @@ class DocumentAdmin(VerbAdmin[Document]):
         counts = {"documents": len(objs), "passages": sum(one.passage_count for one in objs)}
         return [str(one) for one in objs], counts, set(), []
 
-    what = Column[Document]("document", lambda row: two_lines(row.name, row.source))
+    what = Column[Document](
+        "document",
+        lambda row: two_lines(row.name, row.problem or row.source or row.get_kind_display()),
+    )
     measure = Column[Document]("size", lambda row: filesizeformat(row.size))
     passages_stored = Column[Document]("passages", lambda row: f"{row.passage_count:,}")
     updated = Column[Document]("updated", lambda row: format_datetime(row.updated_at))
@@ -152,7 +161,8 @@ class DocumentAdmin(VerbAdmin[Document]):
         if row.state == DocumentState.READY:
             return f"{row.pages:,}"
         return format_html(
-            '<progress class="hb-progress" value="{}" max="{}"></progress> {} of {}',
+            '<progress class="hb-progress" value="{}" max="{}" aria-label="Pages"></progress> '
+            '<span class="hb-quiet">{} of {}</span>',
             *(row.pages_read, row.pages, f"{row.pages_read:,}", f"{row.pages:,}"),
         )
 

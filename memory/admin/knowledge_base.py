@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import admin
 from django.urls import reverse
-from django.utils.html import format_html
 
 from heartbit_site.base.admin.audit_mixin import actor_of
-from heartbit_site.base.admin.columns import Column, format_datetime, pill, two_lines
+from heartbit_site.base.admin.columns import Column, format_datetime, link, pill, two_lines
 from heartbit_site.base.admin.saved_by_verb import VerbAdmin, VerbForm
 from memory.actions.remove_base import remove_base
 from memory.actions.save_base import save_base
@@ -87,7 +86,7 @@ class KnowledgeBaseAdmin(VerbAdmin[KnowledgeBase]):
         """Return their number as a link to the list."""
         place = reverse("admin:memory_document_changelist")
         count = f"{_counted(row).document_count:,}"
-        return format_html('<a href="{}?base__id__exact={}">{}</a>', place, row.pk, count)
+        return link(f"{place}?base__id__exact={row.pk}", count)
 
     def state(self, row: KnowledgeBase) -> SafeString:
         """Return whether documents wait or failed, as a label."""

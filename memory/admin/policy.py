@@ -74,6 +74,4 @@ def _progress(row: MemoryPolicy) -> str:
     bases = KnowledgeBase.objects.filter(workspace=row.workspace_id)
     passages = Passage.objects.filter(base__in=bases).count()
     unread = passages_not_embedded(bases, row.embedding_model).count()
-    return (
-        f"{every - left:,} of {every:,} memories, {passages - unread:,} of {passages:,} passages"
-    )
+    return f"{every - left:,} of {every:,} memories, {passages - unread:,} of {passages:,} passages"
