@@ -18,7 +18,7 @@ from heartbit_site.base.preview import preview
 from memory.actions.remove_document import remove_document
 from memory.actions.save_document import MOST_BYTES, save_document
 from memory.choices import DocumentState
-from memory.knowledge.kinds import READABLE
+from memory.knowledge.kinds import READABLE, detect_kind
 from memory.models import Document, Passage
 
 if TYPE_CHECKING:
@@ -124,9 +124,13 @@ class DocumentAdmin(VerbAdmin[Document]):
     def save_row(self, request: HttpRequest, row: Document, form: Any) -> None:
         """Store the uploaded file with ``save_document``."""
         file = form.cleaned_data["file"]
-        data = bytes(row.content.data) if file is None else file.read(MOST_BYTES + 1)
+        if file is None:
+            name, data, kind = row.name, bytes(row.content.data), row.kind
+        else:
+            data = file.read(MOST_BYTES + 1)
+            name, kind = row.name or file.name, detect_kind(file.name, data)
         saved, outcome = save_document(
-            row.base, row.name or file.name, data, by=actor_of(request), source=row.source
+            row.base, name, data, by=actor_of(request), source=row.source, kind=kind
         )
         row.pk, row.name = saved.pk, saved.name
         messages.success(request, _SENTENCES[outcome].format(saved.name))

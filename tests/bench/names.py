@@ -21,5 +21,6 @@ NAMES = (
     "SANDBOX",
     "CODE",
     "RECALL",
+    "KNOWLEDGE",
     "UP",
 )

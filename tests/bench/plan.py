@@ -34,7 +34,9 @@ class Plan:
         tokens: Pieces that the model sends then,
         token_seconds: over so long.
         memories: The largest number of memories (RECALL).
-        recalls: Measured recalls of each.
+        recalls: Measured recalls of each, and searches (KNOWLEDGE).
+        pages: Pages of a document that is read (KNOWLEDGE).
+        passages: Passages that are searched then.
     """
 
     rounds: int = 3
@@ -60,6 +62,8 @@ class Plan:
     token_seconds: float = 10
     memories: int = 1_000_000
     recalls: int = 100
+    pages: int = 2_000
+    passages: int = 100_000
 
 
 #: Whether everything works; its figures say little.
@@ -85,4 +89,6 @@ QUICK = Plan(
     token_seconds=2,
     memories=10_000,
     recalls=10,
+    pages=100,
+    passages=2_000,
 )

@@ -47,7 +47,7 @@ def measure(plan: Plan) -> Iterator[Row]:
     workspace = Workspace.objects.create(slug="bench-recall", name="Bench")
     person = User.objects.create(username="bench-recall")
     try:
-        words = _Words()
+        words = Words()
         there = 0
         _store(words, OF_PERSON, workspace.pk, Scope.PERSON, OTHER, person.pk)
         for size, target in TARGETS.items():
@@ -73,7 +73,7 @@ def measure(plan: Plan) -> Iterator[Row]:
         person.delete()
 
 
-class _Words:
+class Words:
     """Words by Zipf's law in Mandelbrot's form, the same ones each time."""
 
     def __init__(self) -> None:
@@ -95,7 +95,7 @@ class _Words:
 
 
 def _store(
-    words: _Words, count: int, workspace: int, scope: Scope, agent: str, user: int | None
+    words: Words, count: int, workspace: int, scope: Scope, agent: str, user: int | None
 ) -> None:
     with connection.cursor() as cursor:
         cursor.execute("CREATE TEMP TABLE bench_text (language text, text text)")
@@ -120,7 +120,7 @@ def _megabytes() -> int:
     return int(found)
 
 
-def _times(rows: MemoryQuerySet, words: _Words, count: int) -> list[float]:
+def _times(rows: MemoryQuerySet, words: Words, count: int) -> list[float]:
     """Return the milliseconds of recalls by questions of one to five words."""
     found = []
     for n in range(count + _WARM_UP):

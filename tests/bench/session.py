@@ -11,6 +11,7 @@ from tests.bench import (
     growth,
     inflight,
     killed,
+    knowledge,
     latency,
     long,
     mcp,
@@ -47,6 +48,7 @@ _LOADS: dict[str, Callable[[Plan], Iterable[Row]]] = {
     "SANDBOX": lambda plan: [sandbox.measure(plan)],
     "CODE": code_mode.measure,
     "RECALL": recall.measure,
+    "KNOWLEDGE": knowledge.measure,
     "UP": lambda plan: [up.measure(plan)],
 }
 
