@@ -84,7 +84,7 @@ def _ingestion(plan: Plan, base: KnowledgeBase, words: Words) -> Row:
     row.refresh_from_db()
     if row.pages_read != plan.pages:
         raise RuntimeError(f"{row.pages_read} of {plan.pages} pages were read: {row.problem}")
-    figure = Figure("pages/s", plan.pages / seconds, "", PAGES_A_SECOND)
+    figure = Figure("pages/s", plan.pages / seconds, "", PAGES_A_SECOND, at_least=True)
     more = {"passages": row.passage_count, "megabytes": round(len(data) / 1e6, 1)}
     return Row("KNOWLEDGE", "a PDF is read", (figure,), more)
 
