@@ -8,7 +8,7 @@ from agents.runs.install import install
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('agents', '0010_memories'),
+        ('agents', '0012_extraction'),
     ]
 
     operations = [
