@@ -105,9 +105,9 @@ class WorkspaceConsumer(MemberConsumer):
 class AdminConsumer(MemberConsumer):
     """WebSocket of an admin page: the sum over all workspaces of a person.
 
-    ``{"type": "pulse", "waiting": 2, "calls": 1764..., "runs": 1764..., "fleet": 1764...}``; the
-    last three rise with each change of waiting calls, of runs and, for operators of the
-    installation, of workers. The page then fetches its contents again.
+    ``{"type": "pulse", "waiting": 2, "calls": 1764..., "runs": 1764..., "knowledge": 1764...,
+    "fleet": 1764...}``; the last four rise with each change of waiting calls, of runs, of documents
+    and, for operators of the installation, of workers. The page then fetches its contents again.
     """
 
     _reach: frozenset[int | None] = frozenset()

@@ -15,6 +15,7 @@ from agents.actions.deliver_webhooks import deliver_webhooks as deliver
 from agents.actions.poll_mailboxes import poll_mailboxes as poll
 from agents.actions.send_quota_notices import send_quota_notices as tell
 from agents.housekeeping.run_housekeeping import run_housekeeping
+from agents.live.changes import notify
 from agents.runtime import worker
 from heartbit_site.base import queues
 from heartbit_site.base.loop_task import on_loop
@@ -87,7 +88,10 @@ def embed_memories() -> int:
 def ingest_documents() -> int:
     """Read documents that wait; return the number of parts that were read."""
     deadline = time.monotonic() + INGEST_SECONDS
-    return ingest(goes_on=lambda: time.monotonic() < deadline and not _leaving())
+    return ingest(
+        goes_on=lambda: time.monotonic() < deadline and not _leaving(),
+        after_part=lambda workspace_id: notify(workspace_id, "knowledge"),
+    )
 
 
 @shared_task(name=queues.SEND_QUOTA_NOTICES)

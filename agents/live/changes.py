@@ -26,8 +26,9 @@ logger = logging.getLogger(__name__)
 
 #: ``runs``: a new run or status. ``calls``: a call that waits for a person, or a vote on one.
 #: ``fleet``: a worker started, left or was asked to leave; a queue was paused.
-Kind = Literal["runs", "calls", "fleet"]
-KINDS: Final[tuple[Kind, ...]] = ("runs", "calls", "fleet")
+#: ``knowledge``: a part of a document was read, or it could not be.
+Kind = Literal["runs", "calls", "fleet", "knowledge"]
+KINDS: Final[tuple[Kind, ...]] = ("runs", "calls", "fleet", "knowledge")
 #: Stands for every workspace if the affected one is unknown.
 EVERYWHERE: Final = 0
 GROUP: Final = "changes"

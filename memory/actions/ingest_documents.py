@@ -29,12 +29,18 @@ _CLAIM: Final = timedelta(seconds=PART_TIMEOUT_SECONDS + 15)
 _LOCK: Final = 7_711  # of the claims, so that two workers do not pass the limit together
 
 
-def ingest_documents(*, goes_on: Callable[[], bool]) -> int:
+def ingest_documents(
+    *, goes_on: Callable[[], bool], after_part: Callable[[int], object] | None = None
+) -> int:
     """Read documents of all workspaces until ``goes_on`` says no; return the number of parts.
 
     A document is claimed for one part, whose passages are stored in one transaction with its
     progress. A part of a killed worker is read again when its claim has expired, and what it may
     have stored before is not: so no passage is lost or stored twice.
+
+    Args:
+        goes_on: Returns False to stop before the next part.
+        after_part: Called with the workspace's id after each part, and after a failure.
     """
     done = 0
     while goes_on() and (document := _claim_one()) is not None:
@@ -42,6 +48,8 @@ def ingest_documents(*, goes_on: Callable[[], bool]) -> int:
             _read_one(document)
         except UnreadableDocumentError as problem:
             _fail(document, str(problem))
+        if after_part is not None:
+            after_part(document.base.workspace_id)
         done += 1
     return done
 
@@ -59,8 +67,8 @@ def _claim_one() -> Document | None:
         claim = {"claim": F("claim") + 1, "attempts": F("attempts") + 1}
         now = {"claimed_until": Now() + _CLAIM, "touched_at": Now()}
         Document.objects.filter(pk=row.pk).update(state=DocumentState.READING, **claim, **now)
-        row.refresh_from_db()
-    return row
+        claimed: Document = Document.objects.select_related("base").get(pk=row.pk)
+    return claimed
 
 
 def _read_one(document: Document) -> None:

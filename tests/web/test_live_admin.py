@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
 from django.contrib.auth.models import Group
+from django.db import transaction
 from django.urls import reverse
 from playwright.sync_api import expect
 
@@ -15,7 +17,14 @@ from agents.actions.decide_call import approve_call
 from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
 from agents.models import Agent, Decision, Run, ToolBinding, ToolCall
-from heartbit_site.base.audit import Actor
+from heartbit_site.base.audit import SYSTEM, Actor
+from heartbit_site.base.enqueue import TaskMessage, send
+from heartbit_site.base.queues import INGEST_DOCUMENTS
+from heartbit_site.base.queues import SYSTEM as SYSTEM_QUEUE
+from memory.actions.remove_base import remove_base
+from memory.actions.save_base import save_base
+from memory.actions.save_document import save_document
+from memory.models import Document
 from tests.fleet import Worker, wait_until
 from tests.web.axe import serious
 from tests.web.people import member, person
@@ -88,6 +97,23 @@ def test_given_a_page_when_a_run_begins_to_wait_then_a_prompt_decides_it_and_its
     expect(staff.page.locator("[data-live-badge]")).to_be_hidden()
     decision = Decision.objects.get(run_id=run)
     assert (decision.verdict, decision.via) == ("approved", "web")
+
+
+def test_given_the_list_of_documents_when_a_worker_reads_one_then_its_row_follows(
+    staff: Visitor, worker: Worker, workspace: Workspace
+) -> None:
+    base, _ = save_base(workspace, "handbook", description="", by=SYSTEM)
+    with transaction.atomic():  # so the worker finds it claimed
+        document, _ = save_document(base, "a.md", b"# One\n\nFirst.", by=SYSTEM)
+        claimed = Document.objects.filter(pk=document.pk)
+        claimed.update(claimed_until=datetime(2100, 1, 1, tzinfo=UTC))
+    opened(staff, "/admin/memory/document/")
+    shown = staff.page.get_by_role("row", name="a.md")
+    expect(shown).to_contain_text("Waits to be read")
+    claimed.update(claimed_until=None)
+    send(TaskMessage(INGEST_DOCUMENTS, "", SYSTEM_QUEUE))
+    expect(shown).to_contain_text("Ready", timeout=10_000)  # it looks by itself after 15 s
+    remove_base(base, by=SYSTEM)
 
 
 def test_given_a_prompt_when_it_is_denied_with_a_reason_then_the_model_reads_it(

@@ -6,7 +6,7 @@ import { morph } from "./morph.js";
 import { Prompts } from "./prompts.js";
 import { Soon } from "./soon.js";
 
-const KINDS = ["runs", "calls", "fleet"];
+const KINDS = ["runs", "calls", "fleet", "knowledge"];
 const AGES_MS = 15000; // "3 s ago" and a silent worker move without a change
 
 const place = document.getElementById("hb-prompts");
