@@ -22,7 +22,22 @@ Path: TypeAlias = tuple[str | int, ...]
 #: A setting, and the end of the sentence about it that begins with its name.
 Complaint: TypeAlias = tuple[Path, str]
 
-_LATER: Final = frozenset({"memory", "telemetry", "workflows", "sandbox"})
+_LATER: Final = frozenset({"telemetry", "workflows"})
+#: Keys of the Rust original, or that people look for, with the end of the sentence on each.
+_ELSEWHERE: Final = {
+    "memory": (
+        "is not a section: memories are in Heartbit's own database, and agents have the settings "
+        "memory_tokens, memory_weights and extract_memories"
+    ),
+    "sandbox": "is not a section: HEARTBIT_SANDBOX names the sandbox where the workers run",
+    "mcp_servers": (  # of an agent; at the top it is a section
+        "is not a setting of an agent: write [[mcp_servers]] with the server's name and url, "
+        "and name its tools in tools"
+    ),
+    "skills": (  # of an agent it is a setting
+        "is not a section: `heartbit skills add` adds skills, and an agent names them in skills"
+    ),
+}
 _SECRET: Final = re.compile(
     r"(?:^|_)(?:api_?keys?|(?:access|private|secret)_?keys?|secrets?|token|password|passwd"
     r"|credentials?|authorization|bearer)(?:$|_)"
@@ -92,15 +107,8 @@ def unknown(key: str | int, known: Iterable[str], *, kind: str = "setting") -> s
     name = str(key)
     if name in _LATER:
         return f"is not available yet: the section {name} comes with a later version of Heartbit"
-    if name == "mcp_servers":  # of an agent, as in files of the Rust original
-        return (
-            "is not a setting of an agent: write [[mcp_servers]] with the server's name and url, "
-            "and name its tools in tools"
-        )
-    if name == "skills":  # of an agent it is a setting
-        return (
-            "is not a section: `heartbit skills add` adds skills, and an agent names them in skills"
-        )
+    if name in _ELSEWHERE:
+        return _ELSEWHERE[name]
     if is_secret(name):
         return f"is not a setting; {KEYS_BELONG}"
     return f"is not a {kind}; {hint(name, known)}"

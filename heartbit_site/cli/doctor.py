@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import os
 import stat
 from dataclasses import dataclass
@@ -42,7 +43,7 @@ def examine() -> list[Check]:
     if wrong:
         return [Check("environment", "fail", sentence) for sentence in wrong]
     environment = read()
-    checks = [_variables(), _state(environment)]
+    checks = [_variables(), *_unknown_variables(), _state(environment)]
     if checks[-1].status == "fail":
         return checks
     checks += [_keys(environment), _embedded(environment)]
@@ -67,6 +68,18 @@ def examine() -> list[Check]:
 def _variables() -> Check:
     names = [each.name for each in variables.VARIABLES if os.environ.get(each.name, "").strip()]
     return Check("environment", "ok", f"set: {', '.join(names)}" if names else "nothing is set")
+
+
+def _unknown_variables() -> list[Check]:
+    """Return a warning for each variable that is named like ours and is none: it has no effect."""
+    known = [each.name for each in variables.VARIABLES]
+    found = []
+    for name in variables.unknown():
+        near = difflib.get_close_matches(name, known, n=1)
+        fix = f"Did you mean {near[0]}? " if near else ""
+        detail = f"{name} is no variable of Heartbit: it has no effect"
+        found.append(Check("environment", "warn", detail, f"{fix}README.md lists all variables."))
+    return found
 
 
 def _state(environment: Environment) -> Check:

@@ -41,7 +41,7 @@ COMMANDS: Final = {
     "result": "Print a run's answer.",
     "resume": "Resume a run whose process has ended.",
     "cancel": "Cancel a run and its sub-agents.",
-    "runs": "Show what was run; fork, settle and archive runs.",
+    "runs": "Show what was run; fork and archive runs.",
     "agents": "Show the agents; start, stop and restart them.",
     "schedules": "Show and make what agents do by the clock.",
     "channels": "Show and make ways in for messages.",

@@ -33,7 +33,7 @@ def test_a_sound_installation(alone: None, heartbit: Command, worker: Worker) ->
         ended = heartbit("doctor", "--json", env={"OPENAI_BASE_URL": provider.url})
     assert ended.code == 0, ended.out
     assert ended.json["ok"] is True
-    checks = {check["name"]: check for check in ended.json["checks"]}
+    checks = {check["name"]: check for check in reversed(ended.json["checks"])}
     assert checks["keys"]["detail"] == "OPENAI_API_KEY"
     assert "HEARTBIT_STATE_DIR" in checks["environment"]["detail"].removeprefix("set: ").split(", ")
     assert str(worker.pid) in checks["workers"]["detail"]
@@ -48,6 +48,13 @@ def test_the_server_that_stands_in_for_a_model_is_sound_too(alone: None, heartbi
     ended = heartbit("doctor", "--json")
     checks = {check["name"]: check for check in ended.json["checks"]}
     assert checks["provider openai"]["detail"] == "It takes the key and lists 1 model."
+
+
+def test_a_mistyped_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEARTBIT_HTTP_ALLOWLIST", "127.0.0.1:80")
+    monkeypatch.setenv("HEARTBIT_HTTP_ALLOW", "127.0.0.1:80")
+    [found] = [one for one in doctor._unknown_variables() if "HEARTBIT_HTTP_ALLOW " in one.detail]
+    assert (found.status, "HEARTBIT_HTTP_ALLOWLIST" in found.fix) == ("warn", True)
 
 
 def test_each_problem_comes_with_its_mend(alone: None, heartbit: Command) -> None:

