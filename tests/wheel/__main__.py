@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.wheel.environment import Environment
+from tests.wheel.environment import EXTRAS, Environment
 from tests.wheel.pages import Pages
 from tests.wheel.processes import Up, leftovers
 
@@ -66,8 +66,9 @@ def _play(environment: Environment) -> None:
             _check(bool(environment.heartbit(*task, seconds=ANSWER_SECONDS).strip()), "no answer")
         with _step("ended it with one Ctrl-C"):
             up.end()
-    with _step("installed the extra `providers` as the hint says"):
-        environment.install_providers()
+    for extra in EXTRAS:
+        with _step(f"installed the extra `{extra}` as the hint says"):
+            environment.install_extra(extra)
     _check(not leftovers(environment.place), "processes are left")
 
 

