@@ -258,7 +258,8 @@ class TestWhatTextsCarry:
         keep = '[[then: remember {"text": "Letters want the ledger."}]]'
         use = f"[[calls: recall {{}}]] {SEND}"
         await studio.run(f"[[calls: read_ledger {{}}]] {keep}")
-        item = await orm.run_in_thread(MemoryItem.objects.get)
+        mine = MemoryItem.objects.filter(workspace=studio.workspace)
+        item = await orm.run_in_thread(mine.get)
         assert not item.from_outsiders
         assert (await statuses(await studio.run(use)))[-1] == ("send_letter", "ok")
         await orm.run_in_thread(item.delete)
@@ -270,7 +271,7 @@ class TestWhatTextsCarry:
             "send_letter sends data out, after private data (recall) and text by outsiders "
             "(memories) were read."
         )
-        item = await orm.run_in_thread(MemoryItem.objects.get)
+        item = await orm.run_in_thread(mine.get)
         by = Author(ANNA)
         await orm.run_in_thread(partial(supersede, item, by=by, text="The ledger stays here."))
         assert (await statuses(await studio.run(use)))[-1] == ("send_letter", "ok")
