@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs
 from uuid import UUID
 
 from django.contrib.auth import get_user_model
@@ -19,7 +21,9 @@ from heartbit_site.base import orm, sessions
 from heartbit_site.base.access import workspaces_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+    from agents.live.feeds import Subscription
 
 ASK_SECONDS = 10.0
 
@@ -108,6 +112,9 @@ class AdminConsumer(MemberConsumer):
     ``{"type": "pulse", "waiting": 2, "calls": 1764..., "runs": 1764..., "knowledge": 1764...,
     "fleet": 1764...}``; the last four rise with each change of waiting calls, of runs, of documents
     and, for operators of the installation, of workers. The page then fetches its contents again.
+
+    With ``?drawn=<milliseconds since 1970>`` the first one names in ``"unchanged"`` what did not
+    change since then, so that a page need not fetch what it was drawn with.
     """
 
     _reach: frozenset[int | None] = frozenset()
@@ -164,8 +171,17 @@ class AdminConsumer(MemberConsumer):
                     **{kind: sum(one.revisions[kind] for one in news) for kind in kinds},
                 }
                 if now != last:
-                    await self.send_json({"type": "pulse", **now})
+                    more = {} if last else self._unchanged(subscription, kinds)
+                    await self.send_json({"type": "pulse", **now, **more})
                     last = now
+
+    def _unchanged(self, subscription: Subscription, kinds: Sequence[str]) -> dict[str, list[str]]:
+        query = parse_qs(self.scope["query_string"].decode(errors="replace"))
+        [drawn] = query.get("drawn", [""])[:1]
+        if not re.fullmatch(r"[0-9]{1,16}", drawn):
+            return {}
+        same = subscription.unchanged_since(int(drawn))
+        return {"unchanged": [kind for kind in kinds if kind in same]}
 
 
 def _reach_of(user_id: int) -> frozenset[int | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
 from channels.routing import ProtocolTypeRouter, URLRouter
@@ -41,3 +42,5 @@ application = ProtocolTypeRouter(
         "websocket": Handshake(URLRouter(websocket_urlpatterns)),
     }
 )
+
+gc.freeze()  # objects of the start-up stay

@@ -15,14 +15,11 @@ from celery.signals import worker_shutting_down
 from agents.housekeeping.scheduler_thread import SchedulerThread
 from agents.llm.pricing import load_price_book
 from agents.runtime import worker
+from heartbit_site.base.garbage import collect_seldom
 from heartbit_site.base.queues import SYSTEM
 from scheduling.actions.fire_due import fire_due
 
 logger = logging.getLogger(__name__)
-
-#: Thresholds of the garbage collector. With Python's own, a burst of runs spends an eighth of a
-#: worker's processor time on a search for cycles that hardly exist.
-GARBAGE = (50_000, 20, 100)
 
 _asked: list[str] = []  # the requested action, at most one
 
@@ -42,7 +39,7 @@ class RunHost(bootsteps.StartStopStep):
         names = tuple(sorted(queues))
         load_price_book()
         gc.freeze()  # objects of the start-up stay
-        gc.set_threshold(*GARBAGE)
+        collect_seldom()
         # Before anything is claimed: a stop a moment later has to requeue those runs as well.
         worker_shutting_down.connect(_drain, weak=False)
         worker.start(queues=names, slots=parent.pool.limit)

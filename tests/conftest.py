@@ -19,6 +19,7 @@ from hypothesis import HealthCheck
 
 from agents.actions.create_default_team import create_default_team
 from heartbit_site.base import orm
+from heartbit_site.base.garbage import collect_seldom
 from heartbit_site.base.models import Workspace
 from heartbit_site.bootstrap import prepare
 from heartbit_site.embedded.state import StateDirectory
@@ -28,6 +29,7 @@ from tests.api.server import Caller, WebServer
 from tests.command import Command
 from tests.environment import STATE
 from tests.fleet import WireServer, Worker
+from tests.rendering import only_pages_are_signalled
 from tests.teams import Team
 from tests.web.chromium import chromium
 
@@ -68,12 +70,20 @@ def pytest_collection_finish() -> None:
     """Collect garbage from now on, but never what stays to the end: all modules and tests."""
     gc.collect()
     gc.freeze()
+    collect_seldom()
     gc.enable()
 
 
 def pytest_sessionfinish() -> None:
     """End the processes that commands and workers were forked from."""
     prepared_processes.close_shared()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def django_test_environment(django_test_environment: None) -> Iterator[None]:
+    """Django's own, but ``response.context`` is that of the page, not of its widgets as well."""
+    with only_pages_are_signalled():
+        yield
 
 
 @pytest.fixture(scope="session")

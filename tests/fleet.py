@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 #: Between two looks, in seconds: most conditions ask the database, which takes processor time.
 SHORTEST_PAUSE: Final = 0.02
-LONGEST_PAUSE: Final = 0.05
+LONGEST_PAUSE: Final = 0.1
 
 
 def wait_until(condition: Callable[[], Any], *, seconds: float = 20.0, what: str = "") -> Any:

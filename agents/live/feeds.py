@@ -34,6 +34,9 @@ PAUSE_READS = 5  # a pause also lasts this many reads: a busy database is read l
 LOOK_SECONDS = 5.0  # without a hint
 UNHINTED_LOOK_SECONDS = 2.0  # while no hints can arrive
 LINGER_SECONDS = 30.0  # keeps the subscription for the user's next page
+#: How far apart the clocks of two web processes may be: one drew a page, another hears the hints.
+SKEW_MS = 2000
+REMEMBERED_MS = 60_000  # of hints
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +54,9 @@ class News:
 class Subscription:
     """A socket's subscription to one or more feeds."""
 
-    def __init__(self, feeds: Iterable[Feed]) -> None:
+    def __init__(self, feeds: Iterable[Feed], hints: Hints) -> None:
         self._feeds = list(feeds)
+        self._hints = hints
         self._stirred = asyncio.Event()
         for feed in self._feeds:
             feed.subscriptions.add(self)
@@ -71,6 +75,11 @@ class Subscription:
             if news and len(news) == len(self._feeds):
                 return news
 
+    def unchanged_since(self, moment_ms: int) -> set[str]:
+        """Return the kinds of which no hint can have come since then; see ``Hints``."""
+        reach = [feed.workspace_id for feed in self._feeds]
+        return {kind for kind in KINDS if self._hints.none_since(moment_ms, reach, kind)}
+
     def leave(self) -> None:
         """Unsubscribe from all feeds."""
         for feed in self._feeds:
@@ -81,13 +90,14 @@ class Feed:
     """Reader of one workspace, or of all, for every subscription of this process.
 
     Attributes:
+        workspace_id: None: all workspaces.
         news: Latest reading; None until the first one.
     """
 
     def __init__(self, workspace_id: int | None, listener: Listener) -> None:
         self.news: News | None = None
         self.subscriptions: set[Subscription] = set()
-        self._workspace_id = workspace_id
+        self.workspace_id = workspace_id
         self._listener = listener
         self._hints: set[str] = set()
         self._hinted = asyncio.Event()
@@ -125,9 +135,9 @@ class Feed:
                     await self._hinted.wait()
 
     def _read(self) -> Pulse:
-        if self._workspace_id is None:
+        if self.workspace_id is None:
             return read_pulse(None)
-        return read_pulse(Workspace(pk=self._workspace_id))
+        return read_pulse(Workspace(pk=self.workspace_id))
 
     def _take(self, pulse: Pulse, kinds: set[str]) -> None:
         if self.news is None:
@@ -154,10 +164,49 @@ def _changed(before: Pulse, now: Pulse) -> set[str]:
     return changed
 
 
+class Hints:
+    """Times of the last hints: a page that was drawn after them is up to date when it connects.
+
+    Hints are lossy, so this saves a page from fetching twice what it shows, and proves nothing.
+    """
+
+    def __init__(self) -> None:
+        self.listener: Listener | None = None
+        self._heard: dict[tuple[int, str], int] = {}
+
+    def hear(self, workspace_id: int, kinds: Iterable[str]) -> None:
+        """Note a hint."""
+        now = time.time_ns() // 1_000_000
+        oldest = now - REMEMBERED_MS
+        self._heard = {key: at for key, at in self._heard.items() if at > oldest}
+        self._heard.update(((workspace_id, kind), now) for kind in kinds)
+
+    def none_since(self, moment_ms: int, reach: Sequence[int | None], kind: str) -> bool:
+        """Return True if hints were received all the time since then, and none of these.
+
+        Args:
+            moment_ms: Milliseconds since 1970.
+            reach: Ids of workspaces; None stands for all.
+            kind: Kind of change.
+        """
+        began = None if self.listener is None else self.listener.connected_since_ms
+        earliest = moment_ms - SKEW_MS
+        if began is None or began > earliest:
+            return False
+        if earliest < time.time_ns() // 1_000_000 - REMEMBERED_MS:
+            return False
+        return not any(
+            at >= earliest
+            for (workspace_id, of), at in self._heard.items()
+            if of == kind and (None in reach or workspace_id in (EVERYWHERE, *reach))
+        )
+
+
 class _Hub:
     """Feeds of one loop with their shared hint listener."""
 
     def __init__(self) -> None:
+        self._hints = Hints()
         self._feeds: dict[int | None, Feed] = {}
         self._listener: Listener | None = None
         self._resting: asyncio.TimerHandle | None = None
@@ -168,11 +217,11 @@ class _Hub:
             self._resting.cancel()
             self._resting = None
         if self._listener is None:
-            self._listener = Listener(self._hear)
+            self._listener = self._hints.listener = Listener(self._hear)
         for workspace_id in workspace_ids:
             if workspace_id not in self._feeds:
                 self._feeds[workspace_id] = Feed(workspace_id, self._listener)
-        return Subscription(self._feeds[one] for one in workspace_ids)
+        return Subscription((self._feeds[one] for one in workspace_ids), self._hints)
 
     def leave(self, subscription: Subscription) -> None:
         subscription.leave()
@@ -186,7 +235,7 @@ class _Hub:
         self._resting = None
         if self._listener is not None:
             self._end(self._listener)
-            self._listener = None
+            self._listener = self._hints.listener = None
 
     def _end(self, part: Feed | Listener) -> None:
         task = asyncio.ensure_future(part.stop())
@@ -194,6 +243,7 @@ class _Hub:
         task.add_done_callback(self._ending.discard)
 
     def _hear(self, workspace_id: int, kinds: Iterable[str]) -> None:
+        self._hints.hear(workspace_id, kinds)
         for watched, feed in self._feeds.items():
             if watched is None or workspace_id in (EVERYWHERE, watched):
                 feed.hint(kinds)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
 from typing import TYPE_CHECKING, Any
 
 from channels.layers import get_channel_layer
@@ -31,13 +32,19 @@ class Listener:
     everywhere, because hints may have been missed.
 
     Attributes:
-        is_connected: True while the subscription is confirmed.
+        connected_since_ms: Since when the subscription is confirmed, in milliseconds since 1970;
+            None while it is not.
     """
 
     def __init__(self, on_hint: Callable[[int, Iterable[str]], None]) -> None:
-        self.is_connected = False
+        self.connected_since_ms: int | None = None
         self._on_hint = on_hint
         self._task = asyncio.ensure_future(self._listen())
+
+    @property
+    def is_connected(self) -> bool:
+        """True while the subscription is confirmed."""
+        return self.connected_since_ms is not None
 
     async def stop(self) -> None:
         """End the subscription."""
@@ -52,7 +59,7 @@ class Listener:
                     await layer.flush()  # drop state of an earlier attempt
                     channel = await layer.new_channel()
                     await layer.group_add(GROUP, channel)
-                self.is_connected = True
+                self.connected_since_ms = time.time_ns() // 1_000_000
                 if was_lost:
                     self._on_hint(EVERYWHERE, KINDS)
                 await self._receive(layer, channel)
@@ -63,7 +70,7 @@ class Listener:
             except Exception:
                 logger.exception("live pages look for changes: no hints")
             finally:
-                self.is_connected = False
+                self.connected_since_ms = None
             was_lost = True
             await asyncio.sleep(RETRY_SECONDS)
 

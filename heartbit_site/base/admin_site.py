@@ -6,8 +6,9 @@ The site decides who enters. Roles decide what they see and may do, per model, p
 
 from __future__ import annotations
 
+import time
 from functools import update_wrapper
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from django.apps import apps
 from django.contrib import admin
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 else:
     from unfold.forms import AuthenticationForm
     from unfold.sites import UnfoldAdminSite as AdminSite
+
+
+#: Key of ``request.META``: when a page of the admin began to be drawn, in milliseconds since 1970.
+DRAWN_AT: Final = "heartbit_drawn_at"
 
 
 class LoginForm(AuthenticationForm):
@@ -66,6 +71,8 @@ class HeartbitAdminSite(AdminSite):
         entered = super().admin_view(view, cacheable)
 
         def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+            # Before anything is read: the page's socket is asked what has changed since.
+            request.META[DRAWN_AT] = time.time_ns() // 1_000_000
             self._refuse_others(request)
             return entered(request, *args, **kwargs)
 

@@ -19,6 +19,7 @@ import typer
 import typer.main
 from typer.core import TyperCommand, TyperGroup
 
+from heartbit_site.base.garbage import collect_seldom
 from heartbit_site.cli import errors, options
 from heartbit_site.cli.commands.completion import prepare
 from heartbit_site.cli.groups import command
@@ -139,6 +140,7 @@ def heartbit(
 
 def main() -> None:
     """Run the command line and exit."""
+    collect_seldom()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal that cannot show a letter shows "?"

@@ -16,6 +16,7 @@ from typing import Any, Final
 import uvicorn
 from django.conf import settings
 
+from heartbit_site.base.garbage import collect_seldom
 from heartbit_site.base.log_output import LINE, CleanFormatter
 
 APPLICATION: Final = "heartbit_site.asgi:application"
@@ -75,6 +76,7 @@ def options(
 def serve(*, bind: str, port: int, **more: Any) -> None:
     """Serve until SIGINT or SIGTERM, with ``options``."""
     _raise_open_files()
+    collect_seldom()
     uvicorn.run(**options(bind=bind, port=port, **more))
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
 
 Plan = Callable[..., Schedule]
-SOON = timedelta(seconds=1)
+SOON = timedelta(seconds=3)  # saving a schedule may take a second on a busy machine
 
 
 def ended(schedule: Schedule) -> Run:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import pytest
 from django.contrib.auth.models import Group
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 RUNS = "/admin/agents/run/?runs=all"
 WAITING = "/admin/agents/toolcall/"
 FETCHED = "#hb-prompts[data-newest]"
+SOCKET = re.compile(r"/ws/\?drawn=[0-9]+$")
 
 
 @pytest.fixture
@@ -228,7 +231,7 @@ def test_given_a_failed_fetch_or_a_lost_socket_then_prompts_are_fetched_again(
         else:
             route.continue_()
 
-    staff.page.route_web_socket("**/ws/", serve)
+    staff.page.route_web_socket(SOCKET, serve)
     staff.page.route("**/toolcall/prompts/**", fail_once)
     opened(staff, "/admin/agents/agent/")
     assert len(fetched) == 2
@@ -303,6 +306,24 @@ class TestRows:
         expect(box).to_be_checked()
         expect(search.first).to_have_value("wri")
         expect(search.first).to_be_focused()
+
+    def test_given_a_page_that_is_up_to_date_when_it_connects_then_its_rows_are_not_fetched_again(
+        self, staff: Visitor, workspace: Workspace
+    ) -> None:
+        page, asked = staff.page, list[str]()
+        sockets: list[WebSocketRoute] = []
+        page.route_web_socket(SOCKET, lambda socket: sockets.append(socket))
+        page.on("request", lambda one: asked.append(one.resource_type + urlsplit(one.url).path))
+        staff.go("/admin/agents/agent/")
+        expect(page.locator("#hb-rows")).to_be_attached()
+        wait_until(lambda: page.evaluate("1") and sockets, what="its socket")
+        pulse = {"type": "pulse", "waiting": 0, "calls": 5, "runs": 5}
+        again = "fetch/admin/agents/agent/"
+        sockets[0].send(json.dumps({**pulse, "unchanged": ["runs", "calls"]}))
+        page.wait_for_selector(FETCHED, state="attached")  # it fetches prompts, and would rows
+        assert again not in asked
+        sockets[0].send(json.dumps({**pulse, "runs": 6}))
+        wait_until(lambda: page.evaluate("1") and again in asked, what="the rows")
 
     def test_given_a_message_for_the_next_page_when_rows_are_fetched_then_it_is_kept(
         self, staff: Visitor, worker: Worker, workspace: Workspace

@@ -174,6 +174,34 @@ class TestTheAdminsSocket:
         await orm.run_in_thread(go)
         assert await talk.closed_with() == code
 
+    async def test_given_when_a_page_was_drawn_then_its_first_frame_names_what_did_not_change_since(
+        self, workspace: Workspace
+    ) -> None:
+        cookie = await signed_in(workspace)
+
+        async def unchanged(drawn: float | str) -> list[str]:
+            page = Talk(ADMIN, cookie, query=f"drawn={drawn}")
+            assert await page.open() == "websocket.accept"
+            found: list[str] = (await page.hears())["unchanged"]
+            return found
+
+        def now(*, later: int = 0) -> int:
+            return time.time_ns() // 1_000_000 + feeds.SKEW_MS + later
+
+        early = now()
+        first = await opened(ADMIN, cookie)
+        before = await first.hears()
+        await subscribed()
+        assert await unchanged(early - feeds.SKEW_MS) == []  # nobody listened yet
+        drawn = now(later=1)
+        assert await unchanged(drawn) == ["runs", "calls"]
+        await asyncio.sleep(0.05)
+        notify(workspace.pk, "runs")
+        await heard(first, lambda frame: frame["runs"] > before["runs"])
+        assert await unchanged(drawn) == ["calls"]
+        assert await unchanged(now(later=1)) == ["runs", "calls"]
+        assert await unchanged(now() - feeds.REMEMBERED_MS) == []
+
     async def test_given_a_second_workspace_when_somebody_joins_it_then_they_hear_of_it_too(
         self, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -15,12 +15,14 @@ const prompts = new Prompts(place);
 const rows = new Soon(refresh);
 let before = null;
 
-keep("/ws/", {
+keep(`/ws/?drawn=${place.dataset.drawn}`, {
   told(pulse) {
     const changed = KINDS.filter((kind) => pulse[kind] !== before?.[kind]);
+    const drawn = (before === null && pulse.unchanged) || []; // the rows show it already
     before = pulse;
     if (changed.includes("calls")) prompts.look.ask();
-    if (regions.some((one) => changed.some((kind) => one.dataset.live.split(" ").includes(kind)))) rows.ask();
+    const news = changed.filter((kind) => !drawn.includes(kind));
+    if (regions.some((one) => news.some((kind) => one.dataset.live.split(" ").includes(kind)))) rows.ask();
   },
   state(what) {
     if (what !== "live") before = null; // whatever comes next is news: it may hide what was missed
