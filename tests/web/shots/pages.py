@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tests.web.shots.seed import Demo
 
 ALL = ("light", "dark", "phone")
+WIDE = ("light", "dark")
 CHANNELS = "/admin/agents/channel/"
 SCHEDULES = "/admin/scheduling/schedule/"
 TOOLS = "/admin/tools/cataloguetool/"
@@ -147,6 +148,7 @@ PAGES = {
     "web-approval-link": Shot(lambda demo: f"/approve/{demo.link}/", "You are"),
     "web-chat": Shot(lambda demo: f"chat/support/{demo.talk}/", "10:30"),
     "web-fleet": Shot(lambda _: "fleet/", "process"),
+    "web-passage": Shot(lambda demo: f"passages/{demo.passage}/", "Cited passage"),
     "web-usage": Shot(lambda _: "usage/", "Agents this month"),
     "admin-dashboard": Shot(lambda _: "/admin/", "Runs today"),
     "admin-prompt": Shot(lambda _: "/admin/", "Runs today", be_prompted),
@@ -164,10 +166,14 @@ PAGES = {
     "admin-accounts": Shot(lambda _: "/admin/base/provideraccount/", "anthropic"),
     "admin-tools": Shot(lambda _: TOOLS, "find_order"),
     "admin-tool": Shot(lambda demo: f"{TOOLS}{demo.tool}/change/", "find_order"),
-    "admin-tool-form": Shot(lambda demo: f"{TOOLS}{demo.tool}/change/", "find_order", try_tool),
+    "admin-tool-form": Shot(
+        lambda demo: f"{TOOLS}{demo.tool}/change/", "find_order", try_tool, ("light", "dark")
+    ),
     "admin-credentials": Shot(lambda _: CREDENTIALS, "support mailbox"),
     "admin-credential": Shot(lambda _: f"{CREDENTIALS}add/?kind=imap", "Mailbox (IMAP)"),
     "admin-credential-types": Shot(lambda _: f"{CREDENTIALS}add/", "Calendar (CalDAV)"),
+    "admin-knowledge": Shot(lambda _: "/admin/memory/knowledgebase/", "handbook"),
+    "admin-documents": Shot(lambda _: "/admin/memory/document/", "repairs.md"),
     "admin-audit": Shot(lambda _: "/admin/base/auditentry/", "api_key.create"),
     "admin-webhooks": Shot(lambda _: "/admin/agents/webhookendpoint/", "ticket system"),
     "admin-schedules": Shot(lambda _: SCHEDULES, REPORT),

@@ -30,6 +30,7 @@ from tests.web.shots.house_rules import teach
 from tests.web.shots.limits import limit
 from tests.web.shots.past import live_through
 from tests.web.shots.plans import plan
+from tests.web.shots.shelf import fill_shelf
 from tests.web.shots.ways_in import open_ways_in
 from tools.actions.save_credential import save_credential
 from tools.models import CatalogueTool, Credential
@@ -86,6 +87,7 @@ class Demo:
         server: The key of the MCP server whose page is shown.
         tool: The key of the tool whose page is shown.
         skill: The key of the skill whose page is shown.
+        passage: The key of the passage whose page is shown.
     """
 
     workspace: Workspace
@@ -100,6 +102,7 @@ class Demo:
     server: int
     tool: int
     skill: int
+    passage: int
 
 
 def seed() -> Demo:
@@ -146,7 +149,8 @@ def seed() -> Demo:
     server = connect(workspace, by=ADA)
     tool = CatalogueTool.objects.get(name="find_order")
     skill = teach(workspace, by=ADA)
-    keys = (cashier.pk, first, schedule.pk, channel.pk, server.pk, tool.pk, skill.pk)
+    passage = fill_shelf(workspace, by=ADA)
+    keys = (cashier.pk, first, schedule.pk, channel.pk, server.pk, tool.pk, skill.pk, passage.pk)
     script = done["clerk", parts.RETURNS]
     return Demo(workspace, run, script, talk.pk, link, *keys)
 
