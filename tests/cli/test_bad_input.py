@@ -54,7 +54,7 @@ def test_every_argument_is_called_in_capitals(name: str) -> None:
         (["--approve", "nonsense"], ["There is no command 'nonsense'"]),
         (["run", "--nope", "x"], ["--nope"]),
         (["stauts"], ["did you mean `heartbit status`?"]),
-        (["knowledge"], ["There is no command 'knowledge'", "`heartbit run knowledge`"]),
+        (["wisdom"], ["There is no command 'wisdom'", "`heartbit run wisdom`"]),
         (["--model", "openai:gpt", "nonsense", "--json"], ["`heartbit run nonsense`"]),
         (["fix", "the", "bug"], ["unexpected extra argument"]),
         (["submit", "x", "--priority", "high"], ["--priority"]),
