@@ -31,6 +31,7 @@ class McpServerOut(View):
     sign_in: bool
     connect_url: str = Field(description="Page where people sign in; empty: they do not.")
     trusted: bool
+    private_data: bool
     timeout_seconds: int
     enabled: bool
     state: State = Field(

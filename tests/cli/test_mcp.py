@@ -55,9 +55,10 @@ def test_a_server_is_added_read_listed_changed_and_removed(
     row = McpServer.objects.get(workspace=workspace)
     assert (row.name, row.url, row.timeout_seconds, row.refresh_ok) == ("shop", URL, 30, False)
     assert "failed" in place("list").out
-    changed = place("change", "shop", "--trust", "--disable")
+    changed = place("change", "shop", "--trust", "--no-private", "--disable")
     assert (changed.code, changed.err) == (0, "")
     assert "failed, disabled" in changed.out
+    assert "  private data no\n" in changed.out
     assert place("change", "shop").code == USAGE
     assert place("refresh", "shop").code == FAILED
     assert place("remove", "shop", "--yes").code == 0

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tools.models.mcp_server import McpServerQuerySet
 
 _FIELDS = ("workspace", "name", "transport", "url", "command", "credential", "sign_in")
-_LIMITS = ("trusted", "timeout_seconds", "enabled")
+_LIMITS = ("trusted", "private_data", "timeout_seconds", "enabled")
 _TONES: dict[str, Tone] = {
     **dict.fromkeys(("failed", "interrupted"), "danger"),
     "to be refreshed": "warning",

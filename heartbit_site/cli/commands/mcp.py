@@ -64,6 +64,11 @@ class ServerOptions:
     trusted: bool | None = typer.Option(
         None, "--trust/--no-trust", help="Believe its hints that a tool only reads."
     )
+    private_data: bool | None = typer.Option(
+        None,
+        "--private/--no-private",
+        help="Count its answers as private data, which leaves only with a person's consent.",
+    )
     timeout_seconds: int | None = typer.Option(
         None, "--timeout", metavar="SECONDS", help="Limit of one call, 1 to 600 seconds."
     )
@@ -214,6 +219,7 @@ def _print_state(one: McpServerOut) -> None:
         ("state", one.state if one.enabled else f"{one.state}, disabled"),
         ("result", one.message),
         ("trusted", "its hints are believed" if one.trusted else "no"),
+        ("private data", "yes" if one.private_data else "no"),
         ("timeout", f"{one.timeout_seconds} s"),
     ]
     print_facts(one.name, facts)
