@@ -15,6 +15,7 @@ from pydantic import SecretStr
 from heartbit_site.base.credentials import S3Credential
 from heartbit_site.base.http.allow import parse_allow
 from heartbit_site.base.http.client import GuardedClient
+from heartbit_site.base.toolspec import Label
 from tests.base.loopback import response, serving
 from tests.tools.connectors.connecting import error, value
 from tools.connectors.drive import folder as folder_module
@@ -22,6 +23,7 @@ from tools.connectors.drive.bucket import check_s3
 from tools.connectors.drive.files import DriveError
 from tools.connectors.drive.folder import FolderDrive
 from tools.connectors.sigv4 import sign
+from tools.registry import registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -97,6 +99,11 @@ async def test_the_workspaces_folder(drive: Path) -> None:
     assert await value("list_files") == {"files": [], "more": False}
     await use({})
     assert sorted(path.name for path in drive.iterdir()) == ["notes.txt", "reports"]
+
+
+def test_files_are_private_and_may_be_by_outsiders() -> None:
+    for name in ("list_files", "search_files", "read_file"):
+        assert registry[name].labels == {Label.PRIVATE, Label.UNTRUSTED}
 
 
 async def test_a_bucket(moto: int) -> None:

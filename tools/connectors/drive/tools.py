@@ -19,11 +19,13 @@ Folder = Annotated[str, Field(max_length=500, description="Folder to look below;
 File = Annotated[
     str, Field(min_length=1, max_length=500, description="Name such as reports/2026/may.txt.")
 ]
+# Neither a folder nor a bucket keeps who wrote a file, or what its writer had read.
+_LABELS = (Label.PRIVATE, Label.UNTRUSTED)
 _SEARCHED_FILES = 100  # whose contents one search reads
 _SEARCHED_BYTES = 1_000_000  # of each
 
 
-@tool(effect=Effect.PURE, timeout_seconds=60, tags=("drive",), labels=(Label.PRIVATE,))
+@tool(effect=Effect.PURE, timeout_seconds=60, tags=("drive",), labels=_LABELS)
 async def list_files(
     context: ToolContext,
     storage: S3Credential | None,
@@ -38,7 +40,7 @@ async def list_files(
     return {"files": [_row(entry) for entry in found[:limit]], "more": len(found) > limit}
 
 
-@tool(effect=Effect.PURE, timeout_seconds=120, tags=("drive",), labels=(Label.PRIVATE,))
+@tool(effect=Effect.PURE, timeout_seconds=120, tags=("drive",), labels=_LABELS)
 async def search_files(
     context: ToolContext,
     storage: S3Credential | None,
@@ -62,7 +64,7 @@ async def search_files(
     return {"files": found[:200], "not_searched": len(rest) - len(readable)}
 
 
-@tool(effect=Effect.PURE, timeout_seconds=60, tags=("drive",), labels=(Label.PRIVATE,))
+@tool(effect=Effect.PURE, timeout_seconds=60, tags=("drive",), labels=_LABELS)
 async def read_file(
     context: ToolContext,
     storage: S3Credential | None,
