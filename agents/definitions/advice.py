@@ -8,7 +8,7 @@ from agents.definitions.server_grants import ALL, expand
 from heartbit_site.base.toolspec import Label, Origin
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from agents.definitions.spec import AgentSpec
     from heartbit_site.base.toolspec import ToolSpec
@@ -41,6 +41,11 @@ def advice(spec: AgentSpec, tools: Mapping[str, ToolSpec]) -> Iterator[str]:
                 f"The data of {', '.join(servers)} counts as private: if an MCP server holds "
                 "none, set private_data of that server to false."
             )
+
+
+def publish_again(agents: Sequence[str]) -> str:
+    """Return a sentence about the agents whose tools have another definition by now."""
+    return f"Publish again: {', '.join(agents)}." if agents else "No agent has to be published."
 
 
 def _sources(tools: Iterable[ToolSpec]) -> list[str]:

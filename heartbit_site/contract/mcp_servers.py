@@ -82,6 +82,10 @@ class McpServerDetailOut(McpServerOut):
     """An MCP server with its tools, and what it changed about them."""
 
     tools: list[McpToolOut]
+    outdated_agents: list[str] = Field(
+        description="Agents whose published version has a tool of the server as it was before a "
+        "change was accepted: they are not offered it until they are published again."
+    )
 
 
 class McpServerIn(McpServerSpec):

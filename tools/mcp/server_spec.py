@@ -92,8 +92,9 @@ class McpServerSettings(Spec):
     )
     private_data: bool = Field(
         default=True,
-        description="It holds data of the workspace or of people, such as a mailbox or a database: "
-        "once text by outsiders was read too, a call that sends data out waits for a person.",
+        description="The server has data of the workspace or of people, such as a mailbox or a "
+        "database: once text by outsiders was read too, a call that sends data out waits for a "
+        "person.",
     )
     timeout_seconds: Annotated[int, Field(ge=1, le=MOST_SECONDS)] = Field(
         60, description="Seconds that one call may take."

@@ -19,7 +19,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='mcpserver',
             name='private_data',
-            field=models.BooleanField(db_default=True, default=True, help_text='It holds data of the workspace or of people, such as a mailbox or a database: once text by outsiders was read too, a call that sends data out waits for a person.', verbose_name='holds private data'),
+            field=models.BooleanField(db_default=True, default=True, help_text='The server has data of the workspace or of people, such as a mailbox or a database: once text by outsiders was read too, a call that sends data out waits for a person.', verbose_name='holds private data'),
         ),
         migrations.RunSQL(LABEL, migrations.RunSQL.noop),
     ]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
+from agents.definitions.advice import publish_again
 from heartbit_site.base.amounts import counted
 from heartbit_site.cli import options
 from heartbit_site.cli.backend import checked
@@ -156,7 +157,7 @@ def accept(name: str = NAME, *, tools: list[str] = TOOL, yes: bool = YES) -> int
     body = checked(McpChangesIn, {"changes": hashes})
     done = server.call(contract.ACCEPT_MCP_CHANGES, body, server=found.name)
     names = ", ".join(hashes)
-    return print_done(done, f"Accepted {names}. Publish the agents that have them.")
+    return print_done(done, f"Accepted {names}. {publish_again(done.outdated_agents)}")
 
 
 @app.command(cls=RemoteCommand)
@@ -204,6 +205,8 @@ def _changed(found: McpServerDetailOut, names: Sequence[str]) -> list[McpToolOut
 
 def _print(found: McpServerDetailOut) -> None:
     _print_state(found)
+    if found.outdated_agents:
+        write(publish_again(found.outdated_agents))
     for tool in found.tools:
         _print_tool(tool)
 
