@@ -15,6 +15,7 @@ from agents.actions.start_tool_call import start_tool_call
 from agents.choices import BusyPolicy
 from agents.delivery.targets import read_targets
 from agents.models import Conversation, Run
+from agents.models.run import BY_SCHEDULE
 from agents.runs.idempotency_keys import InternalKey
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.errors import HeartbitError
@@ -86,7 +87,7 @@ def start_firing(
 def _start(schedule: Schedule, slot: datetime, key: str | None) -> UUID:
     # To the microsecond: a manual run in the same second is not the occurrence's run.
     name = key or InternalKey(f"schedule:{schedule.pk}:{slot.astimezone(UTC).isoformat()}")
-    by = Actor(f"schedule {schedule.name}", "system")
+    by = Actor(f"{BY_SCHEDULE}{schedule.name}", "system")
     match schedule.task_type:
         case TaskType.MESSAGE:
             run_id = _post(schedule, _task(schedule, slot), name, by)

@@ -14,7 +14,7 @@ from tools.connectors.calendars.tools import (
     list_events,
     update_event,
 )
-from tools.connectors.drive.tools import list_files, read_file, search_files, write_file
+from tools.connectors.drive.tools import fetch_file, list_files, read_file, search_files, write_file
 from tools.connectors.mailbox import fetch_attachment, read_email, search_email
 from tools.connectors.send_email import send_email
 from tools.connectors.web_fetch import web_fetch

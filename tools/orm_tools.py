@@ -70,6 +70,7 @@ def orm_tool(
     actions: Iterable[Action] = ("list", "get"),
     new: Callable[[ToolContext], M] | None = None,
     anyone: bool = False,
+    untrusted: bool = False,
 ) -> Callable[[Scope[M]], Scope[M]]:
     """Mark a function that returns a queryset as tools over its rows, one for each action.
 
@@ -82,6 +83,8 @@ def orm_tool(
         actions: ``list`` and ``get`` are pure, ``create`` and ``update`` transactional.
         new: Returns the unsaved row that ``create`` fills; None: an empty one.
         anyone: True: no permission is needed, and no person behind the run.
+        untrusted: True: the rows hold text by outsiders, such as tickets or reviews, which may hold
+            instructions to the model (``Label.UNTRUSTED``).
 
     Raises:
         ConfigurationError: A field or an action cannot be used, or there is no docstring.
@@ -98,6 +101,7 @@ def orm_tool(
             changed=tuple(field_of(model, field) for field in change),
             new=new,
             anyone=anyone,
+            labels=frozenset({Label.PRIVATE, *((Label.UNTRUSTED,) if untrusted else ())}),
         )
         wanted = tuple(actions)
         _check(rows, text, wanted)
@@ -119,6 +123,7 @@ class _Rows(Generic[M]):
     changed: tuple[ModelField, ...]
     new: Callable[[ToolContext], M] | None
     anyone: bool
+    labels: frozenset[Label]
 
     @property
     def key(self) -> ModelField:
@@ -246,7 +251,7 @@ def _spec(rows: _Rows[M], action: Action, text: str) -> ToolSpec:
         effect=Effect.TRANSACTIONAL if action in ("create", "update") else Effect.PURE,
         context_parameter="context",
         bind=lambda arguments: {"arguments": dict(arguments)},
-        labels=frozenset({Label.PRIVATE}),
+        labels=rows.labels,
         requires=permission,
         source=str(getattr(rows.scope, "__module__", "")),
     )

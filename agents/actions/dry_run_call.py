@@ -111,8 +111,9 @@ def _prepared(call: ToolCall, arguments: str | None) -> tuple[PreparedCall, str]
     if who is not None:
         raise DryRunUnavailableError(f"The tool {tool} was stopped by {who}: it cannot be tried.")
     context = _context(run, call.call_id)
-    bound = next((one.credentials for one in definition.tools if one.name == tool), {})
-    needs = choose(spec, workspace_id=run.workspace_id, user_id=context.user_id, names=bound)
+    bound = next((one for one in definition.tools if one.name == tool), None)
+    names = {} if bound is None else bound.credentials
+    needs = choose(spec, workspace_id=run.workspace_id, user_id=context.user_id, names=names)
     found = pipeline.prepare(
         offer.specs,
         name=tool,
@@ -120,7 +121,7 @@ def _prepared(call: ToolCall, arguments: str | None) -> tuple[PreparedCall, str]
         context=context,
         credentials={parameter: chosen.value for parameter, chosen in needs.items()},
         max_output_bytes=definition.max_tool_output_bytes,
-        timeout_seconds=definition.tool_timeout_seconds,
+        timeout_seconds=definition.call_seconds(bound),
     )
     if isinstance(found, ToolResult):
         raise InvalidEditError(" ".join(found.content.split()))

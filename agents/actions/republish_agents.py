@@ -43,9 +43,11 @@ def _with_changed_tools() -> Iterator[int]:
     for pk, origin, tools in published.values_list(
         "pk", "origin", "current_version__snapshot__tools"
     ):
-        changed = any(installed.get(tool["name"]) != tool["hash"] for tool in tools)
+        # Others are tools of a workspace's MCP servers, whose changes a person takes over.
+        own = [tool for tool in tools if tool["name"] in installed]
+        changed = any(installed[tool["name"]] != tool["hash"] for tool in own)
         # A program's own tools are known only in its own process, which publishes its agents.
-        if changed and not (origin and any(tool["name"] not in installed for tool in tools)):
+        if changed and not (origin and len(own) < len(tools)):
             yield pk
 
 

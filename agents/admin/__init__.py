@@ -11,6 +11,7 @@ from agents.admin import (  # noqa: F401  importing a module registers its class
     decision,
     delivery,
     grant,
+    mcp_server,
     message,
     provider_account,
     run,

@@ -46,7 +46,7 @@ ROWS: tuple[Any, ...] = (
     ("approval_timeout_seconds", "required_approvals", "approver_group"),
     ("escalate_after_minutes", "escalation_group"),
     "defaults",
-    ("credentials", "requires"),
+    ("credentials", "requires", "timeout_seconds"),
 )
 ROWS += tuple(name for name in GRANT_SETTINGS if name not in flatten(ROWS))  # new settings
 
@@ -59,6 +59,7 @@ UNSET = {
     "escalate_after_minutes": "Never",
     "escalation_group": "All who may decide",
     "requires": "No permission",
+    "timeout_seconds": "As the tool and the agent say",
 }
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.definitions.server_grants import expand
-from heartbit_site.base.toolspec import Label
+from agents.definitions.server_grants import ALL, expand
+from heartbit_site.base.toolspec import Label, Origin
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from agents.definitions.spec import AgentSpec
     from heartbit_site.base.toolspec import ToolSpec
@@ -23,15 +23,40 @@ def advice(spec: AgentSpec, tools: Mapping[str, ToolSpec]) -> Iterator[str]:
     """
     grants = expand(spec.tools, tools)
     given = [tools[grant.name] for grant in grants if grant.enabled and grant.name in tools]
-    names = {label: [tool.name for tool in given if label in tool.labels] for label in Label}
-    if all(names.values()):
+    sources = {label: _sources(tool for tool in given if label in tool.labels) for label in Label}
+    if all(sources.values()):
         does = (
             "needs an approval once both were read"
             if spec.mixed_data == "ask"
             else "is allowed (mixed_data), so an outsider's text may steer what leaves"
         )
         yield (
-            f"{spec.name} can read private data ({', '.join(names[Label.PRIVATE])}), read text by "
-            f"outsiders ({', '.join(names[Label.UNTRUSTED])}) and send data out "
-            f"({', '.join(names[Label.OUTBOUND])}): sending {does}."
+            f"{spec.name} can read private data ({', '.join(sources[Label.PRIVATE])}), read text "
+            f"by outsiders ({', '.join(sources[Label.UNTRUSTED])}) and send data out "
+            f"({', '.join(sources[Label.OUTBOUND])}): sending {does}."
         )
+        servers = sorted({tool.source for tool in given if _is_private_server(tool)})
+        if servers:
+            yield (
+                f"The data of {', '.join(servers)} counts as private: if an MCP server holds "
+                "none, set private_data of that server to false."
+            )
+
+
+def publish_again(agents: Sequence[str]) -> str:
+    """Return a sentence about the agents whose tools have another definition by now."""
+    return f"Publish again: {', '.join(agents)}." if agents else "No agent has to be published."
+
+
+def _sources(tools: Iterable[ToolSpec]) -> list[str]:
+    """Return tools for people: by name, and those of an MCP server as ``server_*``."""
+    names = (f"{tool.source}{ALL}" if _is_of_server(tool) else tool.name for tool in tools)
+    return list(dict.fromkeys(names))
+
+
+def _is_of_server(tool: ToolSpec) -> bool:
+    return tool.origin is Origin.MCP and bool(tool.source)
+
+
+def _is_private_server(tool: ToolSpec) -> bool:
+    return _is_of_server(tool) and Label.PRIVATE in tool.labels

@@ -61,6 +61,16 @@ class AgentDefinition(AgentSettings):
     team: tuple[tuple[str, str], ...] = ()
     pinned_skills: tuple[PinnedSkill, ...] = ()
 
+    def call_seconds(self, bound: ToolGrant | None) -> int:
+        """Return the most seconds that a call of a tool may take; the tool's own limit holds too.
+
+        Args:
+            bound: The tool's binding; None: it has none.
+        """
+        own = None if bound is None else bound.timeout_seconds
+        agents = self.tool_timeout_seconds
+        return agents if own is None else min(own, agents)
+
     @property
     def retry(self) -> RetryPolicy:
         """Policy for retrying a failed model call."""

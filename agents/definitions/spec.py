@@ -121,6 +121,13 @@ class ToolGrant(Spec):
             "the only ones that fit."
         ),
     )
+    timeout_seconds: Annotated[Positive | None, Pinned(late=True)] = Field(
+        None,
+        description=(
+            "Seconds that one call may take. It shortens the limits of the tool and of the agent, "
+            "and never extends them. Empty: they alone hold."
+        ),
+    )
     requires: Annotated[
         str, Field(max_length=150), AfterValidator(validators.permission), Pinned(late=True)
     ] = Field(

@@ -308,7 +308,7 @@ class ToolCallRunner:
         return None
 
     async def _transact(self, call: CallState, ready: ReadyCall) -> ToolFinished | None:
-        limit = self._definition.tool_timeout_seconds
+        limit = ready.prepared.timeout_seconds
         body = self._toolbox.transaction(call.call_id, ready)
         await self._journaled.transact(body, timeout_seconds=limit)
         if call.finished is not None or call.call_id not in self._state.calls:

@@ -2,8 +2,6 @@
 
 from django.db import migrations, models
 
-from agents.runs.install import install
-
 
 class Migration(migrations.Migration):
 
@@ -17,5 +15,4 @@ class Migration(migrations.Migration):
             name='knowledge_bases',
             field=models.JSONField(blank=True, db_default=models.Value([], models.JSONField()), default=list, help_text='Knowledge bases that search_knowledge searches: a JSON list of names. Empty: all of the workspace.'),
         ),
-        migrations.RunPython(install, migrations.RunPython.noop, elidable=False),
     ]

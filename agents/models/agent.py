@@ -179,6 +179,9 @@ class ToolBinding(models.Model):
     credentials = models.JSONField(
         default=dict, db_default=Value({}, models.JSONField()), **_grant("credentials")
     )
+    timeout_seconds = models.PositiveIntegerField(
+        "time limit", null=True, blank=True, **_grant("timeout_seconds")
+    )
     requires = models.CharField(max_length=150, **_grant("requires"))
     knowledge_bases = models.JSONField(
         default=list, db_default=Value([], models.JSONField()), **_grant("knowledge_bases")

@@ -179,6 +179,7 @@ class CallChecks:
         refusal = None if spec is None else self._stopped.stop_reason(spec.name)
         if refusal is not None:
             return ToolResult(refusal, "refused")
+        bound = None if spec is None else self._bound.get(spec.name)
         return pipeline.prepare(
             self._specs,
             name=call.name,
@@ -186,7 +187,7 @@ class CallChecks:
             context=context,
             policy=policy,
             max_output_bytes=self._definition.max_tool_output_bytes,
-            timeout_seconds=self._definition.tool_timeout_seconds,
+            timeout_seconds=self._definition.call_seconds(bound),
             answered=answered,
             credentials={parameter: chosen.value for parameter, chosen in needs.items()},
         )

@@ -2,17 +2,20 @@
 
 What a tree of runs has read is in its journals, so the rule holds for the first call of a new turn,
 for sub-agents, and after a crash. Forks and later runs of a conversation continue what was read
-before them. Texts carry it further: a run has read what the writer of its agents' messages had
-read, a channel's run its outsider's text, and a run that recalled memories what lies in them.
+before them. Texts carry it further: a run has read what the writer of its agents' messages, or the
+run that planned it, had read, a channel's run its outsider's text, and a run that recalled memories
+what lies in them.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
 
 from agents.choices import CallStatus, MixedData
 from agents.loop import delegation
 from agents.models.channel import BY_CHANNEL
+from agents.models.run import BY_SCHEDULE
 from agents.output import respond
 from agents.runs.pool import call
 from heartbit_site.base.query import fetch_named
@@ -20,7 +23,6 @@ from heartbit_site.base.toolspec import Label
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from uuid import UUID
 
     from agents.runs.pool import Pool
     from agents.runtime.lookups import MixedDataRule
@@ -30,7 +32,9 @@ if TYPE_CHECKING:
 _READ = [CallStatus.OK, CallStatus.ERROR, CallStatus.TIMEOUT, CallStatus.UNCERTAIN]
 _OWN = frozenset({delegation.NAME, respond.NAME})  # what sub-agents have read is in their own calls
 _RECALL: Final = "recall"
-# Roots of the trees whose texts a tree has read. A writer's run may be deleted: then its own id.
+_UNKNOWN: Final = UUID(int=0)
+# Roots of the trees whose texts a tree has read. A writer's run may be deleted: then its own id. A
+# scheduled run with hops was planned by an agent; its schedule may be deleted: then no run's id.
 _QUERY: Final = """
     WITH RECURSIVE tree (id) AS (
         SELECT %(root)s::uuid
@@ -50,7 +54,14 @@ _QUERY: Final = """
             UNION ALL
             SELECT coalesce(w.root_id, m.source_run_id)
             FROM agents_message m LEFT JOIN agents_run w ON w.id = m.source_run_id
-            WHERE m.run_id = t.id AND m.source_run_id IS NOT NULL) found),
+            WHERE m.run_id = t.id AND m.source_run_id IS NOT NULL
+            UNION ALL
+            SELECT coalesce(w.root_id, s.created_by_run_id, %(unknown)s::uuid)
+            FROM agents_run r
+            LEFT JOIN scheduling_firing f ON f.run_id = r.id
+            LEFT JOIN scheduling_schedule s ON s.id = f.schedule_id
+            LEFT JOIN agents_run w ON w.id = s.created_by_run_id
+            WHERE r.id = t.id AND r.hops > 0 AND r.started_by LIKE %(schedule)s) found),
     runs AS (SELECT r.* FROM tree t JOIN agents_run r ON r.root_id = t.id),
     calls AS (
         SELECT c.tool, r.workspace_id, r.agent, r.created_at
@@ -134,7 +145,14 @@ def labels_read(root_id: UUID, find: Callable[[str], ToolSpec | None]) -> frozen
 
 
 def _parameters(root_id: UUID) -> dict[str, Any]:
-    return {"root": root_id, "read": _READ, "channel": f"{BY_CHANNEL}%", "recall": _RECALL}
+    return {
+        "root": root_id,
+        "read": _READ,
+        "channel": f"{BY_CHANNEL}%",
+        "schedule": f"{BY_SCHEDULE}%",
+        "unknown": _UNKNOWN,
+        "recall": _RECALL,
+    }
 
 
 def _listed(names: Sequence[str], most: int = 5) -> str:

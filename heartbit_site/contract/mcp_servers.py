@@ -31,6 +31,7 @@ class McpServerOut(View):
     sign_in: bool
     connect_url: str = Field(description="Page where people sign in; empty: they do not.")
     trusted: bool
+    private_data: bool
     timeout_seconds: int
     enabled: bool
     state: State = Field(
@@ -81,6 +82,10 @@ class McpServerDetailOut(McpServerOut):
     """An MCP server with its tools, and what it changed about them."""
 
     tools: list[McpToolOut]
+    outdated_agents: list[str] = Field(
+        description="Agents whose published version has a tool of the server as it was before a "
+        "change was accepted: they are not offered it until they are published again."
+    )
 
 
 class McpServerIn(McpServerSpec):

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from django.db import transaction
 from pydantic import Field
 
+from agents.reads.outdated_agents import outdated_agents
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
 from heartbit_site.base.errors import Remedy
@@ -80,7 +81,7 @@ def refresh_mcp_server(access: Access, server: Named) -> McpServerOut:
 
 
 def accept_mcp_changes(access: Access, server: Named, body: McpChangesIn) -> McpServerDetailOut:
-    """Accept changes as they were shown; publish the agents that have these tools afterwards.
+    """Accept changes as they were shown; publish the `outdated_agents` again afterwards.
 
     409 if one of them has changed again meanwhile: then none is accepted.
     """
@@ -108,7 +109,9 @@ def _find(access: Access, name: str) -> McpServer:
 
 def _whole(row: McpServer) -> McpServerDetailOut:
     tools = CatalogueTool.objects.filter(server=row).select_related("definition", "pending")
-    return McpServerDetailOut.of(row, tools=[_tool(tool) for tool in tools])
+    return McpServerDetailOut.of(
+        row, tools=[_tool(tool) for tool in tools], outdated_agents=outdated_agents(row)
+    )
 
 
 def _tool(row: CatalogueTool) -> McpToolOut:

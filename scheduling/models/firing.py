@@ -60,6 +60,7 @@ class Firing(models.Model):
                 name="firing_at_work",
             ),
             models.Index(fields=["created_at"], name="firing_age"),
+            models.Index(fields=["run_id"], condition=Q(run_id__isnull=False), name="firing_run"),
         ]
 
     def __str__(self) -> str:

@@ -267,6 +267,7 @@ def test_who_decides_and_until_when_is_saved_and_published(
         "approver_group": "treasurers",
         "escalate_after_minutes": "30",
         "escalation_group": "treasurers",
+        "timeout_seconds": "20",
     }
     fields = {f"bindings-{number}-{name}": value for name, value in bound.items()}
     sent = fields | {"bindings-TOTAL_FORMS": number + 1, "approval_timeout_seconds": "7200"}
@@ -285,6 +286,7 @@ def test_who_decides_and_until_when_is_saved_and_published(
         "treasurers",
     )
     assert (tool["escalate_minutes"], tool["escalate_group"]) == (30, "treasurers")
+    assert tool["timeout_seconds"] == 20
     assert save(browser, agent).status_code == 302  # what the form shows is what was saved
     assert agent.versions.count() == 2
 

@@ -115,6 +115,8 @@ def test_a_server_is_added_read_and_its_changes_are_accepted_as_shown(
     row = CatalogueTool.objects.get(server=made, name="parts_order_part")
     assert row.pending_id is not None
     browser.post(url_of("accept", made), SENT | {"seen": seen})
+    text = browser.get(url_of("change", made)).content.decode()
+    assert "accepted. No agent has to be published." in text
     row = CatalogueTool.objects.get(pk=row.pk)
     assert row.pending_id is None
     assert "name and address" in row.definition.description

@@ -63,6 +63,11 @@ def test_a_server_is_read_and_its_tools_are_given_to_an_agent_in_one_import(
     assert again.unchanged == ("buyer",)
     changed = import_config(workspace, parse(SERVER.replace("30", "31")))
     assert changed.mcp_servers == McpServerChanges(updated=("parts",))
+    assert "private_data" not in export(workspace)
+    import_config(workspace, parse(f"{SERVER}private_data = false\n{AGENT}"))
+    server.refresh_from_db()
+    assert not server.private_data
+    assert "private_data = false" in export(workspace)
 
 
 def test_one_grant_gives_all_tools_that_the_server_has_at_the_publication(

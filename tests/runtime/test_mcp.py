@@ -13,6 +13,8 @@ import pytest
 
 from agents.actions.publish_agent import publish_agent
 from agents.choices import RunStatus
+from agents.definitions.advice import advice
+from agents.definitions.spec import AgentSpec
 from agents.models import Agent, Run
 from heartbit_site.base import orm
 from heartbit_site.base.audit import Actor
@@ -20,11 +22,13 @@ from heartbit_site.base.errors import ConfigurationError, ConflictError
 from heartbit_site.base.models import AuditEntry
 from heartbit_site.base.toolspec import Effect
 from tests.mcp.servers import HERE, STDIO, http_server
+from tests.runtime.deciding import waiting
 from tools.actions.accept_mcp_change import accept_mcp_change
 from tools.actions.refresh_mcp_server import Refresh, refresh_mcp_server
 from tools.actions.remove_mcp_server import remove_mcp_server
 from tools.actions.save_credential import save_credential
 from tools.actions.save_mcp_server import save_mcp_server
+from tools.catalogue import catalogue
 from tools.models import CatalogueTool, Credential, McpServer
 
 if TYPE_CHECKING:
@@ -279,6 +283,51 @@ def test_hints_count_for_a_trusted_server_alone(workspace: Workspace, url: str) 
     )
     assert effects["add"] == effects["resources/read"] == Effect.PURE
     assert effects["echo"] == Effect.AT_MOST_ONCE
+
+
+async def test_what_a_server_returned_leaves_only_with_consent_if_it_holds_private_data(
+    studio: Studio, agent: Create, workspace: Workspace, url: str
+) -> None:
+    def made() -> McpServer:
+        server = added(workspace, url=url)
+        refreshed(server)
+        agent(tools=("shop_echo",))
+        return server
+
+    server = await orm.run_in_thread(made)
+    twice = '[[calls: shop_echo {"text": "a"}]] [[then: shop_echo {"text": "b"}]] [[text: Done.]]'
+    run_id = await studio.start(twice)
+    [call] = await waiting(studio, run_id)
+    assert call.approval_view is not None
+    assert call.approval_view["reason"] == (
+        "shop_echo sends data out, after private data (shop_echo) and text by outsiders "
+        "(shop_echo) were read."
+    )
+
+    def holds_none() -> None:
+        server.private_data = False
+        save_mcp_server(server, by=ANNE)
+
+    await orm.run_in_thread(holds_none)
+    run = await studio.run(twice)
+    assert run.status == RunStatus.SUCCEEDED
+
+
+@pytest.mark.django_db
+def test_the_advice_at_save_speaks_of_servers_that_hold_private_data(
+    workspace: Workspace, url: str
+) -> None:
+    server = added(workspace, url=url)
+    refreshed(server)
+    spec = AgentSpec.model_validate(
+        {"name": "clerk", "description": "D.", "system_prompt": "P.", "tools": ["shop_*"]}
+    )
+    mixed, remedy = advice(spec, catalogue(workspace.pk))
+    assert mixed.startswith("clerk can read private data (shop_*), read text by outsiders (shop_*)")
+    assert remedy.startswith("The data of shop counts as private")
+    server.private_data = False
+    save_mcp_server(server, by=ANNE)
+    assert not list(advice(spec, catalogue(workspace.pk)))
 
 
 @pytest.mark.django_db

@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import pytest
 
+from agents.actions.cancel_run import cancel_run
 from agents.actions.decide_call import Always, approve_call, edit_call
 from agents.actions.fork_run import Edits, fork_run
 from agents.actions.post_message import post_message, start_conversation
@@ -20,8 +21,10 @@ from agents.definitions.spec import AgentSpec
 from agents.live.follow import wait_for_end
 from agents.models import Agent, Message, MessageKind, Run, ToolBinding, ToolCall
 from agents.querysets import calls_waiting
+from agents.runtime.mixed_data import labels_read
 from heartbit_site.base import orm
 from heartbit_site.base.audit import SYSTEM, Actor
+from heartbit_site.base.toolspec import Label
 from memory.actions.remember import remember
 from memory.actions.supersede import supersede
 from memory.actions.undo import undo
@@ -29,6 +32,10 @@ from memory.choices import Scope
 from memory.history import Author
 from memory.models import MemoryItem
 from memory.place import MemoryPlace
+from scheduling.actions.remove_schedule import remove_schedule
+from scheduling.actions.run_schedule_now import run_schedule_now
+from scheduling.actions.save_schedule import save_schedule
+from scheduling.models import Schedule
 from tests.fleet import Worker, wait_until
 from tests.runtime import desk
 from tests.runtime.deciding import ANNA, waiting
@@ -250,6 +257,38 @@ class TestWhatTextsCarry:
         studio.host.execute(run_id)
         [call] = await waiting(studio, run_id)
         assert reason(call) == REASON.replace("read_letter", "a channel's message")
+
+    async def test_a_task_that_a_run_planned_carries_what_it_had_read(
+        self, studio: Studio, agent: Create
+    ) -> None:
+        row = await created(agent, tools=(*TOOLS, "schedule"))
+        plan = '[[then: schedule {"name": "Later", "task": "Send.", "in_seconds": 900}]]'
+        await studio.run(f"{READ} {plan}")
+        both = {Label.PRIVATE, Label.UNTRUSTED}
+
+        def read_by(schedule: Schedule) -> frozenset[Label]:
+            run_id = run_schedule_now(schedule, by=ANNA)
+            cancel_run(studio.workspace, run_id, reason="Seen.", by=ANNA)
+            return labels_read(run_id, registry.get)
+
+        def look() -> None:
+            planned = Schedule.objects.get(workspace=studio.workspace)
+            assert read_by(planned) == both
+            planned.created_by_run_id = uuid4()
+            planned.save()
+            assert read_by(planned) == both, "of a run that is deleted"
+            of_a_person = Schedule(
+                workspace=studio.workspace, agent=row, name="Ours", task="Send.", cron="0 9 * * *"
+            )
+            save_schedule(of_a_person, by=ANNA)
+            assert read_by(of_a_person) == set()
+            run_id = run_schedule_now(planned, by=ANNA)
+            cancel_run(studio.workspace, run_id, reason="Seen.", by=ANNA)
+            remove_schedule(planned, by=ANNA)
+            assert labels_read(run_id, registry.get) == both, "of a schedule that is deleted"
+            remove_schedule(of_a_person, by=ANNA)
+
+        await orm.run_in_thread(look)
 
     async def test_a_memory_carries_it_until_a_person_rewrites_it(
         self, studio: Studio, agent: Create

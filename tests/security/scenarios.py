@@ -51,7 +51,7 @@ SCENARIOS = {
     ),
     "S5": Scenario(
         "after private data and outsiders' text, nothing leaves unless a person has seen it",
-        ("tests/runtime/test_mixed_data.py",),
+        ("tests/runtime/test_mixed_data.py", "tests/runtime/test_mixed_connectors.py"),
     ),
     "S6": Scenario(
         "what a model writes cannot act in a browser", ("tests/security/test_output_handling.py",)

@@ -61,6 +61,14 @@ class TestDefinitions:
             "orders_update": (Effect.TRANSACTIONAL, "shop.change_order"),
         }
         assert all(spec.labels == {Label.PRIVATE} for spec in SPECS.values())
+
+        @orm_tool(Order, fields=("number", "note"), actions=("list",), untrusted=True)
+        def reviews(context: ToolContext) -> models.QuerySet[Order]:
+            """Orders with what customers wrote."""
+            return Order.objects.all()
+
+        [spec] = marked([reviews])
+        assert spec.labels == {Label.PRIVATE, Label.UNTRUSTED}
         assert SPECS["orders_get"].description == "Read one order. Orders of the person's shop."
 
     def test_schemas_come_from_the_model_s_fields(self) -> None:

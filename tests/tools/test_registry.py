@@ -59,6 +59,7 @@ def test_the_built_in_tools_are_discovered() -> None:
         "list_files": "pure",
         "search_files": "pure",
         "read_file": "pure",
+        "fetch_file": "pure",
         "write_file": "idempotent",
         "list_events": "pure",
         "find_free_time": "pure",

@@ -119,5 +119,6 @@ def test_the_default_of_a_setting_that_came_late_never_changes() -> None:
         (ToolGrant, "escalation_group"): "",
         (ToolGrant, "credentials"): {},
         (ToolGrant, "requires"): "",
+        (ToolGrant, "timeout_seconds"): None,
         (ToolGrant, "knowledge_bases"): [],
     }

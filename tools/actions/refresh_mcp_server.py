@@ -19,6 +19,7 @@ from tools import definitions
 from tools.actions.read_mcp_server import read_mcp_server
 from tools.mcp.endpoints import needs_of
 from tools.mcp.listing import definition, effect_of, local_names
+from tools.mcp.server_spec import labels_of
 from tools.models import CatalogueTool, McpServer
 from tools.registry import definition_hash, registry
 
@@ -160,7 +161,7 @@ def _add(server: McpServer, remote: str, spec: ToolSpec, digest: str) -> None:
             {"parameter": "credential", "kinds": list(need.kinds), "optional": need.optional}
             for need in needs_of(server)
         ],
-        labels=sorted(spec.labels),
+        labels=sorted(labels_of(private_data=server.private_data)),
     )
 
 

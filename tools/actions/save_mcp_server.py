@@ -9,8 +9,8 @@ from django.db import transaction
 
 from heartbit_site.base import audit
 from heartbit_site.base.errors import ConfigurationError, ConflictError, about
-from tools.mcp.server_spec import SETTINGS, first_fault, program_fault
-from tools.models import McpServer
+from tools.mcp.server_spec import SETTINGS, first_fault, labels_of, program_fault
+from tools.models import CatalogueTool, McpServer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,6 +51,8 @@ def save_mcp_server(server: McpServer, *, by: Actor) -> None:
                 server.needs_refresh = True
                 written.append("needs_refresh")
             server.save(update_fields=written)
+            labels = sorted(labels_of(private_data=server.private_data))
+            CatalogueTool.objects.filter(server=server).update(labels=labels)
         changes = audit.changes(old, server, _RECORDED)
         if changes or before is None:
             action = f"mcp_server.{'add' if before is None else 'change'}"

@@ -4,5 +4,4 @@ from __future__ import annotations
 
 from tools.admin import (  # noqa: F401  importing a module registers its classes
     credential,
-    mcp_server,
 )

@@ -32,7 +32,8 @@ from tools.http_messages import (
     effect=Effect.AT_MOST_ONCE,
     timeout_seconds=60,
     tags=("connector", "network"),
-    labels=(Label.UNTRUSTED, Label.OUTBOUND),
+    # What an account may read is private, and a label is the tool's, with or without an account.
+    labels=tuple(Label),
 )
 async def webhook(
     context: ToolContext,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 from heartbit_site.base import amounts
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.jsonschema import check_schema
-from heartbit_site.base.toolspec import Effect, Label, Origin, ToolSpec
+from heartbit_site.base.toolspec import Effect, Origin, ToolSpec
 from heartbit_site.base.untrusted import clean_text
 from tools.mcp.errors import McpListingError
 from tools.mcp.server_spec import tool_prefix
@@ -33,7 +33,6 @@ MAX_NAME_CHARACTERS: Final = 128
 MAX_DESCRIPTION_CHARACTERS: Final = 8_000
 MAX_SCHEMA_CHARACTERS: Final = 65_536
 MAX_LISTING_CHARACTERS: Final = 1_000_000
-LABELS: Final = frozenset({Label.UNTRUSTED, Label.OUTBOUND})
 _MAX_NAME = 64
 
 
@@ -114,7 +113,6 @@ def definition(tool: mcp_types.Tool, *, name: str, effect: Effect) -> ToolSpec:
         parameters=_parameters(tool),
         function=not_here,
         effect=effect,
-        labels=LABELS,
         origin=Origin.MCP,
     )
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from pydantic import AfterValidator, Field, ValidationError
 
 from heartbit_site.base.spec import Spec
+from heartbit_site.base.toolspec import Label
 from heartbit_site.base.untrusted import clean_text
 from heartbit_site.base.web_url import split_web_url
 
@@ -89,6 +90,12 @@ class McpServerSettings(Spec):
         default=False,
         description="Believe the server's hints that a tool only reads, or may be repeated.",
     )
+    private_data: bool = Field(
+        default=True,
+        description="The server has data of the workspace or of people, such as a mailbox or a "
+        "database: once text by outsiders was read too, a call that sends data out waits for a "
+        "person.",
+    )
     timeout_seconds: Annotated[int, Field(ge=1, le=MOST_SECONDS)] = Field(
         60, description="Seconds that one call may take."
     )
@@ -148,6 +155,11 @@ def first_fault(content: Mapping[str, Any]) -> tuple[str, str] | None:
         phrase = _PHRASES.get(details["type"], f"is wrong: {details['msg']}")
         return str(details["loc"][0]), phrase.format(**details.get("ctx", {}))
     return address_fault(*(content[name] for name in ADDRESS))
+
+
+def labels_of(*, private_data: bool) -> frozenset[Label]:
+    """Return the labels of a server's tools: no server is trusted, and each call goes to it."""
+    return frozenset(Label if private_data else {Label.UNTRUSTED, Label.OUTBOUND})
 
 
 def tool_prefix(server: str) -> str:

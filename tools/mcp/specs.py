@@ -13,7 +13,7 @@ from tools import definitions
 from tools.mcp.endpoint import PinnedTool
 from tools.mcp.endpoints import CREDENTIAL, endpoint_of, needs_of
 from tools.mcp.errors import McpError, changed_error
-from tools.mcp.listing import LABELS
+from tools.mcp.server_spec import labels_of
 from tools.mcp.signed_in import signed_in
 from tools.models import CatalogueTool
 
@@ -83,7 +83,7 @@ def _callable(row: CatalogueTool, defined: ToolSpec, pool: McpPool) -> ToolSpec:
         timeout_seconds=float(server.timeout_seconds),
         context_parameter=_CONTEXT,
         credentials=needs_of(server),
-        labels=LABELS,
+        labels=labels_of(private_data=server.private_data),
         source=server.name,
         origin=Origin.MCP,
     )

@@ -62,6 +62,9 @@ class McpServer(models.Model):
         "people sign in", default=False, db_default=False, help_text=_help("sign_in")
     )
     trusted = models.BooleanField(default=False, help_text=_help("trusted"))
+    private_data = models.BooleanField(
+        "holds private data", default=True, db_default=True, help_text=_help("private_data")
+    )
     timeout_seconds = models.PositiveSmallIntegerField(
         "timeout", default=60, help_text=_help("timeout_seconds")
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
+from agents.definitions.advice import publish_again
 from heartbit_site.base.amounts import counted
 from heartbit_site.cli import options
 from heartbit_site.cli.backend import checked
@@ -63,6 +64,11 @@ class ServerOptions:
     )
     trusted: bool | None = typer.Option(
         None, "--trust/--no-trust", help="Believe its hints that a tool only reads."
+    )
+    private_data: bool | None = typer.Option(
+        None,
+        "--private/--no-private",
+        help="Count its answers as private data, which leaves only with a person's consent.",
     )
     timeout_seconds: int | None = typer.Option(
         None, "--timeout", metavar="SECONDS", help="Limit of one call, 1 to 600 seconds."
@@ -151,7 +157,7 @@ def accept(name: str = NAME, *, tools: list[str] = TOOL, yes: bool = YES) -> int
     body = checked(McpChangesIn, {"changes": hashes})
     done = server.call(contract.ACCEPT_MCP_CHANGES, body, server=found.name)
     names = ", ".join(hashes)
-    return print_done(done, f"Accepted {names}. Publish the agents that have them.")
+    return print_done(done, f"Accepted {names}. {publish_again(done.outdated_agents)}")
 
 
 @app.command(cls=RemoteCommand)
@@ -199,6 +205,8 @@ def _changed(found: McpServerDetailOut, names: Sequence[str]) -> list[McpToolOut
 
 def _print(found: McpServerDetailOut) -> None:
     _print_state(found)
+    if found.outdated_agents:
+        write(publish_again(found.outdated_agents))
     for tool in found.tools:
         _print_tool(tool)
 
@@ -214,6 +222,7 @@ def _print_state(one: McpServerOut) -> None:
         ("state", one.state if one.enabled else f"{one.state}, disabled"),
         ("result", one.message),
         ("trusted", "its hints are believed" if one.trusted else "no"),
+        ("private data", "yes" if one.private_data else "no"),
         ("timeout", f"{one.timeout_seconds} s"),
     ]
     print_facts(one.name, facts)

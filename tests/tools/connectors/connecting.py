@@ -24,6 +24,7 @@ async def done(
     *,
     credentials: dict[str, CredentialType] | None = None,
     allow: str = "",
+    stored: dict[str, bytes] | None = None,
     **arguments: object,
 ) -> ToolResult:
     """Call a tool with credentials by parameter; ``allow`` as in HEARTBIT_HTTP_ALLOWLIST."""
@@ -34,6 +35,7 @@ async def done(
             name=name,
             http=http,
             credentials=credentials or {},
+            artifacts=stored,
             max_output_bytes=1_000_000,
         )
     assert isinstance(result, ToolResult)

@@ -15,6 +15,7 @@ from pydantic import SecretStr
 from heartbit_site.base.credentials import S3Credential
 from heartbit_site.base.http.allow import parse_allow
 from heartbit_site.base.http.client import GuardedClient
+from heartbit_site.base.toolspec import Label
 from tests.base.loopback import response, serving
 from tests.tools.connectors.connecting import error, value
 from tools.connectors.drive import folder as folder_module
@@ -22,6 +23,7 @@ from tools.connectors.drive.bucket import check_s3
 from tools.connectors.drive.files import DriveError
 from tools.connectors.drive.folder import FolderDrive
 from tools.connectors.sigv4 import sign
+from tools.registry import registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -90,13 +92,28 @@ async def use(where: dict[str, Any]) -> None:
     )
     await value("write_file", file="notes.txt", text="Something.", replace=True, **where)
     assert (await value("read_file", file="notes.txt", **where)).endswith("\nSomething.")
+    # A file of any kind goes to and from the run's artifacts.
+    stored = {"1.0-ffffffff-logo.png": b"\x89PNG\0"}
+    place = {**where, "stored": stored}
+    await value("write_file", file="art/logo.png", artifact="1.0-ffffffff-logo.png", **place)
+    assert "fetch_file" in await error("read_file", file="art/logo.png", **where)
+    fetched = await value("fetch_file", file="art/logo.png", **place)
+    assert fetched == {"artifact": "1.0-0123abcd-logo.png", "size": 5}
+    assert stored["1.0-0123abcd-logo.png"] == b"\x89PNG\0"
+    assert "Nothing stores artifacts" in await error("fetch_file", file="art/logo.png", **where)
+    assert "no file 'no.png'" in await error("fetch_file", file="no.png", **place)
     assert "no file 'gone.txt'" in await error("read_file", file="gone.txt", **where)
 
 
 async def test_the_workspaces_folder(drive: Path) -> None:
     assert await value("list_files") == {"files": [], "more": False}
     await use({})
-    assert sorted(path.name for path in drive.iterdir()) == ["notes.txt", "reports"]
+    assert sorted(path.name for path in drive.iterdir()) == ["art", "notes.txt", "reports"]
+
+
+def test_files_are_private_and_may_be_by_outsiders() -> None:
+    for name in ("list_files", "search_files", "read_file", "fetch_file"):
+        assert registry[name].labels == {Label.PRIVATE, Label.UNTRUSTED}
 
 
 async def test_a_bucket(moto: int) -> None:

@@ -1,4 +1,4 @@
-"""Tools for files: list, search, read, write."""
+"""Tools for files: list, search, read, fetch, write."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ Folder = Annotated[str, Field(max_length=500, description="Folder to look below;
 File = Annotated[
     str, Field(min_length=1, max_length=500, description="Name such as reports/2026/may.txt.")
 ]
+# Neither a folder nor a bucket keeps who wrote a file, or what its writer had read.
+_LABELS = (Label.PRIVATE, Label.UNTRUSTED)
 _SEARCHED_FILES = 100  # whose contents one search reads
 _SEARCHED_BYTES = 1_000_000  # of each
 
 
-@tool(effect=Effect.PURE, timeout_seconds=60, tags=("drive",), labels=(Label.PRIVATE,))
+@tool(effect=Effect.PURE, timeout_seconds=60, tags=("drive",), labels=_LABELS)
 async def list_files(
     context: ToolContext,
     storage: S3Credential | None,
@@ -38,7 +40,7 @@ async def list_files(
     return {"files": [_row(entry) for entry in found[:limit]], "more": len(found) > limit}
 
 
-@tool(effect=Effect.PURE, timeout_seconds=120, tags=("drive",), labels=(Label.PRIVATE,))
+@tool(effect=Effect.PURE, timeout_seconds=120, tags=("drive",), labels=_LABELS)
 async def search_files(
     context: ToolContext,
     storage: S3Credential | None,
@@ -62,7 +64,7 @@ async def search_files(
     return {"files": found[:200], "not_searched": len(rest) - len(readable)}
 
 
-@tool(effect=Effect.PURE, timeout_seconds=60, tags=("drive",), labels=(Label.PRIVATE,))
+@tool(effect=Effect.PURE, timeout_seconds=60, tags=("drive",), labels=_LABELS)
 async def read_file(
     context: ToolContext,
     storage: S3Credential | None,
@@ -75,9 +77,27 @@ async def read_file(
     """Read a text file of the workspace's drive, or a part of it."""
     data = await _drive(context, storage).read(file)
     if b"\0" in data[:8_000]:
-        raise DriveError(f"{file} is no text file ({len(data)} bytes).")
+        raise DriveError(f"{file} is no text file ({len(data)} bytes): fetch_file.")
     part = data[offset : offset + length]
     return describe_part(file, part, offset=offset, size=len(data))
+
+
+@tool(effect=Effect.PURE, timeout_seconds=60, tags=("drive",), labels=_LABELS)
+async def fetch_file(
+    context: ToolContext, storage: S3Credential | None, file: File
+) -> dict[str, Any]:
+    """Store a file of the workspace's drive as an artifact of this run; return the artifact's name.
+
+    Other tools take it by that name, whatever it holds: to attach it to a mail, to compute with it.
+    """
+    from heartbit_site.base import orm  # noqa: PLC0415  as in _drive
+
+    if context.store_artifact is None:
+        raise DriveError("Nothing stores artifacts here: files cannot be fetched.")
+    name = checked_name(file)
+    data = await _drive(context, storage).read(name)
+    store = partial(context.store_artifact, name.rpartition("/")[2], data)
+    return {"artifact": await orm.run_in_thread(store), "size": len(data)}
 
 
 @tool(effect=Effect.IDEMPOTENT, timeout_seconds=60, tags=("drive",), labels=(Label.OUTBOUND,))

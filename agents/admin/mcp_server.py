@@ -13,6 +13,8 @@ from django.http import HttpResponse
 from django.urls import path, reverse
 from django.utils.html import format_html, format_html_join
 
+from agents.definitions.advice import publish_again
+from agents.reads.outdated_agents import outdated_agents
 from heartbit_site.base.admin.actions import DialogForm, dialog
 from heartbit_site.base.admin.audit_mixin import actor_of
 from heartbit_site.base.admin.columns import Column, format_datetime, pill, text_block, two_lines
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
     from tools.models.mcp_server import McpServerQuerySet
 
 _FIELDS = ("workspace", "name", "transport", "url", "command", "credential", "sign_in")
-_LIMITS = ("trusted", "timeout_seconds", "enabled")
+_LIMITS = ("trusted", "private_data", "timeout_seconds", "enabled")
 _TONES: dict[str, Tone] = {
     **dict.fromkeys(("failed", "interrupted"), "danger"),
     "to be refreshed": "warning",
@@ -189,7 +191,7 @@ class McpServerAdmin(VerbAdmin[McpServer]):
     @dialog(
         "Accept changes",
         "The tools below whose definition changed are called again as the server describes them "
-        "now. Publish their agents afterwards.",
+        "now. The answer names the agents to publish again.",
         icon="verified",
         permission="accept",
         form=AcceptForm,
@@ -204,7 +206,7 @@ class McpServerAdmin(VerbAdmin[McpServer]):
             for name, digest in changed:
                 accept_mcp_change(row, name, digest, by=actor_of(request))
         names = ", ".join(name for name, _ in changed)
-        messages.success(request, f"{names}: accepted. Publish the agents that have them.")
+        messages.success(request, f"{names}: accepted. {publish_again(outdated_agents(row))}")
 
 
 def _pending(server_id: int) -> list[tuple[str, str]]:
