@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from dataclasses import asdict
 from typing import TYPE_CHECKING
+
+from django.db import transaction
 
 from agents.actions.create_default_team import ORCHESTRATOR
 from agents.actions.wake_run import wake_queue
@@ -15,6 +18,7 @@ from agents.live.changes import notify_on_commit
 from agents.output.payload import render
 from agents.reads.agents import find_agent
 from agents.runs.idempotency_keys import stored_key
+from agents.runtime.folder import Folder
 from agents.runtime.preflight import has_obstacle, raise_if_not_ready
 from heartbit_site.base.audit import NOBODY, Actor
 from heartbit_site.base.ids import new_id
@@ -22,6 +26,7 @@ from heartbit_site.base.query import fetch_one
 from heartbit_site.base.untrusted import clean_text
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from uuid import UUID
 
     from agents.llm.messages import ToolCall
@@ -51,6 +56,7 @@ def start_run(
     by: Actor = NOBODY,
     hops: int = 0,
     call: ToolCall | None = None,
+    files: Mapping[str, bytes] | None = None,
 ) -> UUID:
     """Start a run and, on the fleet, wake its queue after the commit.
 
@@ -70,6 +76,7 @@ def start_run(
         hops: Number of agents' plans in a row that led to the run, as in ``Run``.
         call: The tool call that the run consists of (see ``start_tool_call``); None: a run of the
             kind that the agent's version defines.
+        files: Files of the run's folder, by path.
 
     Returns:
         The run's id; from here on the run is durable.
@@ -82,6 +89,7 @@ def start_run(
         QuotaExceededError: The workspace or the agent has reached a run quota.
         ModelUnreachableError: No model that the agent may ask answers.
         NoSandboxError: The agent runs code, and there is no sandbox where it would run.
+        FolderError: The run's folder cannot have such files.
     """
     key = stored_key(idempotency_key)
     if call is None and has_obstacle(workspace.pk, home):
@@ -104,8 +112,11 @@ def start_run(
         hops,
         None if call is None else json.dumps(asdict(call), ensure_ascii=False),
     )
-    # One statement: atomic by itself, or in the caller's block.
-    row: tuple[UUID, str, bool] | None = fetch_one(_SUBMIT, parameters, prepare=True)
+    # Without files one statement: atomic by itself, or in the caller's block.
+    with transaction.atomic() if files else nullcontext():
+        row: tuple[UUID, str, bool] | None = fetch_one(_SUBMIT, parameters, prepare=True)
+        if row is not None and row[2]:
+            Folder.give(row[0], files or {})
     if row is None:
         # Both raise: find_agent lists the known agents, raise_if_exceeded names the quota.
         raise_if_exceeded(find_agent(workspace, agent, origin=origin))

@@ -47,7 +47,7 @@ class WorkerHeartbeatAdmin(ReadOnlyAdmin[WorkerHeartbeat]):
     live = "runs fleet"
     ordering = (F("left_at").desc(nulls_first=True), "-id")
     fields = (
-        *("name", "state", "home", "serves", "load", "sandbox", "lease_seconds"),
+        *("name", "state", "home", "serves", "load", "sandbox", "sandbox_problem", "lease_seconds"),
         *("started_at", "beat_at", "left_at"),
     )
     actions_detail = ("restart", "stop")
@@ -60,6 +60,11 @@ class WorkerHeartbeatAdmin(ReadOnlyAdmin[WorkerHeartbeat]):
             held=Count("runs", filter=running)
         )
         return found
+
+    def get_fields(self, request: HttpRequest, obj: WorkerHeartbeat | None = None) -> Any:
+        """Return the fields; the sandbox's problem is one if there is one."""
+        is_fine = obj is not None and not obj.sandbox_problem
+        return [name for name in self.fields if name != "sandbox_problem" or not is_fine]
 
     @dialog(
         "Restart worker",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agents.agent_tools.artifacts import read_artifact
 from agents.agent_tools.blackboard import blackboard_list, blackboard_read, blackboard_write
-from agents.agent_tools.folder import edit, glob, grep, patch, read, shell, write
+from agents.agent_tools.folder import edit, glob, grep, keep_file, patch, read, shell, write
 from agents.agent_tools.messages import (
     ask_agent,
     read_messages,
@@ -22,6 +22,7 @@ __all__ = [
     "edit",
     "glob",
     "grep",
+    "keep_file",
     "load_skill",
     "patch",
     "read",

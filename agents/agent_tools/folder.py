@@ -13,10 +13,11 @@ import whatthepatch
 from pydantic import Field
 
 from agents.errors import FolderError
-from agents.runtime.folder import MAX_BYTES, MAX_FILES, Folder
+from agents.runtime.folder import Folder
+from agents.runtime.folder_limits import MAX_BYTES, MAX_FILE_BYTES, MAX_FILES
 from heartbit_site.base import orm
 from heartbit_site.base.toolspec import Effect, ToolContext, tool
-from tools.builtin.code import describe, skill_files
+from tools.builtin.code import artifact_content, describe, skill_files
 from tools.sandbox.choice import find_sandbox
 from tools.sandbox.program import Ended, Limits, Program
 
@@ -157,6 +158,10 @@ async def shell(
             description="Names of your skills whose files to put there, each in skills/NAME/.",
         ),
     ] = None,
+    artifacts: Annotated[
+        list[str] | None,
+        Field(max_length=20, description="Names of this run's artifacts to put into the folder."),
+    ] = None,
 ) -> dict[str, Any]:
     """Run a shell script in the folder; what it changes there is kept, except in skills.
 
@@ -166,7 +171,8 @@ async def shell(
     lent: dict[str, bytes] = {}
     for name in skills or ():
         lent |= await orm.run_in_thread(partial(skill_files, context, name))
-    ended = await _run(context, command, before, lent)
+    put = {name: await _artifact(context, name) for name in artifacts or ()}
+    ended = await _run(context, command, before | put, lent)
     if ended.code is None:
         return describe(ended, {})
     after = {path: data for path, data in ended.files.items() if path not in lent}
@@ -175,6 +181,25 @@ async def shell(
     changed |= {path: data for path, data in after.items() if before.get(path) != data}
     await orm.run_in_thread(partial(_change, context, changed))
     return describe(ended, {}) | ({"changed": sorted(changed)[:_LONGEST_LIST]} if changed else {})
+
+
+@tool(effect=Effect.PURE, tags=_TAGS)
+def keep_file(context: ToolContext, path: Path) -> str:
+    """Store a file of the folder as an artifact of this run, to be mailed or given to run_code."""
+    if context.store_artifact is None:
+        raise FolderError("There are no artifacts here, so the file stays in the folder.")
+    name = context.store_artifact(path, Folder.of(context).read(path))
+    return f"Stored {path} as the artifact {name}."
+
+
+async def _artifact(context: ToolContext, name: str) -> bytes:
+    content = await orm.run_in_thread(partial(artifact_content, context, name))
+    if len(content) > MAX_FILE_BYTES:
+        raise FolderError(
+            f"The artifact {name!r} has {len(content)} bytes, and a file of the folder at most "
+            f"{MAX_FILE_BYTES}: give it to run_code."
+        )
+    return content
 
 
 async def _run(

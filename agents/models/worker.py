@@ -63,6 +63,13 @@ class WorkerHeartbeat(models.Model):
         db_default="",
         help_text="Sandbox in force, for code of models. Empty: none, so code is refused there.",
     )
+    sandbox_problem = models.CharField(
+        max_length=500,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Reason why no sandbox holds there; probed about once a minute.",
+    )
     left_at = models.DateTimeField(
         null=True, blank=True, help_text="Time of departure, or of the detected loss of the worker."
     )

@@ -46,10 +46,13 @@ class ControlSession:
         worker_name: ``host:pid``.
         on_requested_action: Called at each heartbeat with the action requested of the process:
             ``stop`` or ``restart``.
+        on_heartbeat: Called after each heartbeat; must not block.
         sandbox: Name of the process's sandbox, once it was probed and held.
+        sandbox_problem: Reason why none holds, as a sentence; empty: one does, or none was probed.
     """
 
     on_requested_action: Callable[[str], None] | None = None
+    on_heartbeat: Callable[[], None] | None = None
 
     def __init__(
         self,
@@ -65,6 +68,7 @@ class ControlSession:
     ) -> None:
         self.worker_id = 0
         self.sandbox = ""
+        self.sandbox_problem = ""
         self.worker_name = f"{socket.gethostname()}:{os.getpid()}"
         self._conninfo = conninfo
         is_alone = home.value == "fleet" and not queues
@@ -145,9 +149,10 @@ class ControlSession:
 
     async def _register(self, session: psycopg.AsyncConnection) -> None:
         cursor = await session.execute(
-            "INSERT INTO agents_workerheartbeat (name, home, queues, slots, lease_seconds, sandbox)"
-            " VALUES (%s, %s, %s, %s, %s, %s) RETURNING id",
-            (*self._row, self.sandbox),
+            "INSERT INTO agents_workerheartbeat"
+            " (name, home, queues, slots, lease_seconds, sandbox, sandbox_problem)"
+            " VALUES (%s, %s, %s, %s, %s, %s, %s) RETURNING id",
+            (*self._row, self.sandbox, self.sandbox_problem),
         )
         row = await cursor.fetchone()
         if row is None:
@@ -255,6 +260,8 @@ class ControlSession:
         self._beaten.set()
         if row[0] and self.on_requested_action is not None:
             self.on_requested_action(row[0])
+        if self.on_heartbeat is not None:
+            self.on_heartbeat()
         await self._on_beat()
         return True
 

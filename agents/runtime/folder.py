@@ -7,15 +7,20 @@ with that of the run before it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from django.db import connection, transaction
-from django.db.models import Sum
+from django.db.models import Subquery, Sum
 
 from agents.errors import FolderError
 from agents.models import Run, WorkFile
+from agents.runtime.folder_limits import (
+    MAX_BYTES,
+    MAX_FILE_BYTES,
+    MAX_FILES,
+    MAX_HISTORY_BYTES,
+)
 from tools.sandbox.folder import name_problem
-from tools.sandbox.program import MEGABYTE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,11 +28,8 @@ if TYPE_CHECKING:
 
     from heartbit_site.base.toolspec import ToolContext
 
-MAX_FILES: Final = 2_000
-MAX_FILE_BYTES: Final = 4 * MEGABYTE
-MAX_BYTES: Final = 32 * MEGABYTE
-#: Of all that ever was in the folder: a fork may begin at any turn.
-MAX_HISTORY_BYTES: Final = 256 * MEGABYTE
+#: In the place of a call's key: files that a person gave at the run's start.
+GIVEN: Final = "given"
 
 _NEWEST: Final = """
     SELECT path, {column} FROM (
@@ -40,7 +42,9 @@ _BEGIN: Final = """
     SELECT %s, path, '', content, size FROM (
         SELECT DISTINCT ON (path) path, size, content FROM agents_workfile
         WHERE root_id = %s ORDER BY path, id DESC) f
-    WHERE content IS NOT NULL ON CONFLICT DO NOTHING
+    WHERE content IS NOT NULL AND path NOT IN (
+        SELECT path FROM agents_workfile WHERE root_id = %s)
+    ON CONFLICT DO NOTHING
 """
 
 
@@ -51,12 +55,28 @@ class Folder:
         """Take the root of the run tree, and the call's idempotency key."""
         self._root_id = root_id
         self._call = call
-        self._begin()
+        if call != GIVEN:  # its run has not begun, nor perhaps the run before has ended
+            self._begin()
 
     @classmethod
-    def of(cls, context: ToolContext) -> Folder:
+    def of(cls, context: ToolContext) -> Self:
         """Return the folder of a call."""
         return cls(context.root_id, context.idempotency_key)
+
+    @classmethod
+    def give(cls, root_id: UUID, files: Mapping[str, bytes]) -> None:
+        """Put files into the folder of a run that is being started, in its transaction.
+
+        Raises:
+            FolderError: As for ``change``.
+        """
+        if not files:
+            return
+        cls(root_id, GIVEN).change(files)
+        # A fork at turn 0 begins with them: they are as old as the task.
+        started = Run.objects.filter(pk=root_id).values("created_at")
+        rows = WorkFile.objects.filter(root_id=root_id, call=GIVEN)
+        rows.update(created_at=Subquery(started))
 
     def sizes(self) -> dict[str, int]:
         """Return the bytes of each file, by path."""
@@ -127,8 +147,8 @@ class Folder:
             return list(cursor.fetchall())
 
     def _begin(self) -> None:
-        """Begin with the folder of the conversation's run before, if nothing was written here."""
-        if WorkFile.objects.filter(root_id=self._root_id).exists():
+        """Begin with the folder of the conversation's run before, if no call has written here."""
+        if WorkFile.objects.filter(root_id=self._root_id).exclude(call=GIVEN).exists():
             return
         root = Run.objects.only("conversation_id", "created_at").get(pk=self._root_id)
         if root.conversation_id is None:
@@ -139,4 +159,4 @@ class Folder:
         last = before.order_by("-created_at", "-id").values_list("pk", flat=True).first()
         if last is not None:
             with connection.cursor() as cursor:
-                cursor.execute(_BEGIN, [self._root_id, last])
+                cursor.execute(_BEGIN, [self._root_id, last, self._root_id])

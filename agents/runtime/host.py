@@ -7,10 +7,8 @@ needs no broker. Build them on the process's loop.
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 from abc import ABC, abstractmethod
-from functools import partial
 from typing import TYPE_CHECKING
 
 from django.conf import settings
@@ -23,7 +21,6 @@ from agents.llm import factory
 from agents.llm.client import create_client
 from agents.llm.wrappers.breaker import LocalBreaker
 from agents.llm.wrappers.limit import LocalLimiter
-from agents.models import WorkerHeartbeat
 from agents.runs.lease import Child
 from agents.runtime.breaker import ValkeyBreaker
 from agents.runtime.dependencies import RuntimeDependencies
@@ -33,16 +30,15 @@ from agents.runtime.models import Models
 from agents.runtime.readiness import check_readiness
 from agents.runtime.reservations import LocalReservations, ValkeyReservations
 from agents.runtime.run_executor import ExecutorConfig, RunExecutor
+from agents.runtime.sandbox_watch import SandboxWatch
 from agents.runtime.sweeper import Sweeper, SweeperConfig
 from agents.runtime.wakeups import FleetRunWaker, LocalRunWaker, RunWaker
-from heartbit_site.base import orm, variables
+from heartbit_site.base import variables
 from heartbit_site.base.http.allow import parse_allow
 from heartbit_site.base.http.client import GuardedClient, guarded_model_client
 from heartbit_site.base.orm import OrmExecutor
 from tools.mcp.pool import McpPool
 from tools.registry import registry
-from tools.sandbox.choice import find_sandbox
-from tools.sandbox.program import SandboxError
 from tools.scripts.interpreter import ScriptInterpreter
 
 if TYPE_CHECKING:
@@ -53,8 +49,6 @@ if TYPE_CHECKING:
     from agents.llm.wrappers.breaker import Breaker
     from agents.llm.wrappers.limit import Limiter
     from agents.runtime.reservations import Reservations
-
-logger = logging.getLogger(__name__)
 
 TOOL_THREADS = 16
 
@@ -173,25 +167,16 @@ class FleetHost(Host):
             slots=slots,
             ring=self._wake,
         )
+        self._sandbox = SandboxWatch(self.process.control)
 
     async def start(self) -> None:
-        """Start, and probe the sandbox meanwhile."""
+        """Start, and look at the sandbox from now on."""
         await super().start()
-        self._probing = asyncio.create_task(self._probe_sandbox(), name="sandbox")
-
-    async def _probe_sandbox(self) -> None:
-        control = self.process.control
-        try:
-            control.sandbox = (await find_sandbox()).name
-        except SandboxError as error:
-            logger.info("%s", error)
-            return
-        workers = WorkerHeartbeat.objects.filter(pk=control.worker_id)
-        await orm.run_in_thread(partial(workers.update, sandbox=control.sandbox))
+        self._sandbox.start()
 
     async def stop(self) -> None:
         """Stop, and write the remaining live output."""
-        self._probing.cancel()
+        await self._sandbox.stop()
         await super().stop()
         self._waker.close()
         await self._publisher.flush()

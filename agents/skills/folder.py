@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, Final
 from agents.skills import front_matter, older_format
 from agents.skills.faults import InvalidSkillError
 from agents.skills.spec import MAIN_FILE, MAX_BYTES, MAX_FILE_BYTES, MAX_FILES, MAX_PATH, SkillSpec
+from heartbit_site.base.archives import is_litter
 from tools.sandbox.folder import name_problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-#: Left behind by file managers and tools: no part of a skill.
-_LITTER: Final = frozenset({"__MACOSX", "__pycache__", ".DS_Store", ".git", "Thumbs.db"})
 _MAIN_FILES: Final = (MAIN_FILE, older_format.MAIN_FILE)
 
 
@@ -57,11 +56,6 @@ def read_folder(files: Mapping[str, bytes]) -> SkillFolder:
         return SkillFolder(*older_format.convert(inside))
     spec = front_matter.parse(front_matter.decode(inside, MAIN_FILE))
     return SkillFolder(spec, {path: inside[path] for path in sorted(inside) if path != MAIN_FILE})
-
-
-def is_litter(path: str) -> bool:
-    """Return True if a file or folder of this path is no part of any skill."""
-    return not _LITTER.isdisjoint(path.split("/"))
 
 
 def _inside(files: Mapping[str, bytes]) -> dict[str, bytes]:

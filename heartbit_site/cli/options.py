@@ -35,6 +35,12 @@ TASK: Final[Any] = typer.Argument(None, metavar="TASK", help="Task of the agent.
 PAYLOAD: Final[Any] = typer.Option(
     "", metavar="FILE|JSON", help="The task as action, spec, inputs, constraints."
 )
+FILES: Final[Any] = typer.Option(
+    None, "--file", "-f", metavar="PATH", help="Put a file or a folder into the run's folder."
+)
+ARCHIVES: Final[Any] = typer.Option(
+    None, "--archive", metavar="PATH", help="Unpack a zip, tar or tar.gz into the run's folder."
+)
 REQUIRE_APPROVAL: Final[Any] = typer.Option(
     OFF, "--require-approval", "--approve", help="Require approval of every tool call."
 )

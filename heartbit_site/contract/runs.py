@@ -5,16 +5,19 @@ A run is what ``heartbit status RUN --json`` prints, with more: names that both 
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue, model_validator
 
 from agents.output.results import MetricsOut, ResultOut
+from agents.runtime.folder_limits import LIMITS
 from heartbit_site.base.view import Id, Money, Time, View
 from heartbit_site.contract.model import Body, Name, Page, Priority, Reference, Targets, Text, Word
 from heartbit_site.contract.operation import READ_RUNS, WRITE_RUNS, Operation
 
 MAX_WAIT_SECONDS = 60
+
+FileContent = Annotated[str, Field(max_length=LIMITS.file_bytes * 4 // 3 + 4)]
 
 Status = Literal["queued", "running", "waiting", "succeeded", "failed", "cancelled", "quarantined"]
 
@@ -143,6 +146,15 @@ class RunIn(Body):
     )
     require_approval: bool = Field(default=False, description="Every tool call waits for a person.")
     deliver: Targets = Field(default_factory=list)
+    files: dict[Word, FileContent] = Field(
+        default_factory=dict,
+        max_length=LIMITS.files,
+        description="Files for the run's folder: content in base64, by path.",
+    )
+    archive: Annotated[str, Field(max_length=LIMITS.archive_bytes * 4 // 3 + 4)] = Field(
+        "",
+        description="A zip, tar or tar.gz archive in base64, which is unpacked into the folder.",
+    )
 
     @model_validator(mode="after")
     def _thread(self) -> RunIn:

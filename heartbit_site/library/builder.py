@@ -20,6 +20,7 @@ from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.library import shared_host
 from heartbit_site.library.callback_set import Callbacks
 from heartbit_site.library.conversation import Conversation
+from heartbit_site.library.given_files import read_files
 from heartbit_site.library.team import Member, Team, check_member, check_provider
 from heartbit_site.library.tool_sources import resolve_tools
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from heartbit_site.library.approvals import Ask
+    from heartbit_site.library.given_files import GivenFile
     from heartbit_site.library.result import Result
     from heartbit_site.library.tool_sources import ResolvedTool, Tool
 
@@ -201,23 +203,34 @@ class Heartbit:
                 raise ConfigurationError(f"The blackboard's entry {key!r} {error}.") from error
         return replace(self, entries={**self.entries, **entries})
 
-    def run(self, task: str) -> Result:
+    def run(self, task: str, *, files: Mapping[str, GivenFile] | None = None) -> Result:
         """Run a task and wait for its end.
 
+        Args:
+            task: The task.
+            files: Files of the run's folder, by path: text, bytes, or the ``Path`` of a file or a
+                folder on this machine.
+
         Raises:
+            ArchiveError: A file cannot be read or is not accepted.
             ConfigurationError: It cannot be started, or an event loop runs here already.
             EmbeddedError: The database's server cannot be started.
         """
-        return block_on("run", "arun", lambda: self.arun(task))
+        return block_on("run", "arun", lambda: self.arun(task, files=files))
 
-    async def arun(self, task: str) -> Result:
+    async def arun(self, task: str, *, files: Mapping[str, GivenFile] | None = None) -> Result:
         """Run a task; several may run concurrently. Cancelling this cancels the run.
 
+        Args:
+            task: The task.
+            files: As for ``run``.
+
         Raises:
+            ArchiveError: A file cannot be read or is not accepted.
             ConfigurationError: It cannot be started.
             EmbeddedError: The database's server cannot be started.
         """
-        return await self._perform(task, None)
+        return await self._perform(task, None, files)
 
     def conversation(self, *, title: str = "", id: UUID | str | None = None) -> Conversation:
         """Return a conversation with the team, where each message knows the earlier ones.
@@ -252,7 +265,13 @@ class Heartbit:
         shared_host.release()
         await self.aclose()
 
-    async def _perform(self, task: str, thread: Conversation | None) -> Result:
+    async def _perform(
+        self,
+        task: str,
+        thread: Conversation | None,
+        files: Mapping[str, GivenFile] | None = None,
+    ) -> Result:
+        given = await asyncio.to_thread(read_files, files) if files else {}
         shared = shared_host.acquire_running()
         if shared is None:
             shared = await asyncio.to_thread(shared_host.acquire)
@@ -267,6 +286,7 @@ class Heartbit:
                 team=self.team,
                 entries=self.entries,
                 thread=thread,
+                files=given,
             )
             return await execute(shared, request, self.callbacks, self.answer_type)
         finally:

@@ -9,8 +9,9 @@ from uuid import UUID
 from heartbit_site.base.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Mapping
 
+    from heartbit_site.library.given_files import GivenFile
     from heartbit_site.library.result import Result
 
 
@@ -26,7 +27,7 @@ class Conversation:
 
     def __init__(
         self,
-        perform: Callable[[str, Conversation], Coroutine[Any, Any, Result]],
+        perform: Callable[..., Coroutine[Any, Any, Result]],
         *,
         title: str,
         id: UUID | str | None,
@@ -41,10 +42,10 @@ class Conversation:
         self._perform = perform
         self._block_on = block_on
 
-    def say(self, text: str) -> Result:
+    def say(self, text: str, *, files: Mapping[str, GivenFile] | None = None) -> Result:
         """Post a message and wait for its answer; see ``Heartbit.run``."""
-        return self._block_on("say", "asay", lambda: self.asay(text))
+        return self._block_on("say", "asay", lambda: self.asay(text, files=files))
 
-    async def asay(self, text: str) -> Result:
+    async def asay(self, text: str, *, files: Mapping[str, GivenFile] | None = None) -> Result:
         """Post a message and await its answer, which follows those to earlier messages."""
-        return await self._perform(text, self)
+        return await self._perform(text, self, files)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from django.db import transaction
@@ -14,6 +14,7 @@ from agents.actions.start_run import start_run
 from agents.choices import Placement
 from agents.models import Agent, BlackboardEntry
 from agents.models import Conversation as Thread
+from agents.runtime.folder import Folder
 from heartbit_site.base import variables
 from heartbit_site.base.access import NoWorkspaceError
 from heartbit_site.base.audit import Actor
@@ -70,6 +71,7 @@ class RunRequest:
         model: ``provider:model`` of every agent; empty: each agent's own.
         by: The run's owner.
         configuration: Content of a file whose agents are meant instead of ``team``; None: none.
+        files: Files of the run's folder, by path.
     """
 
     task: str
@@ -80,6 +82,7 @@ class RunRequest:
     model: str = ""
     by: Actor = STARTER
     configuration: Configuration | None = None
+    files: Mapping[str, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +137,7 @@ def _start(request: RunRequest, agent: Agent) -> UUID:
         model=request.model,
         home=Placement.LOCAL,
         by=request.by,
+        files=request.files,
     )
 
 
@@ -209,6 +213,7 @@ def _post(request: RunRequest, conversation: Conversation, agent: Agent) -> UUID
     with transaction.atomic():
         posted = post_message(thread, request.task, by=STARTER, home=Placement.LOCAL)
         _write(posted.run_id, request.entries)
+        Folder.give(posted.run_id, request.files)
     return posted.run_id
 
 

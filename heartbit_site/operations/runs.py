@@ -22,6 +22,8 @@ from agents.errors import ConversationBusyError
 from agents.models import Run
 from agents.output.payload import parse
 from agents.querysets import find_run
+from agents.runtime.folder import Folder
+from agents.runtime.given_files import decode
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of, starter_of
 from heartbit_site.contract.model import Word
@@ -34,7 +36,7 @@ from heartbit_site.operations.run_reads import Wait
 from heartbit_site.operations.run_views import detail, detail_of_new, detail_of_root
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from agents.delivery.targets import Target
 
@@ -77,9 +79,10 @@ def accept(access: Access, body: RunIn, key: str | None, *, origin: str = "") ->
     """
     workspace, by = access.workspace, starter_of(access)
     targets = check_targets(workspace, body.deliver)
+    files = decode(body.files, body.archive)
     if key is None and body.conversation_id is None and not targets:
         # One statement, which is atomic by itself.
-        return True, _start(access, body, key, origin=origin)
+        return True, _start(access, body, key, origin=origin, files=files)
     with transaction.atomic():
         used = run_with(workspace, key)
         if used is not None:
@@ -95,15 +98,19 @@ def accept(access: Access, body: RunIn, key: str | None, *, origin: str = "") ->
             )
             if posted.outcome == "steered":
                 _refuse_to_deliver(posted.run_id, targets)  # undoes the message
+                _refuse_to_give(posted.run_id, files)
                 return False, posted.run_id
+            Folder.give(posted.run_id, files)
             create_deliveries(posted.run_id, workspace, targets)
             return True, posted.run_id
-        run_id = _start(access, body, key, origin=origin)
+        run_id = _start(access, body, key, origin=origin, files=files)
         create_deliveries(run_id, workspace, targets)
     return True, run_id
 
 
-def _start(access: Access, body: RunIn, key: str | None, *, origin: str) -> UUID:
+def _start(
+    access: Access, body: RunIn, key: str | None, *, origin: str, files: Mapping[str, bytes]
+) -> UUID:
     return starting.start_run(
         access.workspace,
         body.task,
@@ -115,6 +122,7 @@ def _start(access: Access, body: RunIn, key: str | None, *, origin: str) -> UUID
         approve=body.require_approval,
         payload=parse(body.payload) if body.payload is not None else None,
         by=starter_of(access),
+        files=files,
     )
 
 
@@ -166,4 +174,13 @@ def _refuse_to_deliver(run_id: UUID, targets: Sequence[Target]) -> None:
         raise ConversationBusyError(
             f"The conversation is busy with run {run_id}, which would be told: the message gets no "
             "result of its own that could be delivered. Wait for it, or leave out deliver."
+        )
+
+
+def _refuse_to_give(run_id: UUID, files: Mapping[str, bytes]) -> None:
+    """Refuse files for a steered run: they would change its folder under its hands."""
+    if files:
+        raise ConversationBusyError(
+            f"The conversation is busy with run {run_id}, whose folder takes no files now. Wait "
+            "for it, or leave out files and archive."
         )

@@ -86,6 +86,17 @@ def test_what_the_runtime_writes_nobody_writes_here(
     assert model._default_manager.count() == before
 
 
+def test_a_worker_s_page_says_why_no_sandbox_holds(browser: Client) -> None:
+    problem = "Code is not run here, because no sandbox holds: bwrap is not installed."
+    row = WorkerHeartbeat.objects.create(name="host:1", lease_seconds=1, sandbox_problem=problem)
+    url = reverse("admin:agents_workerheartbeat_change", args=[row.pk])
+    assert problem in browser.get(url).content.decode()
+    WorkerHeartbeat.objects.filter(pk=row.pk).update(sandbox="bubblewrap", sandbox_problem="")
+    page = browser.get(url).content.decode()
+    assert "bubblewrap" in page
+    assert "Sandbox problem" not in page
+
+
 def test_pages_cost_the_same_however_much_happened(
     browser: Client, workspace: Workspace, django_assert_max_num_queries: Any
 ) -> None:

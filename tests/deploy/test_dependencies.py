@@ -25,6 +25,7 @@ UNNAMED = {
 #: The modules of an extra are imported here and nowhere else.
 EXTRAS = {
     "docker": "tools/sandbox/docker.py",
+    "node": "tools/sandbox/languages.py",
     "providers": "agents/llm/bridge",
     "local": "heartbit_site/embedded/local_model_server.py",
     "testing": "heartbit_site/testing",

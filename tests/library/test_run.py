@@ -15,7 +15,7 @@ import pytest
 from pydantic import BaseModel, field_validator
 
 from agents.actions.cancel_run import cancel_run
-from agents.models import Agent, Run, WorkerHeartbeat
+from agents.models import Agent, Run, WorkerHeartbeat, WorkFile
 from heartbit_site.base import orm
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import Workspace
@@ -23,6 +23,8 @@ from heartbit_site.library import AnswerError, RunFailedError, tool
 from tests.fleet import wait_until
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from heartbit_site.library import Event, Heartbit, Result
     from tests.fleet import WireServer
 
@@ -496,3 +498,19 @@ def test_costs_are_summed_and_free_is_nought(heartbit: Heartbit) -> None:
     result = heartbit.agent("solo", "Be brief.", model="openai:gpt-4o").run("[[text: Yes.]]")
     assert result.cost is not None
     assert result.cost > Decimal(0)
+
+
+def test_a_program_gives_files(heartbit: Heartbit, tmp_path: Path) -> None:
+    (tmp_path / "repo").mkdir()
+    (tmp_path / "repo" / "app.py").write_text("print(1)\n")
+    solo = heartbit.agent("solo", "Be brief.", tools=["read", "glob"])
+    task = "[[calls: glob {}]] [[text: Read.]]"
+    result = solo.run(task, files={"a.txt": "text", "b.bin": b"\0", "code": tmp_path / "repo"})
+    assert result.expect() is result
+    files = WorkFile.objects.filter(root=result.run_id)
+    found = {file.path: bytes(file.content or b"") for file in files}
+    assert found == {"a.txt": b"text", "b.bin": b"\0", "code/app.py": b"print(1)\n"}
+    said = solo.conversation().say("[[text: x]]", files={"c": b"1"})
+    assert WorkFile.objects.filter(root=said.run_id, path="c").exists()
+    with pytest.raises(ConfigurationError, match="none cannot be read"):
+        solo.run(task, files={"x": tmp_path / "none"})

@@ -18,6 +18,7 @@ from agents.models import Agent, Run, WorkFile
 from agents.runs.archive import tree_lines
 from agents.runtime import folder as module
 from agents.runtime.folder import Folder
+from agents.runtime.folder_limits import MAX_FILE_BYTES
 from heartbit_site.base import orm
 from heartbit_site.base.toolspec import ToolContext
 from tests.runtime.test_conversations import Voice
@@ -130,7 +131,7 @@ async def test_too_much_is_refused_and_nothing_is_written(
     def check() -> None:
         folder = Folder(run.root_id, "call")
         with pytest.raises(FolderError):
-            folder.change({"x": bytes(module.MAX_FILE_BYTES + 1)})
+            folder.change({"x": bytes(MAX_FILE_BYTES + 1)})
         for name, most in (("MAX_FILES", 1), ("MAX_BYTES", 10), ("MAX_HISTORY_BYTES", 10)):
             with monkeypatch.context() as patched:
                 patched.setattr(module, name, most)

@@ -114,7 +114,7 @@ async def _given(
     """Return the files of a program's folder by path."""
     given = {name: text.encode() for name, text in (files or {}).items()}
     for name in artifacts or ():
-        given[name] = await orm.run_in_thread(partial(_read, context, name))
+        given[name] = await orm.run_in_thread(partial(artifact_content, context, name))
     for name in skills or ():
         given |= await orm.run_in_thread(partial(skill_files, context, name))
     return given
@@ -161,7 +161,13 @@ def skill_files(context: ToolContext, name: str) -> dict[str, bytes]:
     return {f"skills/{name}/{path}": data for path, data in context.read_skill(name).items()}
 
 
-def _read(context: ToolContext, name: str) -> bytes:
+def artifact_content(context: ToolContext, name: str) -> bytes:
+    """Return the content of an artifact of the call's run.
+
+    Raises:
+        ValueError: There are no artifacts here.
+        HeartbitError: The run has stored none of that name.
+    """
     if context.read_artifact is None:
         raise ValueError("There are no artifacts here: give the text in files instead.")
     return context.read_artifact(name)

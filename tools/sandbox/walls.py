@@ -56,6 +56,7 @@ def walls(
         *("--size", space, "--tmpfs", FOLDER),
         *("--ro-bind-data", str(files["code"]), interpreter.file),
         *("--ro-bind-data", str(files["folder"]), INPUT),
+        *(word for mount in interpreter.mounts for word in ("--ro-bind", *mount)),
         *way_out(proxy),
         *("--seccomp", str(files["filter"]), "--remount-ro", "/", "--"),
     ]

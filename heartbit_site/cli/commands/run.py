@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from agents.runtime.given_files import read_paths
 from heartbit_site.cli import options
 from heartbit_site.cli.startup import ensure_ready
 from heartbit_site.config.locate import find
@@ -31,6 +32,8 @@ def run(
     approve: bool = options.REQUIRE_APPROVAL,
     config: Path | None = CONFIG,
     payload: str = options.PAYLOAD,
+    files: list[Path] | None = options.FILES,
+    archives: list[Path] | None = options.ARCHIVES,
     plain: bool = options.PLAIN,
 ) -> int:
     """Do a task here and now, in this process, and print the answer.
@@ -40,6 +43,7 @@ def run(
     SIGTERM, or a terminal that is closed, leaves a run that `heartbit resume` continues.
     """
     task = options.check_task(task, payload, "run")
+    given_files = read_paths(files or (), archives or ())
     file = find(config)
     # A file may name another model than the default: which, is known once it has been read.
     ensure_ready("heartbit_site.cli.standalone", model=model if model or file is None else None)
@@ -74,6 +78,7 @@ def run(
             approve=approve,
             payload=long_form,
             by=terminal_user(),
+            files=given_files,
         )
 
     return stay_here(workspace, start, plain=plain)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 from pathlib import Path  # noqa: TC003  typer reads the annotations
 
 import typer
 
+from agents.runtime.given_files import read_paths
+from heartbit_site.base.archives import pack
 from heartbit_site.cli import options
 from heartbit_site.cli.backend import ServerBackend, checked
 from heartbit_site.cli.errors import UsageError
@@ -38,6 +41,8 @@ def submit(
     idempotency_key: str | None = KEY,
     approve: bool = options.REQUIRE_APPROVAL,
     payload: str = options.PAYLOAD,
+    files: list[Path] | None = options.FILES,
+    archives: list[Path] | None = options.ARCHIVES,
     config: Path | None = CONFIG,
     watch: bool = options.WATCH,
     plain: bool = options.PLAIN,
@@ -54,6 +59,7 @@ def submit(
             "run: import the file there (`heartbit config import`), or leave --config out; with "
             "--url '' it is done here."
         )
+    given_files = read_paths(files or (), archives or ())
     if watch:
         stream_of(server)  # imported before there is anything to show
     long_form = payload_of(payload)
@@ -63,6 +69,8 @@ def submit(
         "model": model,
         "priority": priority,
         "require_approval": approve,
+        # Packed: a body with files as they are would be larger.
+        **({"archive": base64.b64encode(pack(given_files)).decode()} if given_files else {}),
         **({"payload": long_form.model_dump(mode="json")} if long_form is not None else {}),
     }
     body = checked(RunIn, given)

@@ -21,6 +21,15 @@ if TYPE_CHECKING:
     from tools.sandbox.program import Ended
 
 
+TYPED = """
+import { readFileSync } from "node:fs"
+interface Found { text: string; n?: number }
+function add<T extends number>(a: T, b: T): number { return a + b }
+const found: Found = { text: readFileSync("helper.py", "utf8") }
+console.log(`${found.text}, ${add(40, 2) as number}`)
+"""
+
+
 async def run(
     code: str, language: Language = "python", files: dict[str, bytes] | None = None, **how: object
 ) -> Ended:
@@ -37,6 +46,7 @@ async def run(
         ("shell", "cat helper.py | tr x y", "y = 7\n"),
         ("javascript", "console.log(require('fs').readFileSync('helper.py', 'utf8'))", "x = 7\n"),
         ("javascript", "import fs from 'fs'\nconsole.log(await 3)", "3\n"),
+        ("typescript", TYPED, "x = 7, 42\n"),
     ],
 )
 async def test_programs_see_their_folder_and_print(

@@ -1,0 +1,226 @@
+"""Archives that strangers may have packed: zip and tar, read within limits. Pure.
+
+Every entry is a plain file or folder with a relative path, or the whole archive is refused. Nothing
+is written to a disk, and an archive inside an archive is a file like any other.
+
+Usage::
+
+    files = unpack(data, ArchiveLimits(files=500, file_bytes=4 * MEGABYTE, bytes=8 * MEGABYTE))
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import tarfile
+import zipfile
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NoReturn
+
+from heartbit_site.base.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+MEGABYTE: Final = 1024 * 1024
+MAX_RATIO: Final = 100
+_SMALL: Final = MEGABYTE  # a small archive may unpack to so much, whatever its ratio
+_BLOCK: Final = 512
+_SHOWN: Final = 120  # characters of a path in a sentence
+_GZIP: Final = b"\x1f\x8b"
+_ZIP: Final = b"PK"
+_PLAIN: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+#: Left behind by file managers and tools: no part of a folder that is handed over.
+_LITTER: Final = frozenset({"__MACOSX", "__pycache__", ".DS_Store", ".git", "Thumbs.db"})
+
+
+class ArchiveError(ConfigurationError):
+    """An archive or a folder is not accepted."""
+
+    field = "archive"
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveLimits:
+    """Limits of an archive or a folder.
+
+    Attributes:
+        files: Files at most.
+        file_bytes: Bytes that are read of one file of a folder; a larger one is longer than this.
+        bytes: Bytes of all files together.
+    """
+
+    files: int
+    file_bytes: int
+    bytes: int
+
+    @property
+    def archive_bytes(self) -> int:
+        """Return the bytes that the archive itself may have."""
+        return self.bytes + MEGABYTE
+
+    @property
+    def entries(self) -> int:
+        """Return the number of entries that an archive may have; folders count too."""
+        return 4 * self.files
+
+    @property
+    def tar_bytes(self) -> int:
+        """Return the bytes of a tar archive with all that it may have."""
+        return self.bytes + self.entries * 4 * _BLOCK
+
+
+def is_litter(path: str) -> bool:
+    """Return True if file managers and tools leave files or folders of this path behind."""
+    return not _LITTER.isdisjoint(path.split("/"))
+
+
+def unpack(data: bytes, limits: ArchiveLimits) -> dict[str, bytes]:
+    """Return the files of a zip, tar or gzipped tar archive, by path.
+
+    Raises:
+        ArchiveError: It is none, or it has an entry that is not accepted, or too much.
+    """
+    if len(data) > limits.archive_bytes:
+        _refuse(f"has more than {limits.archive_bytes} bytes: leave files out")
+    try:
+        if data.startswith(_ZIP):
+            return _unzip(data, limits)
+        return _untar(_inflated(data, limits), limits)
+    except (
+        *(zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, UnicodeError),
+        *(ValueError, OverflowError, NotImplementedError, RuntimeError),
+    ) as error:
+        _refuse(f"cannot be read as zip or tar ({str(error)[:_SHOWN]}): pack the folder again")
+
+
+def pack(files: Mapping[str, bytes]) -> bytes:
+    """Return a zip archive of files; equal files give equal bytes."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(files):
+            entry = zipfile.ZipInfo(path, (1980, 1, 1, 0, 0, 0))
+            entry.external_attr = (stat.S_IFREG | 0o644) << 16
+            archive.writestr(entry, files[path], zipfile.ZIP_DEFLATED)
+    return stream.getvalue()
+
+
+def read_folder(path: Path, limits: ArchiveLimits) -> dict[str, bytes]:
+    """Return the files of a folder on this machine, by their paths in it.
+
+    Raises:
+        ArchiveError: A file of the folder is a link or none at all, or it is too much.
+        OSError: It cannot be read.
+    """
+    files: dict[str, bytes] = {}
+    room = limits.bytes
+    for each in _walk(path):
+        name = each.relative_to(path).as_posix()
+        if each.is_symlink():
+            raise ArchiveError(f"{name} is a link: put the file itself in its place.")
+        if not each.is_file():
+            raise ArchiveError(f"{name} is no plain file: leave it out.")
+        with each.open("rb") as stream:
+            files[name] = stream.read(min(room, limits.file_bytes) + 1)
+        room -= len(files[name])
+        if room < 0 or len(files) > limits.files:
+            raise ArchiveError(
+                f"{path} has more than {limits.files} files or {limits.bytes} bytes: leave files "
+                "out."
+            )
+    return files
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    """Yield what is in a folder and below, except folders, in a stable order."""
+    for place, folders, names in os.walk(folder):
+        here = folder / place
+        links = [name for name in folders if (here / name).is_symlink()]
+        folders[:] = sorted(name for name in folders if not is_litter(name))
+        for name in sorted([*names, *links]):
+            if not is_litter(name):
+                yield here / name
+
+
+def _unzip(data: bytes, limits: ArchiveLimits) -> dict[str, bytes]:
+    files: dict[str, bytes] = {}
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        entries = archive.infolist()
+        if len(entries) > limits.entries:
+            _refuse(f"has more than {limits.entries} entries: leave files out")
+        _check_size(sum(entry.file_size for entry in entries), len(data), limits)
+        for entry in entries:
+            kind = stat.S_IFMT(entry.external_attr >> 16)
+            if entry.flag_bits & 1:
+                _refuse(f"has an encrypted entry, {entry.filename[:_SHOWN]!r}: pack it openly")
+            if entry.compress_type not in _PLAIN:
+                _refuse(f"packs {entry.filename[:_SHOWN]!r} in an unusual way: use deflate")
+            if entry.is_dir():
+                _check_path(entry.filename)
+                continue
+            if kind not in (0, stat.S_IFREG):
+                _refuse(f"has a link or device, {entry.filename[:_SHOWN]!r}: leave it out")
+            _add(files, entry.filename, archive.read(entry))
+    return files
+
+
+def _untar(data: bytes, limits: ArchiveLimits) -> dict[str, bytes]:
+    files: dict[str, bytes] = {}
+    room = limits.bytes
+    with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
+        for count, entry in enumerate(archive, 1):
+            if count > limits.entries:
+                _refuse(f"has more than {limits.entries} entries: leave files out")
+            if entry.isdir():
+                _check_path(entry.name)
+                continue
+            if entry.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or entry.issparse():
+                _refuse(f"has a link or device, {entry.name[:_SHOWN]!r}: leave it out")
+            room -= entry.size
+            if room < 0:
+                _check_size(limits.bytes + 1, len(data), limits)
+            content = archive.extractfile(entry)
+            _add(files, entry.name, content.read() if content is not None else b"")
+    return files
+
+
+def _inflated(data: bytes, limits: ArchiveLimits) -> bytes:
+    """Return a tar archive, of one that may be gzipped: never more than it may have."""
+    if not data.startswith(_GZIP):
+        return data
+    unpacked = zlib.decompressobj(wbits=31).decompress(data, limits.tar_bytes + 1)
+    _check_size(len(unpacked) if len(unpacked) > limits.tar_bytes else 0, len(data), limits)
+    _check_ratio(len(unpacked), len(data))
+    return unpacked
+
+
+def _check_size(unpacked: int, packed: int, limits: ArchiveLimits) -> None:
+    if unpacked > limits.bytes:
+        _refuse(f"unpacks to more than {limits.bytes} bytes: leave files out")
+    _check_ratio(unpacked, packed)
+
+
+def _check_ratio(unpacked: int, packed: int) -> None:
+    if unpacked > max(_SMALL, MAX_RATIO * packed):
+        _refuse(f"unpacks to more than {MAX_RATIO} times its size: leave out what shrinks so")
+
+
+def _check_path(path: str) -> None:
+    parts = path.removesuffix("/").removeprefix("./").split("/")
+    if path.startswith("/") or ".." in parts or "\\" in path or (parts[0][1:2] == ":"):
+        _refuse(f"has an entry outside of its folder, {path[:_SHOWN]!r}: use relative paths")
+
+
+def _add(files: dict[str, bytes], path: str, content: bytes) -> None:
+    _check_path(path)
+    name = path.removeprefix("./")
+    if name in files:
+        _refuse(f"has {name[:_SHOWN]!r} twice: leave one out")
+    files[name] = content
+
+
+def _refuse(message: str) -> NoReturn:
+    raise ArchiveError(f"The archive {message}.")
