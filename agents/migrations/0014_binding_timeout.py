@@ -3,8 +3,6 @@
 import django.core.validators
 from django.db import migrations, models
 
-from agents.runs.install import install
-
 
 class Migration(migrations.Migration):
 
@@ -18,5 +16,4 @@ class Migration(migrations.Migration):
             name='timeout_seconds',
             field=models.PositiveIntegerField(blank=True, help_text='Seconds that one call may take. It shortens the limits of the tool and of the agent, and never extends them. Empty: they alone hold.', null=True, validators=[django.core.validators.MinValueValidator(1)], verbose_name='time limit'),
         ),
-        migrations.RunPython(install, migrations.RunPython.noop, elidable=False),
     ]

@@ -6,7 +6,7 @@ from agents.runs.install import install
 
 
 class Migration(migrations.Migration):
-    dependencies = [("agents", "0012_extraction")]
+    dependencies = [("agents", "0014_binding_timeout")]
 
     operations = [
         migrations.AddField(
