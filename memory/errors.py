@@ -35,3 +35,7 @@ class DocumentNotFoundError(NotFoundError):
 
 class PassageNotFoundError(NotFoundError):
     """The workspace has no such passage: its document was deleted, or has another content now."""
+
+
+class MemoryProviderError(HeartbitError):
+    """The memory provider that is plugged in failed, or did not answer in time."""

@@ -1,4 +1,4 @@
-"""Delete the runs that extracted a person's memories."""
+"""Delete the runs that extracted a person's memories, and what other providers knew."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from agents.choices import RunKind
 from agents.live.changes import notify_on_commit
-from agents.models import Run
+from agents.models import RecalledMemory, Run
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -18,7 +18,8 @@ def erase_extractions(workspace: Workspace, user: User, agent: str) -> None:
     """Delete a person's extractions with their journals, in the caller's transaction.
 
     ``HEARTBIT_ERASE_EXTRACTIONS`` names this function for the memory app. A worker that executes
-    one of them has lost its lease then. Their archives never had what was said, and the usage
+    one of them has lost its lease then. Texts that another memory provider returned for the person
+    at the start of runs go too. Their archives never had what was said, and the usage
     ledger keeps their cost.
 
     Args:
@@ -27,7 +28,9 @@ def erase_extractions(workspace: Workspace, user: User, agent: str) -> None:
         agent: The agent's name; empty: all agents.
     """
     rows = Run.objects.filter(workspace=workspace, kind=RunKind.EXTRACTION, started_user=user)
+    given = RecalledMemory.objects.filter(run__workspace=workspace, item=None, person=user)
     if agent:
-        rows = rows.filter(agent=agent)
+        rows, given = rows.filter(agent=agent), given.filter(run__agent=agent)
+    given.delete()
     if rows.delete()[0]:
         notify_on_commit(workspace.pk, "runs")

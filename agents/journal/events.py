@@ -162,10 +162,16 @@ class MemoriesRecalled:
 
     Attributes:
         memories: Their ids, the best first.
+        provided: Number of texts by another provider, which have no ids here.
+        provider: Name of that provider; empty: none.
+        from_outsiders: True if one of these texts may repeat what outsiders wrote.
     """
 
     type: ClassVar[str] = "memories.recalled"
     memories: tuple[int, ...]
+    provided: int = 0
+    provider: str = ""
+    from_outsiders: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,16 +182,23 @@ class MemoriesExtracted:
         added: Ids of the new ones.
         replaced: Ids of those that say something else now.
         skipped: Number of proposals that were not stored: known already, or said nowhere.
+        provided: Number of texts that another provider took instead.
+        provider: Name of that provider; empty: none.
     """
 
     type: ClassVar[str] = "memories.extracted"
     added: tuple[int, ...] = ()
     replaced: tuple[int, ...] = ()
     skipped: int = 0
+    provided: int = 0
+    provider: str = ""
 
     @property
     def summary(self) -> str:
         """The numbers in words."""
+        if self.provider:
+            texts = "1 text" if self.provided == 1 else f"{self.provided} texts"
+            return f"gave {texts} to {self.provider}"
         added, replaced = len(self.added), len(self.replaced)
         if not added and not replaced:
             return "found nothing new to remember"
@@ -426,7 +439,8 @@ class RunFailed:
     """The run ended without a final answer.
 
     Attributes:
-        kind: ``limit``, ``model``, ``output``, ``tool``, ``definition`` or ``internal``.
+        kind: ``limit``, ``model``, ``output``, ``tool``, ``memory`` (another memory provider),
+            ``definition`` or ``internal``.
         limit: Name of the limit, if kind is ``limit``.
         partial: The last text produced before the end.
     """

@@ -45,9 +45,11 @@ def _say_run(event: events.Event) -> Phrase | None:
             return Phrase(title, "", "play_circle", "info", f"by {worker}")
         case events.RunRequeued(reason=reason):
             return Phrase(f"back in the queue: {reason}", "", "replay", "warning")
-        case events.MemoriesRecalled(memories=memories):
-            count = "1 memory" if len(memories) == 1 else f"{len(memories)} memories"
-            return Phrase(f"recalled {count}", "", "psychology", "info")
+        case events.MemoriesRecalled(memories=memories, provided=provided, provider=provider):
+            count = len(memories) + provided
+            title = "recalled 1 memory" if count == 1 else f"recalled {count} memories"
+            note = f"by {provider}" if provider else ""
+            return Phrase(title, "", "psychology", "info", note)
         case events.MemoriesExtracted() as stored:
             return Phrase(stored.summary, "", "psychology", "success")
         case events.RunSteered(text=text, by=by):

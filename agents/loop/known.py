@@ -22,18 +22,18 @@ class KnownMemory:
     """A recalled memory.
 
     Attributes:
-        number: Its id.
+        title: Its name, such as ``memory 7``, or that of the provider that returned it.
         source: Whose it is and when it was learned, in words.
     """
 
-    number: int
+    title: str
     text: str
     source: str
 
     @property
     def line(self) -> str:
         """One line: no text can end its own note and begin another."""
-        return f"- [memory {self.number}, {self.source}] {' '.join(self.text.split())}"
+        return f"- [{self.title}, {self.source}] {' '.join(self.text.split())}"
 
 
 def fitting(memories: Iterable[KnownMemory], tokens: int) -> list[KnownMemory]:

@@ -19,6 +19,7 @@ from agents.llm.wrappers.budget import BudgetedModel
 from agents.loop import extraction
 from agents.loop.agent_engine import AgentEngine
 from agents.loop.extraction_engine import ExtractionEngine
+from agents.loop.hand_over_engine import HandOverEngine
 from agents.loop.ports import Ports
 from agents.loop.tool_call_engine import ToolCallEngine
 from agents.runtime.accounts import Accounts
@@ -29,6 +30,7 @@ from agents.runtime.decision_rights import revoked_right_lookup
 from agents.runtime.definitions import Definitions
 from agents.runtime.extraction_source import load_source
 from agents.runtime.grants import grant_lookup
+from agents.runtime.hand_over import hand_over
 from agents.runtime.known_memories import known_at_start
 from agents.runtime.lookups import CallLookups
 from agents.runtime.mixed_data import labels_read, mixed_data_rule
@@ -40,6 +42,7 @@ from agents.runtime.store_extracted import store_extracted
 from agents.runtime.toolbox import RunToolbox
 from agents.runtime.unread import with_unread_count
 from heartbit_site.base import orm
+from memory.providers.choice import provider_name
 from tools.mcp.specs import server_tools
 from tools.registry import resolve
 
@@ -179,13 +182,21 @@ class _Unpublished:
         """Publish nothing."""
 
 
-async def build_extraction(active: ActiveRun, sources: EngineDependencies) -> ExtractionEngine:
-    """Build the engine that extracts memories from the run that the claimed one follows."""
+async def build_extraction(
+    active: ActiveRun, sources: EngineDependencies
+) -> ExtractionEngine | HandOverEngine:
+    """Build the engine that extracts memories from the run that the claimed one follows.
+
+    Another memory provider that is plugged in is given its words instead.
+    """
     dependencies, claimed = sources.dependencies, active.claimed
     version = await sources.agents.get(claimed.version_id)
     definition = extraction.definition_for(version)
     find = partial(resolve, dependencies.registry)
     source = await orm.read_in_thread(partial(load_source, claimed.id, find))
+    if provider_name():
+        give = None if source.is_silent else partial(hand_over, source)
+        return HandOverEngine(active.journaled, definition, active.gate, give=give)
     known = "" if source.is_silent else await orm.run_in_thread(source.block)
     account_of = partial(sources.accounts.get, claimed.workspace_id)
     first = version.extraction_model or source.run.model

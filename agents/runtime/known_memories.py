@@ -10,8 +10,10 @@ from django.db import transaction
 from agents.journal.events import MemoriesRecalled
 from agents.loop import known
 from agents.models import RecalledMemory
+from agents.runtime.provided_memories import provided_at_start
 from heartbit_site.base import orm
 from memory.models import MemoryItem
+from memory.providers.choice import provider_name
 from memory.recall import recall, strengthen
 from memory.scoring import Weights
 
@@ -38,11 +40,14 @@ async def known_at_start(active: ActiveRun, definition: AgentDefinition) -> str:
         return await orm.read_in_thread(partial(block_of, claimed.id))
     if not definition.memory_tokens or state.turn or state.task is None:
         return ""
-    kept = await orm.run_in_thread(partial(_recall, claimed, definition, state))
+    if provider_name():
+        task = state.task.text[:_MOST_QUERY]
+        kept = await provided_at_start(claimed, task, definition.memory_tokens)
+    else:
+        kept = await orm.run_in_thread(partial(_recall, claimed, definition, state))
     if not kept:
         return ""
-    ids = tuple(each.item_id for each in kept)
-    await active.journaled.record(MemoriesRecalled(ids))
+    await active.journaled.record(_event(kept))
     return _block(kept)
 
 
@@ -51,8 +56,18 @@ def block_of(run_id: UUID) -> str:
     return _block(list(RecalledMemory.objects.filter(run=run_id)))
 
 
+def _event(rows: Sequence[RecalledMemory]) -> MemoriesRecalled:
+    provided = [row for row in rows if row.provider]
+    return MemoriesRecalled(
+        tuple(row.item_id for row in rows if row.item_id is not None),
+        provided=len(provided),
+        provider=provided[0].provider if provided else "",
+        from_outsiders=any(row.from_outsiders for row in provided),
+    )
+
+
 def _block(rows: Sequence[RecalledMemory]) -> str:
-    return known.block([known.KnownMemory(row.item_id, row.text, row.source) for row in rows])
+    return known.block([known.KnownMemory(row.title, row.text, row.source) for row in rows])
 
 
 def _recall(
@@ -87,11 +102,11 @@ def _recall(
         )
         for place, hit in enumerate(hits)
     ]
-    lines = [known.KnownMemory(row.item_id, row.text, row.source) for row in made]
+    lines = [known.KnownMemory(row.title, row.text, row.source) for row in made]
     made = made[: len(known.fitting(lines, definition.memory_tokens))]
     with transaction.atomic():
         RecalledMemory.objects.bulk_create(made, ignore_conflicts=True)
-        strengthen(row.item for row in made)
+        strengthen(hit.item for hit in hits[: len(made)])
     return list(own.all())  # a worker that lost the run may have been quicker
 
 

@@ -76,7 +76,10 @@ _QUERY: Final = """
                    WHERE NOT EXISTS (SELECT 1 FROM agents_run r WHERE r.id = t.id)) AS is_partial,
            EXISTS (SELECT 1 FROM calls c JOIN memory_memoryitem m ON m.workspace_id = c.workspace_id
                    WHERE c.tool = %(recall)s AND m.from_outsiders AND m.agent IN ('', c.agent)
-                         AND (m.forgotten_at IS NULL OR m.forgotten_at > c.created_at)) AS recalled
+                         AND (m.forgotten_at IS NULL OR m.forgotten_at > c.created_at))
+           OR EXISTS (SELECT 1 FROM runs r JOIN agents_runevent e ON e.run_id = r.id
+                      WHERE e.type = 'memories.recalled'
+                            AND (e.payload ->> 'from_outsiders')::boolean) AS recalled
 """
 
 

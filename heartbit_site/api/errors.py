@@ -35,6 +35,7 @@ from agents.errors import (
 from heartbit_site.base.errors import ConflictError, ForbiddenError, HeartbitError, NotFoundError
 from heartbit_site.contract.operation import find_operation
 from heartbit_site.contract.validation import sentence
+from memory.errors import MemoryProviderError
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
@@ -97,6 +98,7 @@ STATUSES: tuple[tuple[type[HeartbitError], int], ...] = (
     (TooBusyError, 503),
     (ModelUnreachableError, 503),
     (NoSandboxError, 503),
+    (MemoryProviderError, 503),
     (TooManyRequestsError, 429),
     (QuotaExceededError, 429),
     (HeartbitError, 422),

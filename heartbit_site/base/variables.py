@@ -298,6 +298,13 @@ EXTRA_APPS: Final = Variable(
     help="Django apps of your own whose `agent_tools` modules offer tools, and whose `tasks` "
     "modules Celery finds",
 )
+MEMORY_PROVIDER: Final = _text(
+    "HEARTBIT_MEMORY_PROVIDER",
+    formats.dotted_class,
+    help="class of another [memory provider](docs/howto/memory.md#other-providers), as a dotted "
+    "path; its module is installed on all machines",
+    unset="Heartbit's own memory",
+)
 LEASE_SECONDS: Final = Variable(
     "HEARTBIT_LEASE_SECONDS",
     10.0,

@@ -220,6 +220,8 @@ FILE_UPLOAD_MAX_MEMORY_SIZE = DATA_UPLOAD_MAX_MEMORY_SIZE = 14_000_000
 HEARTBIT_ACCOUNT_EMBEDDER = "agents.runtime.account_embedder.AccountEmbedder"
 #: A callable that returns the weights by which a run recalls, likewise.
 HEARTBIT_MEMORY_WEIGHTS = "agents.reads.memory_weights.weights_of_run"
+#: Dotted path of the class of another memory provider; empty: Heartbit's own memory.
+HEARTBIT_MEMORY_PROVIDER = variables.MEMORY_PROVIDER.read()
 #: A callable that deletes the runs that extracted a person's memories, likewise.
 HEARTBIT_ERASE_EXTRACTIONS = "agents.actions.erase_extractions.erase_extractions"
 #: A callable that returns the keys of stored secrets, newest first; the same on all machines.

@@ -10,6 +10,8 @@ from django.utils.module_loading import import_string
 
 from heartbit_site.base import audit
 from memory.models import MemoryItem
+from memory.providers.calls import call_erase
+from memory.providers.choice import provider_name
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -22,13 +24,18 @@ def erase_memories(workspace: Workspace, user: User, *, by: Actor, agent: str = 
     """Delete all memories of a person with their histories, for good; return their number.
 
     The runs that extracted memories of that person go with them, so that none stores one later.
-    The audit says that it happened, and nothing about what was erased.
+    The audit says that it happened, and nothing about what was erased. Another memory provider
+    that is plugged in is asked to erase what it knows, last.
 
     Args:
         workspace: Memories of other workspaces stay.
         user: The person.
         by: Author.
         agent: Erase this agent's memories of the person alone; empty: those of all agents.
+
+    Raises:
+        MemoryProviderError: The other provider failed. Heartbit's own memories are erased; to
+            erase again asks it again.
     """
     with transaction.atomic():
         # First: a run that is storing now has stored, or cannot any more.
@@ -45,4 +52,8 @@ def erase_memories(workspace: Workspace, user: User, *, by: Actor, agent: str = 
             label=user.get_username(),
             details={"agent": agent} if agent else {},
         )
+    if provider_name():
+        call_erase(workspace.pk, user.pk, agent)
+        # What a run was given while the provider was still erasing.
+        import_string(settings.HEARTBIT_ERASE_EXTRACTIONS)(workspace, user, agent)
     return deleted.get(MemoryItem._meta.label, 0)

@@ -106,6 +106,10 @@ VALUES: dict[str, Values] = {
     "HEARTBIT_LOCAL_MODEL_THREADS": (["4"], ["abc", "0"]),
     "HEARTBIT_LOG": (["info", "DEBUG"], ["loud"]),
     "HEARTBIT_DEBUG": FLAG,
+    "HEARTBIT_MEMORY_PROVIDER": (
+        ["memory.providers.protocol.MemoryProvider"],
+        ["provider", "no.such.Provider"],
+    ),
     "EMAIL_BACKEND": (
         ["django.core.mail.backends.locmem.EmailBackend"],
         ["smtp", "no.such.Backend", "django.core.mail.nothing.Backend"],

@@ -1,6 +1,7 @@
-"""Measure quality: ``python -m tests.evals``; ``build/evals.json`` has it.
+"""Measure quality: ``python -m tests.evals [recall] [extraction]``; ``build/evals.json`` has it.
 
-1: recall by words and meaning finds fewer of the held-out answers than one of them alone.
+1: recall by words and meaning finds fewer of the held-out answers than one of them alone, or
+extraction stores what it must not, or too little.
 """
 
 from __future__ import annotations
@@ -12,21 +13,28 @@ import sys
 from tests.bench import report
 from tests.installation import BUILD, installed
 
+PARTS = ("recall", "extraction")
+
 
 def main() -> int:
     """Run the command."""
     with installed({}):
-        recall = importlib.import_module("tests.evals.recall")  # needs Django to be ready
-        rows = list(recall.measure())
+        rows = []
+        for part in sys.argv[1:] or PARTS:
+            rows += importlib.import_module(f"tests.evals.{part}").measure()  # needs Django's apps
+        falls_short = importlib.import_module("tests.evals.extraction").falls_short
     report.merge(BUILD / "evals.json", rows, keys=("name", "metric"))
     for row in rows:
         sys.stdout.write(json.dumps(row) + "\n")
     worse = [
         row
         for row in rows
-        if "fused, held out" in row["name"]
-        and row["metric"] == "recall@5"
-        and row["value"] < row["baseline"]
+        if falls_short(row)
+        or (
+            "fused, held out" in row["name"]
+            and row["metric"] == "recall@5"
+            and row["value"] < row["baseline"]
+        )
     ]
     return 1 if worse else 0
 

@@ -122,6 +122,7 @@ RARE = recorded(
     (12, events.WaitResolved("timer:2", {"status": "fired"}, "timer")),
     (12, events.MemoriesRecalled((7, 9))),
     (12, events.MemoriesExtracted((7,), (9,), 1)),
+    (12, events.MemoriesRecalled((), 2, "Notes", from_outsiders=True)),
     (12, events.RunSteered("Be brief.", "anna")),
     (13, events.ModelInterrupted(2, "The provider hung up.", Usage(1, 1), "m", 100)),
     (13, events.ContextSummarized(2, 9, "So far.", Usage(1, 1), "m", 100, "0.1")),

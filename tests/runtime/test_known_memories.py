@@ -123,7 +123,7 @@ async def test_without_the_setting_or_without_anything_that_fits_nothing_is_give
 
 
 def test_the_block_has_as_many_memories_as_fit() -> None:
-    memories = [KnownMemory(n, "Ann likes tea. " * 4, "agent") for n in range(1, 9)]
+    memories = [KnownMemory(f"memory {n}", "Ann likes tea. " * 4, "agent") for n in range(1, 9)]
     chosen = fitting(memories, 150)
     assert 0 < len(chosen) < 8
     assert len(block(chosen)) <= 150 * 4

@@ -1,0 +1,72 @@
+"""Texts of another memory provider at the start of a run."""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from typing import TYPE_CHECKING
+
+from agents.loop import known
+from agents.models import RecalledMemory
+from heartbit_site.base import orm
+from memory.errors import MemoryProviderError
+from memory.providers.calls import call_before
+from memory.providers.choice import provider_name
+from memory.providers.protocol import MemoryContext
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agents.runs.claims import ClaimedRun
+    from memory.providers.protocol import ProvidedText
+
+logger = logging.getLogger(__name__)
+
+
+async def provided_at_start(claimed: ClaimedRun, task: str, tokens: int) -> list[RecalledMemory]:
+    """Return the stored texts of the provider that fit; none if it fails, which is logged.
+
+    Rows that a crash left before the journal's entry count.
+
+    Args:
+        claimed: The run.
+        task: Its task, as far as a provider reads it.
+        tokens: Most tokens of the block, estimated.
+    """
+    stored = await orm.read_in_thread(partial(_stored, claimed))
+    if stored:
+        return stored
+    context = MemoryContext(
+        claimed.id, claimed.workspace_id, claimed.agent, claimed.user_id, claimed.conversation_id
+    )
+    try:
+        texts = await call_before(context, task)
+    except MemoryProviderError as error:
+        logger.warning("run %s starts without memories: %s", claimed.id, error)
+        return []
+    return await orm.run_in_thread(partial(_store, claimed, texts, tokens))
+
+
+def _stored(claimed: ClaimedRun) -> list[RecalledMemory]:
+    return list(RecalledMemory.objects.filter(run=claimed.id))
+
+
+def _store(claimed: ClaimedRun, texts: Sequence[ProvidedText], tokens: int) -> list[RecalledMemory]:
+    made = [
+        RecalledMemory(
+            run_id=claimed.id,
+            provider=provider_name(),
+            person_id=claimed.user_id,
+            from_outsiders=one.from_outsiders,
+            position=place,
+            text=one.text,
+            source=one.source,
+            why=one.why,
+        )
+        for place, one in enumerate(texts)
+    ]
+    lines = [known.KnownMemory(row.title, row.text, row.source) for row in made]
+    RecalledMemory.objects.bulk_create(
+        made[: len(known.fitting(lines, tokens))], ignore_conflicts=True
+    )
+    return _stored(claimed)  # a worker that lost the run may have been quicker

@@ -1,0 +1,1 @@
+"""Other memory providers, plugged in before and after the runs of agents."""

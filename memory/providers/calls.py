@@ -1,0 +1,120 @@
+"""Calls of a memory provider, each in a thread of its own and with a deadline.
+
+A thread cannot be ended: one that is past its deadline is left alone. Its place stays taken, so a
+provider that hangs in all of them is not called until one returns.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from concurrent import futures
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from django.db import connections
+
+from heartbit_site.base.untrusted import clean_text
+from memory.errors import MemoryProviderError
+from memory.providers.choice import load_provider, provider_name
+from memory.providers.protocol import ProvidedText
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from memory.providers.protocol import MemoryContext, Said
+
+T = TypeVar("T")
+
+BEFORE_SECONDS: Final = 3.0
+AFTER_SECONDS: Final = 30.0
+ERASE_SECONDS: Final = 30.0
+MOST_CALLS: Final = 16
+MOST_TEXTS: Final = 50
+_MOST_SOURCE: Final = 100
+
+_places = threading.BoundedSemaphore(MOST_CALLS)
+
+
+async def call_before(run: MemoryContext, task: str) -> list[ProvidedText]:
+    """Return a provider's texts for a run, without empty ones and those beyond ``MOST_TEXTS``.
+
+    Raises:
+        MemoryProviderError: It failed, returned something else, or did not answer in time.
+    """
+    return await _call(lambda: _checked(load_provider().before(run, task)), BEFORE_SECONDS)
+
+
+async def call_after(run: MemoryContext, said: Sequence[Said]) -> None:
+    """Hand what was said in a run to the provider.
+
+    Raises:
+        MemoryProviderError: It failed, or did not answer in time; it may have stored it.
+    """
+    await _call(lambda: load_provider().after(run, said), AFTER_SECONDS)
+
+
+def call_erase(workspace_id: int, user_id: int, agent: str) -> None:
+    """Let the provider delete what it knows of a person; the caller's thread waits.
+
+    Raises:
+        MemoryProviderError: It failed, or did not answer in time; it may have deleted it.
+    """
+    started = _start(lambda: load_provider().erase(workspace_id, user_id, agent))
+    try:
+        started.result(ERASE_SECONDS)
+    except futures.TimeoutError as error:
+        raise _failure(error) from None
+
+
+async def _call(fn: Callable[[], T], seconds: float) -> T:
+    try:
+        async with asyncio.timeout(seconds):
+            return await asyncio.wrap_future(_start(fn))
+    except TimeoutError as error:
+        raise _failure(error) from None
+
+
+def _start(fn: Callable[[], T]) -> futures.Future[T]:
+    if not _places.acquire(blocking=False):
+        raise MemoryProviderError(
+            f"The memory provider {provider_name()} is called {MOST_CALLS} times already and does "
+            "not answer."
+        )
+    future: futures.Future[T] = futures.Future()
+    future.set_running_or_notify_cancel()  # so that a result that comes too late harms nothing
+    # Not of an executor: Python waits for an executor's threads before it exits.
+    threading.Thread(target=_work, args=(fn, future), name="memory-provider", daemon=True).start()
+    return future
+
+
+def _work(fn: Callable[[], T], future: futures.Future[T]) -> None:
+    try:
+        result = fn()
+    except BaseException as error:  # noqa: BLE001  whatever it is, also a sys.exit()
+        future.set_exception(_failure(error))
+    else:
+        future.set_result(result)
+    finally:
+        connections.close_all()  # a provider may use the ORM
+        _places.release()
+
+
+def _failure(error: BaseException) -> MemoryProviderError:
+    """Name the error alone: its message may have personal text."""
+    return MemoryProviderError(
+        f"The memory provider {provider_name()} failed with {type(error).__name__}."
+    )
+
+
+def _checked(texts: Sequence[ProvidedText]) -> list[ProvidedText]:
+    found = []
+    for one in texts[:MOST_TEXTS]:
+        if not isinstance(one, ProvidedText):
+            raise TypeError("a provider returns a sequence of ProvidedText")
+        text = clean_text(one.text).strip()
+        source = " ".join(clean_text(one.source).split())[:_MOST_SOURCE]
+        if text:
+            found.append(
+                ProvidedText(text, source, clean_text(one.why), one.from_outsiders is not False)
+            )
+    return found

@@ -1,0 +1,33 @@
+"""Choice of the installation's memory provider."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.utils.module_loading import import_string
+
+if TYPE_CHECKING:
+    from memory.providers.protocol import MemoryProvider
+
+
+def provider_name() -> str:
+    """Return the class name of the provider; empty: Heartbit's own memory."""
+    path: str = settings.HEARTBIT_MEMORY_PROVIDER
+    return path.rpartition(".")[2][:100]
+
+
+def load_provider() -> MemoryProvider:
+    """Return the process's provider; the first call creates it.
+
+    Raises:
+        Exception: Whatever its module or its constructor raises.
+    """
+    return _load(settings.HEARTBIT_MEMORY_PROVIDER)
+
+
+@functools.cache
+def _load(path: str) -> MemoryProvider:
+    made: MemoryProvider = import_string(path)()
+    return made

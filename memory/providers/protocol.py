@@ -1,0 +1,100 @@
+"""The protocol of a memory provider that takes the place of Heartbit's own memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from uuid import UUID
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryContext:
+    """The run for which a provider is called.
+
+    Attributes:
+        run_id: Idempotency key of ``after``: what one run said may be handed over again.
+        workspace_id: Texts of one workspace must never reach another.
+        agent: The agent's name.
+        user_id: The person behind the run; None: no person.
+        conversation_id: The run's conversation; None: it has none.
+    """
+
+    run_id: UUID
+    workspace_id: int
+    agent: str
+    user_id: int | None
+    conversation_id: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class ProvidedText:
+    """A text for a run's model.
+
+    Attributes:
+        text: One statement.
+        source: Its provenance in words, which the model reads too: ``profile, learned 2026-05-01``.
+        why: Reason why the provider chose it, for people.
+        from_outsiders: True if it may repeat what outsiders wrote. Together with private data, it
+            makes the run ask before it sends anything out.
+    """
+
+    text: str
+    source: str
+    why: str = ""
+    from_outsiders: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Something that was said in a run.
+
+    Attributes:
+        by: ``person`` or ``agent``.
+        turn: Turn of the run: the model read it there, or answered it.
+    """
+
+    by: str
+    text: str
+    turn: int
+
+
+class MemoryProvider(Protocol):
+    """A memory provider; ``HEARTBIT_MEMORY_PROVIDER`` names its class.
+
+    A process creates one object, without arguments, and calls it in threads, several at a time.
+    Any exception is a failure; its message is not logged, since it may have personal text.
+    """
+
+    def before(self, run: MemoryContext, task: str) -> Sequence[ProvidedText]:
+        """Return texts that help a run with its task, the best first.
+
+        A run waits ``calls.BEFORE_SECONDS`` at most; it is given nothing after a failure.
+
+        Args:
+            run: The run, whose model has not been asked yet.
+            task: The first 2,000 characters of its task.
+        """
+        ...
+
+    def after(self, run: MemoryContext, said: Sequence[Said]) -> None:
+        """Take what was said in a run that has succeeded, at least once.
+
+        Args:
+            run: The run in which it was said.
+            said: Words of its person or program, and the agent's answers unless these may repeat
+                outsiders.
+        """
+        ...
+
+    def erase(self, workspace_id: int, user_id: int, agent: str) -> None:
+        """Delete everything about a person for good; it may be gone already.
+
+        Args:
+            workspace_id: What other workspaces have stays.
+            user_id: The person.
+            agent: Name of the only agent whose memories go; empty: all agents.
+        """
+        ...
