@@ -2,8 +2,6 @@
 
 from django.db import migrations, models
 
-from agents.runs.install import install
-
 
 class Migration(migrations.Migration):
     dependencies = [("agents", "0014_binding_timeout")]
@@ -20,5 +18,4 @@ class Migration(migrations.Migration):
                 max_length=500,
             ),
         ),
-        migrations.RunPython(install, migrations.RunPython.noop, elidable=False),
     ]

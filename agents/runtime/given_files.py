@@ -13,7 +13,7 @@ import binascii
 from typing import TYPE_CHECKING
 
 from agents.runtime.folder_limits import LIMITS
-from heartbit_site.base.archives import ArchiveError, is_litter, read_folder, unpack
+from heartbit_site.base.archives import RefusedFilesError, is_litter, read_folder, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -28,7 +28,7 @@ def decode(files: Mapping[str, str], archive: str) -> dict[str, bytes]:
         archive: A zip, tar or tar.gz archive in base64; empty: none.
 
     Raises:
-        ArchiveError: One is no base64, or the archive is not accepted.
+        RefusedFilesError: One is no base64, or the archive is not accepted.
     """
     given = _unpacked(_from_base64(archive, "archive")) if archive else {}
     return given | {path: _from_base64(text, path) for path, text in files.items()}
@@ -42,7 +42,7 @@ def read_paths(paths: Iterable[Path], archives: Iterable[Path] = ()) -> dict[str
         archives: zip, tar or tar.gz archives, which are unpacked.
 
     Raises:
-        ArchiveError: A path cannot be read, is not accepted, or is given twice.
+        RefusedFilesError: A path cannot be read, is not accepted, or is given twice.
     """
     given: dict[str, bytes] = {}
     for path in archives:
@@ -56,7 +56,7 @@ def read_path(path: Path, name: str) -> dict[str, bytes]:
     """Return a file of this machine under a name, or the files of a folder below it.
 
     Raises:
-        ArchiveError: It cannot be read or is not accepted.
+        RefusedFilesError: It cannot be read or is not accepted.
     """
     if not path.is_dir():
         return {name: _read(path, LIMITS.file_bytes)}
@@ -69,7 +69,7 @@ def read_path(path: Path, name: str) -> dict[str, bytes]:
 
 def _add(given: dict[str, bytes], more: Mapping[str, bytes]) -> None:
     if twice := sorted(given.keys() & more.keys()):
-        raise ArchiveError(f"{twice[0]} is given twice: rename one, or leave it out.")
+        raise RefusedFilesError(f"{twice[0]} is given twice: rename one, or leave it out.")
     given.update(more)
 
 
@@ -85,16 +85,16 @@ def _read(path: Path, limit: int) -> bytes:
     except OSError as error:
         raise _unreadable(path, error) from error
     if len(data) > limit:
-        raise ArchiveError(f"{path} has more than {limit} bytes: make it smaller.")
+        raise RefusedFilesError(f"{path} has more than {limit} bytes: make it smaller.")
     return data
 
 
-def _unreadable(path: Path, error: OSError) -> ArchiveError:
-    return ArchiveError(f"{path} cannot be read: {error.strerror or error}.")
+def _unreadable(path: Path, error: OSError) -> RefusedFilesError:
+    return RefusedFilesError(f"{path} cannot be read: {error.strerror or error}.")
 
 
 def _from_base64(text: str, what: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
-        raise ArchiveError(f"{what[:200]} is no base64: encode its bytes.") from None
+        raise RefusedFilesError(f"{what[:200]} is no base64: encode its bytes.") from None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from agents.skills.faults import InvalidSkillError
 from agents.skills.spec import MAX_BYTES, MAX_FILE_BYTES, MAX_FILES
 from heartbit_site.base import archives
-from heartbit_site.base.archives import ArchiveError, ArchiveLimits, pack
+from heartbit_site.base.archives import ArchiveLimits, RefusedFilesError, pack
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,5 +49,5 @@ def read_path(path: Path) -> dict[str, bytes]:
 def _as_faults() -> Iterator[None]:
     try:
         yield
-    except ArchiveError as error:
+    except RefusedFilesError as error:
         raise InvalidSkillError([str(error)]) from error

@@ -37,7 +37,7 @@ _PLAIN: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _LITTER: Final = frozenset({"__MACOSX", "__pycache__", ".DS_Store", ".git", "Thumbs.db"})
 
 
-class ArchiveError(ConfigurationError):
+class RefusedFilesError(ConfigurationError):
     """An archive or a folder is not accepted."""
 
     field = "archive"
@@ -82,7 +82,7 @@ def unpack(data: bytes, limits: ArchiveLimits) -> dict[str, bytes]:
     """Return the files of a zip, tar or gzipped tar archive, by path.
 
     Raises:
-        ArchiveError: It is none, or it has an entry that is not accepted, or too much.
+        RefusedFilesError: It is none, or it has an entry that is not accepted, or too much.
     """
     if len(data) > limits.archive_bytes:
         _refuse(f"has more than {limits.archive_bytes} bytes: leave files out")
@@ -112,7 +112,7 @@ def read_folder(path: Path, limits: ArchiveLimits) -> dict[str, bytes]:
     """Return the files of a folder on this machine, by their paths in it.
 
     Raises:
-        ArchiveError: A file of the folder is a link or none at all, or it is too much.
+        RefusedFilesError: A file of the folder is a link or none at all, or it is too much.
         OSError: It cannot be read.
     """
     files: dict[str, bytes] = {}
@@ -120,14 +120,14 @@ def read_folder(path: Path, limits: ArchiveLimits) -> dict[str, bytes]:
     for each in _walk(path):
         name = each.relative_to(path).as_posix()
         if each.is_symlink():
-            raise ArchiveError(f"{name} is a link: put the file itself in its place.")
+            raise RefusedFilesError(f"{name} is a link: put the file itself in its place.")
         if not each.is_file():
-            raise ArchiveError(f"{name} is no plain file: leave it out.")
+            raise RefusedFilesError(f"{name} is no plain file: leave it out.")
         with each.open("rb") as stream:
             files[name] = stream.read(min(room, limits.file_bytes) + 1)
         room -= len(files[name])
         if room < 0 or len(files) > limits.files:
-            raise ArchiveError(
+            raise RefusedFilesError(
                 f"{path} has more than {limits.files} files or {limits.bytes} bytes: leave files "
                 "out."
             )
@@ -223,4 +223,4 @@ def _add(files: dict[str, bytes], path: str, content: bytes) -> None:
 
 
 def _refuse(message: str) -> NoReturn:
-    raise ArchiveError(f"The archive {message}.")
+    raise RefusedFilesError(f"The archive {message}.")

@@ -212,7 +212,7 @@ class Heartbit:
                 folder on this machine.
 
         Raises:
-            ArchiveError: A file cannot be read or is not accepted.
+            RefusedFilesError: A file cannot be read or is not accepted.
             ConfigurationError: It cannot be started, or an event loop runs here already.
             EmbeddedError: The database's server cannot be started.
         """
@@ -226,7 +226,7 @@ class Heartbit:
             files: As for ``run``.
 
         Raises:
-            ArchiveError: A file cannot be read or is not accepted.
+            RefusedFilesError: A file cannot be read or is not accepted.
             ConfigurationError: It cannot be started.
             EmbeddedError: The database's server cannot be started.
         """

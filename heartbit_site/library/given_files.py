@@ -20,7 +20,7 @@ def read_files(files: Mapping[str, GivenFile]) -> dict[str, bytes]:
         files: Text, bytes, or the ``Path`` of a file or a folder on this machine, by path.
 
     Raises:
-        ArchiveError: A ``Path`` cannot be read or is not accepted.
+        RefusedFilesError: A ``Path`` cannot be read or is not accepted.
     """
     found: dict[str, bytes] = {}
     for name, given in files.items():

@@ -10,7 +10,7 @@ from agents.runs.install import install
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('agents', '0013_knowledge'),
+        ('agents', '0015_sandbox_problem'),
         ('memory', '0003_from_outsiders'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
