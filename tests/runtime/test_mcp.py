@@ -199,8 +199,8 @@ async def test_a_server_that_hangs_dies_or_restarts_loses_no_run(
 
     def made(url: str) -> None:
         refreshed(added(workspace, url=url))
-        for name in ("hang", "exit"):
-            refreshed(added(workspace, name, command=name, timeout_seconds=1))
+        refreshed(added(workspace, "hang", command="hang", timeout_seconds=1))
+        refreshed(added(workspace, "exit", command="exit"))
         agent(tools=("shop_echo", "hang_good", "exit_good", "shop_die"))
 
     with http_server(port) as url:
