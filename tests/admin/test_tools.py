@@ -128,10 +128,10 @@ def test_an_admin_disables_a_tool_in_their_workspace(
     assert Pause.objects.get(workspace=workspace).reason == "It is wrong."
     assert f"Disabled in {workspace}" in boss.get(page("calculate")).content.decode()
     boss.post(page("calculate", "enable"), SENT | {"workspace": workspace.pk})
-    assert not Pause.objects.exists()
+    assert not Pause.objects.filter(workspace=workspace).exists()
     other = Workspace.objects.create(slug="other-of-tests", name="Other")
     boss.post(page("calculate", "disable"), data | {"workspace": str(other.pk)})
-    assert not Pause.objects.exists(), "another workspace cannot be chosen"
+    assert not Pause.objects.filter(workspace=other).exists(), "it cannot be chosen"
 
 
 def test_a_tool_is_tried_as_a_run_of_its_own(

@@ -54,10 +54,14 @@ def _link() -> bytes:
 @pytest.mark.parametrize(
     ("given", "code", "sentence"),
     [
-        ({"files": {"a.txt": "?"}}, "archive", "a.txt is no base64: encode its bytes."),
-        ({"archive": "?"}, "archive", "archive is no base64: encode its bytes."),
-        ({"archive": coded(b"no zip")}, "archive", "The archive cannot be read as zip or tar"),
-        ({"archive": coded(_link())}, "archive", "The archive has a link or device, 'entry'"),
+        ({"files": {"a.txt": "?"}}, "refused_files", "a.txt is no base64: encode its bytes."),
+        ({"archive": "?"}, "refused_files", "archive is no base64: encode its bytes."),
+        (
+            {"archive": coded(b"no zip")},
+            "refused_files",
+            "The archive cannot be read as zip",
+        ),
+        ({"archive": coded(_link())}, "refused_files", "The archive has a link or device"),
         ({"files": {"../a": ""}}, "folder", "The path '../a' is not a plain relative path."),
         ({"files": {"": ""}}, "folder", "The path '' has no name of 1 to 200 characters."),
     ],

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 #: What a clock says, not the loop.
 _MEASURED = frozenset({"duration_ms"})
+#: Limit of a transaction in the recorded decisions, in seconds.
+_NOTED_LIMIT = 60
 #: What events say since the journals were recorded, and what says nothing: then they are the same.
 _LATER: dict[str, dict[str, Any]] = {
     "approval.requested": {
@@ -134,7 +136,8 @@ class _Notes:
     async def transact(
         self, body: Callable[[], Event], *, timeout_seconds: float
     ) -> Sequence[RecordedEvent]:
-        self.add("transact", timeout_seconds)
+        # How long it may take is no decision: the agent's limit was noted, the call's holds now.
+        self.add("transact", _NOTED_LIMIT)
         return ()
 
     async def finish(self, ending: Ending, *events: Event) -> Committed:
