@@ -92,7 +92,8 @@ def unpack(data: bytes, limits: ArchiveLimits) -> dict[str, bytes]:
         return _untar(_inflated(data, limits), limits)
     except (
         *(zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, UnicodeError),
-        *(ValueError, OverflowError, NotImplementedError, RuntimeError),
+        # zipfile raises IndexError for an entry without a name.
+        *(ValueError, OverflowError, IndexError, NotImplementedError, RuntimeError),
     ) as error:
         _refuse(f"cannot be read as zip or tar ({str(error)[:_SHOWN]}): pack the folder again")
 

@@ -58,6 +58,18 @@ def zip_that_lies() -> bytes:
     return bytes(data)
 
 
+def nameless() -> bytes:
+    data = bytearray(zipped(("x", b"")))
+    for mark, offset, name in ((b"PK\x03\x04", 26, 30), (b"PK\x01\x02", 28, 46)):
+        start = data.index(mark)
+        data[start + offset] = 0
+        del data[start + name]
+    end = data.index(b"PK\x05\x06")
+    struct.pack_into("<I", data, end + 12, end - data.index(b"PK\x01\x02"))
+    struct.pack_into("<I", data, end + 16, data.index(b"PK\x01\x02"))
+    return bytes(data)
+
+
 def encrypted() -> bytes:
     data = bytearray(zipped(("secret", b"x")))
     for mark, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
@@ -120,6 +132,7 @@ ATTACKS: dict[str, tuple[Callable[[], bytes], str]] = {
         lambda: tarred(*((f"{n}", b"5", b"") for n in range(MAX_ENTRIES + 1))),
         "more than 2000 entries",
     ),
+    "an entry without a name": (nameless, "cannot be read as zip or tar"),
     "encrypted": (encrypted, "an encrypted entry"),
     "lzma": (lambda: zipped(("a", b"x"), method=zipfile.ZIP_LZMA), "in an unusual way"),
     "too large": (lambda: bytes(MAX_ARCHIVE_BYTES + 1), "has more than"),
