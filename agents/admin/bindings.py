@@ -79,7 +79,7 @@ class ToolBindingForm(forms.ModelForm[ToolBinding]):
             "approval_when": json_widget(
                 rows=4, placeholder='{"properties": {"path": {"pattern": "^/etc/"}}}'
             ),
-            "defaults": json_widget(rows=2, placeholder='{"timeout_seconds": 10}'),
+            "defaults": json_widget(rows=2, placeholder='{"language": "en"}'),
             "credentials": json_widget(rows=2, placeholder='{"mail": "support mailbox"}'),
             "knowledge_bases": json_widget(rows=1, placeholder='["handbook"]'),
         }

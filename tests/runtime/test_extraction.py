@@ -223,7 +223,7 @@ async def test_a_cheaper_model_extracts_and_a_failed_extraction_can_be_retried(
     answers = done.events.filter(type="model.answered").values_list("payload__model", flat=True)
     assert await orm.run_in_thread(lambda: list(answers)) == ["openai:small"]
     [item] = await items(studio)
-    assert item.user_id == ann.pk, "the person's, whoever retried"
+    assert item.user_id == ann.pk, "it belongs to the person, not to the one who retried"
 
 
 async def test_a_source_that_was_archived_takes_its_links_along_and_leaves_its_memories(
