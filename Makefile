@@ -15,9 +15,9 @@ export QUESTION
 
 # CI runs the tests with tests.ci, which plays failed ones a second time.
 RUNNER := pytest
-# Most tests wait for processes of their own, so there are twice as many processes as processors. The
-# order of the files is that of tests/order.py.
-WORKERS := 4
+# Most tests wait for processes of their own, so there are more processes than twice the processors
+# (two of them: 525 s, with four processes 612 s). The order of the files is that of tests/order.py.
+WORKERS := 5
 PARALLEL = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help

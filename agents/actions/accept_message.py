@@ -59,6 +59,8 @@ def accept_message(channel: Channel, message: Inbound) -> Accepted:
         AgentNotFoundError: The channel's agent is gone or stopped.
         HaltedError: The workspace or the installation is stopped.
         QuotaExceededError: The workspace or the agent has reached a run quota.
+        ModelUnreachableError: No model that the agent may ask answers.
+        NoSandboxError: The agent runs code, and there is no sandbox where it would run.
     """
     # Held until the end: two messages of one thread come one after the other.
     locked = Channel.objects.select_for_update(no_key=True, of=("self",))

@@ -18,6 +18,7 @@ from agents.models import Conversation, Run, RunEvent
 from agents.reads.agents import find_agent
 from agents.runs.idempotency_keys import stored_key
 from agents.runs.run_audit import record_of_run
+from agents.runtime.preflight import has_obstacle, raise_if_not_ready
 from heartbit_site.base.audit import NOBODY, Actor
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.query import fetch_one
@@ -105,10 +106,16 @@ def post_message(
         AgentNotFoundError: The conversation's agent is gone or stopped.
         ConversationBusyError: The policy is to refuse the message, and a run is active.
         QuotaExceededError: The workspace or the agent has reached a run quota.
+        ModelUnreachableError: No model that the agent may ask answers, and a run would start.
+        NoSandboxError: A run would start, and its agent has no sandbox for its code.
     """
     policy = BusyPolicy(busy_policy or conversation.busy_policy)
     key = stored_key(idempotency_key)
     reached = _under_way(conversation, policy, key)
+    steers = policy is BusyPolicy.STEER and reached
+    if not steers and has_obstacle(conversation.workspace_id, home):
+        agent = find_agent(conversation.workspace, conversation.agent, origin=conversation.origin)
+        raise_if_not_ready(agent, model, home, key=key)
     run_id = new_id()
     parameters = (
         conversation.pk,

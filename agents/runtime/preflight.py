@@ -1,10 +1,11 @@
 """Preflight: no run starts that is known to lack its model, or the sandbox that its mode needs.
 
 A model is known to be unreachable by the circuits that the fleet's calls opened
-(``agents.llm.wrappers.circuit``). Only one that opened again, after a probe failed, counts: a run
-that was accepted waits out a short outage. Once the next probe is due a run may start, and its
-first call is the probe. A sandbox is known to be missing if no live worker of the agent's queue has
-one; for a run in this process, if none holds here.
+(``agents.llm.wrappers.circuit``); for a run in this process, by those of the workspace's accounts.
+Only one that opened again, after a probe failed, counts: a run that was accepted waits out a short
+outage. Once the next probe is due a run may start, and its first call is the probe. A sandbox is
+known to be missing if no live worker of the agent's queue has one; for a run in this process, if
+none holds here.
 """
 
 from __future__ import annotations
@@ -88,13 +89,11 @@ class KnownObstacles:
             return found
         # Noted first: while one thread asks a slow Valkey no other one does.
         self._known[key] = (now + KEEP_SECONDS, found)
-        if home is Placement.FLEET:
-            found = Obstacles(
-                {name: now + left for name, left in _outages(workspace_id).items()},
-                _without_sandbox(workspace_id),
-            )
-        else:
-            found = Obstacles(without_sandbox=_without_sandbox_here(workspace_id))
+        outages = _outages(workspace_id, home)
+        without = _without_sandbox if home is Placement.FLEET else _without_sandbox_here
+        found = Obstacles(
+            {name: now + left for name, left in outages.items()}, without(workspace_id)
+        )
         self._known[key] = (now + KEEP_SECONDS, found)
         self._known.move_to_end(key)
         if len(self._known) > KEEP:
@@ -195,11 +194,13 @@ def _that_run_code(workspace_id: int) -> list[tuple[str, str, str]]:
     return list(agents.values_list("origin", "name", "queue"))
 
 
-def _outages(workspace_id: int) -> dict[str, float]:
+def _outages(workspace_id: int, home: Placement) -> dict[str, float]:
     if not settings.HEARTBIT_BREAKER_FAILURES:
         return {}
     rows = ProviderAccount.objects.filter(workspace=workspace_id, enabled=True)
-    accounts = {f"environment:{provider}": provider for provider in PROVIDERS}
+    # The environment's keys and addresses in this process may be others than the workers'.
+    of_environment = PROVIDERS if home is Placement.FLEET else ()
+    accounts = {f"environment:{provider}": provider for provider in of_environment}
     for pk, provider in rows.values_list("pk", "provider"):
         # The workspace's own account is used instead of the environment's key.
         accounts.pop(f"environment:{provider}", None)

@@ -6,23 +6,20 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import redis
-from django.conf import settings
 
 from agents.actions.cancel_run import cancel_run
+from agents.actions.post_message import post_message, start_conversation
 from agents.actions.retry_run import retry_run
 from agents.actions.start_run import start_run
 from agents.actions.start_tool_call import start_tool_call
-from agents.choices import Placement
+from agents.choices import BusyPolicy, Placement
 from agents.errors import ModelUnreachableError, NoSandboxError
 from agents.models import Agent, Run, RunEvent, WorkerHeartbeat
 from agents.runtime import preflight
-from agents.runtime.accounts import account_name
-from agents.runtime.circuit_scripts import breaker_key
 from heartbit_site.base.audit import NOBODY
-from heartbit_site.base.models import ProviderAccount
 from tests.api.server import Caller, key_for
 from tests.fleet import wait_until
+from tests.outages import account_of, outages
 
 if TYPE_CHECKING:
     from pytest_django.fixtures import Settings
@@ -37,19 +34,13 @@ Outage = Callable[..., None]
 
 @pytest.fixture
 def outage(workspace: Workspace, database: None) -> Iterator[Outage]:
-    """Let a provider of the workspace fail: its circuit as workers leave it."""
-    names: list[str] = []
-    with redis.Redis.from_url(settings.REDIS_URL, decode_responses=True) as client:
+    """Let a provider of the workspace fail."""
+    with outages() as made:
 
-        def make(provider: str = "openai", *, openings: int = 2, seconds: float = 40.5) -> None:
-            row, _ = ProviderAccount.objects.get_or_create(workspace=workspace, provider=provider)
-            names.append(breaker_key(account_name(row.pk)))
-            until = client.time()[0] + seconds
-            client.hset(names[-1], mapping={"openings": openings, "until": until})
+        def make(provider: str = "openai", *, account: str = "", **how: Any) -> None:
+            made(account or account_of(workspace, provider), **how)
 
         yield make
-        for name in names:
-            client.delete(name)
 
 
 def start(workspace: Workspace, **options: Any) -> Run:
@@ -96,14 +87,41 @@ def test_when_the_fallback_model_is_down_too_it_is_refused(
     assert refused.value.seconds <= 21, "the first that is tried again"
 
 
-def test_a_model_of_the_run_counts_and_a_local_run_has_circuits_of_its_own(
-    workspace: Workspace, agent: Create, outage: Outage
+@pytest.mark.parametrize("home", Placement)
+def test_a_model_of_the_run_counts_wherever_it_would_run(
+    workspace: Workspace, agent: Create, outage: Outage, home: Placement
 ) -> None:
     agent(model="openai:gpt-6-sol")
     outage("anthropic")
+    assert start(workspace, home=home).pk
     with pytest.raises(ModelUnreachableError):
-        start(workspace, model="anthropic:claude-sonnet-5-5")
-    assert start(workspace, model="anthropic:claude-sonnet-5-5", home=Placement.LOCAL).pk
+        start(workspace, model="anthropic:claude-sonnet-5-5", home=home)
+
+
+def test_an_outage_of_the_workers_environment_keeps_no_run_from_this_process(
+    workspace: Workspace, agent: Create, outage: Outage
+) -> None:
+    agent(model="gemini:gemini-4-pro")
+    outage("gemini", account="environment:gemini")
+    assert start(workspace, home=Placement.LOCAL).pk
+    with pytest.raises(ModelUnreachableError):
+        start(workspace)
+
+
+def test_a_message_is_refused_unless_it_steers_a_run(
+    workspace: Workspace, agent: Create, outage: Outage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent(model="openai:gpt-6-sol")
+    talk = start_conversation(workspace, agent="solo", busy_policy=BusyPolicy.STEER)
+    run_id = post_message(talk, "Begin.").run_id
+    outage()
+    monkeypatch.setattr(preflight, "_known", preflight.KnownObstacles())
+    assert post_message(talk, "Hurry.").outcome == "steered"
+    cancel_run(workspace, run_id, reason="over")
+    for policy in BusyPolicy:
+        with pytest.raises(ModelUnreachableError):
+            post_message(talk, "Again.", busy_policy=policy)
+    assert Run.objects.filter(workspace=workspace).count() == 1
 
 
 def test_a_repeated_start_returns_its_run_and_a_retry_is_refused(

@@ -16,17 +16,18 @@ from agents.actions.cancel_run import cancel_run
 from agents.actions.pause_work import pause_work
 from agents.actions.set_agent_state import set_agent_state
 from agents.limits import pauses
-from agents.models import Run
+from agents.models import Agent, Run
 from heartbit_site.base.models import Tier, Workspace
 from scheduling.actions.backfill_schedule import backfill_schedule
 from scheduling.actions.fire_due import fire_due
 from scheduling.actions.run_schedule_now import run_schedule_now
-from scheduling.choices import CatchUp, FiringStatus, Kind, Overlap, Trigger
+from scheduling.choices import CatchUp, FiringStatus, Kind, Overlap, TaskType, Trigger
 from scheduling.deferral import GIVEN_UP, LONGEST, SHORTEST
 from scheduling.errors import ScheduleConflictError
 from scheduling.firings import start_firing
 from scheduling.models import Firing, Schedule
 from scheduling.querysets import database_now
+from tests.outages import account_of, outages
 from tests.scheduling.conftest import ANN, let_pass
 
 if TYPE_CHECKING:
@@ -135,6 +136,19 @@ def test_whatever_may_pass_holds_a_slot(planned: Plan, hinder: Callable[[Schedul
     held = start_firing(plan, database_now(), Trigger.SCHEDULE)
     assert (held.status, held.run_id) == (FiringStatus.DEFERRED, None), held.note
     assert held.retry_at is not None
+
+
+@pytest.mark.parametrize("kind", [TaskType.TASK, TaskType.MESSAGE])
+@transacted
+def test_a_model_that_does_not_answer_holds_a_slot(
+    planned: Plan, agent: Callable[..., Agent], kind: TaskType
+) -> None:
+    plan = planned(task_type=kind, agent=agent("asker", model="openai:fake"))
+    with outages() as outage:
+        outage(account_of(plan.workspace, "openai"))
+        held = start_firing(plan, database_now(), Trigger.SCHEDULE)
+    assert (held.status, held.run_id) == (FiringStatus.DEFERRED, None), held.note
+    assert "openai:fake" in held.note
 
 
 @transacted
