@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,6 +16,9 @@ from memory.knowledge.kinds import detect_kind
 from memory.knowledge.passages import LONGEST, build_passages
 from memory.knowledge.reader import read_part
 from tests.memory.knowledge import documents
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 FORMS = {
     "handbook.md": documents.MARKDOWN.encode(),
@@ -99,20 +103,21 @@ _LOOP = (
     b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n"
     b"2 0 obj<</Type/Pages/Kids[2 0 R]/Count 9>>endobj\ntrailer<</Root 1 0 R>>"
 )
-HOSTILE = {
-    "not really.pdf": b"%PDF-1.7 nothing here",
-    "loop.pdf": _LOOP,
-    "truncated.pdf": documents.pdf_handbook()[:400],
-    "broken.docx": b"PK\x03\x04 word/document",
-    "bomb.docx": _bomb(),
-    "entities.docx": _xml(f"<!DOCTYPE a [{_ENTITIES}]><a>&e11;</a>"),
-    "file.docx": _xml(
+#: Makers of hostile files, since tests are collected by each process of pytest-xdist.
+HOSTILE: dict[str, Callable[[], bytes]] = {
+    "not really.pdf": lambda: b"%PDF-1.7 nothing here",
+    "loop.pdf": lambda: _LOOP,
+    "truncated.pdf": lambda: documents.pdf_handbook()[:400],
+    "broken.docx": lambda: b"PK\x03\x04 word/document",
+    "bomb.docx": _bomb,
+    "entities.docx": lambda: _xml(f"<!DOCTYPE a [{_ENTITIES}]><a>&e11;</a>"),
+    "file.docx": lambda: _xml(
         '<!DOCTYPE a [<!ENTITY f SYSTEM "file:///etc/passwd">]>'
         f'<w:document xmlns:w="{_WORD}"><w:body><w:p><w:r><w:t>&f;</w:t></w:r></w:p></w:body>'
         "</w:document>"
     ),
-    "deep.html": b"<html>" + b"<div>" * 200_000,
-    "deep.md": b"> " * 100_000 + b"x",
+    "deep.html": lambda: b"<html>" + b"<div>" * 200_000,
+    "deep.md": lambda: b"> " * 100_000 + b"x",
 }
 
 
@@ -121,8 +126,9 @@ def test_a_hostile_file_is_read_harmlessly_or_refused_in_one_sentence(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reader, "PART_TIMEOUT_SECONDS", 20.0)
+    data = HOSTILE[name]()
     try:
-        part = read_part(name, detect_kind(name, HOSTILE[name]), HOSTILE[name], pages_read=0)
+        part = read_part(name, detect_kind(name, data), data, pages_read=0)
     except UnreadableDocumentError as refused:
         said = str(refused)
         assert said.startswith(name)
