@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from django.conf import settings
 
 from heartbit_site.embedded import client
 from heartbit_site.extra_apps import load_apps
+from heartbit_site.settings_module import load_settings
 
 if TYPE_CHECKING:
     from heartbit_site.first_start import Admin
@@ -21,7 +21,7 @@ def start_services() -> None:
         EmbeddedError: A service cannot be started; the sentence says why.
         ConfigurationError: The environment is wrong.
     """
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "heartbit_site.settings")
+    load_settings()
     environment = settings.ENVIRONMENT
     if environment.embedded:
         client.ensure(environment.embedded, environment.state)

@@ -11,14 +11,17 @@ from django.core.exceptions import ImproperlyConfigured
 
 from heartbit_site.base import variables
 from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.settings_module import load_settings
 
 
 def load_apps() -> None:
     """Set up Django; further calls do nothing.
 
     Raises:
-        ConfigurationError: An app of HEARTBIT_EXTRA_APPS is not installed, or cannot be imported.
+        ConfigurationError: The settings cannot be loaded, or an app of HEARTBIT_EXTRA_APPS is not
+            installed or cannot be imported.
     """
+    load_settings()
     try:
         django.setup()
     except Exception as error:

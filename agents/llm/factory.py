@@ -57,7 +57,7 @@ def default_model(environ: Mapping[str, str]) -> str:
     if not name and ":" in model:
         if prefix in PROVIDERS or prefix in KNOWN:
             return model
-        if _close_to(prefix, PROVIDERS):
+        if not _is_part_of_name(prefix, _provider_with_key(environ), environ):
             raise _unknown_provider(prefix, source="HEARTBIT_MODEL")
     name = name or _provider_with_key(environ)
     default = "" if name in KNOWN else _provider(name, source="HEARTBIT_PROVIDER").default_model
@@ -148,6 +148,18 @@ def _provider_with_key(environ: Mapping[str, str]) -> str:
     return "local"
 
 
+def _is_part_of_name(prefix: str, provider: str, environ: Mapping[str, str]) -> bool:
+    """Return True if a model of ``provider`` may be called ``prefix:...``.
+
+    OpenRouter's names have a path before the colon, OpenAI's tuned models begin with ``ft:``, and a
+    server at an address of its own has models such as ``llama3.2:3b``.
+    """
+    if _close_to(prefix, PROVIDERS):
+        return False
+    is_usual = (provider == "openai" and prefix == "ft") or "/" in prefix
+    return is_usual or bool(environ_url(provider, environ))
+
+
 def _provider(name: str, *, source: str) -> Provider:
     provider = PROVIDERS.get(name)
     if provider is None:
@@ -166,6 +178,8 @@ def _unknown_provider(name: str, *, source: str) -> ConfigurationError:
     else:
         adds = f"`{extra_command('providers')}` adds {', '.join(KNOWN)}"
         hint = f"known are {', '.join(PROVIDERS)}; {adds}."
+        if source == variables.MODEL.name:
+            hint = f"{hint[:-1]}; set HEARTBIT_PROVIDER if the colon is part of the model's name."
     return ConfigurationError(f'The provider "{name}" in {source} is unknown; {hint}')
 
 

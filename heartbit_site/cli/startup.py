@@ -83,9 +83,8 @@ def set_up_django(environment: Environment, *, tools: bool = True) -> None:
         EmbeddedError: The state directory, where the keys are, cannot be used.
         ConfigurationError: A setting, or an app of HEARTBIT_EXTRA_APPS, cannot be used.
     """
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "heartbit_site.settings")
     with os_errors(environment.state.path):
-        importlib.import_module("heartbit_site.settings")
+        importlib.import_module("heartbit_site.settings_module").load_settings()
     if not tools:
         importlib.import_module("tools.discovery").postpone()
     importlib.import_module("heartbit_site.extra_apps").load_apps()

@@ -12,8 +12,6 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from heartbit_site.base.errors import ConfigurationError
-
 if TYPE_CHECKING:
     from collections.abc import Coroutine
     from concurrent.futures import Future
@@ -133,15 +131,8 @@ def _prepare() -> None:
     global _prepared
     if _prepared:
         return
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "heartbit_site.settings")
-    from django.conf import settings  # noqa: PLC0415  reads that variable
-    from django.db import connections  # noqa: PLC0415
+    from django.db import connections  # noqa: PLC0415  slow to import
 
-    if not hasattr(settings, "ENVIRONMENT"):
-        raise ConfigurationError(
-            f"DJANGO_SETTINGS_MODULE is {os.environ['DJANGO_SETTINGS_MODULE']!r}, which are not "
-            "Heartbit's settings: unset it, or import them there from heartbit_site.settings."
-        )
     from heartbit_site.bootstrap import prepare  # noqa: PLC0415
 
     admin = prepare()

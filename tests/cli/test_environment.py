@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from heartbit_site.cli import errors
-from tests.command import ROOT, Ended
+from tests.command import NO_MODEL, ROOT, Ended
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,6 +27,8 @@ WRONG = {
     "HEARTBIT_HTTP_ALLOWLIST": "http://x",
     "HEARTBIT_LEASE_SECONDS": "abc",
     "HEARTBIT_PROVIDER": "opnai",
+    "HEARTBIT_MODEL": "bogus:xx",
+    "DJANGO_SETTINGS_MODULE": "nosuch",
     "OPENAI_BASE_URL": "nowhere",
     "HEARTBIT_EXTRA_APPS": "no_such_app",
 }
@@ -59,15 +61,46 @@ def test_a_worker_does_not_start(heartbit: Command, name: str) -> None:
 
 def test_a_web_server_does_not_start() -> None:
     refused(start("web", {"HEARTBIT_PROVIDER": "opnai"}), "HEARTBIT_PROVIDER", "opnai")
+    refused(start("web", {"DJANGO_SETTINGS_MODULE": "nosuch"}), "DJANGO_SETTINGS_MODULE", "nosuch")
 
 
 @pytest.mark.parametrize("name", WRONG)
 def test_a_command_does_not_start(heartbit: Command, name: str) -> None:
-    refused(heartbit("runs", env={name: WRONG[name]}), name, WRONG[name])
+    ended = heartbit("runs", env={**NO_MODEL, name: WRONG[name]})
+    refused(ended, name, WRONG[name].partition(":xx")[0])
+
+
+@pytest.mark.parametrize(
+    ("check", "name"),
+    [("default model", "HEARTBIT_MODEL"), ("settings", "DJANGO_SETTINGS_MODULE")],
+)
+def test_doctor_says_it_too(heartbit: Command, check: str, name: str) -> None:
+    ended = heartbit("doctor", "--json", env={**NO_MODEL, name: WRONG[name]})
+    assert (ended.code, ended.err) == (1, "")
+    [found] = [each for each in ended.json["checks"] if each["name"] == check]
+    assert (found["status"], name in found["detail"]) == ("fail", True)
+    assert WRONG[name].partition(":")[0] in found["detail"]
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("import nothing_like_it\n", "nothing_like_it"),
+        ("def f(:\n", "SyntaxError"),
+        ("DEBUG = False\n", "not Heartbit's settings"),
+    ],
+)
+def test_settings_of_ones_own_that_cannot_be_used_are_named(
+    heartbit: Command, tmp_path: Path, text: str, part: str
+) -> None:
+    (tmp_path / "own_settings.py").write_text(text)
+    env = {"DJANGO_SETTINGS_MODULE": "own_settings", "PYTHONPATH": str(tmp_path)}
+    refused(heartbit("runs", env=env), "DJANGO_SETTINGS_MODULE", "own_settings", part)
 
 
 def test_a_management_command_does_not_start() -> None:
     refused(start("manage", {"HEARTBIT_LEASE_SECONDS": "abc"}), "HEARTBIT_LEASE_SECONDS", "abc")
+    refused(start("manage", {"DJANGO_SETTINGS_MODULE": "nosuch"}), "DJANGO_SETTINGS_MODULE")
 
 
 def test_doctor_lists_every_variable_that_cannot_be_used(heartbit: Command) -> None:

@@ -61,6 +61,14 @@ def create(
         ({"HEARTBIT_PROVIDER": "openai", "HEARTBIT_MODEL": "openai:gpt-5"}, "openai:gpt-5"),
         ({"HEARTBIT_MODEL": "groq:llama-4"}, "groq:llama-4"),
         ({"HEARTBIT_PROVIDER": "mistral", "HEARTBIT_MODEL": "small"}, "mistral:small"),
+        ({"HEARTBIT_MODEL": "local:qwen3:4b"}, "local:qwen3:4b"),
+        ({"HEARTBIT_PROVIDER": "local", "HEARTBIT_MODEL": "qwen3:4b"}, "local:qwen3:4b"),
+        ({"LOCAL_BASE_URL": "http://h", "HEARTBIT_MODEL": "qwen3:4b"}, "local:qwen3:4b"),
+        ({"OPENAI_API_KEY": "k", "HEARTBIT_MODEL": "ft:gpt:o::1"}, "openai:ft:gpt:o::1"),
+        (
+            {"OPENROUTER_API_KEY": "k", "HEARTBIT_MODEL": "deepseek/r1:free"},
+            "openrouter:deepseek/r1:free",
+        ),
     ],
 )
 def test_the_default_model(environ: dict[str, str], expected: str) -> None:
@@ -76,6 +84,10 @@ def test_the_default_model(environ: dict[str, str], expected: str) -> None:
         ({"HEARTBIT_PROVIDER": "compatible"}, "set HEARTBIT_MODEL"),
         ({"HEARTBIT_PROVIDER": "groq"}, "set HEARTBIT_MODEL"),
         ({"HEARTBIT_MODEL": "antropic:claude"}, "did you mean anthropic?"),
+        ({"HEARTBIT_MODEL": "bogus:xx"}, '"bogus" in HEARTBIT_MODEL is unknown; known are anth'),
+        ({"HEARTBIT_MODEL": "bogus:xx"}, "set HEARTBIT_PROVIDER if the colon"),
+        ({**KEYS, "HEARTBIT_MODEL": "bogus:xx"}, '"bogus"'),
+        ({"LOCAL_BASE_URL": "http://h", "HEARTBIT_MODEL": "opena:x"}, "did you mean openai?"),
     ],
 )
 def test_a_default_that_cannot_be_used_says_why(environ: dict[str, str], said: str) -> None:

@@ -7,23 +7,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.models import Run
-from tests.api.server import WebServer, key_for
+from tests.api.server import key_for
 from tests.operation.test_quarantine import quarantined
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from heartbit_site.base.models import Workspace
+    from tests.api.server import WebServer
     from tests.command import Command, Ended
 
     There = Callable[..., Ended]
-
-
-@pytest.fixture(scope="module")
-def web(database: None) -> Iterator[WebServer]:
-    """The web process."""
-    with WebServer() as server:
-        yield server
 
 
 @pytest.fixture

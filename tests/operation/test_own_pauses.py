@@ -16,7 +16,7 @@ from agents.models import Pause, Run
 from agents.reads.fleet import read_fleet
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import AuditEntry
-from tests.api.server import Caller, WebServer, key_for
+from tests.api.server import Caller, key_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,16 +25,10 @@ if TYPE_CHECKING:
 
     from agents.models import Agent
     from heartbit_site.base.models import Workspace
+    from tests.api.server import WebServer
     from tests.command import Command
 
 OPERATOR = Actor("root", "terminal")
-
-
-@pytest.fixture(scope="module")
-def web(database: None) -> Iterator[WebServer]:
-    """The web process."""
-    with WebServer() as server:
-        yield server
 
 
 @pytest.fixture
