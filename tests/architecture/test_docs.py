@@ -13,6 +13,7 @@ from agents.runs.transitions import allowed_transitions
 from heartbit_site.base.variables import VARIABLES
 from heartbit_site.web_server.bodies import HELD_BYTES
 from tests.readme import with_table
+from tests.web.matrix_table import ROUTES
 
 ROOT = Path(__file__).parents[2]
 LIFECYCLE = (ROOT / "docs/architecture/run-lifecycle.md").read_text()
@@ -21,10 +22,17 @@ CODE = ("heartbit_site", "agents", "tools", "memory", "scheduling")
 ROW = re.compile(r"^\| (\w) \| (\w+) \| (\w+) \| .+ \| `([a-z_.]+)` \|$", re.MULTILINE)
 ARROW = re.compile(r"^ +(\w+) --> (\w+): (\w)$", re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+PARAMETER = re.compile(r"\{[^}]*\}")
 DOCUMENTS = sorted(
     path
     for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
     if "node_modules" not in path.parts
+)
+
+
+#: What people read about the API: decisions say what was once thought.
+PAGES = "\n\n".join(
+    path.read_text() for path in DOCUMENTS if path.parent.name in ("howto", "contributing")
 )
 
 
@@ -113,6 +121,20 @@ def test_the_readme_names_commands_that_exist() -> None:
     used = set(re.findall(r"^heartbit ([a-z]+)", "\n".join(blocks), re.MULTILINE))
     assert used
     assert used <= commands
+
+
+@pytest.mark.parametrize("path", sorted({route.path for route in ROUTES}))
+def test_a_page_of_the_documents_names_each_path_of_the_api(path: str) -> None:
+    """In full, or after a sibling by its end alone: `/runs/{id}/retry`, `/unquarantine`."""
+    first, *rest = path.strip("/").split("/")
+    full = "/".join(PARAMETER.sub(r"[^\\s/`?|]+", part) for part in (f"/{first}", *rest))
+    if re.search(rf"(?<![\w}}])(?:/api/v1)?{full}(?![\w/{{-])", PAGES):
+        return
+    ends = [f"`/{'/'.join(rest[at:])}`" for at in range(len(rest))]
+    ends += [end.replace("`/", "`.../", 1) for end in ends]
+    siblings = [block for block in PAGES.split("\n\n") if f"/{first}" in block]
+    spans = PARAMETER.sub("{}", "\n".join(siblings))
+    assert any(PARAMETER.sub("{}", end) in spans for end in ends), f"no page names {path}"
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))

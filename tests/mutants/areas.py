@@ -94,4 +94,29 @@ AREAS: Final = {
         ("scheduling/*.py", "scheduling/actions/*.py", "agents/housekeeping/*.py"),
         ("tests/scheduling", "tests/api/test_schedules.py", "tests/operation/test_archive.py"),
     ),
+    "scripts": Area(
+        ("tools/scripts/*.py",),
+        (
+            *("tests/tools/test_scripts.py", "tests/runtime/test_code_mode.py"),
+            "tests/runtime/test_script_waits.py",
+        ),
+    ),
+    "sandbox": Area(
+        ("tools/sandbox/*.py",),
+        (
+            *("tests/tools/sandbox", "tests/runtime/test_code.py"),
+            *("tests/runtime/test_sandbox_watch.py", "tests/runtime/test_folder.py"),
+        ),
+    ),
+    "memory": Area(
+        (
+            *("agents/loop/extraction.py", "agents/runtime/extraction_source.py"),
+            *("agents/runtime/store_extracted.py", "memory/*.py", "memory/actions/*.py"),
+        ),
+        (
+            *("tests/memory", "tests/runtime/test_extraction.py", "tests/cli/test_memory.py"),
+            *("tests/runtime/test_known_memories.py", "tests/runtime/test_memory_provider.py"),
+            "tests/runtime/test_memory_poisoning.py",
+        ),
+    ),
 }
