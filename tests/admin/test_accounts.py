@@ -109,7 +109,7 @@ def test_a_key_is_asked_again_when_the_base_url_changes(browser: Client, bare: W
     ("changed", "field", "said"),
     [
         ({"provider": "openai"}, "key", "needs a key"),
-        ({"provider": "openai", "key": "sk canary"}, "key", "copy it again"),
+        ({"provider": "openai", "key": "sk canary"}, "key", "copy it"),
         ({"provider": "compatible"}, "base_url", "Enter where the server is"),
         ({"provider": "openay", "key": CANARY}, "provider", "There is no provider"),
         ({"provider": "local"}, "provider", "There is no provider"),

@@ -124,7 +124,7 @@ def test_json_is_shown_indented_and_nothing_as_nothing(browser: Client, writer: 
         ("stop", '["a", "b", "c", "d", "e"]', "at most 4 entries"),
         ("fallback_models", '["nobody:x"]', 'unknown provider "nobody"'),
         ("response_schema", '{"type": "objekt"}', "objekt"),
-        ("response_schema", "[" * 2000, "nested too deeply"),
+        ("response_schema", "[" * 2000, "too deeply"),
         ("reasoning_effort", "endless", "Select a valid choice"),
     ],
 )

@@ -70,7 +70,7 @@ def test_a_new_budget_begins_with_what_its_period_has_cost(
     assert "100 of 1,000" in text
     assert "width: 10%" in text
     assert "$0.5000 of $2.00" in text
-    assert "the whole workspace" in text
+    assert "whole workspace" in text
 
 
 def test_a_change_of_limits_leaves_what_was_counted_meanwhile(

@@ -49,7 +49,7 @@ def test_a_turn_and_a_fork(caller: Caller, worker: Worker) -> None:
         ({}, 422, "turn is missing"),
         ({"turn": 1}, 404, "no turn 1; its turns are: none yet"),
         ({"turn": 0, "call_id": "one"}, 422, "call_id is not right"),
-        ({"turn": 0, "arguments": {}}, 422, "belong to a call"),
+        ({"turn": 0, "arguments": {}}, 422, "a call"),
         ({"turn": 0, "version": 9}, 404, "no version 9"),
     ],
 )

@@ -116,8 +116,8 @@ def test_a_payload_is_the_task_in_its_long_form(caller: Caller, parked: str) -> 
     ("body", "status", "words"),
     [
         ({"task": "x", "agent": "writr"}, 404, "did you mean writer?"),
-        ({"task": " "}, 422, "The task is empty"),
-        ({}, 422, "The task is empty"),
+        ({"task": " "}, 422, "is empty"),
+        ({}, 422, "is empty"),
         ({"task": "x", "model": "opnai:gpt"}, 422, "did you mean openai?"),
         ({"task": "x", "priority": 5000}, 422, "The field priority is not right"),
         ({"task": "x", "agnt": "y"}, 422, "There is no field agnt"),

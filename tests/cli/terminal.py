@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PROMPT = "[s]kip > "
+JSON_PROMPT = "one line of JSON > "
+REASON_PROMPT = "reads it > "
+EDITED = "with other arguments."
 _SEQUENCE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 
 

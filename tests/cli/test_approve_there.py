@@ -15,7 +15,7 @@ from heartbit_site.cli.decisions import Approve, Edit
 from heartbit_site.cli.remote import Server
 from heartbit_site.first_start import default_workspace
 from tests.api.server import WebServer, key_for
-from tests.cli.terminal import PROMPT, Terminal
+from tests.cli.terminal import EDITED, JSON_PROMPT, PROMPT, REASON_PROMPT, Terminal
 from tests.cli.test_approve import ONE, TWO, ended, started
 
 if TYPE_CHECKING:
@@ -51,12 +51,12 @@ def test_calls_are_asked_about_and_decided_as_at_home(
         shown = terminal.sees(PROMPT)
         assert '"expression": "6*7"' in shown
         terminal.types("e")
-        terminal.sees("one line of JSON > ")
+        terminal.sees(JSON_PROMPT)
         terminal.types('{"expression": "2+3"}')
-        terminal.sees("with other arguments.")
+        terminal.sees(EDITED)
         terminal.sees(PROMPT)
         terminal.types("d")
-        terminal.sees("reads it > ")
+        terminal.sees(REASON_PROMPT)
         terminal.types("too easy")
         assert terminal.ends() == (0, "")
     ended(run)
@@ -85,7 +85,7 @@ def test_a_run_that_is_watched_on_a_terminal_asks_there(
         terminal.sees("Approved calculate of analyst.")
         terminal.sees(PROMPT)
         terminal.types("d")
-        terminal.sees("reads it > ")
+        terminal.sees(REASON_PROMPT)
         terminal.types("too easy")
         terminal.sees("Denied calculate of analyst.")
         assert terminal.ends() == (0, "Done.\n")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from agents.models import Decision, Grant, Run, ToolCall
-from tests.cli.terminal import PROMPT, Terminal
+from tests.cli.terminal import EDITED, JSON_PROMPT, PROMPT, REASON_PROMPT, Terminal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,18 +65,18 @@ def test_an_edit_that_does_not_fit_is_asked_again_and_a_denial_has_a_reason(
     with terminal:
         terminal.sees(PROMPT)
         terminal.types("e")
-        terminal.sees("one line of JSON > ")
+        terminal.sees(JSON_PROMPT)
         terminal.types('{"expresion": "2+3"}')
         terminal.sees("Not decided: ")
-        terminal.sees("one line of JSON > ")
+        terminal.sees(JSON_PROMPT)
         terminal.types('{"expression": "2+3"}')
-        terminal.sees("with other arguments.")
+        terminal.sees(EDITED)
         terminal.sees(PROMPT)
         terminal.types("what?")
         terminal.sees("one of the letters")
         terminal.sees(PROMPT)
         terminal.types("d")
-        terminal.sees("reads it > ")
+        terminal.sees(REASON_PROMPT)
         terminal.types("too easy")
         assert terminal.ends() == (0, "Done.\n")
     first, second = calls(task)
@@ -96,7 +96,7 @@ def test_yes_and_no_are_understood(heartbit: Command) -> None:
         terminal.types("y")
         terminal.sees(PROMPT)
         terminal.types("n")
-        terminal.sees("reads it > ")
+        terminal.sees(REASON_PROMPT)
         terminal.types("too easy")
         assert terminal.ends() == (0, "Done.\n")
     verdicts = (
@@ -118,7 +118,7 @@ def test_an_editor_opens_and_always_covers_what_comes_after(
     with terminal:
         terminal.sees(PROMPT)
         terminal.types("e")
-        terminal.sees("with other arguments.")
+        terminal.sees(EDITED)
         terminal.sees(PROMPT)
         terminal.types("r")
         assert terminal.ends() == (0, "Done.\n")

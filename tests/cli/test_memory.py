@@ -68,7 +68,7 @@ def test_a_person_is_erased_and_the_audit_has_no_word_of_it(
 ) -> None:
     place("add", "Ann has canary-91.", "--agent", "writer", "--person", ann)
     place("add", "The shop sells tea.", "--scope", "workspace")
-    assert place("clear", ann).code == USAGE, "there is no terminal to ask at"
+    assert place("clear", ann).code == USAGE, "no terminal"
     assert place("clear", ann, "--yes").out == f"Erased 1 memories of {ann}.\n"
     assert [row.text for row in MemoryItem.objects.filter(workspace=workspace)] == [
         "The shop sells tea."

@@ -23,7 +23,7 @@ from heartbit_site.contract.approvals import ApprovalOut
 from tests.api.server import WebServer, key_for
 from tests.askers import COLOUR, TRIP, asker, script
 from tests.cli.in_process import printed_json
-from tests.cli.terminal import PROMPT, Terminal
+from tests.cli.terminal import PROMPT, REASON_PROMPT, Terminal
 from tests.cli.test_approve import refused
 from tests.cli.test_approve_there import NOWHERE
 from tests.fleet import wait_until
@@ -152,7 +152,7 @@ def test_given_a_question_in_words_when_declined_then_the_model_reads_why(
         terminal.sees("Nothing was answered.")
         terminal.sees(PROMPT)
         terminal.types("d")
-        terminal.sees("reads it > ")
+        terminal.sees(REASON_PROMPT)
         terminal.types("Ask the designer.")
         terminal.sees("Declined ask_human of asker.")
         assert terminal.ends() == (0, "Done.\n")
@@ -217,7 +217,7 @@ def test_given_a_server_then_a_question_is_answered_there_as_at_home(
         run = str(runs[form_of])
         return pending_calls.of_run(ServerBackend(server), run, None, Answer(text))
 
-    for text, part in (('{"to": "Rome"}', "days"), ("Rome", "has to be JSON")):
+    for text, part in (('{"to": "Rome"}', "days"), ("Rome", "be JSON")):
         with pytest.raises(HeartbitError, match=part) as caught:
             answered(text)
         assert errors.explain(caught.value) is not None

@@ -423,7 +423,7 @@ def test_a_key_without_scopes_named_starts_runs_and_sees_them(
     [
         ((" ",), "1 to 100 characters"),
         (("x", "--scope", "root"), "root is no scope"),
-        (("x", "--expires", "2020-01-01"), "in the past"),
+        (("x", "--expires", "2020-01-01"), "past"),
         (("x", "--expires", "2099-01-01", "--no-expiry"), "contradict each other"),
     ],
 )

@@ -101,4 +101,4 @@ def test_what_waits_is_said_once_and_who_works_again_and_again(
         run.status = "waiting"
     for _ in range(3):
         shown.tick()
-    assert capsys.readouterr().err.count("waits for researcher") == 1
+    assert capsys.readouterr().err.count("for researcher") == 1

@@ -145,7 +145,7 @@ def test_given_a_terminal_when_a_call_is_in_doubt_then_the_person_is_asked_inlin
         terminal.sees(KEYS)
         terminal.types("s")
         assert terminal.ends() == (0, "Done.\n")
-    for part in ("Nobody knows", "researcher", "POST", "cannot be taken back"):
+    for part in ("Nobody knows", "researcher", "POST", "taken back"):
         assert part in shown
     assert "Left as it is: http_request of researcher." in terminal.text
     decision = Decision.objects.get(run=call.run_id)

@@ -77,7 +77,7 @@ def test_a_tool_of_ones_own_asks_and_other_calls_have_no_form(clerk: Heartbit) -
 
 
 @pytest.mark.parametrize(
-    ("answer", "reason"), [(False, "no reason given"), (Deny("Ask her."), "Ask her.")]
+    ("answer", "reason"), [(False, "no reason"), (Deny("Ask her."), "Ask her.")]
 )
 def test_who_declines_says_why(clerk: Heartbit, answer: Any, reason: str) -> None:
     result = clerk.on_approval(lambda _: answer).run(script("Which colour?"))
@@ -91,9 +91,9 @@ def test_who_declines_says_why(clerk: Heartbit, answer: Any, reason: str) -> Non
     [
         (script("Where to?", TRIP), Answer({"to": "Rome", "days": 0}), "0 is less than 1"),
         (script("Which?"), Answer(""), "is shorter"),
-        (script("Which?"), True, "This is a question"),
-        (script("Which?"), Approve(always="agent"), "This is a question"),
-        (script("Which?"), Edit({"question": "What?"}), "This is a question"),
+        (script("Which?"), True, "a question"),
+        (script("Which?"), Approve(always="agent"), "a question"),
+        (script("Which?"), Edit({"question": "What?"}), "a question"),
         ('[[calls: calculate {"expression": "1"}]]', Answer("1"), "asks nothing"),
     ],
 )

@@ -111,7 +111,7 @@ class TestLocalLimiter:
 def test_a_limit_that_lets_nobody_go_is_a_mistake_that_is_named(limit: int) -> None:
     with pytest.raises(ConfigurationError, match=f"is {limit} a minute"):
         Limits(limit)
-    with pytest.raises(ConfigurationError, match="at least 1"):
+    with pytest.raises(ConfigurationError, match="at least"):
         Limits(None, limit)
 
 

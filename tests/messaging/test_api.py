@@ -91,8 +91,8 @@ def test_an_agent_s_answer_is_found_and_answered(caller: Caller, writes: Writes)
     [
         ({"to": "riter"}, 404, "did you mean writer?"),
         ({"to": "system"}, 404, "no agent named 'system'"),
-        ({"to": "person:ada"}, 422, "People are answered"),
-        ({"to": "broadcast", "kind": "task"}, 422, "name one agent"),
+        ({"to": "person:ada"}, 422, "are answered"),
+        ({"to": "broadcast", "kind": "task"}, 422, "one agent"),
         ({}, 422, "name either `to` or `reply_to`"),
         ({"to": "writer", "reply_to": "x"}, 422, "name either `to` or `reply_to`"),
         ({"reply_to": "x"}, 404, "There is no message 'x' to you"),

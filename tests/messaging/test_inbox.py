@@ -72,7 +72,7 @@ async def test_an_agent_reads_what_it_was_sent_once(studio: Studio, agent: Creat
         *(("agent:one", "plan", 1), ("agent:one", "plan", 2)),
     ]
     assert (texts(tuple(read["messages"])), read["unread"]) == (["First.", "Second."], 0)
-    assert (calls[0].effect, calls[1].result) == ("transactional", "Your inbox is empty.")
+    assert (calls[0].effect, "is empty" in (calls[1].result or "")) == ("transactional", True)
     entries = await orm.run_in_thread(lambda: inbox(studio.workspace, "two"))
     assert {entry.run_id for entry in entries} == {run.pk}
 

@@ -267,7 +267,7 @@ def test_a_paused_schedule_starts_nothing_that_it_held(planned: Plan) -> None:
     ("fields", "sentence"),
     [
         ({"name": "  "}, "needs a name"),
-        ({"task": " "}, "task is empty"),
+        ({"task": " "}, "is empty"),
         ({"kind": Kind.CRON, "cron": "9 o'clock"}, "has 2 fields"),
         ({"kind": Kind.ONCE, "at": "past"}, "time is over"),
         ({"ends_at": "past"}, "ends before it begins"),

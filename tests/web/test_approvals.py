@@ -23,6 +23,7 @@ from heartbit_site.base.models import AuditEntry, Membership
 from heartbit_site.contract.approvals import ApprovalOut
 from tests.clients import Client
 from tests.doubtful import in_doubt
+from tests.web import labels
 from tests.web.asked import address, asked_of, row_of
 from tests.web.people import member
 from tests.web.waiting_calls import unserved
@@ -357,7 +358,7 @@ def test_given_waiting_calls_when_decided_by_keyboard_then_one_runs_as_edited_an
     page.keyboard.press("d")
     page.get_by_label("Why not?").fill("Not today.")
     page.get_by_role("button", name="Deny", exact=True).last.click()
-    expect(page.get_by_text("Nothing waits for you")).to_be_visible()
+    expect(page.get_by_text(labels.NOTHING_WAITS)).to_be_visible()
     caller.ended(second["run_id"])
     assert "Not today." in (row_of(second).result or "")
     assert {one.via for one in Decision.objects.filter(run__workspace=workspace)} == {"web"}
@@ -394,9 +395,9 @@ def test_given_a_call_of_unknown_outcome_when_settled_in_the_inbox_then_it_is_le
     page = signed_in.page
     expect(page.get_by_role("article")).to_contain_text("outcome unknown")
     page.get_by_role("button", name="Confirm").click()
-    page.get_by_label("What did it answer?").fill("Sent.")
+    page.get_by_label(labels.OUTCOME).fill("Sent.")
     page.get_by_role("button", name="Confirm").last.click()
-    expect(page.get_by_text("Nothing waits for you")).to_be_visible()
+    expect(page.get_by_text(labels.NOTHING_WAITS)).to_be_visible()
     decision = Decision.objects.get(run=call.run)
     assert (decision.verdict, decision.reason, decision.via) == ("confirmed", "Sent.", "web")
     entry = AuditEntry.objects.get(target=f"run:{call.run_id}", action="approval.settle")

@@ -16,6 +16,7 @@ from agents.models import Decision, ToolCall, Wait
 from heartbit_site.base.audit import Actor
 from tests.admin import rows
 from tests.doubtful import in_doubt
+from tests.web import labels
 from tests.web.waiting_calls import unserved
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class TestOnThePage:
         approve_call(call, digest=call.digest, by=BOB)
         expect(card.get_by_role("alert").first).to_contain_text("Approved by bob")
         expect(field).to_have_value("https://mine.example/")
-        expect(card.get_by_role("button", name="Review the changes")).to_be_disabled()
+        expect(card.get_by_role("button", name=labels.REVIEW)).to_be_disabled()
         assert Decision.objects.get(run=call.run).decided_by == "bob"
 
     def test_given_a_run_when_it_is_cancelled_then_its_call_says_by_whom(
@@ -85,7 +86,7 @@ def test_given_an_edit_when_its_sender_is_too_late_then_it_is_kept(
     card = page.locator("article.asked")
     card.get_by_role("button", name="Edit").click()
     card.get_by_label("url").fill("https://mine.example/")
-    card.get_by_role("button", name="Review the changes").click()
+    card.get_by_role("button", name=labels.REVIEW).click()
     approve_call(call, digest=call.digest, by=BOB)
     card.get_by_role("button", name="these changes").click()
     expect(card.get_by_role("alert").first).to_contain_text("Approved by bob")

@@ -30,7 +30,7 @@ from heartbit_site.base.audit import SYSTEM, Actor
 from heartbit_site.base.models import AuditEntry
 from tests.api.server import Caller, key_for
 from tests.fleet import wait_until
-from tests.web import books
+from tests.web import books, labels
 from tests.web.books import nothing_is_kept, shop, waiting
 from tests.web.people import member
 from tests.web.waiting_calls import unserved
@@ -293,7 +293,7 @@ class TestWhatItRefuses:
         with pytest.raises(CallClosedError, match="was shown"):
             dry_run_call(call, digest="0" * 64, by=ANN)
         cancel_run(workspace, call.run_id, reason="enough")
-        with pytest.raises(CallClosedError, match="does not wait"):
+        with pytest.raises(CallClosedError, match="not wait"):
             tried(call)
         assert not AuditEntry.objects.filter(workspace=workspace, action="approval.dry_run")
 
@@ -345,7 +345,7 @@ class TestWhatItRefuses:
             raise AssertionError("nobody hears of it")
 
         for _ in range(threads.AT_ONCE):
-            with pytest.raises(DryRunStoppedError, match="did not finish"):
+            with pytest.raises(DryRunStoppedError, match="not finish"):
                 await threads.in_time(stuck)
         with pytest.raises(DryRunStoppedError, match="dry runs are running"):
             await threads.in_time(stuck)
@@ -449,7 +449,7 @@ def test_given_a_waiting_call_when_tried_by_key_then_its_row_is_shown_and_nothin
 
     page.keyboard.press("e")
     page.get_by_label("value", exact=True).fill("Wait.")
-    page.get_by_role("button", name="Review the changes").click()
+    page.get_by_role("button", name=labels.REVIEW).click()
     page.get_by_role("button", name="Try these without keeping it").click()
     expect(table).to_contain_text("Wait.")
     assert Run.objects.get(pk=asked["run_id"]).status == "waiting"

@@ -15,6 +15,7 @@ from agents.limits.pauses import queue
 from agents.models import Agent, Run, WorkerHeartbeat
 from heartbit_site.base.audit import SYSTEM
 from tests.fleet import Worker, wait_until
+from tests.web import labels
 from tests.web.people import member, person
 
 if TYPE_CHECKING:
@@ -43,12 +44,12 @@ def test_given_an_operator_when_pausing_and_stopping_then_the_page_says_so_and_e
     page.get_by_role("button", name=f"Resume {name}").click()
     expect(page.get_by_text(f"The queue {name} goes on.")).to_be_visible()
 
-    page.get_by_role("button", name="Stop this workspace").click()
+    page.get_by_role("button", name=labels.STOP_DIALOG).click()
     page.get_by_label("Reason").fill("a drill")
-    page.get_by_role("button", name="Stop the workspace").click()
+    page.get_by_role("button", name=labels.STOP).click()
     stopped = page.get_by_role("alert").filter(has_text=workspace.slug)
     expect(stopped).to_contain_text("a drill")
-    stopped.get_by_role("button", name="Let it go on").click()
+    stopped.get_by_role("button", name=labels.RESUME).click()
     expect(stopped).to_have_count(0)
 
     page.get_by_role("button", name="Stop a tool").click()
@@ -83,7 +84,7 @@ def test_given_a_paused_queue_in_which_a_run_waits_then_the_page_offers_to_let_i
     alert = page.locator(".problem", has_text=f"The queue {name} is paused")
     expect(alert).to_contain_text("(new paper): 1 run is held back in it.")
     expect(page.get_by_text("heartbit fleet resume")).to_have_count(0)
-    alert.get_by_role("button", name="Let it go on").click()
+    alert.get_by_role("button", name=labels.RESUME).click()
     expect(page.get_by_text(f"The queue {name} goes on.")).to_be_visible()
     expect(alert).to_have_count(0)
     cancel_run(workspace, run, reason="the test is over")
@@ -95,7 +96,7 @@ def test_given_an_operator_when_draining_a_worker_then_it_leaves(visitors: Visit
         visitor.go("fleet/")
         drain = visitor.page.get_by_role("button", name=re.compile(f"Drain .*:{worker.pid}$"))
         drain.click()
-        visitor.page.get_by_role("button", name="Drain and stop", exact=True).last.click()
+        visitor.page.get_by_role("button", name=labels.DRAIN, exact=True).last.click()
         gone = WorkerHeartbeat.objects.filter(name__endswith=f":{worker.pid}")
         wait_until(lambda: gone.get().left_at is not None, what="it left")
         expect(drain).to_have_count(0)

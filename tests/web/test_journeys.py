@@ -21,6 +21,7 @@ from agents.actions.start_run import start_run
 from agents.models import Agent, Run
 from tests.chaos.processes import EffectsServer
 from tests.fleet import Worker, wait_until
+from tests.web import labels
 from tests.web.people import member, person
 
 if TYPE_CHECKING:
@@ -193,12 +194,12 @@ def test_given_an_approver_when_a_call_waits_then_it_runs_as_edited_and_the_page
     expect(card).to_contain_text(ASKED)
     card.get_by_role("button", name="Edit").click()
     card.get_by_label("body").fill(json.dumps({"op": EDITED}))
-    card.get_by_role("button", name="Review the changes").click()
+    card.get_by_role("button", name=labels.REVIEW).click()
     change = card.get_by_role("row", name=re.compile("body"))
     expect(change.locator("del")).to_contain_text(ASKED)
     expect(change.locator("ins")).to_contain_text(EDITED)
     card.get_by_role("button", name="these changes").click()
-    expect(page.get_by_text("Nothing waits for you")).to_be_visible()
+    expect(page.get_by_text(labels.NOTHING_WAITS)).to_be_visible()
     expect(badge).to_be_hidden()
 
     go_to(page, "Runs")
@@ -248,8 +249,8 @@ def test_given_an_analyst_when_a_run_failed_then_they_read_why_and_what_it_cost_
     expect(fact(page, "Cost with sub-agents")).to_have_text(priced)
 
     page.get_by_role("button", name="Fork", exact=True).click()
-    dialog = page.get_by_role("dialog", name="Fork this run")
-    expect(dialog.get_by_label("Where it begins")).to_have_value("1")
+    dialog = page.get_by_role("dialog", name=labels.FORK_DIALOG)
+    expect(dialog.get_by_label(labels.FORK_START)).to_have_value("1")
     dialog.get_by_label("Version of planner").select_option("version 2, the current one")
     task = dialog.get_by_role("textbox", name="Task")
     expect(task).to_have_value(PLAN)
@@ -267,7 +268,7 @@ def test_given_an_analyst_when_a_run_failed_then_they_read_why_and_what_it_cost_
     page.wait_for_url(fork)
 
     go_to(page, "Admin")
-    page.get_by_role("link", name="Back to the work pages").click()
+    page.get_by_role("link", name=labels.BACK_TO_WORK).click()
     for status in ("failed", "succeeded"):
         page.get_by_role("combobox", name="Status").select_option(status)
         expect(page.locator("table.runs tbody .pill")).to_have_text([status])
@@ -305,9 +306,9 @@ def test_given_an_operator_when_running_the_fleet_then_runs_wait_go_on_and_say_w
         expect(status_of(page)).to_have_text("succeeded")
 
         go_to(page, "Fleet")
-        page.get_by_role("button", name="Stop this workspace").click()
+        page.get_by_role("button", name=labels.STOP_DIALOG).click()
         page.get_by_label("Reason").fill("a drill")
-        page.get_by_role("button", name="Stop the workspace").click()
+        page.get_by_role("button", name=labels.STOP).click()
         stopped = page.get_by_role("alert").filter(has_text=workspace.slug)
         expect(stopped).to_contain_text("a drill")
         start_here(page, "Count again.")
@@ -315,7 +316,7 @@ def test_given_an_operator_when_running_the_fleet_then_runs_wait_go_on_and_say_w
         expect(refused).to_contain_text("an operator ends that on the page Fleet")
         page.get_by_role("button", name="Close").click()
         go_to(page, "Fleet")
-        stopped.get_by_role("button", name="Let it go on").click()
+        stopped.get_by_role("button", name=labels.RESUME).click()
         expect(stopped).to_have_count(0)
 
         start_here(page, "Count to the end. [[hang: headers]]")
@@ -323,8 +324,8 @@ def test_given_an_operator_when_running_the_fleet_then_runs_wait_go_on_and_say_w
         held = page.url
         go_to(page, "Fleet")
         expect(row.get_by_role("link", name="reporter")).to_be_visible()
-        row.get_by_role("button", name="Drain and stop").click()
-        page.get_by_role("dialog").get_by_role("button", name="Drain and stop").click()
+        row.get_by_role("button", name=labels.DRAIN).click()
+        page.get_by_role("dialog").get_by_role("button", name=labels.DRAIN).click()
         expect(row).to_have_count(0)
         go_to(page, "Runs")
         page.get_by_role("link", name=re.compile("Count to the end")).click()

@@ -12,6 +12,7 @@ from agents.actions.post_message import post_message, start_conversation
 from agents.actions.start_run import start_run
 from agents.models import Agent
 from heartbit_site.base.audit import Actor
+from tests.web import labels
 from tests.web.people import member
 
 if TYPE_CHECKING:
@@ -65,8 +66,8 @@ def test_given_runs_of_several_when_mine_is_ticked_then_ones_own_are_left_also_a
     page.reload()
     expect(names).to_have_text([" · You"])
     page.get_by_role("combobox", name="Status").select_option("failed")
-    expect(page.get_by_text("No run is like that.")).to_be_visible()
-    page.get_by_role("button", name="Clear the filters").click()
+    expect(page.get_by_text(labels.NO_RUNS)).to_be_visible()
+    page.get_by_role("button", name=labels.CLEAR_FILTERS).click()
     expect(names).to_have_count(3)
     expect(page.get_by_label("Mine")).not_to_be_checked()
 

@@ -16,6 +16,7 @@ from agents.models import Run
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import Workspace
 from tests.fleet import wait_until
+from tests.web import labels
 from tests.web.axe import serious
 from tests.web.people import member, person
 from tests.web.visitor import Visitor, visit
@@ -113,7 +114,7 @@ def new_run(page: Page) -> None:
 
 def fork(page: Page) -> None:
     page.get_by_role("button", name="Fork", exact=True).click()
-    expect(page.get_by_role("dialog", name="Fork this run").get_by_label("Task")).to_be_visible()
+    expect(page.get_by_role("dialog", name=labels.FORK_DIALOG).get_by_label("Task")).to_be_visible()
 
 
 def edit(page: Page) -> None:
@@ -124,7 +125,7 @@ def edit(page: Page) -> None:
 def review(page: Page) -> None:
     edit(page)
     page.get_by_label("expression").fill("6 * 8")
-    page.get_by_role("button", name="Review the changes").click()
+    page.get_by_role("button", name=labels.REVIEW).click()
     expect(page.get_by_role("button", name="these changes")).to_be_visible()
 
 
@@ -136,7 +137,7 @@ def unfold(page: Page) -> None:
 
 def look_back(page: Page) -> None:
     turn = page.get_by_label("Turn 1", exact=True)
-    turn.get_by_role("button", name="What it was sent").click()
+    turn.get_by_role("button", name=labels.SENT).click()
     expect(turn).to_contain_text("Longest answer")
     turn.get_by_text("delegate_task", exact=True).last.click()
     page.locator(".call summary").first.click()
@@ -144,10 +145,10 @@ def look_back(page: Page) -> None:
 
 def replace(page: Page) -> None:
     turn = page.get_by_label("Turn 1", exact=True)
-    turn.get_by_role("button", name="Fork from here").click()
-    dialog = page.get_by_role("dialog", name="Fork this run")
-    dialog.get_by_label("Replace something of a call").select_option(index=1)
-    expect(dialog.get_by_label("What it gets instead")).to_be_visible()
+    turn.get_by_role("button", name=labels.FORK).click()
+    dialog = page.get_by_role("dialog", name=labels.FORK_DIALOG)
+    dialog.get_by_label(labels.REPLACE).select_option(index=1)
+    expect(dialog.get_by_label(labels.NEW_RESULT)).to_be_visible()
 
 
 def journal(page: Page) -> None:

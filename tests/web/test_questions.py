@@ -15,6 +15,7 @@ from agents.errors import CallClosedError, InvalidEditError
 from agents.models import Agent, Decision, RunEvent, ToolBinding
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import AuditEntry
+from tests.web import labels
 from tests.web.asked import address, asked_of, row_of
 from tests.web.people import member
 
@@ -164,10 +165,10 @@ def test_given_a_question_with_a_form_when_answered_in_the_inbox_then_the_agent_
     page.get_by_label("days", exact=True).fill("0")
     page.get_by_role("button", name="Send the answer").click()
     signed_in.expect("422")
-    expect(page.get_by_role("alert").filter(has_text="at least 1")).to_be_visible()
+    expect(page.get_by_role("alert").filter(has_text="at least")).to_be_visible()
     page.get_by_label("days", exact=True).fill("2")
     page.get_by_role("button", name="Send the answer").click()
-    expect(page.get_by_role("heading", name="Nothing waits for you")).to_be_visible()
+    expect(page.get_by_role("heading", name=labels.NOTHING_WAITS)).to_be_visible()
     caller.ended(asked["run_id"])
     assert json.loads(row_of(asked).result or "") == {"to": "Rome", "class": "second", "days": 2}
 

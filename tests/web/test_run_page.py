@@ -26,6 +26,7 @@ from agents.models import Agent, Run
 from agents.runs.live_entries import Delta
 from tests.api.server import Caller, key_for
 from tests.fleet import wait_until
+from tests.web import labels
 from tests.web.people import member
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def test_given_a_run_that_is_a_tool_call_then_its_page_has_the_call_and_no_model
     assert "Model\nnone" in facts.inner_text()
     assert "Turns\n0" in facts.inner_text()
     page.get_by_role("button", name="Fork").click()
-    dialog = page.get_by_role("dialog", name="Fork this run")
+    dialog = page.get_by_role("dialog", name=labels.FORK_DIALOG)
     expect(dialog.get_by_label("Task")).to_have_count(0)
     dialog.get_by_role("button", name="Fork").click()
     page.wait_for_url(lambda url: f"{run_id}" not in url)
@@ -123,7 +124,7 @@ def test_given_a_run_when_cut_off_edited_approved_and_loaded_again_then_its_page
     expect(page.locator(".live")).to_have_text("Reconnecting …")
     card.get_by_role("button", name="Edit").click()
     card.get_by_label("expression").fill("6*8")
-    card.get_by_role("button", name="Review the changes").click()
+    card.get_by_role("button", name=labels.REVIEW).click()
     card.get_by_role("button", name="these changes").click()
     expect(page.locator(".live")).to_have_text("Live")
     expect(page.locator(".writing")).to_contain_text("It is **forty")
@@ -228,8 +229,8 @@ class TestTheList:
         page.get_by_label("Choose all").check()
         page.get_by_role("button", name="Cancel 2 runs").click()
         page.get_by_role("button", name="Cancel them").click()
-        expect(page.get_by_text("No run is like that.")).to_be_visible()
-        page.get_by_role("button", name="Clear the filters").click()
+        expect(page.get_by_text(labels.NO_RUNS)).to_be_visible()
+        page.get_by_role("button", name=labels.CLEAR_FILTERS).click()
         expect(page.locator(".pill", has_text="cancelled")).to_have_count(2)
 
     def test_given_a_viewer_then_nothing_can_be_started_or_cancelled(

@@ -22,6 +22,7 @@ from heartbit_site.base.models import Workspace
 from tests.admin import rows
 from tests.doubtful import in_doubt
 from tests.operation.test_quarantine import quarantined
+from tests.web import labels
 from tests.web.people import member, person
 from tests.web.waiting_calls import unserved
 
@@ -62,7 +63,7 @@ class TestTurns:
         root, child = tree
         signed_in.go(f"runs/{root.pk}/#{child.pk}/turns/2")
         expect(turn(signed_in, 2)).to_be_focused()
-        turn(signed_in, 2).get_by_role("button", name="What it was sent").click()
+        turn(signed_in, 2).get_by_role("button", name=labels.SENT).click()
         sent = turn(signed_in, 2).locator(".sent")
         for said in ("System", "Look it up.", "Result of http_request", rows.HOSTILE):
             expect(sent).to_contain_text(said)
@@ -86,7 +87,7 @@ class TestTurns:
     ) -> None:
         visitor = visitors(user=member(workspace, "viewer"))
         visitor.go(f"runs/{tree[0].pk}/")
-        turn(visitor, 1).get_by_role("button", name="What it was sent").click()
+        turn(visitor, 1).get_by_role("button", name=labels.SENT).click()
         expect(turn(visitor, 1).locator(".sent")).to_contain_text("Why?")
         expect(visitor.page.get_by_role("button", name="Fork")).to_have_count(0)
 
@@ -97,14 +98,14 @@ class TestForks:
     ) -> None:
         root, page = tree[0], signed_in.page
         signed_in.go(f"runs/{root.pk}/")
-        turn(signed_in, 1).get_by_role("button", name="Fork from here").click()
-        dialog = page.get_by_role("dialog", name="Fork this run")
-        expect(dialog.get_by_label("Where it begins")).to_have_value("1")
-        dialog.get_by_label("Tell it something").fill("Be nice.")
-        dialog.get_by_label("Replace something of a call").select_option("1.0 delegate_task")
+        turn(signed_in, 1).get_by_role("button", name=labels.FORK).click()
+        dialog = page.get_by_role("dialog", name=labels.FORK_DIALOG)
+        expect(dialog.get_by_label(labels.FORK_START)).to_have_value("1")
+        dialog.get_by_label(labels.STEER).fill("Be nice.")
+        dialog.get_by_label(labels.REPLACE).select_option("1.0 delegate_task")
         dialog.get_by_label("What is replaced").select_option("result")
-        expect(dialog.get_by_label("What it gets instead")).to_have_value("researcher: found")
-        dialog.get_by_label("What it gets instead").fill("Nothing was found.")
+        expect(dialog.get_by_label(labels.NEW_RESULT)).to_have_value("researcher: found")
+        dialog.get_by_label(labels.NEW_RESULT).fill("Nothing was found.")
         dialog.get_by_role("button", name="Fork", exact=True).click()
         page.wait_for_url(lambda address: str(root.pk) not in address)
         fork = Run.objects.get(forked_from=root)
@@ -121,23 +122,23 @@ class TestForks:
         page = signed_in.page
         signed_in.expect("422|409")
         signed_in.go(f"runs/{child.pk}/")
-        turn(signed_in, 1).get_by_role("button", name="Fork from here").click()
-        dialog = page.get_by_role("dialog", name="Fork this run")
+        turn(signed_in, 1).get_by_role("button", name=labels.FORK).click()
+        dialog = page.get_by_role("dialog", name=labels.FORK_DIALOG)
         dialog.get_by_label("Task").fill("Another one")
-        dialog.get_by_label("Replace something of a call").select_option("1.0 http_request")
+        dialog.get_by_label(labels.REPLACE).select_option("1.0 http_request")
         expect(dialog).to_contain_text("happens again: 1.0 http_request.")
         for written, why in (
             ("{", "are not JSON"),
             ("[]", "have to be a JSON object"),
             ('{"n": 12345678901234567890}', "larger than a browser can hold"),
         ):
-            dialog.get_by_label("What it gets instead").fill(written)
+            dialog.get_by_label(labels.NEW_RESULT).fill(written)
             dialog.get_by_role("button", name="Fork", exact=True).click()
             expect(dialog.get_by_role("alert")).to_contain_text(why)
         expect(dialog.get_by_label("Task")).to_have_value("Another one")
         dialog.get_by_role("button", name="Close").click()
         signed_in.go(f"runs/{root.pk}/")
-        turn(signed_in, 2).get_by_role("button", name="Fork from here").click()
+        turn(signed_in, 2).get_by_role("button", name=labels.FORK).click()
         dialog.get_by_role("button", name="Fork", exact=True).click()
         expect(dialog.get_by_role("alert")).to_contain_text("Turn 2 ended the run")
         assert not Run.objects.filter(forked_from__in=[root, child]).exists()
@@ -227,7 +228,7 @@ class TestDecisions:
         expect(card).to_contain_text("outcome unknown")
         expect(card).to_contain_text("https://edited.example/")
         card.get_by_role("button", name="Confirm").click()
-        card.get_by_label("What did it answer?").fill("Code 200.")
+        card.get_by_label(labels.OUTCOME).fill("Code 200.")
         card.locator("form").get_by_role("button", name="Confirm").click()
         page.locator(".call summary").click()
         decided = page.locator(".call-inside")
@@ -297,7 +298,7 @@ class TestQuarantine:
         ("button", "label", "status"),
         [
             ("Give it up", "Give it up", "cancelled"),
-            ("Let it go on", "Let it go on", "queued"),
+            (labels.RESUME, labels.RESUME, "queued"),
             ("Retry", "Retry", "cancelled"),
         ],
     )

@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 from agents.actions.post_message import post_message, start_conversation
 from heartbit_site.base.models import Role
 from heartbit_site.base.refusals import ONLY_INSTALLATION
+from tests.web import labels
 from tests.web.axe import serious
 from tests.web.people import member
 from tests.web.waiting_calls import unserved
@@ -88,7 +89,7 @@ def test_given_a_run_that_waits_then_a_viewer_reads_what_for_and_changes_nothing
     expect(card).to_contain_text("https://read-me.example/")
     expect(card.locator("footer")).to_contain_text(decider)
     assert buttons_of(card) == []
-    for name in ("Cancel", "Tell it something", "Fork"):
+    for name in ("Cancel", labels.STEER, "Fork"):
         expect(viewer.page.get_by_role("button", name=name)).to_have_count(0)
     assert is_fine(viewer)
 
@@ -127,7 +128,7 @@ def test_given_the_admin_then_a_viewer_is_told_why_not_and_finds_back(
     viewer.go("/admin/")
     expect(viewer.page.locator("main")).to_contain_text(boss.username)
     assert is_fine(viewer)
-    viewer.page.get_by_role("link", name="Back to the work pages").click()
+    viewer.page.get_by_role("link", name=labels.BACK_TO_WORK).click()
     expect(viewer.page.get_by_role("heading", name="Runs")).to_be_visible()
 
 

@@ -318,7 +318,7 @@ def test_given_a_receiver_that_never_takes_it_then_it_is_given_up_and_sent_again
     assert deliver_webhooks() == 0
     row = WebhookDelivery.objects.select_related("endpoint__workspace").get(pk=row.pk)
     redeliver_webhook(row, by=SYSTEM)
-    with pytest.raises(DeliveryStateError, match="on its way"):
+    with pytest.raises(DeliveryStateError, match="its way"):
         redeliver_webhook(row, by=SYSTEM)
     assert deliver_webhooks() == 1
     assert {told.headers["webhook-id"] for told in receiver.told} == {row.message_id}

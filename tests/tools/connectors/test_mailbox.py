@@ -155,7 +155,7 @@ async def test_an_attachment_becomes_an_artifact_under_a_plain_name(server: Imap
         ("1.0-0123abcd-attachment.pdf", b"xxx"),
     ]
     assert "has 2 attachments" in refusal(await fetched(3))
-    assert "Nothing stores artifacts" in refusal(await fetched(1, None))
+    assert "stores artifacts" in refusal(await fetched(1, None))
     server.remove(uid)
 
 

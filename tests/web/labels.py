@@ -1,0 +1,23 @@
+"""Labels and sentences of pages that the tests of several files look for, each written once."""
+
+from __future__ import annotations
+
+from typing import Final
+
+BACK_TO_WORK: Final = "Back to the work pages"
+CLEAR_FILTERS: Final = "Clear the filters"
+DRAIN: Final = "Drain and stop"
+FORK: Final = "Fork from here"
+FORK_DIALOG: Final = "Fork this run"
+FORK_START: Final = "Where it begins"
+NEW_RESULT: Final = "What it gets instead"
+NO_RUNS: Final = "No run is like that."
+NOTHING_WAITS: Final = "Nothing waits for you"
+OUTCOME: Final = "What did it answer?"
+REPLACE: Final = "Replace something of a call"
+RESUME: Final = "Let it go on"
+REVIEW: Final = "Review the changes"
+SENT: Final = "What it was sent"
+STEER: Final = "Tell it something"
+STOP: Final = "Stop the workspace"
+STOP_DIALOG: Final = "Stop this workspace"
