@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import secrets
 import sys
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -12,12 +14,14 @@ import pytest
 from agents.actions.cancel_run import cancel_run
 from agents.actions.start_run import start_run
 from agents.llm.messages import ToolCall
+from agents.models import WorkerHeartbeat
 from heartbit_site import demo
 from heartbit_site.cli import check_demo
 from heartbit_site.cli.check_demo import LONGEST_ANSWER, Answers, Work, overlap, tasks, tokens
-from heartbit_site.cli.errors import FAILED, CommandError
+from heartbit_site.cli.errors import CANNOT_START, FAILED, CommandError
 from tests.admin.rows import MODEL, Held, answer
 from tests.cli.trees import START
+from tests.command import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -100,3 +104,57 @@ def test_a_worker_that_ends_at_once_is_reported_with_the_last_line_of_its_log(
         pytest.fail("the worker has ended")
     assert reported in str(caught.value)
     assert "first" not in str(caught.value)
+
+
+def test_an_environment_that_cannot_be_used_ends_the_demo_with_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HEARTBIT_LEASE_SECONDS", "abc")
+    with pytest.raises(SystemExit) as ended:
+        demo.main()
+    [line] = capsys.readouterr().err.splitlines()
+    assert (ended.value.code, "HEARTBIT_LEASE_SECONDS" in line) == (CANNOT_START, True)
+
+
+@pytest.mark.usefixtures("database")
+def test_a_worker_that_neither_begins_nor_ends_is_reported_and_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    program = (
+        "import os, signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN);"
+        "print(os.getpid(), flush=True); time.sleep(60)"
+    )
+    monkeypatch.setattr(demo, "HEARTBIT", (sys.executable, "-Sc", program))
+    monkeypatch.setattr(demo, "READY_SECONDS", 2.0)
+    monkeypatch.setattr(demo, "END_SECONDS", 0.1)
+    with pytest.raises(CommandError), demo._worker():
+        pytest.fail("the worker has not begun")
+    assert not is_alive(int(demo.LOG.read_text()))
+
+
+@pytest.mark.usefixtures("database", "wire_server")
+def test_a_worker_serves_while_the_demo_runs_and_no_longer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    queue = f"q{secrets.token_hex(4)}"
+    program = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); sys.argv += ['--queues', {queue!r}];"
+        "from heartbit_site.cli.main import main; main()"
+    )
+    monkeypatch.setattr(demo, "HEARTBIT", (sys.executable, "-c", program))
+    with demo._worker():
+        [row] = [one for one in WorkerHeartbeat.objects.serving() if queue in one.queues]
+        worker = int(row.name.rpartition(":")[2])
+        assert is_alive(worker)
+    assert not is_alive(worker)
+    assert not WorkerHeartbeat.objects.serving().filter(name=row.name).exists()
+
+
+def is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True

@@ -9,6 +9,9 @@ from textwrap import dedent
 
 import pytest
 
+from heartbit_site.base.toolspec import Origin
+from tools.packages import broken_packages, packaged_tools
+
 ROOT = Path(__file__).resolve().parents[2]
 START = """
 import django, logging, sys
@@ -135,3 +138,28 @@ def test_a_name_that_is_taken_stops_the_process_with_both_places(tmp_path: Path)
         "Two tools are called 'calculate' (tools.builtin.arithmetic and rival 1.2): rename one of "
         "them." in ended.stderr
     )
+
+
+def test_a_tool_says_that_a_package_brought_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    distribution(tmp_path, "acme", entry_points="w = wx_here", module="wx_here", source=WEATHER)
+    monkeypatch.syspath_prepend(tmp_path)
+    found = {spec.name: (spec.source, spec.origin) for spec in packaged_tools()}
+    assert found == dict.fromkeys(("forecast", "open_umbrella"), ("acme 1.2", Origin.PACKAGE))
+    assert broken_packages() == ()
+
+
+def test_packages_are_broken_only_as_long_as_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    points = "a = gone_here\nb = empty_here\nc = empty_here:none"
+    distribution(tmp_path, "broken", entry_points=points, module="empty_here", source="x = 1")
+    with monkeypatch.context() as path:
+        path.syspath_prepend(tmp_path)
+        assert list(packaged_tools()) == []
+        broken = broken_packages()
+    assert [one.name for one in broken] == ["broken 1.2"] * 3, "each entry counts"
+    assert sorted(caplog.messages) == sorted(one.sentence for one in broken)
+    assert list(packaged_tools()) == []
+    assert broken_packages() == ()
