@@ -130,7 +130,8 @@ def test_a_worker_that_neither_begins_nor_ends_is_reported_and_killed(
     monkeypatch.setattr(demo, "END_SECONDS", 0.1)
     with pytest.raises(CommandError), demo._worker():
         pytest.fail("the worker has not begun")
-    assert not is_alive(int(demo.LOG.read_text()))
+    began = demo.LOG.read_text()  # empty on a machine so slow that the program met the signal first
+    assert not began or not is_alive(int(began))
 
 
 @pytest.mark.usefixtures("database", "wire_server")
