@@ -14,6 +14,7 @@ from tools.scripts.finding import FunctionIndex
 from tools.scripts.functions import script_functions
 from tools.scripts.interpreter import MAX_TOGETHER, ScriptInterpreter
 from tools.scripts.steps import CallResult, EndedScript, PausedScript, Round
+from tools.scripts.types import python_type, shape
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -77,7 +78,63 @@ def test_names_that_python_has_no_place_for_are_changed_and_changed_back() -> No
     [function] = script_functions({"class": spec}).values()
     assert list(function.parameters) == ["user_id", "from_", "user_id_", "_2nd"]
     named = {"from_": "a", "_2nd": 2}
+    assert function.name == "class_"
     assert json.loads(function.arguments((1,), named)) == {"user_id": 1, "from": "a", "2nd": 2}
+
+
+def test_a_default_is_shown_if_it_is_short_and_plain() -> None:
+    properties: dict[str, Any] = {
+        "short": {"type": "string", "default": "x" * 38},
+        "long": {"type": "string", "default": "x" * 39},
+        "list": {"type": "array", "default": []},
+        "off": {"type": "boolean", "default": False},
+        "any": True,
+    }
+    spec = ToolSpec("find", "Find.", {"type": "object", "properties": properties}, order)
+    [function] = script_functions({"find": spec}).values()
+    assert [part.rpartition(" = ")[2] for part in function.signature[15:-8].split(", ")] == [
+        *(repr("x" * 38), "...", "...", "False", "..."),
+    ]
+
+
+def test_a_required_name_that_no_property_has_is_no_parameter() -> None:
+    schema = {"type": "object", "properties": {"a": {}}, "required": ["b", "a"]}
+    [function] = script_functions({"": ToolSpec("", "Do.", schema, order)}).values()
+    assert (function.name, list(function.parameters)) == ("_", ["a"])
+
+
+DEEP: dict[str, Any] = {"type": "integer"}
+for _ in range(4):
+    DEEP = {"type": "array", "items": DEEP}
+
+
+@pytest.mark.parametrize(
+    ("schema", "kind", "keys"),
+    [
+        (DEEP, "list[list[list[list[int]]]]", ""),
+        ({"type": "array", "items": DEEP}, "list[list[list[list[list[Any]]]]]", ""),
+        ({"const": 1}, "Literal[1]", ""),
+        ({"enum": [0.5], "type": "number"}, "float", ""),
+        ({"enum": [*range(20)]}, f"Literal[{', '.join(map(str, range(20)))}]", ""),
+        ({"enum": [*range(21)], "type": "integer"}, "int", ""),
+        ({"oneOf": [{"type": "string"}, {"type": "null"}]}, "str | None", ""),
+        ({"anyOf": [{"type": "string"}, {}]}, "Any", ""),
+        ({"type": ["boolean", "null"]}, "bool | None", ""),
+        ({"type": "object", "additionalProperties": {"type": "number"}}, "dict[str, float]", ""),
+        ({"$ref": "#/$defs/at"}, "dict[str, Any]", "{'x': int}"),
+        ({"$ref": "#/$defs/none"}, "Any", ""),
+        (
+            {"type": "array", "items": {"$ref": "#/$defs/at"}},
+            "list[dict[str, Any]]",
+            "[{'x': int}]",
+        ),
+        ({"anyOf": [{"$ref": "#/$defs/at"}] * 2}, "dict[str, Any]", "{'x': int}"),
+    ],
+)
+def test_a_schema_is_the_nearest_type_of_python(schema: Any, kind: str, keys: str) -> None:
+    at = {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]}
+    root = {"$defs": {"at": at}}
+    assert (python_type(schema, root), shape(schema, root)) == (kind, keys)
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,8 @@ def _function(spec: ToolSpec) -> ScriptFunction:
         parameters[name] = argument
         kind = python_type(schema, spec.parameters)
         heads.append(f"{name}: {kind}" + ("" if argument in required else _default(schema)))
-        note = " ".join(str(schema.get("description", "")).split())
+        described = schema.get("description", "") if isinstance(schema, dict) else ""
+        note = " ".join(str(described).split())
         detail = shape(schema, spec.parameters)
         if text := ". ".join(part for part in (note.rstrip("."), detail) if part):
             notes.append(f"{name}: {text}")
