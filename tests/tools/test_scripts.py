@@ -103,6 +103,12 @@ def test_a_required_name_that_no_property_has_is_no_parameter() -> None:
     assert (function.name, list(function.parameters)) == ("_", ["a"])
 
 
+def nested(depth: int) -> dict[str, Any]:
+    """The schema of an object in objects."""
+    inner = nested(depth - 1) if depth > 1 else {"type": "integer"}
+    return {"type": "object", "properties": {"n": inner}}
+
+
 DEEP: dict[str, Any] = {"type": "integer"}
 for _ in range(4):
     DEEP = {"type": "array", "items": DEEP}
@@ -113,6 +119,8 @@ for _ in range(4):
     [
         (DEEP, "list[list[list[list[int]]]]", ""),
         ({"type": "array", "items": DEEP}, "list[list[list[list[list[Any]]]]]", ""),
+        (nested(4), "dict[str, Any]", "{'n'?: {'n'?: {'n'?: {'n'?: int}}}}"),
+        (nested(6), "dict[str, Any]", "{'n'?: {'n'?: {'n'?: {'n'?: {'n'?: Any}}}}}"),
         ({"const": 1}, "Literal[1]", ""),
         ({"enum": [0.5], "type": "number"}, "float", ""),
         ({"enum": [*range(20)]}, f"Literal[{', '.join(map(str, range(20)))}]", ""),
@@ -166,6 +174,10 @@ def test_functions_are_found_by_rare_words_and_by_their_names() -> None:
     assert [one.name for one in index.find("prints texts", 5)] == ["print_"]
     assert [one.name for one in index.find("order a product", 1)] == ["order"]
     assert index.find("weather", 5) == []
+    for name, query, fits in (("bus", "bu", False), ("gas", "gas", True), ("buses", "buse", True)):
+        spec = ToolSpec(name, "", {}, print_)
+        found = FunctionIndex(script_functions({name: spec}).values()).find(query, 5)
+        assert bool(found) == fits, name
 
 
 @dataclass
@@ -230,6 +242,9 @@ async def test_no_more_calls_wait_at_once_than_are_served(interpreter: ScriptInt
     ended, rounds, _ = await Play(interpreter).play(text)
     assert (ended.status, rounds) == ("error", [])
     assert f"at most {MAX_TOGETHER}" in ended.text
+    fewer = text.replace(str(MAX_TOGETHER + 1), str(MAX_TOGETHER))
+    ended, rounds, _ = await Play(interpreter).play(fewer)
+    assert (ended.status, [len(one.calls) for one in rounds]) == ("ok", [MAX_TOGETHER])
 
 
 async def test_a_script_without_end_is_ended(
