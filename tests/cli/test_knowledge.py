@@ -10,6 +10,7 @@ import pytest
 from heartbit_site.cli.errors import USAGE
 from memory.actions.ingest_documents import ingest_documents
 from memory.models import Document, KnowledgeBase
+from tests.fleet import wait_until
 from tests.memory.knowledge import documents
 
 if TYPE_CHECKING:
@@ -43,8 +44,10 @@ def test_documents_are_added_read_found_shown_and_deleted(
     added = place("add", "handbook", str(folder), "--source", "https://wiki.example/")
     assert (added.code, added.out) == (0, "handbook.md: added\nsub/canteen.pdf: added\n")
     assert "`heartbit knowledge documents handbook` shows progress." in added.err
-    assert place("documents", "handbook").out.count("queued") == 2
+    read = Document.objects.filter(base__workspace=workspace, state="ready")
+    assert place("documents", "handbook").out.count("handbook.md") == 1
     ingest_documents(goes_on=lambda: True)
+    wait_until(lambda: read.count() == 2, what="what a worker reads beside it")
     assert place("add", "handbook", str(folder)).out.count("unchanged") == 2
     listed = json.loads(place("documents", "handbook", "--json").out)["documents"]
     assert [(one["name"], one["state"], one["passage_count"]) for one in listed] == [

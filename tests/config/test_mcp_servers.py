@@ -85,7 +85,7 @@ def test_one_grant_gives_all_tools_that_the_server_has_at_the_publication(
     assert tool_usage([workspace.pk])["parts_find_part"].agents == ("buyer",)
     assert "buyer" in import_config(workspace, parse(export(workspace))).unchanged
 
-    CatalogueTool.objects.get(name="parts_find_part").delete()
+    CatalogueTool.objects.get(workspace=workspace, name="parts_find_part").delete()
     assert "parts_find_part" in {tool["name"] for tool in pinned(buyer)}, "not yet published"
     publish_agent(buyer)
     assert "parts_find_part" not in {tool["name"] for tool in pinned(buyer)}

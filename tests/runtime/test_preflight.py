@@ -111,7 +111,7 @@ def test_an_outage_of_the_workers_environment_keeps_no_run_from_this_process(
 def test_a_message_is_refused_unless_it_steers_a_run(
     workspace: Workspace, agent: Create, outage: Outage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    agent(model="openai:gpt-6-sol")
+    agent(model="openai:gpt-6-sol", queue="by-hand")
     talk = start_conversation(workspace, agent="solo", busy_policy=BusyPolicy.STEER)
     run_id = post_message(talk, "Begin.").run_id
     outage()
