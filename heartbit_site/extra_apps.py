@@ -1,4 +1,4 @@
-"""Loading of HEARTBIT_EXTRA_APPS: an error in an app is a sentence with its module and line."""
+"""Loading of the apps: an error in one of HEARTBIT_EXTRA_APPS is a sentence with its place."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from pathlib import Path
 
 import django
 from django.apps import apps
+from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from heartbit_site.base import variables
 from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.settings_module import OURS
 from heartbit_site.settings_module import load_settings
 
 
@@ -29,6 +31,21 @@ def load_apps() -> None:
         if fault is None:
             raise
         raise ConfigurationError(fault) from error
+
+
+def load_reading_apps() -> None:
+    """Load only the apps that a reading command needs; none yet, if there are further ones.
+
+    An app of HEARTBIT_EXTRA_APPS, or of settings of one's own, may need any other.
+    """
+    if settings.SETTINGS_MODULE == OURS and not variables.EXTRA_APPS.read():
+        apps.populate(settings.HEARTBIT_READING_APPS)
+
+
+def load_left_out_apps() -> None:
+    """Load the apps that ``load_reading_apps`` left out; else do nothing."""
+    if len(apps.app_configs) < len(settings.INSTALLED_APPS):
+        apps.set_installed_apps(settings.INSTALLED_APPS)
 
 
 def describe_fault(error: BaseException) -> str | None:

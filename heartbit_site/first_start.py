@@ -16,6 +16,7 @@ from heartbit_site.base import variables
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.query import execute
+from heartbit_site.extra_apps import load_left_out_apps
 from heartbit_site.workspaces import find_workspace
 from tools import discovery
 
@@ -66,6 +67,7 @@ def migrate_and_seed() -> Admin | None:
         if not discovery.is_postponed():
             _take_tools()
         return None
+    load_left_out_apps()
     discovery.discover()
     execute("SELECT pg_advisory_lock(%s)", [MIGRATION_LOCK])
     try:

@@ -16,7 +16,8 @@ from heartbit_site.base.toolspec import Answer
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 from tools import questions
 from tools.isolation import Isolation
-from tools.registry import closest, resolve
+from tools.near_names import closest
+from tools.registry import resolve
 from tools.result import MAX_OUTPUT_BYTES, ToolResult, answer
 
 if TYPE_CHECKING:

@@ -10,9 +10,6 @@ import sys
 from django.apps import apps
 from django.utils.module_loading import autodiscover_modules
 
-from tools.packages import packaged_tools
-from tools.registry import registry
-
 _postponed = False
 
 
@@ -36,6 +33,10 @@ def discover() -> None:
         ConfigurationError: Two tools have one name, or one cannot be used.
     """
     global _postponed
+    # Slow to import, for the processes that know the tools.
+    from tools.packages import packaged_tools  # noqa: PLC0415
+    from tools.registry import registry  # noqa: PLC0415
+
     autodiscover_modules("agent_tools")
     names = (f"{app.name}.agent_tools" for app in apps.get_app_configs())
     registry.discover(sys.modules[name] for name in names if name in sys.modules)

@@ -1,4 +1,4 @@
-"""Registry of tools by name: discovery, near-miss names, and the hash that pins a definition.
+"""Registry of tools by name: discovery, names as models write them, and a definition's hash.
 
 Usage::
 
@@ -11,7 +11,6 @@ A ``Registry`` is a ``Mapping`` of names to ``ToolSpec``: functions accept any s
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 import re
@@ -23,6 +22,7 @@ from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.jsonschema import check_schema
 from heartbit_site.base.toolspec import Effect, ToolSpec
 from heartbit_site.base.untrusted import clean_text
+from tools.near_names import normalized
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 Tool = TypeVar("Tool")
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _NAMESPACE = re.compile(r"[.:/]")
-_WORD = re.compile(r"[a-z0-9]+")
-_SHOWN_NAMES = 3
-_LIKE = 0.55
 
 
 class Registry(Mapping[str, ToolSpec]):
@@ -116,46 +113,11 @@ def resolve(specs: Mapping[str, Tool], name: str) -> Tool | None:
     spec = specs.get(name)
     if spec is not None:
         return spec
-    for wanted in dict.fromkeys((_squash(name), _squash(_NAMESPACE.split(name)[-1]))):
-        fitting = [known for known in specs if _squash(known) == wanted]
+    for wanted in dict.fromkeys((normalized(name), normalized(_NAMESPACE.split(name)[-1]))):
+        fitting = [known for known in specs if normalized(known) == wanted]
         if wanted and len(fitting) == 1:
             return specs[fitting[0]]
     return None
-
-
-def closest(name: str, names: Iterable[str]) -> tuple[str, ...]:
-    """Return up to three names most similar to a wrong one, best first."""
-    likeness = {known: _likeness(name[:200], known) for known in names}
-    found = sorted(likeness, key=lambda known: -likeness[known])
-    return tuple(known for known in found if likeness[known] > _LIKE)[:_SHOWN_NAMES]
-
-
-def hint(name: str, names: Iterable[str], *, most: int | None = None) -> str:
-    """Return the end of a sentence about a wrong name: the closest one, or the names there are.
-
-    Args:
-        name: The wrong name.
-        names: The right ones.
-        most: The number of names to list; None: all.
-    """
-    known = list(names)
-    near = closest(name, known)
-    if near:
-        return f"did you mean {near[0]}?"
-    more = f" and {len(known) - most} more" if most is not None and len(known) > most else ""
-    return f"there are: {', '.join(known[:most]) or 'none yet'}{more}"
-
-
-def _likeness(name: str, known: str) -> float:
-    """Return the similarity of two names: letters in order, plus shared words in any order."""
-    letters = difflib.SequenceMatcher(a=_squash(name), b=_squash(known)).ratio()
-    words = set(_WORD.findall(name.lower()))
-    shared = words & set(_WORD.findall(known.lower()))
-    return letters + len(shared) / max(1, len(words))
-
-
-def _squash(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def _check(spec: ToolSpec) -> None:

@@ -14,7 +14,7 @@ from agents.loop import delegation
 from agents.models.pause import Pause, PauseKind
 from heartbit_site.base.errors import Remedy
 from tools.catalogue import catalogue
-from tools.registry import closest
+from tools.near_names import closest
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet

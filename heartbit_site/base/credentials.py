@@ -48,7 +48,12 @@ class CredentialType(BaseModel):
         is_entered: True if people enter it; False: it is made by signing in somewhere.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        str_strip_whitespace=True,
+        defer_build=True,  # every process declares them, and few of them use one
+    )
 
     kind: ClassVar[str]
     label: ClassVar[str]

@@ -119,13 +119,13 @@ def read(operation: Operation[Out], answer: Mapping[str, Any], server: Server) -
     return found
 
 
-def backend_for(url: str | None, file: Path | None = None, *, tools: bool = True) -> Backend:
+def backend_for(url: str | None, file: Path | None = None, *, reads_only: bool = False) -> Backend:
     """Return the server that an option or the environment names, else this installation.
 
     Args:
         url: What ``--url`` says; None: it was not given.
         file: What ``--config`` names.
-        tools: As for ``ensure_ready``.
+        reads_only: As for ``ensure_ready``.
 
     Raises:
         ConfigurationError: As for ``remote.server`` and ``ensure_ready``.
@@ -134,7 +134,7 @@ def backend_for(url: str | None, file: Path | None = None, *, tools: bool = True
     server = remote.server(url, file)
     if server is not None:
         return ServerBackend(server)
-    ensure_ready("heartbit_site.cli.local_backend", tools=tools)
+    ensure_ready("heartbit_site.cli.local_backend", reads_only=reads_only)
     from heartbit_site.cli.local_backend import LocalBackend  # noqa: PLC0415  needs Django set up
 
     return LocalBackend()

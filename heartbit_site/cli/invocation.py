@@ -34,12 +34,12 @@ def as_json() -> bool:
     return INVOCATION.as_json
 
 
-def backend(file: Path | None = None, *, tools: bool = True) -> Backend:
+def backend(file: Path | None = None, *, reads_only: bool = False) -> Backend:
     """Return what does the command's operations: the server that is named, or this installation.
 
     Args:
         file: What ``--config`` names, for a command that has its own.
-        tools: As for ``ensure_ready``.
+        reads_only: As for ``ensure_ready``.
 
     Raises:
         ConfigurationError: As for ``remote.server`` and ``ensure_ready``.
@@ -47,4 +47,4 @@ def backend(file: Path | None = None, *, tools: bool = True) -> Backend:
     """
     from heartbit_site.cli.backend import backend_for  # noqa: PLC0415  it imports pydantic
 
-    return backend_for(INVOCATION.url, file, tools=tools)
+    return backend_for(INVOCATION.url, file, reads_only=reads_only)

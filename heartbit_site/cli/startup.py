@@ -28,14 +28,18 @@ is_prepared = False
 _TITLES: Final = {"postgres": "PostgreSQL", "valkey": "Valkey", "model": "the local model"}
 
 
-def ensure_ready(*modules: str, model: str | None = None, tools: bool = True) -> Admin | None:
+def ensure_ready(
+    *modules: str, model: str | None = None, tools: bool = True, reads_only: bool = False
+) -> Admin | None:
     """Make the installation usable; services start while Python imports.
 
     Args:
         modules: Further modules that are wanted anyway, imported while the services start.
         model: The `provider:model` that is going to be asked, empty for the default one. If that
             is the local one, its server gets ahead; who needs it waits for it.
-        tools: False: the command only reads what is stored, so the tools' code is not imported.
+        tools: False: the command calls no tool, so their code is not imported.
+        reads_only: True: it only reads what is stored, so the admin, schedules, Celery and the
+            tools are not imported.
 
     Returns:
         The first admin, if this call created it.
@@ -52,7 +56,7 @@ def ensure_ready(*modules: str, model: str | None = None, tools: bool = True) ->
     if model is not None and is_local(model):
         Starting(environment, ["model"])
     gc.disable()  # imports make little garbage: looking for it costs a tenth of a second
-    set_up_django(environment, tools=tools)
+    set_up_django(environment, tools=tools, reads_only=reads_only)
     importlib.import_module("agents.llm.environment").check_environment(os.environ)
     for module in modules:
         importlib.import_module(module)
@@ -76,8 +80,10 @@ def is_local(model: str) -> bool:
     return str(reference).partition(":")[0].strip() == "local"
 
 
-def set_up_django(environment: Environment, *, tools: bool = True) -> None:
-    """Load settings and apps, with their tools or without; asks no service for anything.
+def set_up_django(
+    environment: Environment, *, tools: bool = True, reads_only: bool = False
+) -> None:
+    """Load settings and apps, as for ``ensure_ready``; asks no service for anything.
 
     Raises:
         EmbeddedError: The state directory, where the keys are, cannot be used.
@@ -85,9 +91,14 @@ def set_up_django(environment: Environment, *, tools: bool = True) -> None:
     """
     with os_errors(environment.state.path):
         importlib.import_module("heartbit_site.settings_module").load_settings()
-    if not tools:
+    if reads_only or not tools:
         importlib.import_module("tools.discovery").postpone()
-    importlib.import_module("heartbit_site.extra_apps").load_apps()
+    loading = importlib.import_module("heartbit_site.extra_apps")
+    if reads_only:
+        # It would look through all packages for plugins of its own.
+        os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+        loading.load_reading_apps()
+    loading.load_apps()
 
 
 class Starting:

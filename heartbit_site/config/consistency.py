@@ -17,7 +17,8 @@ from agents.llm.providers import PROVIDERS
 from heartbit_site.config.sections import OrchestratorSection
 from scheduling.spec import KINDS
 from tools.mcp.server_spec import ADDRESS, address_fault, program_fault, tool_prefix
-from tools.registry import hint, registry
+from tools.near_names import hint
+from tools.registry import registry
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

@@ -11,7 +11,6 @@ from django.db.models import Exists, OuterRef
 from django.db.models.functions import JSONArray
 
 from agents.choices import TERMINAL
-from agents.limits.pauses import blocked_reason
 from agents.models import Run, RunEvent, WorkerHeartbeat
 from agents.querysets import tree_rows
 from agents.reads.metrics import cost_of
@@ -83,6 +82,8 @@ def detail_of_new(run_id: UUID) -> RunDetailOut:
 
 def seen(run: Run) -> RunViewOut:
     """Return a run in the form that the caller asks for."""
+    from agents.limits.pauses import blocked_reason  # noqa: PLC0415  a list has no such reason
+
     row, values, outcome = _whole(run.root_id, run.pk)
     version, blocked = row.version.number, blocked_reason(row)
     return RunViewOut.of(

@@ -18,7 +18,8 @@ from heartbit_site.contract.tools import ToolDetailOut, ToolOut, ToolsOut, ToolT
 from heartbit_site.operations.paging import page_of
 from heartbit_site.operations.run_views import detail_of_new
 from tools.catalogue import catalogue
-from tools.registry import definition_hash, hint, registry, resolve
+from tools.near_names import hint
+from tools.registry import definition_hash, registry, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

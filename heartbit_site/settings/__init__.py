@@ -43,6 +43,16 @@ INSTALLED_APPS = [
     "scheduling",
 ]
 INSTALLED_APPS += variables.EXTRA_APPS.read()
+#: Apps of a command that only reads their tables (``heartbit_site.extra_apps``): it imports no
+#: admin and no Celery.
+HEARTBIT_READING_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "heartbit_site.base",
+    "memory",
+    "tools",
+    "agents",
+]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "servestatic.middleware.ServeStaticMiddleware",

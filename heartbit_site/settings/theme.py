@@ -4,9 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.templatetags.static import static
-from django.urls import reverse_lazy
+from django.utils.functional import lazy
 from django.utils.module_loading import import_string
+
+
+def _reverse(name: str) -> str:
+    """Return a page's path."""
+    from django.urls import reverse  # noqa: PLC0415  every process reads the settings
+
+    return reverse(name)
+
+
+def _static(path: str) -> str:
+    """Return a static file's URL."""
+    from django.templatetags.static import static  # noqa: PLC0415  likewise: templates are slow
+
+    return static(path)
+
+
+_path_of = lazy(_reverse, str)
 
 
 def _page(title: str, icon: str, model: str) -> dict[str, Any]:
@@ -16,7 +32,7 @@ def _page(title: str, icon: str, model: str) -> dict[str, Any]:
     return {
         "title": title,
         "icon": icon,
-        "link": reverse_lazy(f"admin:{app}_{name}_changelist"),
+        "link": _path_of(f"admin:{app}_{name}_changelist"),
         "permission": lambda request: import_string(sees)(request, model),
     }
 
@@ -26,11 +42,11 @@ def _section(title: str, *items: dict[str, Any], **options: bool) -> dict[str, A
     return {"title": title, "separator": True, "items": list(items), **options}
 
 
-_DASHBOARD = {"title": "Dashboard", "icon": "space_dashboard", "link": reverse_lazy("admin:index")}
+_DASHBOARD = {"title": "Dashboard", "icon": "space_dashboard", "link": _path_of("admin:index")}
 _WORK = {
     "title": "Back to the work pages",
     "icon": "arrow_back",
-    "link": reverse_lazy("home"),
+    "link": _path_of("home"),
     "active": False,  # every path of the admin begins with its path
 }
 
@@ -43,9 +59,9 @@ UNFOLD: dict[str, Any] = {
     "SHOW_VIEW_ON_SITE": False,
     "DASHBOARD_CALLBACK": "agents.admin.dashboard.context",
     "SITE_FAVICONS": [
-        {"rel": "icon", "type": "image/svg+xml", "href": lambda _: static("heartbit/icon.svg")}
+        {"rel": "icon", "type": "image/svg+xml", "href": lambda _: _static("heartbit/icon.svg")}
     ],
-    "STYLES": [lambda request: static("heartbit/admin.css")],
+    "STYLES": [lambda request: _static("heartbit/admin.css")],
     "COLORS": {
         "primary": {
             "50": "oklch(96.9% .016 293.756)",

@@ -7,28 +7,30 @@ right by construction, and a million of them would take minutes more. Ids are UU
 
 from __future__ import annotations
 
+import math
 import time
 from typing import TYPE_CHECKING, Any
 
 from django.db import connection, transaction
 
 from agents.models import Run, RunEvent, Wait
+from heartbit_site.base.models import UsageEntry
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from uuid import UUID
 
     from django.db.models import Model
 
 BATCH = 50_000
-_APART_MS = 2  # between two runs
+APART_MS = 2  # between two runs
 #: The id of the n-th copy: its moment, then n; ``%(base)s`` is the first one's milliseconds.
 _ID = (
-    f"(lpad(to_hex(%(base)s + n * {_APART_MS}), 12, '0') || '70008' "
-    "|| lpad(to_hex(n), 15, '0'))::uuid"
+    "(lpad(to_hex(%(base)s + n * %(apart)s), 12, '0') || '70008' || lpad(to_hex(n), 15, '0'))::uuid"
 )
-_AT = f"to_timestamp((%(base)s + n * {_APART_MS}) / 1000.0)"
+_AT = "to_timestamp((%(base)s + n * %(apart)s) / 1000.0)"
 _FINISHED = {"id": _ID, "root_id": _ID, "created_at": _AT, "started_at": _AT, "finished_at": _AT}
+_OF_FINISHED = {"run_id": _ID, "at": _AT}
 _WAITING = {
     "id": _ID,
     "root_id": _ID,
@@ -43,28 +45,48 @@ _WAITING = {
 
 def finished(template: UUID, *, count: int, seconds: float) -> int:
     """Copy a finished run with its journal; stop after ``seconds``. How many there are now."""
+    return _finished((Run, RunEvent), template, count, APART_MS, seconds)
+
+
+def spread(template: UUID, *, count: int, days: int) -> None:
+    """Copy a finished run with its journal and its model calls, evenly over the last days."""
+    apart_ms = days * 86_400_000 // count
+    _finished((Run, RunEvent, UsageEntry), template, count, apart_ms, math.inf)
+
+
+def _finished(
+    models: Sequence[type[Model]], template: UUID, count: int, apart_ms: int, seconds: float
+) -> int:
     deadline = time.monotonic() + seconds
-    base = _base(count)
+    base = _base(count, apart_ms)
     done = 0
     while done < count and time.monotonic() < deadline:
         upto = min(count, done + BATCH)
         values: dict[str, Any] = {
             "base": base,
+            "apart": apart_ms,
             "first": done + 1,
             "last": upto,
             "template": template,
         }
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SET LOCAL session_replication_role = replica")
-            cursor.execute(_copy(Run, "id", _FINISHED), values)
-            cursor.execute(_copy(RunEvent, "run_id", {"run_id": _ID, "at": _AT}), values)
+            for model in models:
+                key, different = ("id", _FINISHED) if model is Run else ("run_id", _OF_FINISHED)
+                cursor.execute(_copy(model, key, different), values)
         done = upto
     return done
 
 
 def waiting(template: UUID, *, count: int) -> None:
     """Copy a run as one that waits for a timer that rings tomorrow."""
-    values: dict[str, Any] = {"base": _base(count), "first": 1, "last": count, "template": template}
+    values: dict[str, Any] = {
+        "base": _base(count, APART_MS),
+        "apart": APART_MS,
+        "first": 1,
+        "last": count,
+        "template": template,
+    }
     events = _copy(RunEvent, "run_id", {"run_id": _ID, "at": _AT})
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL session_replication_role = replica")
@@ -85,7 +107,7 @@ def remove(workspace_id: int) -> None:
     )
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL session_replication_role = replica")
-        for table in ("agents_wait", "agents_runevent"):
+        for table in ("agents_wait", "agents_runevent", "base_usageentry"):
             cursor.execute(f"DELETE FROM {table} WHERE run_id IN ({those})", [workspace_id])  # noqa: S608  constants
         cursor.execute(f"DELETE FROM agents_run WHERE id IN ({those})", [workspace_id])  # noqa: S608  constants
 
@@ -93,7 +115,9 @@ def remove(workspace_id: int) -> None:
 def _copy(model: type[Model], key: str, different: Mapping[str, str]) -> str:
     """The statement that copies the template's rows of a table for each n."""
     columns: list[Any] = [
-        field.column for field in model._meta.local_concrete_fields if field.column is not None
+        field.column
+        for field in model._meta.local_concrete_fields
+        if field.column is not None and (not field.primary_key or field.column in different)
     ]
     chosen = ", ".join(different.get(column, f"t.{column}") for column in columns)
     table = model._meta.db_table
@@ -104,9 +128,9 @@ def _copy(model: type[Model], key: str, different: Mapping[str, str]) -> str:
     )
 
 
-def _base(count: int) -> int:
+def _base(count: int, apart_ms: int) -> int:
     """Milliseconds of the epoch, so long ago that all copies are in the past."""
-    return int(time.time() * 1000) - _APART_MS * (count + 1000)
+    return int(time.time() * 1000) - apart_ms * (count + 10) - 2_000
 
 
 def settle() -> None:

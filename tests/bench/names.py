@@ -18,6 +18,8 @@ NAMES = (
     "MCP",
     "CATALOGUE",
     "BROWSER",
+    "DASHBOARD",
+    "COMMANDS",
     "SANDBOX",
     "CODE",
     "RECALL",

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from tests.bench import (
     browser,
     code_mode,
+    commands,
     costs,
+    dashboard,
     growth,
     inflight,
     killed,
@@ -45,6 +47,8 @@ _LOADS: dict[str, Callable[[Plan], Iterable[Row]]] = {
     "MCP": lambda plan: [mcp.call(plan)],
     "CATALOGUE": lambda plan: [mcp.catalogue(plan)],
     "BROWSER": lambda _: [browser.measure()],
+    "DASHBOARD": lambda plan: [dashboard.measure(plan)],
+    "COMMANDS": lambda plan: [commands.measure(plan)],
     "SANDBOX": lambda plan: [sandbox.measure(plan)],
     "CODE": code_mode.measure,
     "RECALL": recall.measure,

@@ -17,7 +17,8 @@ from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.toolspec import Effect, ToolSpec, tool
 from tests.tools.calls import made
 from tools import agent_tools
-from tools.registry import Registry, closest, definition_hash, resolve
+from tools.near_names import closest
+from tools.registry import Registry, definition_hash, resolve
 
 
 def act(a: int = 1) -> int:

@@ -18,8 +18,8 @@ from heartbit_site.base.visible_text import visible
 from tools import definitions
 from tools.actions.read_mcp_server import read_mcp_server
 from tools.mcp.endpoints import needs_of
+from tools.mcp.labels import labels_of
 from tools.mcp.listing import definition, effect_of, local_names
-from tools.mcp.server_spec import labels_of
 from tools.models import CatalogueTool, McpServer
 from tools.registry import definition_hash, registry
 

@@ -9,7 +9,8 @@ from django.db import transaction
 
 from heartbit_site.base import audit
 from heartbit_site.base.errors import ConfigurationError, ConflictError, about
-from tools.mcp.server_spec import SETTINGS, first_fault, labels_of, program_fault
+from tools.mcp.labels import labels_of
+from tools.mcp.server_spec import SETTINGS, first_fault, program_fault
 from tools.models import CatalogueTool, McpServer
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from pydantic import AfterValidator, Field, ValidationError
 
 from heartbit_site.base.spec import Spec
-from heartbit_site.base.toolspec import Label
 from heartbit_site.base.untrusted import clean_text
 from heartbit_site.base.web_url import split_web_url
 
@@ -155,11 +154,6 @@ def first_fault(content: Mapping[str, Any]) -> tuple[str, str] | None:
         phrase = _PHRASES.get(details["type"], f"is wrong: {details['msg']}")
         return str(details["loc"][0]), phrase.format(**details.get("ctx", {}))
     return address_fault(*(content[name] for name in ADDRESS))
-
-
-def labels_of(*, private_data: bool) -> frozenset[Label]:
-    """Return the labels of a server's tools: no server is trusted, and each call goes to it."""
-    return frozenset(Label if private_data else {Label.UNTRUSTED, Label.OUTBOUND})
 
 
 def tool_prefix(server: str) -> str:

@@ -13,7 +13,7 @@ from tools import definitions
 from tools.mcp.endpoint import PinnedTool
 from tools.mcp.endpoints import CREDENTIAL, endpoint_of, needs_of
 from tools.mcp.errors import McpError, changed_error
-from tools.mcp.server_spec import labels_of
+from tools.mcp.labels import labels_of
 from tools.mcp.signed_in import signed_in
 from tools.models import CatalogueTool
 

@@ -36,7 +36,7 @@ def status(
 ) -> int:
     """Show the last runs, or one of them with its sub-agents."""
     # Of a run's waits, kinds may be declared beside tools; the list needs neither.
-    server = backend(tools=run is not None)
+    server = backend(reads_only=run is None)
     if run is None:
         if watch and not as_json():
             _watch_list(server, last)

@@ -1,0 +1,53 @@
+"""Names that are nearly right: suggestions for sentences about a wrong name.
+
+Apart from the registry, which imports all that a tool is made of.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_WORD = re.compile(r"[a-z0-9]+")
+_SHOWN_NAMES = 3
+_LIKE = 0.55
+
+
+def closest(name: str, names: Iterable[str]) -> tuple[str, ...]:
+    """Return up to three names most similar to a wrong one, best first."""
+    likeness = {known: _likeness(name[:200], known) for known in names}
+    found = sorted(likeness, key=lambda known: -likeness[known])
+    return tuple(known for known in found if likeness[known] > _LIKE)[:_SHOWN_NAMES]
+
+
+def hint(name: str, names: Iterable[str], *, most: int | None = None) -> str:
+    """Return the end of a sentence about a wrong name: the closest one, or the names there are.
+
+    Args:
+        name: The wrong name.
+        names: The right ones.
+        most: The number of names to list; None: all.
+    """
+    known = list(names)
+    near = closest(name, known)
+    if near:
+        return f"did you mean {near[0]}?"
+    more = f" and {len(known) - most} more" if most is not None and len(known) > most else ""
+    return f"there are: {', '.join(known[:most]) or 'none yet'}{more}"
+
+
+def _likeness(name: str, known: str) -> float:
+    """Return the similarity of two names: letters in order, plus shared words in any order."""
+    letters = difflib.SequenceMatcher(a=normalized(name), b=normalized(known)).ratio()
+    words = set(_WORD.findall(name.lower()))
+    shared = words & set(_WORD.findall(known.lower()))
+    return letters + len(shared) / max(1, len(words))
+
+
+def normalized(name: str) -> str:
+    """Return a name's letters and digits, in lower case."""
+    return re.sub(r"[^a-z0-9]", "", name.lower())
