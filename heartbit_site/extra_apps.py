@@ -12,8 +12,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from heartbit_site.base import variables
 from heartbit_site.base.errors import ConfigurationError
-from heartbit_site.settings_module import OURS
-from heartbit_site.settings_module import load_settings
+from heartbit_site.settings_module import OURS, load_settings
 
 
 def load_apps() -> None:

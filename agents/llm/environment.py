@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agents.llm.credentials import environ_url, find_key, is_web_address
+from agents.llm.defaults import default_model
 from agents.llm.providers import PROVIDERS
 from heartbit_site.base import variables
 from heartbit_site.base.errors import ConfigurationError
@@ -33,6 +34,4 @@ def check_environment(environ: Mapping[str, str]) -> None:
                 "https://host/v1."
             )
     if variables.PROVIDER.read(environ) or variables.MODEL.read(environ):
-        from agents.llm.factory import default_model  # noqa: PLC0415  costs 0.1 s
-
         default_model(environ)

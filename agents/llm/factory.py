@@ -3,7 +3,7 @@
 Usage::
 
     client = create_client()
-    model = create(default_model(os.environ), client=client, environ=os.environ)
+    model = create(defaults.default_model(os.environ), client=client, environ=os.environ)
 
 The environment is a parameter, so that a workspace's keys and a test's invented ones are handled
 alike. A provider that is not in ``agents.llm.providers`` is looked up in
@@ -12,7 +12,6 @@ alike. A provider that is not in ``agents.llm.providers`` is looked up in
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING
 
 from agents.llm.adapters.anthropic import AnthropicModel, anthropic_headers
@@ -24,49 +23,20 @@ from agents.llm.bridge.account import account_for
 from agents.llm.bridge.known import KNOWN
 from agents.llm.bridge.model import BridgedModel
 from agents.llm.credentials import environ_url, find_key, is_web_address, no_web_address
+from agents.llm.defaults import provider_named
 from agents.llm.profiles import COMPATIBLE
-from agents.llm.providers import PROVIDERS, Provider
-from heartbit_site.base import variables
 from heartbit_site.base.errors import ConfigurationError
-from heartbit_site.base.installation import extra_command
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     import httpx
 
     from agents.llm.profiles import Profile
     from agents.llm.protocol import ChatModel
+    from agents.llm.providers import Provider
 
 _PATH = {"openai": "/chat/completions", "anthropic": "/messages"}
-
-
-def default_model(environ: Mapping[str, str]) -> str:
-    """Return the ``provider:model`` that the environment sets.
-
-    ``HEARTBIT_PROVIDER`` and ``HEARTBIT_MODEL`` decide, together or alone; ``HEARTBIT_MODEL`` may
-    also be ``provider:model``. Otherwise the first key found does (Anthropic, OpenRouter, OpenAI,
-    Gemini), and without any the local model.
-
-    Raises:
-        ConfigurationError: The provider is unknown, or has no default model.
-    """
-    name = variables.PROVIDER.read(environ)
-    model = variables.MODEL.read(environ)
-    prefix = model.partition(":")[0]
-    if not name and ":" in model:
-        if prefix in PROVIDERS or prefix in KNOWN:
-            return model
-        if not _is_part_of_name(prefix, _provider_with_key(environ), environ):
-            raise _unknown_provider(prefix, source="HEARTBIT_MODEL")
-    name = name or _provider_with_key(environ)
-    default = "" if name in KNOWN else _provider(name, source="HEARTBIT_PROVIDER").default_model
-    model = model.removeprefix(f"{name}:") or default
-    if not model:
-        raise ConfigurationError(
-            f"The provider {name} has no default model; set HEARTBIT_MODEL to the model's name."
-        )
-    return f"{name}:{model}"
 
 
 def create(
@@ -106,7 +76,7 @@ def create(
         return BridgedModel(
             account=account, client=client, profile=profile or COMPATIBLE, timeouts=timeouts
         )
-    provider = _provider(name, source="the model's name")
+    provider = provider_named(name, source="the model's name")
     _check_named(reference, model, example=f"{name}:{provider.default_model or 'MODEL'}")
     key_source, secret = find_key(
         name,
@@ -139,48 +109,6 @@ def _adapter(exchange: Exchange, provider: Provider, *, profile: Profile) -> Cha
     if profile.tools == "constrained_json":
         return ConstrainedJsonModel(model, profile.constrained)
     return model
-
-
-def _provider_with_key(environ: Mapping[str, str]) -> str:
-    for name, provider in PROVIDERS.items():
-        if provider.key_required and environ.get(provider.key_env, "").strip():
-            return name
-    return "local"
-
-
-def _is_part_of_name(prefix: str, provider: str, environ: Mapping[str, str]) -> bool:
-    """Return True if a model of ``provider`` may be called ``prefix:...``.
-
-    OpenRouter's names have a path before the colon, OpenAI's tuned models begin with ``ft:``, and a
-    server at an address of its own has models such as ``llama3.2:3b``.
-    """
-    if _close_to(prefix, PROVIDERS):
-        return False
-    is_usual = (provider == "openai" and prefix == "ft") or "/" in prefix
-    return is_usual or bool(environ_url(provider, environ))
-
-
-def _provider(name: str, *, source: str) -> Provider:
-    provider = PROVIDERS.get(name)
-    if provider is None:
-        raise _unknown_provider(name, source=source)
-    return provider
-
-
-def _close_to(name: str, names: Iterable[str]) -> str:
-    return next(iter(difflib.get_close_matches(name.lower(), names, n=1)), "")
-
-
-def _unknown_provider(name: str, *, source: str) -> ConfigurationError:
-    close = _close_to(name, PROVIDERS) or _close_to(name, KNOWN)
-    if close:
-        hint = f"did you mean {close}?"
-    else:
-        adds = f"`{extra_command('providers')}` adds {', '.join(KNOWN)}"
-        hint = f"known are {', '.join(PROVIDERS)}; {adds}."
-        if source == variables.MODEL.name:
-            hint = f"{hint[:-1]}; set HEARTBIT_PROVIDER if the colon is part of the model's name."
-    return ConfigurationError(f'The provider "{name}" in {source} is unknown; {hint}')
 
 
 def _check_named(reference: str, model: str, *, example: str) -> None:

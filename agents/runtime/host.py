@@ -17,7 +17,7 @@ from django.utils.module_loading import import_string
 from agents.choices import Placement
 from agents.live.in_memory_stream import InMemoryLiveStream
 from agents.live.valkey import ValkeyPublisher, connect
-from agents.llm import factory
+from agents.llm import defaults
 from agents.llm.client import create_client
 from agents.llm.wrappers.breaker import LocalBreaker
 from agents.llm.wrappers.limit import LocalLimiter
@@ -81,7 +81,7 @@ class Host(ABC):
         self._typed = guarded_model_client(allow=allow)
         self._mcp = McpPool(allow=allow)
         self._interpreter = ScriptInterpreter()
-        default_model = factory.default_model(os.environ)
+        default_model = defaults.default_model(os.environ)
         self.models = Models(
             self._providers,
             self._typed,

@@ -25,7 +25,7 @@ from django.conf import settings
 
 from agents.choices import Placement
 from agents.errors import ModelUnreachableError, NoSandboxError
-from agents.llm import factory
+from agents.llm import defaults
 from agents.llm.providers import PROVIDERS
 from agents.models import Agent, Run, WorkerHeartbeat
 from agents.runtime.accounts import account_name
@@ -160,7 +160,7 @@ def _models(agent: Agent, model: str) -> Iterator[str]:
     snapshot = agent.current_version.snapshot if agent.current_version else {}
     try:
         own = model or snapshot.get("model") or agent.workspace.default_model
-        yield own or factory.default_model(os.environ)
+        yield own or defaults.default_model(os.environ)
     except ConfigurationError:
         return  # the run says what is wrong with it
     yield from snapshot.get("fallback_models", ())

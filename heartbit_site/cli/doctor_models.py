@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from django.conf import settings
 
-from agents.llm import factory
+from agents.llm import defaults
 from agents.llm.client import create_client
 from agents.llm.environment import check_environment
 from agents.llm.health import MAX_BYTES, Health, HealthTarget, check
@@ -48,7 +48,7 @@ def _models() -> list[Check]:
         checks.append(Check("local model", "warn" if keys else "fail", "not installed", fix))
     try:
         check_environment(os.environ)
-        checks.append(Check("default model", "ok", factory.default_model(os.environ)))
+        checks.append(Check("default model", "ok", defaults.default_model(os.environ)))
     except ConfigurationError as error:
         checks.append(Check("default model", "fail", str(error), "Fix it in the environment."))
     return checks

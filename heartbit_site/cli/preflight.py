@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import httpx
 from django.conf import settings
 
-from agents.llm import factory
+from agents.llm import defaults, factory
 from agents.llm.credentials import environ_url
 from agents.llm.providers import PROVIDERS
 from agents.models import Agent
@@ -75,7 +75,7 @@ def _default(agent: Agent) -> str:
     """Return the default of the first claim: the environment's word, else the workspace's."""
     chosen = variables.PROVIDER.read() or variables.MODEL.read()
     workspace = "" if chosen else agent.workspace.default_model
-    return workspace or factory.default_model(os.environ)
+    return workspace or defaults.default_model(os.environ)
 
 
 def _check_reachable(name: str) -> None:

@@ -76,7 +76,7 @@ def is_local(model: str) -> bool:
     Raises:
         ConfigurationError: The environment names a provider that does not exist.
     """
-    reference = model or importlib.import_module("agents.llm.factory").default_model(os.environ)
+    reference = model or importlib.import_module("agents.llm.defaults").default_model(os.environ)
     return str(reference).partition(":")[0].strip() == "local"
 
 

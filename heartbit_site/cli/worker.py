@@ -13,7 +13,7 @@ from typing import Final
 from celery.exceptions import SecurityWarning
 from django.conf import settings
 
-from agents.llm import factory
+from agents.llm import defaults
 from heartbit_site.base.log_output import log_to_stderr
 from heartbit_site.celery import app
 from heartbit_site.cli.errors import UsageError
@@ -33,7 +33,7 @@ def serve(*, concurrency: int, queues: str, loglevel: str, health: tuple[str, in
             f"--queues {queues!r} names no queue: write names of lower-case letters, digits, . - _ "
             "with commas between them."
         )
-    model = factory.default_model(os.environ)  # a wrong setting is said now, not in each run
+    model = defaults.default_model(os.environ)  # a wrong setting is said now, not in each run
     log_to_stderr(loglevel.upper(), force=True)
     logging.getLogger(__name__).info(
         "Worker %s serves %s with %d slots; the default model is %s.",

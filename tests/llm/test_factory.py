@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from agents.llm import factory, profiles
+from agents.llm import defaults, factory, profiles
 from agents.llm.adapters.anthropic import AnthropicModel
 from agents.llm.adapters.constrained_json import ConstrainedJsonModel
 from agents.llm.adapters.openai import OpenAIModel
@@ -72,7 +72,7 @@ def create(
     ],
 )
 def test_the_default_model(environ: dict[str, str], expected: str) -> None:
-    assert factory.default_model(environ) == expected
+    assert defaults.default_model(environ) == expected
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_the_default_model(environ: dict[str, str], expected: str) -> None:
 )
 def test_a_default_that_cannot_be_used_says_why(environ: dict[str, str], said: str) -> None:
     with pytest.raises(ConfigurationError, match=re.escape(said)):
-        factory.default_model(environ)
+        defaults.default_model(environ)
 
 
 @pytest.mark.parametrize(

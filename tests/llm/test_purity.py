@@ -30,6 +30,7 @@ def test_nothing_of_the_web_or_the_queue_is_imported() -> None:
         "testing.wire_server",
         "messages",
         "errors",
+        "defaults",
         "providers",
         "wrappers.retry",
         "wrappers.limit",
