@@ -123,7 +123,7 @@ app = group()
 @app.command(name="list", cls=RemoteCommand)
 def list_channels() -> int:
     """List the channels, the newest first."""
-    found = backend().every(contract.LIST_CHANNELS)
+    found = backend(reads_only=True).every(contract.LIST_CHANNELS)
     none = "No channels yet: `heartbit channels add NAME --kind webhook` makes one."
     return print_list(found, CHANNELS, found.channels, none=none)
 

@@ -19,7 +19,9 @@ STATUS = typer.Option(None, help="In this state.")
 
 def deliveries(*, run: str = RUN, status: Status | None = STATUS, last: int = options.LAST) -> int:
     """Show where results went, and what is wrong with them."""
-    page = backend().call(LIST_DELIVERIES, run=run or None, status=status, limit=last)
+    page = backend(reads_only=True).call(
+        LIST_DELIVERIES, run=run or None, status=status, limit=last
+    )
     none = "No such deliveries." if run or status else "No run delivers its result yet."
     return print_list(page, DELIVERIES, page.deliveries, none=none)
 

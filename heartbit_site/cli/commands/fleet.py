@@ -62,7 +62,7 @@ app = group()
 @app.command(cls=RemoteCommand)
 def status() -> int:
     """Show the workers, the queues, and what is wrong with them."""
-    fleet = backend().call(SHOW_FLEET)
+    fleet = backend(reads_only=True).call(SHOW_FLEET)
     return print_view(fleet, lambda: _print(fleet))
 
 

@@ -75,7 +75,7 @@ def create(
 @app.command(name="list", cls=PrintingCommand)
 def list_keys() -> int:
     """List the keys, without what is secret of them."""
-    found = backend_for(HERE).every(contract.LIST_KEYS)
+    found = backend_for(HERE, reads_only=True).every(contract.LIST_KEYS)
     none = "No API keys yet: `heartbit keys create NAME` makes one."
     return print_list(found, KEYS, found.keys, none=none)
 

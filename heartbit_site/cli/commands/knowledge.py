@@ -52,7 +52,7 @@ app = group()
 @app.command(name="list", cls=RemoteCommand)
 def list_bases() -> int:
     """List the knowledge bases."""
-    found = backend().every(contract.LIST_BASES)
+    found = backend(reads_only=True).every(contract.LIST_BASES)
     return print_list(found, BASES, found.knowledge_bases, none="No knowledge bases yet.")
 
 
@@ -78,7 +78,7 @@ def delete(base: str = BASE, *, yes: bool = options.YES) -> int:
 @app.command(cls=RemoteCommand)
 def documents(base: str = BASE) -> int:
     """List the documents of a knowledge base, with their state."""
-    found = backend().every(contract.LIST_DOCUMENTS, base=base)
+    found = backend(reads_only=True).every(contract.LIST_DOCUMENTS, base=base)
     return print_list(found, DOCUMENTS, found.documents, none="No documents yet.")
 
 

@@ -46,14 +46,14 @@ app = group()
 def list_memories(*, agent: str = AGENT, person: str = PERSON, forgotten: bool = FORGOTTEN) -> int:
     """List memories, the newest first."""
     wanted = {"agent": agent, "person": person, "forgotten": forgotten}
-    found = backend().every(contract.LIST_MEMORIES, **wanted)
+    found = backend(reads_only=True).every(contract.LIST_MEMORIES, **wanted)
     return print_list(found, MEMORIES, found.memories, none="No memories.")
 
 
 @app.command(cls=RemoteCommand)
 def show(memory_id: int = ID) -> int:
     """Show a memory with its history."""
-    found = backend().call(contract.SHOW_MEMORY, memory_id=memory_id)
+    found = backend(reads_only=True).call(contract.SHOW_MEMORY, memory_id=memory_id)
     return print_view(found, lambda: _print(found))
 
 

@@ -28,7 +28,7 @@ def result(run: str = options.RUN, *, wait: bool = WAIT) -> int:
 
     The exit code says how the run ended; 1 also when it has not ended and --wait is not given.
     """
-    server = backend()
+    server = backend(reads_only=True)
     found = server.call(SHOW_RUN, run_id=run_id_of(run))
     if found.status in LIVE:
         if not wait:

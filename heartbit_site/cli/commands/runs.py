@@ -63,7 +63,7 @@ def list_runs(
 ) -> int:
     """List the last runs, the newest first."""
     # Runs that people started; of a named agent, also those it did as a sub-agent.
-    found = backend().call(
+    found = backend(reads_only=True).call(
         LIST_RUNS, limit=last, agent=agent or None, status=status, children=bool(agent) or None
     )
     return print_runs(found.runs, none="No such runs." if agent or status else NO_RUNS)

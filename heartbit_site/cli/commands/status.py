@@ -35,7 +35,7 @@ def status(
     plain: bool = options.PLAIN,
 ) -> int:
     """Show the last runs, or one of them with its sub-agents."""
-    # Of a run's waits, kinds may be declared beside tools; the list needs neither.
+    # Of a run's waits, kinds may be declared beside tools.
     server = backend(reads_only=run is None)
     if run is None:
         if watch and not as_json():

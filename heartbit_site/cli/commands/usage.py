@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def usage() -> int:
     """Show what was used today and this month, and what may be."""
-    found = backend().call(SHOW_USAGE)
+    found = backend(reads_only=True).call(SHOW_USAGE)
     return print_view(found, lambda: _print(found))
 
 

@@ -55,7 +55,7 @@ app = group_without_default()
 @app.command(name="list", cls=PrintingCommand)
 def list_users() -> int:
     """List the users with their roles and last logins."""
-    ensure_ready()
+    ensure_ready(reads_only=True)
     from django.contrib.auth.models import User
 
     rows = list(User.objects.order_by("username").prefetch_related("memberships__workspace"))
