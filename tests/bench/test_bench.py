@@ -62,6 +62,7 @@ def test_each_door_of_a_workload_is_a_row_with_the_floors(tmp_path: Path) -> Non
     assert [row.path for row in rows] == [
         "internal durable",
         "REST with wait",
+        "REST in one request",
         "submit",
         "internal in process",
         "library",
@@ -75,7 +76,7 @@ def test_each_door_of_a_workload_is_a_row_with_the_floors(tmp_path: Path) -> Non
     path = tmp_path / "bench.json"
     report.merge(path, found, keys=("workload", "path"))
     report.merge(path, found[:1], keys=("workload", "path"))
-    assert path.read_text().count('"workload": "W1"') == 5
+    assert path.read_text().count('"workload": "W1"') == 6
     assert "| W1, one model call |" in report.tables(rows)
 
 
@@ -86,6 +87,7 @@ MS = {
     "bare Celery": [30.0],
     "internal durable": [29.0],
     "REST with wait": [32.5],
+    "REST in one request": [31.5],
     "internal in process": [40.0],
     "library": [43.5],
 }
@@ -104,6 +106,10 @@ def test_given_model_calls_on_the_critical_path_then_their_own_time_is_no_overhe
         (
             "REST with wait",
             [("ratio to bare Celery", 1.25, True), ("more than internal durable", 3.5, False)],
+        ),
+        (
+            "REST in one request",
+            [("ratio to bare Celery", 1.15, True), ("more than internal durable", 2.5, True)],
         ),
         ("internal in process", [("ratio to bare asyncio", 20, True)]),
         (

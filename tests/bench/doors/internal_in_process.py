@@ -28,7 +28,7 @@ class InternalInProcess(Door):
 
     name = "internal in process"
     floor = "bare asyncio"
-    place = 4
+    place = 5
 
     def __enter__(self) -> Self:
         self._host = aio.run(_started_host())

@@ -35,7 +35,7 @@ class Library(Door):
 
     name = "library"
     floor = "bare asyncio"
-    place = 5
+    place = 6
     aims: ClassVar = {"": Aim("internal in process", 1.15)}
 
     def __enter__(self) -> Self:
