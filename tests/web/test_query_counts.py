@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
 
 FEW, MANY = 10, 10_000
+_LISTS = ("chat", "chat/researcher", "usage", "approvals", "runs", "credentials")
 _ID = "md5(%(count)s::text || 'of' || n)::uuid"
 _AT = "clock_timestamp() - n * interval '1 second'"
 #: Tables, the column that names the template, and what differs in its copies.
@@ -40,7 +41,7 @@ def test_given_many_rows_then_no_page_asks_more_often(db: None, workspace: Works
     thread = Conversation.objects.create(workspace=workspace, agent="researcher")
     pages = {
         member(workspace): [
-            *(f"/w/{workspace.slug}/{path}/" for path in ("chat", "usage", "approvals", "runs")),
+            *(f"/w/{workspace.slug}/{path}/" for path in _LISTS),
             f"/w/{workspace.slug}/chat/researcher/{thread.pk}/",
             f"/w/{workspace.slug}/runs/{call.run_id}/",
             *_admin_pages(),
