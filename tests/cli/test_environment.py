@@ -175,7 +175,7 @@ def test_an_own_app_that_cannot_be_imported_is_named_with_its_line(
         (tmp_path / "shop" / name).write_text(content)
     env = {"HEARTBIT_EXTRA_APPS": "shop", "PYTHONPATH": str(tmp_path)}
     parts = ("HEARTBIT_EXTRA_APPS", f" {module} ", f"line {line}", reason)
-    refused(heartbit("runs", env=env), *parts)
+    refused(heartbit("agents", env=env), *parts)
     if module == "shop.agent_tools":
         refused(heartbit("serve", env=env), *parts)
         refused(start("web", env), *parts)
