@@ -37,6 +37,7 @@ class Forker:
 
     def _start(self) -> None:
         self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._channel.settimeout(START_SECONDS)
         with theirs:
             self._process = self._started(theirs.fileno())
 
@@ -68,13 +69,12 @@ class Forker:
         }
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             files = [out.fileno(), err.fileno()]
-            child = self._fork(order, files, seconds)
-            try:
-                code = int(self._channel.recv(32))
-            except TimeoutError as error:
+            child = self._fork(order, files)
+            if not select.select([self._channel], [], [], seconds)[0]:
                 os.kill(child, signal.SIGKILL)
-                self._channel.recv(32)
-                raise subprocess.TimeoutExpired(list(arguments), seconds) from error
+                self._answer()
+                raise subprocess.TimeoutExpired(list(arguments), seconds)
+            code = self._answer()
             for file in (out, err):
                 file.seek(0)
             return code, out.read().decode(), err.read().decode()
@@ -90,7 +90,7 @@ class Forker:
             "directory": str(ROOT),
             "stay": True,
         }
-        return Forked(self, self._fork(order, [log, log], START_SECONDS))
+        return Forked(self, self._fork(order, [log, log]))
 
     def start_ready(self, environment: dict[str, str], channel: int) -> Forked:
         """Start a process that forks programs for exactly this environment."""
@@ -100,7 +100,7 @@ class Forker:
             "stay": True,
             "ready": True,
         }
-        return Forked(self, self._fork(order, [channel], START_SECONDS))
+        return Forked(self, self._fork(order, [channel]))
 
     def converse(
         self, arguments: Sequence[str], environment: dict[str, str], said: str, terminal: int | None
@@ -121,25 +121,37 @@ class Forker:
             files = [written.fileno(), its_out, its_err]
             if terminal is not None:
                 files = [terminal, its_out, terminal]
-            child = self._fork(order, files, START_SECONDS)
+            child = self._fork(order, files)
         os.close(its_out)
         os.close(its_err)
         return Conversing(self, child, out, err)
 
     def ended(self, child: int) -> int:
         """The exit code of a command that stayed, at its end."""
-        self._channel.settimeout(START_SECONDS)
         self._channel.send(str(child).encode())
-        return int(self._channel.recv(32))
+        return self._answer()
 
-    def _fork(self, order: dict[str, object], files: list[int], seconds: float) -> int:
+    def _fork(self, order: dict[str, object], files: list[int]) -> int:
         if self._process is None:
             self._start()
-        self._channel.settimeout(seconds)
         socket.send_fds(self._channel, [json.dumps(order).encode()], files)
-        started = self._channel.recv(32)
-        assert started, "the process that forks has ended: its reason is on stderr"
-        return int(started)
+        return self._answer()
+
+    def _answer(self) -> int:
+        """The process's next answer.
+
+        Raises:
+            TimeoutError: It is late. The process is given up: its later answers would be taken for
+                those to other orders.
+        """
+        try:
+            said = self._channel.recv(32)
+        except TimeoutError:
+            self._channel.close()
+            self._process = None
+            raise
+        assert said, "the process that forks has ended: its reason is on stderr"
+        return int(said)
 
     def close(self) -> None:
         """End it."""
