@@ -19,8 +19,9 @@ def beat(*, loglevel: options.LogLevel = options.LOG_LEVEL) -> int:
     from django.conf import settings
 
     from heartbit_site.celery import app as celery
+    from heartbit_site.celery_beat import PatientBeat
 
     log_to_stderr(loglevel.upper(), force=True)  # else Celery does, and raw
     with kept(settings.ENVIRONMENT):
-        celery.Beat(loglevel=loglevel.upper(), quiet=True).run()
+        PatientBeat(app=celery, loglevel=loglevel.upper(), quiet=True).run()
     return OK
