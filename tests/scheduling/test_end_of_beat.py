@@ -18,23 +18,23 @@ if TYPE_CHECKING:
 
 
 class Interrupted(Scheduler):
-    """A scheduler that is ended while it holds what its last act needs, as a connection is held."""
+    """A scheduler that is ended while it holds what its last act needs: a connection, say."""
 
-    connection = threading.Lock()
+    held = threading.Lock()
     acts: list[str] = []  # noqa: RUF012  of one test
 
     def setup_schedule(self) -> None:
         """It has no tasks."""
 
     def tick(self, *_: Any, **__: Any) -> float:
-        with self.connection:
+        with self.held:
             os.kill(os.getpid(), signal.SIGTERM)
             self.acts.append("worked on")
         return 0.01
 
     def close(self) -> None:
-        assert self.connection.acquire(timeout=1), "the work under way holds it"
-        self.connection.release()
+        assert self.held.acquire(timeout=1), "the work under way holds it"
+        self.held.release()
         self.acts.append("written")
 
 
