@@ -72,13 +72,16 @@ def install(markers: Path) -> None:
 
     async def claim(inner: Any, *args: Any, **kwargs: Any) -> Any:
         claimed = await inner(*args, **kwargs)
-        if isinstance(
-            claimed, ClaimedRun
-        ):  # in the slice's own task, so the whole slice has the plan
-            deaths = read_plan(claimed.journal[0]["payload"]["task"])
-            _plan.set(Plan(str(claimed.id), deaths, markers))
-            _passes(Boundary.CLAIMED)
+        _claimed(claimed, markers)
         return claimed
+
+    async def finish(inner: Any, lease: Lease, *args: Any) -> Any:
+        _passes(Boundary.FINISHING)
+        result = await inner(lease, *args)
+        if isinstance(result, Committed):
+            _passes(Boundary.FINISHED)
+        _claimed(lease.next, markers)
+        return result
 
     wrap(run_executor, "claim", claim)
     wrap(ModelCaller, "call_model", _answering)
@@ -89,7 +92,14 @@ def install(markers: Path) -> None:
     wrap(pipeline, "_on_loop", _acting)
     wrap_plain(pipeline, "execute_here", _acting_here)
     wrap(Lease, "suspend", _suspending)
-    wrap(Lease, "finish", _finishing)
+    wrap(Lease, "finish", finish)
+
+
+def _claimed(claimed: object, markers: Path) -> None:
+    if isinstance(claimed, ClaimedRun):  # in the slice's own task, so the whole slice has the plan
+        deaths = read_plan(claimed.journal[0]["payload"]["task"])
+        _plan.set(Plan(str(claimed.id), deaths, markers))
+        _passes(Boundary.CLAIMED)
 
 
 async def _answering(inner: Any, *args: Any) -> Any:
@@ -150,17 +160,9 @@ def _acting_here(inner: Any, *args: Any, **kwargs: Any) -> Any:
     return done
 
 
-async def _suspending(inner: Any, *args: Any) -> Any:
+async def _suspending(inner: Any, *args: Any, **kwargs: Any) -> Any:
     _passes(Boundary.SUSPENDING)
-    result = await inner(*args)
+    result = await inner(*args, **kwargs)
     if isinstance(result, Committed):
         _passes(Boundary.SUSPENDED)
-    return result
-
-
-async def _finishing(inner: Any, *args: Any) -> Any:
-    _passes(Boundary.FINISHING)
-    result = await inner(*args)
-    if isinstance(result, Committed):
-        _passes(Boundary.FINISHED)
     return result
