@@ -100,7 +100,7 @@ class Claimant:
 
 @dataclass(frozen=True, slots=True)
 class NextClaim:
-    """Who claims the run that the end of another one wakes, and for which Celery task."""
+    """Claimant of the run that the end of another one wakes, and its Celery task."""
 
     claimant: Claimant
     task_id: str

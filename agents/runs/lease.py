@@ -97,7 +97,8 @@ class Lease:
             claimed: The run.
             executor: Runs the bodies of ``transact``.
             on_commit: Called with the journal's new end after each write.
-            next_claim: Asked at a finish who claims the run that it wakes; None: it is to ring.
+            next_claim: Called at a finish; returns the claimant of the run that it wakes. None: that
+                run is only named, as ``ring``.
         """
         self._pool = pool
         self._executor = executor

@@ -270,7 +270,7 @@ class RunExecutor:
         return "handed over"
 
     def _next_claim(self, claimed: ClaimedRun, task_id: str, *, alone: bool) -> NextClaim | None:
-        """Return who claims the run that the end of a sub-agent's run wakes; None: nobody does yet.
+        """Return the claimant of the run that a sub-agent's end wakes; None: none with it.
 
         In a workspace with a limit claims wait for each other, which must not happen under the
         locks of the finish.

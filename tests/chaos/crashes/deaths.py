@@ -38,33 +38,39 @@ class Plan:
     deaths: tuple[Boundary, ...]
     markers: Path
 
-    def passes(self, boundary: Boundary) -> None:
-        """Die here if it is the next death, and nobody died of it before."""
+    def passes(self, boundary: Boundary, *, held_too: object = None) -> None:
+        """Die here if it is the next death, and nobody died of it before.
+
+        Args:
+            boundary: The moment.
+            held_too: What was claimed already for the time after the run's end.
+        """
         for number, death in enumerate(self.deaths):
             marker = self.markers / f"{self.run}.{number}"
             if marker.exists():
                 continue
             if death == boundary:
-                _die(marker)
+                self._die(marker, held_too)
             return
 
-
-def _die(marker: Path) -> None:
-    try:
-        with marker.open("x") as file:
-            file.write(repr(time.time()))
-    except FileExistsError:
-        return  # another worker was quicker
-    os.kill(os.getpid(), signal.SIGKILL)
+    def _die(self, marker: Path, held_too: object) -> None:
+        try:
+            with marker.open("x") as file:
+                file.write(repr(time.time()))
+        except FileExistsError:
+            return  # another worker was quicker
+        if isinstance(held_too, ClaimedRun):
+            (self.markers / f"{held_too.id}.{marker.name}").write_text(repr(time.time()))
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 _plan: ContextVar[Plan | None] = ContextVar("plan", default=None)
 
 
-def _passes(boundary: Boundary) -> None:
+def _passes(boundary: Boundary, *, held_too: object = None) -> None:
     plan = _plan.get()
     if plan is not None:
-        plan.passes(boundary)
+        plan.passes(boundary, held_too=held_too)
 
 
 def install(markers: Path) -> None:
@@ -79,7 +85,7 @@ def install(markers: Path) -> None:
         _passes(Boundary.FINISHING)
         result = await inner(lease, *args)
         if isinstance(result, Committed):
-            _passes(Boundary.FINISHED)
+            _passes(Boundary.FINISHED, held_too=lease.next)
         _claimed(lease.next, markers)
         return result
 
