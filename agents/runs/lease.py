@@ -97,8 +97,8 @@ class Lease:
             claimed: The run.
             executor: Runs the bodies of ``transact``.
             on_commit: Called with the journal's new end after each write.
-            next_claim: Called at a finish; returns the claimant of the run that it wakes. None: that
-                run is only named, as ``ring``.
+            next_claim: Called at a finish; returns the claimant of the run that it wakes. None:
+                that run is only named, as ``ring``.
         """
         self._pool = pool
         self._executor = executor
