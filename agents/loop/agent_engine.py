@@ -137,13 +137,15 @@ class AgentEngine:
         return replace(answered, message=message)
 
     async def _take(self, answered: ModelAnswered) -> Outcome | None:
-        """Journal an answer, together with the run's end if it is final."""
+        """Journal an answer, together with the run's end or suspension if nothing precedes that."""
         message = answered.message
         ending = final_answer.build_ending(self._definition, message, answered.finish_reason)
         if ending is not None and not empty_answers.may_retry(self._definition, message):
             events = (answered, *final_answer.respond_call_events(message, answered.turn))
             if outcome := await self._end(ending, *events):
                 return outcome
+        elif ending is None and await self._tool_calls.delegate_at_once(answered):
+            return "suspended"
         # Journaled even when others were quicker: an answer once received is never asked for again.
         await self._journaled.record(answered)
         return None

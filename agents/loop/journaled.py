@@ -12,7 +12,7 @@ from agents.loop.ports import Committed, Conflict, Journal, Pending
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from agents.journal.events import RecordedEvent
+    from agents.journal.events import ModelAnswered, RecordedEvent
     from agents.loop.state import RunState
 
 
@@ -55,9 +55,9 @@ class JournaledState:
         """End the run; return False after a conflict: fold it and decide again."""
         return self._settled(await self._journal.finish(ending, *events))
 
-    async def suspend(self, *pending: Pending) -> bool:
+    async def suspend(self, *pending: Pending, answered: ModelAnswered | None = None) -> bool:
         """Release the worker until the waits end; return False as ``finish`` does."""
-        return self._settled(await self._journal.suspend(*pending))
+        return self._settled(await self._journal.suspend(*pending, answered=answered))
 
     async def cancel(self) -> None:
         """End the run as cancelled, keeping its partial text."""

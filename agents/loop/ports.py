@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         ApprovalRequested,
         Ending,
         Event,
+        ModelAnswered,
         RecordedEvent,
         ScriptCalled,
         ToolFinished,
@@ -106,8 +107,13 @@ class Journal(Protocol):
         """Append ``events`` and the ending and end the run, unless the journal has moved on."""
         ...
 
-    async def suspend(self, *pending: Pending) -> Committed | Conflict:
-        """Create the calls' waits and release the worker, unless the journal has moved on."""
+    async def suspend(
+        self, *pending: Pending, answered: ModelAnswered | None = None
+    ) -> Committed | Conflict:
+        """Create the calls' waits and release the worker, unless the journal has moved on.
+
+        ``answered`` is the answer that made the calls, if it is not journaled yet.
+        """
         ...
 
 

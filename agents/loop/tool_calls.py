@@ -14,10 +14,11 @@ from agents.journal.events import (
     ToolFinished,
 )
 from agents.journal.waits import is_for_tools
-from agents.loop import final_answer
+from agents.loop import delegation, final_answer
 from agents.loop.call_record import CallBatch, CallRecord, CancelledFirstError
 from agents.loop.ports import ApprovedCall, PendingSuspension, ReadyCall
 from agents.loop.script_calls import advance
+from agents.loop.state import CallState
 from heartbit_site.base import aio
 from heartbit_site.base.suspensions import QuestionReply
 from heartbit_site.base.toolspec import Effect
@@ -28,10 +29,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agents.definitions.definition import AgentDefinition
+    from agents.journal.events import ModelAnswered
     from agents.loop.effect_gate import EffectGate
     from agents.loop.journaled import JournaledState
     from agents.loop.ports import Toolbox
-    from agents.loop.state import CallState
     from heartbit_site.base.suspensions import WaitOutcome
 
 MAX_CALLS = 64  # tool calls of one answer that are served; the others are refused
@@ -97,6 +98,35 @@ class ToolCallRunner:
             except SubAgentUnavailableError as error:
                 pending = await self._without(error, pending)
         return False
+
+    async def delegate_at_once(self, answered: ModelAnswered) -> bool:
+        """Journal an answer that only delegates, together with the run's suspension.
+
+        Return False, with nothing journaled, if its calls have to be served one by one, or if
+        others wrote meanwhile.
+        """
+        asked = answered.message.tool_calls
+        calls = [CallState(f"{answered.turn}.{n}", call) for n, call in enumerate(asked)]
+        delegates = calls and all(
+            call.call.name == delegation.NAME and _is_served(call) for call in calls
+        )
+        if not delegates or self._state.cancel_reason is not None:
+            return False
+        pending: list[Held] = []
+        for call in calls:
+            act = await self._begin(call)
+            if not isinstance(act, _Act) or act.effect != Effect.PURE:
+                return False
+            suspended = await self._execute(act, None)
+            if not isinstance(suspended, PendingSuspension):
+                return False
+            pending.append(suspended)
+        if self._beyond_parallel(pending):
+            return False
+        try:
+            return await self._journaled.suspend(*pending, answered=answered)
+        except SubAgentUnavailableError:
+            return False
 
     async def _take_further(self, held: list[Held]) -> bool:
         """Run the calls that are open and not held; return True if a script may continue.

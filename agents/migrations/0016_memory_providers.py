@@ -4,8 +4,6 @@ import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
-from agents.runs.install import install
-
 
 class Migration(migrations.Migration):
 
@@ -40,5 +38,4 @@ class Migration(migrations.Migration):
             model_name='recalledmemory',
             constraint=models.UniqueConstraint(condition=models.Q(('item', None)), fields=('run', 'position'), name='provided_memory_once'),
         ),
-        migrations.RunPython(install, migrations.RunPython.noop, elidable=False),
     ]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from agents.journal.events import RecordedEvent, decode_row
 from agents.loop import checkpoint
 from agents.runs.pool import Pool, call
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from uuid import UUID
+    from collections.abc import Mapping, Sequence
 
     from agents.choices import Placement
     from agents.loop.state import RunState
@@ -98,6 +98,14 @@ class Claimant:
     alone: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class NextClaim:
+    """Claimant of the run that the end of another one wakes, and its Celery task."""
+
+    claimant: Claimant
+    task_id: str
+
+
 async def claim(
     pool: Pool, claimant: Claimant, run_id: UUID, *, task_id: str
 ) -> ClaimedRun | SuspectRun | None:
@@ -105,32 +113,39 @@ async def claim(
     row = await call(
         pool,
         "SELECT * FROM heartbit_claim(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
-        (
-            run_id,
-            claimant.home.value,
-            list(claimant.queues),
-            claimant.worker_id,
-            claimant.worker_name,
-            task_id,
-            claimant.default_model,
-            claimant.explicit_model,
-            GENERATION,
-            claimant.alone,
-            checkpoint.FORMAT,
-        ),
+        (run_id, *claim_parameters(claimant, task_id)),
     )
-    if row is None:
-        return None
+    return None if row is None else decode_claim(row)
+
+
+def claim_parameters(claimant: Claimant, task_id: str) -> tuple[Any, ...]:
+    """Return the parameters of ``heartbit_claim`` after the run's id."""
+    return (
+        claimant.home.value,
+        list(claimant.queues),
+        claimant.worker_id,
+        claimant.worker_name,
+        task_id,
+        claimant.default_model,
+        claimant.explicit_model,
+        GENERATION,
+        claimant.alone,
+        checkpoint.FORMAT,
+    )
+
+
+def decode_claim(row: Mapping[str, Any]) -> ClaimedRun | SuspectRun:
+    """Return what a row of ``heartbit_claim`` says, also one that came as JSON."""
     if row["suspect"]:
-        return SuspectRun(row["run_id"])
+        return SuspectRun(_id(row["run_id"]))
     return ClaimedRun(
-        id=row["run_id"],
+        id=_id(row["run_id"]),
         workspace_id=row["workspace_id"],
         kind=row["kind"],
         version_id=row["version_id"],
         agent=row["agent"],
-        parent_id=row["parent_id"],
-        root_id=row["root_id"],
+        parent_id=_optional_id(row["parent_id"]),
+        root_id=_id(row["root_id"]),
         queue=row["queue"],
         model=row["model"],
         token=row["lease_token"],
@@ -142,5 +157,13 @@ async def claim(
         checkpoint=row["checkpoint"],
         limited=row["limited"],
         user_id=row["user_id"],
-        conversation_id=row["conversation_id"],
+        conversation_id=_optional_id(row["conversation_id"]),
     )
+
+
+def _id(value: UUID | str) -> UUID:
+    return value if isinstance(value, UUID) else UUID(value)
+
+
+def _optional_id(value: UUID | str | None) -> UUID | None:
+    return None if value is None else _id(value)

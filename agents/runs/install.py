@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "a9196f42868734faffb02cb17e39e5fe5f92b7b2800a5527b2b79190f50327d0"
+FINGERPRINT = "3cf00b571ea546dd299dd339224349e28bf3490e346554901e53b5b777afc0b9"
 
 
 def statements() -> str:

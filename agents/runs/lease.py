@@ -20,6 +20,7 @@ from agents.journal.events import (
     CallWaiting,
     Ending,
     Event,
+    ModelAnswered,
     RecordedEvent,
     RunCancelled,
     RunFailed,
@@ -29,6 +30,7 @@ from agents.journal.events import (
 )
 from agents.journal.waits import CHILD, kind_of, question_key
 from agents.loop.ports import Committed, Conflict, PendingSuspension
+from agents.runs.claims import claim_parameters, decode_claim
 from agents.runs.live_entries import RunEnd
 from agents.runs.pool import Pool, call
 from agents.runs.transactional import CancelledMeanwhileError, in_one_transaction
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
     from psycopg.rows import DictRow
 
     from agents.loop.ports import Pending
-    from agents.runs.claims import ClaimedRun
+    from agents.runs.claims import ClaimedRun, NextClaim, SuspectRun
     from heartbit_site.base.suspensions import Suspension
 
 _ABOUT_THE_DATA = (
@@ -51,6 +53,11 @@ _ABOUT_THE_DATA = (
     psycopg.errors.StatementTooComplex,
 )
 _RECORD = "SELECT * FROM heartbit_record(%s, %s, %s, %s)"
+_FINISH = "SELECT * FROM heartbit_finish(%s, %s, %s, %s, %s, %s, %s, %s)"
+_FINISH_AND_CLAIM = """
+    SELECT * FROM heartbit_finish_and_claim(
+        %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+"""
 _LOST, _GONE = "HB001", "HB004"  # the error codes of our functions
 
 
@@ -68,6 +75,7 @@ class Lease:
     Attributes:
         last_seq: The journal's end as this lease knows it.
         ring: After a finish: the run to ring, with its queue.
+        next: After a finish: the run that was claimed with it.
         end: After a finish: how the run ended.
         children: After a suspension: the runs to start.
         asks_people: After a suspension: True if it waits for a person.
@@ -80,14 +88,27 @@ class Lease:
         *,
         executor: Executor,
         on_commit: Callable[[int], None],
+        next_claim: Callable[[], NextClaim | None] = lambda: None,
     ) -> None:
+        """Take the connections, and the lease as it was claimed.
+
+        Args:
+            pool: Connections of the process.
+            claimed: The run.
+            executor: Runs the bodies of ``transact``.
+            on_commit: Called with the journal's new end after each write.
+            next_claim: Called at a finish; returns the claimant of the run that it wakes. None:
+                that run is only named, as ``ring``.
+        """
         self._pool = pool
         self._executor = executor
         self._on_commit = on_commit
+        self._next_claim = next_claim
         self._run = claimed.id
         self._token = claimed.token
         self.last_seq = claimed.last_seq
         self.ring: Child | None = None
+        self.next: ClaimedRun | SuspectRun | None = None
         self.end: RunEnd | None = None
         self.children: tuple[Child, ...] = ()
         self.asks_people = False
@@ -149,26 +170,37 @@ class Lease:
         """Append ``events`` and the ending, and end the run, unless the journal moved."""
         status, output, error = _columns(ending)
         structured = ending.structured if isinstance(ending, RunSucceeded) else None
-        row = await self._write(
-            "SELECT * FROM heartbit_finish(%s, %s, %s, %s, %s, %s, %s, %s)",
-            (
-                *self._held(),
-                self.last_seq,
-                status.value,
-                output,
-                json.dumps(error) if error else None,
-                _json(map(encode, (*events, ending))),
-                None if structured is None else json.dumps(structured, ensure_ascii=False),
-            ),
+        parameters = (
+            *self._held(),
+            self.last_seq,
+            status.value,
+            output,
+            json.dumps(error) if error else None,
+            _json(map(encode, (*events, ending))),
+            None if structured is None else json.dumps(structured, ensure_ascii=False),
         )
+        following = self._next_claim()
+        if following is None:
+            row = await self._write(_FINISH, parameters)
+        else:
+            also = claim_parameters(following.claimant, following.task_id)
+            row = await self._write(_FINISH_AND_CLAIM, (*parameters, *also))
+            if row["claimed"] is not None:
+                self.next = decode_claim(row["claimed"])
         if row["ring"] is not None:
             self.ring = Child(row["ring"], row["ring_queue"])
         if not row["moved"]:
             self.end = RunEnd(self._run, status.value, output, structured, error)
         return self._settled(row)
 
-    async def suspend(self, *pending: Pending) -> Committed | Conflict:
+    async def suspend(
+        self, *pending: Pending, answered: ModelAnswered | None = None
+    ) -> Committed | Conflict:
         """Create what is waited for and give the worker back, unless the journal moved.
+
+        Args:
+            pending: The run's calls that wait, or another wait of its own.
+            answered: The model's answer that made these calls, if it is not journaled yet.
 
         Raises:
             SubAgentUnavailableError: One was deleted or stopped since the model was offered it.
@@ -179,7 +211,7 @@ class Lease:
             (
                 *self._held(),
                 self.last_seq,
-                _json(map(encode, events)),
+                _json(map(encode, events if answered is None else (answered, *events))),
                 json.dumps(waits),
             ),
         )

@@ -10,6 +10,7 @@ import asyncio
 import logging
 import time
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, LiteralString
 
 import psycopg
@@ -22,7 +23,7 @@ from agents.live.pubsub import RunPublisher
 from agents.loop.effect_gate import EffectGate
 from agents.loop.journaled import JournaledState
 from agents.loop.state import RunState
-from agents.runs.claims import Claimant, ClaimedRun, SuspectRun, claim
+from agents.runs.claims import Claimant, ClaimedRun, NextClaim, SuspectRun, claim
 from agents.runs.lease import Child, Lease
 from agents.runs.pool import Pool, open_pool
 from agents.runtime.active_run import ActiveRun
@@ -169,8 +170,9 @@ class RunExecutor:
     async def execute(self, run_id: UUID, task_id: str, *, alone: bool = False) -> str:
         """Handle a wake-up: claim the run, or another one, and run one slice of it.
 
-        The last sub-agent to end wakes the run that delegated to it. That one is claimed at once:
-        its slot is free, and a message would only take time.
+        The last sub-agent to end wakes the run that delegated to it. That one is claimed at once,
+        with the end if the workspace has no limit: its slot is free, and a message would only take
+        time.
 
         Args:
             run_id: Run that the wake-up names.
@@ -190,22 +192,34 @@ class RunExecutor:
             # Whether it was claimed is unknown: ``_reconcile`` hands back what nobody works on.
             logger.warning("no claim: the database is away (%s)", error)
             return "database away"
+        return await self._serve(claimed, task_id, alone=alone)
+
+    async def _serve(
+        self, claimed: ClaimedRun | SuspectRun | None, task_id: str, *, alone: bool
+    ) -> str:
+        """Run a slice of a claimed run, then of the run that its end wakes; see ``execute``."""
         if claimed is None:
             return "nothing to do"
         if isinstance(claimed, SuspectRun):
             await self._wake(await self._dependencies.run_isolated(claimed.id))
             return "tried alone"
-        outcome, woken = await self._work_on(claimed)
-        if woken is not None:
-            if claimed.parent_id is not None and not alone and self._serves(woken):
-                return await self.execute(woken.id, task_id)
-            self._dependencies.waker.wake(woken)
+        outcome, lease = await self._work_on(claimed, task_id, alone=alone)
+        if lease is None:
+            return outcome
+        if lease.next is not None:
+            return await self._serve(lease.next, task_id, alone=alone)
+        if lease.ring is not None:
+            if claimed.parent_id is not None and not alone and self._serves(lease.ring):
+                return await self.execute(lease.ring.id, task_id)
+            self._dependencies.waker.wake(lease.ring)
         return outcome
 
-    async def _work_on(self, claimed: ClaimedRun) -> tuple[str, Child | None]:
-        """Run one slice of a claimed run; return its outcome, and the run that its end wakes."""
+    async def _work_on(
+        self, claimed: ClaimedRun, task_id: str, *, alone: bool
+    ) -> tuple[str, Lease | None]:
+        """Run one slice of a claimed run; return its outcome, and its lease unless it was lost."""
         try:
-            active = self._hold(claimed)
+            active = self._hold(claimed, task_id, alone=alone)
         except ValidationError:
             return await self._forget_checkpoint(claimed), None
         if self._draining.is_set():
@@ -224,7 +238,7 @@ class RunExecutor:
         self._committed(active, outcome)
         if claimed.limited:
             await self._ring_next(claimed.workspace_id)
-        return outcome, active.lease.ring
+        return outcome, active.lease
 
     def _serves(self, run: Child) -> bool:
         """Return True if this process may claim the run."""
@@ -255,13 +269,29 @@ class RunExecutor:
         self._dependencies.waker.wake(Child(claimed.id, claimed.queue))
         return "handed over"
 
-    def _hold(self, claimed: ClaimedRun) -> ActiveRun:
+    def _next_claim(self, claimed: ClaimedRun, task_id: str, *, alone: bool) -> NextClaim | None:
+        """Return the claimant of the run that a sub-agent's end wakes; None: none with it.
+
+        In a workspace with a limit claims wait for each other, which must not happen under the
+        locks of the finish.
+        """
+        if claimed.parent_id is None or claimed.limited or alone:
+            return None
+        if self._draining.is_set() or not self.control.worker_id:
+            return None
+        return NextClaim(self._claimant(alone=alone), task_id)
+
+    def _hold(self, claimed: ClaimedRun, task_id: str, *, alone: bool) -> ActiveRun:
         task = asyncio.current_task()
         if task is None:
             raise RuntimeError("execute() runs in a task")
         publisher = RunPublisher(self._dependencies.publisher, claimed.id, claimed.token)
         lease = Lease(
-            self._pool, claimed, executor=self._dependencies.executor, on_commit=publisher.advanced
+            self._pool,
+            claimed,
+            executor=self._dependencies.executor,
+            on_commit=publisher.advanced,
+            next_claim=partial(self._next_claim, claimed, task_id, alone=alone),
         )
         state = claimed.restored() or RunState(conversation=to_messages(claimed.thread))
         gate = EffectGate(self.control.wait_until_alive, task.cancel)

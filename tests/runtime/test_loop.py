@@ -7,14 +7,17 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from django.db import connection
 
 from agents.actions.cancel_run import cancel_run
 from agents.actions.set_agent_state import set_agent_state
+from agents.actions.steer_run import steer_run
 from agents.choices import RunStatus
 from agents.live.follow import DeltaUpdate, ProgressUpdate, follow, wait_for_end
 from agents.models import Agent, Run, ToolCall, Wait
 from agents.runtime.toolbox import RunToolbox
 from heartbit_site.base import orm
+from heartbit_site.base.models import UsageEntry
 from heartbit_site.base.toolspec import Effect, ToolContext, spec_of
 from tests.pace import in_time
 from tools.registry import registry
@@ -29,6 +32,21 @@ Create = Callable[..., Agent]
 
 async def calls_of(run: Run) -> list[ToolCall]:
     return await orm.run_in_thread(lambda: list(run.calls.order_by("id")))
+
+
+async def writes_of(*runs: Run) -> list[list[str]]:
+    """The events of these runs, by the transactions that wrote them."""
+
+    def read() -> list[list[str]]:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT array_agg(type ORDER BY run_id, seq) FROM agents_runevent"
+                " WHERE run_id = ANY (%s) GROUP BY xmin::text::bigint ORDER BY xmin::text::bigint",
+                [[run.pk for run in runs]],
+            )
+            return [row[0] for row in cursor.fetchall()]
+
+    return await orm.run_in_thread(read)
 
 
 async def test_an_answer_is_the_output(studio: Studio, agent: Create) -> None:
@@ -217,6 +235,46 @@ class TestDelegation:
             "agent:researcher": "Facts.",
             "agent:writer": "Prose.",
         }
+
+    async def test_a_delegating_answer_and_the_last_end_are_one_write_each(
+        self, studio: Studio
+    ) -> None:
+        run = await studio.run(
+            '[[delegate: {"agent": "writer", "task": "[[text: Prose.]]"}]] [[text: Done.]]',
+            agent="orchestrator",
+        )
+        assert run.output == "Done."
+        child = await orm.run_in_thread(lambda: run.children.get())
+        assert await writes_of(run, child) == [
+            ["run.created"],
+            ["run.started"],
+            ["model.answered", "call.waiting", "run.created"],
+            ["run.started"],
+            ["wait.resolved", "run.started", "model.answered", "run.succeeded"],
+            ["tool.finished"],
+            ["model.answered", "run.succeeded"],
+        ]
+        entries = UsageEntry.objects.filter(run_id=run.pk).values_list("output_tokens", flat=True)
+        assert run.output_tokens == await orm.run_in_thread(lambda: sum(entries)) > 0
+
+    async def test_a_message_while_the_model_delegates_costs_no_answer(
+        self, studio: Studio
+    ) -> None:
+        run_id = await studio.start(
+            '[[latency: 1500]] [[delegate: {"agent": "writer", "task": "[[text: Prose.]]"}]]'
+            " [[text: Done.]]",
+            agent="orchestrator",
+        )
+        running = Run.objects.filter(pk=run_id, status="running")
+        async with asyncio.timeout(20):
+            while not await orm.run_in_thread(running.exists):
+                await asyncio.sleep(0.02)
+        await orm.run_in_thread(lambda: steer_run(running.get(), "[[text: Done.]]"))
+        run = await wait_for_end(run_id, studio.host.window)
+        assert run.status == RunStatus.SUCCEEDED
+        assert await orm.run_in_thread(run.children.count) == 1
+        kinds = [event.type for event in await studio.events(run)]
+        assert kinds[2:5] == ["run.steered", "model.answered", "call.waiting"]
 
     async def test_a_failed_child_is_data(self, studio: Studio) -> None:
         run = await studio.run(

@@ -136,6 +136,28 @@ async def test_a_suspension_whose_answer_was_lost_goes_on(
     assert (run.status, run.output) == (RunStatus.SUCCEEDED, "Done.")
 
 
+async def test_an_end_whose_answer_was_lost_leaves_the_run_it_claimed_to_nobody(
+    studio: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lost: list[DictRow | None] = []
+
+    async def losing(pool: Pool, query: str, parameters: Sequence[Any]) -> DictRow | None:
+        row = await call(pool, query, parameters)
+        if "heartbit_finish_and_claim" in query and not lost:
+            lost.append(row)
+            raise psycopg.OperationalError("the server went away after the commit")
+        return row
+
+    monkeypatch.setattr(lease, "call", losing)
+    run = await studio.run(
+        '[[delegate: {"agent": "writer", "task": "[[text: Prose.]]"}]] [[text: Done.]]',
+        agent="orchestrator",
+    )
+    assert lost[0] is not None
+    assert lost[0]["claimed"]["run_id"] == str(run.pk)
+    assert (run.status, run.output) == (RunStatus.SUCCEEDED, "Done.")
+
+
 async def test_a_stray_notice_leaves_the_ear_open(studio: Studio, agent: Create) -> None:
     await orm.run_in_thread(agent)
 

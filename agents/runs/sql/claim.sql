@@ -103,3 +103,28 @@ BEGIN
              ELSE (SELECT t.started_user_id FROM agents_run t WHERE t.id = r.root_id) END::bigint,
         r.conversation_id;
 END $$;
+
+-- Finish a sub-agent's run (`heartbit_finish`) and, if it was the last one, claim the run that
+-- delegated, or one whose turn it is (`heartbit_claim`), in the same transaction: `claimed` has that
+-- row. `ring` is null then, and when there was nothing to claim; a run of a queue that the claimant
+-- does not serve is left to be rung.
+CREATE OR REPLACE FUNCTION heartbit_finish_and_claim(
+    p_run uuid, p_token bigint, p_folded int, p_status text, p_output text, p_error jsonb,
+    p_events jsonb, p_structured jsonb, p_home text, p_queues text[], p_worker bigint,
+    p_worker_name text, p_task_id text, p_default_model text, p_explicit_model text, p_knows int,
+    p_alone boolean, p_format int)
+RETURNS TABLE (moved boolean, last_seq int, tail jsonb, ring uuid, ring_queue text, claimed jsonb)
+LANGUAGE plpgsql AS $$
+BEGIN
+    SELECT f.moved, f.last_seq, f.tail, f.ring, f.ring_queue
+    INTO moved, last_seq, tail, ring, ring_queue
+    FROM heartbit_finish(
+        p_run, p_token, p_folded, p_status, p_output, p_error, p_events, p_structured) f;
+    IF ring IS NOT NULL AND (p_home = 'local' OR ring_queue = ANY (p_queues)) THEN
+        SELECT to_jsonb(c) INTO claimed FROM heartbit_claim(
+            ring, p_home, p_queues, p_worker, p_worker_name, p_task_id, p_default_model,
+            p_explicit_model, p_knows, p_alone, p_format) c;
+        ring := NULL;
+    END IF;
+    RETURN NEXT;
+END $$;

@@ -225,7 +225,9 @@ BEGIN
     END LOOP;
     UPDATE agents_run
     SET status = 'waiting', worker_id = NULL, crashes = 0, last_seq = agents_run.last_seq + n,
-        open_waits = jsonb_array_length(p_waits)
+        open_waits = jsonb_array_length(p_waits),
+        input_tokens = agents_run.input_tokens + heartbit_tokens(p_events, 'input_tokens'),
+        output_tokens = agents_run.output_tokens + heartbit_tokens(p_events, 'output_tokens')
     WHERE id = r.id;
     PERFORM heartbit_journal(r.id, r.workspace_id, r.last_seq, p_events);
     RETURN QUERY SELECT false, r.last_seq + n, '[]'::jsonb, queues;

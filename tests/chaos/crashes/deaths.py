@@ -38,33 +38,39 @@ class Plan:
     deaths: tuple[Boundary, ...]
     markers: Path
 
-    def passes(self, boundary: Boundary) -> None:
-        """Die here if it is the next death, and nobody died of it before."""
+    def passes(self, boundary: Boundary, *, held_too: object = None) -> None:
+        """Die here if it is the next death, and nobody died of it before.
+
+        Args:
+            boundary: The moment.
+            held_too: What was claimed already for the time after the run's end.
+        """
         for number, death in enumerate(self.deaths):
             marker = self.markers / f"{self.run}.{number}"
             if marker.exists():
                 continue
             if death == boundary:
-                _die(marker)
+                self._die(marker, held_too)
             return
 
-
-def _die(marker: Path) -> None:
-    try:
-        with marker.open("x") as file:
-            file.write(repr(time.time()))
-    except FileExistsError:
-        return  # another worker was quicker
-    os.kill(os.getpid(), signal.SIGKILL)
+    def _die(self, marker: Path, held_too: object) -> None:
+        try:
+            with marker.open("x") as file:
+                file.write(repr(time.time()))
+        except FileExistsError:
+            return  # another worker was quicker
+        if isinstance(held_too, ClaimedRun):
+            (self.markers / f"{held_too.id}.{marker.name}").write_text(repr(time.time()))
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 _plan: ContextVar[Plan | None] = ContextVar("plan", default=None)
 
 
-def _passes(boundary: Boundary) -> None:
+def _passes(boundary: Boundary, *, held_too: object = None) -> None:
     plan = _plan.get()
     if plan is not None:
-        plan.passes(boundary)
+        plan.passes(boundary, held_too=held_too)
 
 
 def install(markers: Path) -> None:
@@ -72,13 +78,16 @@ def install(markers: Path) -> None:
 
     async def claim(inner: Any, *args: Any, **kwargs: Any) -> Any:
         claimed = await inner(*args, **kwargs)
-        if isinstance(
-            claimed, ClaimedRun
-        ):  # in the slice's own task, so the whole slice has the plan
-            deaths = read_plan(claimed.journal[0]["payload"]["task"])
-            _plan.set(Plan(str(claimed.id), deaths, markers))
-            _passes(Boundary.CLAIMED)
+        _claimed(claimed, markers)
         return claimed
+
+    async def finish(inner: Any, lease: Lease, *args: Any) -> Any:
+        _passes(Boundary.FINISHING)
+        result = await inner(lease, *args)
+        if isinstance(result, Committed):
+            _passes(Boundary.FINISHED, held_too=lease.next)
+        _claimed(lease.next, markers)
+        return result
 
     wrap(run_executor, "claim", claim)
     wrap(ModelCaller, "call_model", _answering)
@@ -89,7 +98,14 @@ def install(markers: Path) -> None:
     wrap(pipeline, "_on_loop", _acting)
     wrap_plain(pipeline, "execute_here", _acting_here)
     wrap(Lease, "suspend", _suspending)
-    wrap(Lease, "finish", _finishing)
+    wrap(Lease, "finish", finish)
+
+
+def _claimed(claimed: object, markers: Path) -> None:
+    if isinstance(claimed, ClaimedRun):  # in the slice's own task, so the whole slice has the plan
+        deaths = read_plan(claimed.journal[0]["payload"]["task"])
+        _plan.set(Plan(str(claimed.id), deaths, markers))
+        _passes(Boundary.CLAIMED)
 
 
 async def _answering(inner: Any, *args: Any) -> Any:
@@ -150,17 +166,9 @@ def _acting_here(inner: Any, *args: Any, **kwargs: Any) -> Any:
     return done
 
 
-async def _suspending(inner: Any, *args: Any) -> Any:
+async def _suspending(inner: Any, *args: Any, **kwargs: Any) -> Any:
     _passes(Boundary.SUSPENDING)
-    result = await inner(*args)
+    result = await inner(*args, **kwargs)
     if isinstance(result, Committed):
         _passes(Boundary.SUSPENDED)
-    return result
-
-
-async def _finishing(inner: Any, *args: Any) -> Any:
-    _passes(Boundary.FINISHING)
-    result = await inner(*args)
-    if isinstance(result, Committed):
-        _passes(Boundary.FINISHED)
     return result

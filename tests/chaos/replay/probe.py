@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from agents.definitions.definition import AgentDefinition
-    from agents.journal.events import Ending, Event, RecordedEvent, ToolFinished
+    from agents.journal.events import Ending, Event, ModelAnswered, RecordedEvent, ToolFinished
     from agents.llm.messages import ChatRequest, StreamEvent, Usage
     from agents.loop.ports import Pending, ReadyCall
     from agents.loop.state import RunState
@@ -144,8 +144,9 @@ class _Notes:
         self.add("finish", [_shown(event) for event in (ending, *events)])
         return Committed()
 
-    async def suspend(self, *pending: Pending) -> Committed:
-        self.add("suspend", [_waited(each) for each in pending])
+    async def suspend(self, *pending: Pending, answered: ModelAnswered | None = None) -> Committed:
+        first = [] if answered is None else [_shown(answered)]
+        self.add("suspend", [*first, *(_waited(each) for each in pending)])
         return Committed()
 
 
