@@ -139,6 +139,7 @@ class ErasedOut(View):
     person: str
     agent: str
     erased: int = Field(description="Their number.")
+    runs: int = Field(default=0, description="Number of runs that were erased with them.")
 
 
 LIST_MEMORIES = Operation(

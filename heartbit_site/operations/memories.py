@@ -32,6 +32,7 @@ from heartbit_site.contract.model import USUAL, Cursor, Limit, Name, Word
 from heartbit_site.contract.operation import MANAGE
 from heartbit_site.operations.paging import find_row, list_page, row_id
 from memory.actions.erase import erase_memories as erase
+from memory.actions.erase import erase_person
 from memory.actions.forget import forget
 from memory.actions.remember import remember
 from memory.actions.supersede import supersede
@@ -116,13 +117,22 @@ def erase_memories(
     username: Username,
     *,
     agent: Annotated[Name, Field(description="Erase this agent's alone; empty: all.")] = "",
+    runs: Annotated[bool, Field(description="Erase the runs of the person as well.")] = False,
 ) -> ErasedOut:
     """Delete a person's memories with their histories for good; there is no undo.
 
     The audit says that it happened, and not what was erased. Runs that extracted them go too;
-    journals of other runs keep their texts.
+    journals of other runs keep their texts, unless ``runs`` erases these: all that the person
+    started, with their conversations, forks, results and archives. That takes the right to manage
+    the workspace.
     """
     user = _person(access, username)
+    if runs:
+        _need_manager(access)
+        done = erase_person(access.workspace, user, by=actor_of(access), agent=agent)
+        return ErasedOut(
+            person=user.get_username(), agent=agent, erased=done.memories, runs=done.runs
+        )
     erased = erase(access.workspace, user, by=actor_of(access), agent=agent)
     return ErasedOut(person=user.get_username(), agent=agent, erased=erased)
 

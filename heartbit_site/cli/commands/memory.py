@@ -37,6 +37,9 @@ CATEGORY = typer.Option(
 IMPORTANCE = typer.Option(None, "--importance", metavar="N", help="From 1, trivial, to 10, vital.")
 REASON = typer.Option("", "--reason", metavar="TEXT", help="Keep this reason in the history.")
 FORGOTTEN = typer.Option(options.OFF, "--forgotten", help="List the forgotten ones instead.")
+RUNS = typer.Option(
+    options.OFF, "--runs", help="Erase the person's runs and conversations as well, with archives."
+)
 NUMBER = typer.Option(10, "--limit", metavar="N", help="Number of memories at most.")
 
 app = group()
@@ -109,11 +112,19 @@ def undo(memory_id: int = ID) -> int:
 
 
 @app.command(cls=RemoteCommand)
-def clear(person: str = ERASED, *, agent: str = AGENT, yes: bool = options.YES) -> int:
+def clear(
+    person: str = ERASED,
+    *,
+    agent: str = AGENT,
+    runs: bool = RUNS,
+    yes: bool = options.YES,
+) -> int:
     """Erase a person's memories with their histories, for good; with --agent, that agent's."""
-    confirm_removal(f"all memories of {one_line(person, NAME_WIDTH)}", yes=yes)
-    done = backend().call(contract.ERASE_MEMORIES, username=person, agent=agent)
-    return print_done(done, f"Erased {done.erased} memories of {done.person}.")
+    what = "all memories and runs" if runs else "all memories"
+    confirm_removal(f"{what} of {one_line(person, NAME_WIDTH)}", yes=yes)
+    done = backend().call(contract.ERASE_MEMORIES, username=person, agent=agent, runs=runs)
+    more = f" and {done.runs} runs" if runs else ""
+    return print_done(done, f"Erased {done.erased} memories{more} of {done.person}.")
 
 
 def _whose(one: MemoryOut) -> str:

@@ -11,6 +11,7 @@ import random
 import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
 
 from agents.choices import RunKind
 from agents.models import Run
@@ -182,7 +183,7 @@ class _Killer:
 def _collected(load: Load, killer: _Killer) -> Records:
     """Return the records of runs and extractions, with the planned deaths among the kills."""
     names = load.extractions()
-    left = load.on.collect([*load.ids, *names], kills=killer.kills)
+    left = load.on.collect([*load.ids, *map(UUID, names)], kills=killer.kills)
     runs = tuple(replace(run, name=names.get(run.id, run.name)) for run in left.runs)
     deaths = [Kill(at, f"{pid}", held_by(runs, pid, at)) for pid, at in killer.deaths]
     others = max(0, left.own_exits - _died(load.on.directory))
