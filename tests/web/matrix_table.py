@@ -250,6 +250,7 @@ ROUTES = (
     Route("POST", "/knowledge-bases", "agents:write", {"name": "{word}"}),
     Route("GET", "/knowledge-bases/{base}", "runs:read"),
     Route("DELETE", "/knowledge-bases/{base}", "agents:write", right=204),
+    Route("POST", "/knowledge-bases/{base}/refresh", "agents:write", right=422),
     Route("GET", "/knowledge-bases/{base}/documents", "runs:read"),
     Route(
         "POST",

@@ -75,7 +75,7 @@ class Load:
             text = f"{who.username} keeps bee {fact}."
             self.texts.add(text)
             said = saying(
-                f"I keep bee {fact}. [[run: {self.name}-{number}]] [[extract_latency: 500]]",
+                f"I keep bee {fact}. [[run: {self.name}-{number}]] [[extract_latency: 1500]]",
                 proposal(text, f"I keep bee {fact}"),
             )
             by = Actor(who.username, "user", who.pk)

@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 
 #: A document is given up after three unfinished attempts: none is killed more often than this.
 MOST_ATTEMPTS: Final = 2
+#: A run whose workers die too often without its getting further is quarantined, as is promised: so
+#: each kill hits few runs, and they have time for an answer in between.
+CONCURRENCY: Final = 4
+KILL_EVERY: Final = 1.5
 _SCRIPT: Final = "reading_script.py"
 _MOMENTS: Final = {
     short_claims.FOLDER: (short_claims.BEFORE_COMMIT, short_claims.AFTER_COMMIT),
@@ -58,13 +62,19 @@ class Size:
     quiet: float = 60.0
 
 
-SIZES = {"small": Size(5, runs=8, kills=2), "full": Size(45, runs=120, kills=15)}
+SIZES = {"small": Size(5, runs=8, kills=2), "full": Size(45, runs=240, kills=8)}
 
 
 def play(size: str, *, seed: int, directory: Path) -> dict[str, Any]:
     """Kill and judge."""
     how = SIZES[size]
-    with rig(directory, model_ms=100, settings=_settings(directory), shared=_SHARED) as on:
+    with rig(
+        directory,
+        model_ms=100,
+        settings=_settings(directory),
+        shared=_SHARED,
+        concurrency=CONCURRENCY,
+    ) as on:
         load = prepare(on, f"r24-{seed}")
         killer = _Killer(on.supervisor, how.kills, random.Random(seed))  # noqa: S311  repeatable
         replaced = _perform(load, how, killer)
@@ -148,15 +158,16 @@ class _Killer:
     readers: int = 0
     extractors: int = 0
     deaths: list[tuple[int, float]] = field(default_factory=list)
+    _next_at: float = 0.0
 
     def look(self) -> None:
         """Kill if enough workers are up, and start again whoever has ended."""
         for pid in self.supervisor.tend():
             self.deaths.append((pid, time.time()))
-        if self.supervisor.registered() < 2:
+        if time.monotonic() < self._next_at or self.supervisor.registered() < 2:
             return
-        if self.readers <= self.extractors:
-            self._kill_reader()
+        if self.readers < self.most and self.readers <= self.extractors and self._kill_reader():
+            return
         if self.extractors < self.most:
             rows = Run.objects.filter(kind=RunKind.EXTRACTION)
             kill = self.supervisor.kill_one(self.choice, rows)
@@ -164,19 +175,19 @@ class _Killer:
                 self.extractors += 1
                 self._note(kill, "extracts")
 
-    def _kill_reader(self) -> None:
-        if self.readers >= self.most:
-            return
+    def _kill_reader(self) -> bool:
         claimed = Document.objects.claimed()
         if claimed.filter(attempts__gt=MOST_ATTEMPTS).exists():
-            return
+            return False
         kill = self.supervisor.kill_parent(self.choice, _SCRIPT)
         if kill is not None:
             self.readers += 1
             self._note(kill, "reads")
+        return kill is not None
 
     def _note(self, kill: Kill, what: str) -> None:
         self.kills.append(kill)
+        self._next_at = time.monotonic() + KILL_EVERY
         say(f"killed worker {kill.worker}, which {what}")
 
 
