@@ -76,6 +76,8 @@ def test_a_person_is_erased_and_the_audit_has_no_word_of_it(
     entries = AuditEntry.objects.filter(workspace=workspace, action__startswith="memory.")
     assert "canary-91" not in str(list(entries.values()))
     assert set(entries.values_list("action", flat=True)) == {"memory.remembered", "memory.erase"}
+    erased = place("clear", ann, "--runs", "--yes")
+    assert erased.out == f"Erased 0 memories and 0 runs of {ann}.\n"
 
 
 def test_wrong_words_are_answered_with_what_is_missing(place: Place, workspace: Workspace) -> None:
