@@ -71,7 +71,7 @@ def _follow(base: KnowledgeBase, goes_on: Callable[[], bool]) -> int:
 
 
 class _Taken:
-    """What becomes of a folder's files.
+    """Changes of a base by the files of its folder.
 
     Attributes:
         problem: Sentence on what was not taken up; empty: all was.

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from django.contrib.auth.models import User
-    from pytest_django.fixtures import SettingsWrapper
+    from pytest_django.fixtures import Settings
 
     from tests.runtime.conftest import Studio
 
@@ -66,7 +66,7 @@ def archived() -> str:
 async def test_erasing_a_person_with_runs_leaves_no_word_anywhere(
     studio: Studio,
     agent: Create,
-    settings: SettingsWrapper,
+    settings: Settings,
     tmp_path: Any,
     record_property: Callable[[str, object], None],
 ) -> None:

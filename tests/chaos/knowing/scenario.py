@@ -166,6 +166,8 @@ class _Killer:
             self.deaths.append((pid, time.time()))
         if time.monotonic() < self._next_at or self.supervisor.registered() < 2:
             return
+        if Document.objects.claimed().filter(attempts__gt=MOST_ATTEMPTS).exists():
+            return
         if self.readers < self.most and self.readers <= self.extractors and self._kill_reader():
             return
         if self.extractors < self.most:
@@ -176,9 +178,6 @@ class _Killer:
                 self._note(kill, "extracts")
 
     def _kill_reader(self) -> bool:
-        claimed = Document.objects.claimed()
-        if claimed.filter(attempts__gt=MOST_ATTEMPTS).exists():
-            return False
         kill = self.supervisor.kill_parent(self.choice, _SCRIPT)
         if kill is not None:
             self.readers += 1

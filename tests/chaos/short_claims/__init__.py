@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-CLAIM_SECONDS: Final = 8.0
+CLAIM_SECONDS: Final = 10.0
 #: Variable with the folder that has a file for each death that is still to come.
 FOLDER: Final = "DYING_READERS_FOLDER"
 BEFORE_COMMIT, AFTER_COMMIT = "passages-before-commit", "passages-after-commit"

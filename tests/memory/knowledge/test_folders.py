@@ -21,13 +21,13 @@ from memory.models import Document, KnowledgeBase, Passage
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_django.fixtures import SettingsWrapper
+    from pytest_django.fixtures import Settings
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def base(db: None, settings: SettingsWrapper, tmp_path: Path) -> KnowledgeBase:
+def base(db: None, settings: Settings, tmp_path: Path) -> KnowledgeBase:
     """An empty base, of a workspace whose drive is a folder of the test."""
     settings.HEARTBIT_DRIVE_DIR = str(tmp_path)
     workspace = Workspace.objects.create(slug="folders", name="Folders")
