@@ -25,6 +25,7 @@ from tests.runtime.extraction import proposal, saying
 
 if TYPE_CHECKING:
     import random
+    from collections.abc import Iterator
     from uuid import UUID
 
     from memory.models import KnowledgeBase
@@ -59,17 +60,19 @@ class Load:
     ids: list[UUID] = field(default_factory=list)
     _woken_at: float = 0.0
 
-    def add_documents(self, count: int) -> None:
+    def add_documents(self, count: int) -> Iterator[int]:
         """Upload them, each third a long PDF; a client that hears nothing uploads twice."""
         for number in range(count):
+            yield number
             name = f"{number}.pdf" if number % 3 == 0 else f"{number}.md"
             self._upload(name, edition=1)
             save_document(self.base, name, self._data(name), by=SYSTEM)
 
-    def add_runs(self, count: int) -> None:
+    def add_runs(self, count: int) -> Iterator[int]:
         """Start runs for two people, whose agent remembers what they say."""
         people = [User.objects.create(username=f"{self.name}-{one}") for one in ("ann", "bob")]
         for number in range(count):
+            yield number
             fact = number - 1 if number % SAME_EVERY == SAME_EVERY - 1 else number
             who = people[fact % 2]
             text = f"{who.username} keeps bee {fact}."

@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 import time
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
@@ -129,8 +130,8 @@ def _settings(directory: Path) -> dict[str, str]:
 
 def _perform(load: Load, how: Size, killer: _Killer) -> int:
     """Give all of it to the workers, and kill until nothing is left; return the replaced ones."""
-    load.add_documents(how.documents)
-    load.add_runs(how.runs)
+    for _ in chain(load.add_documents(how.documents), load.add_runs(how.runs)):
+        killer.tend()  # workers die already, and when is to be known
     replaced, seen, changed = 0, (0, 0, 0), time.monotonic()
     while (now := load.unfinished())[:2] != (0, 0) and time.monotonic() < changed + how.quiet:
         if now != seen:
@@ -160,10 +161,13 @@ class _Killer:
     deaths: list[tuple[int, float]] = field(default_factory=list)
     _next_at: float = 0.0
 
+    def tend(self) -> None:
+        """Start again whoever has ended, and note who died as planned."""
+        self.deaths += [(pid, time.time()) for pid in self.supervisor.tend()]
+
     def look(self) -> None:
-        """Kill if enough workers are up, and start again whoever has ended."""
-        for pid in self.supervisor.tend():
-            self.deaths.append((pid, time.time()))
+        """Kill if enough workers are up."""
+        self.tend()
         if time.monotonic() < self._next_at or self.supervisor.registered() < 2:
             return
         if Document.objects.claimed().filter(attempts__gt=MOST_ATTEMPTS).exists():
