@@ -241,6 +241,8 @@ ROUTES = (
         right=201,
         own="runs:write",
     ),
+    Route("GET", "/memories/settings", "runs:read", foreign=200),
+    Route("PATCH", "/memories/settings", "workspace:manage", {}, foreign=200),
     Route("DELETE", "/memories/persons/{username}", "workspace:manage", own="runs:write"),
     Route("GET", "/memories/{memory_id}", "runs:read"),
     Route("PATCH", "/memories/{memory_id}", "workspace:manage", {}, own="runs:write"),
