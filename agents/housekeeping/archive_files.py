@@ -11,6 +11,7 @@ import glob
 import gzip
 import os
 import secrets
+import zlib
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import chain
@@ -96,9 +97,14 @@ def read(path: Path) -> Iterator[str]:
     Raises:
         ArchiveError: The file cannot be read.
     """
-    with _explained(path), gzip.open(path, "rt", encoding="utf-8", newline="\n") as lines:
-        for line in lines:
-            yield line.removesuffix("\n")
+    try:
+        with gzip.open(path, "rt", encoding="utf-8", newline="\n") as lines:
+            for line in lines:
+                yield line.removesuffix("\n")
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise ArchiveError(
+            f"The archive {path} cannot be read ({error}): mend it, or move it elsewhere."
+        ) from error
 
 
 def replace(path: Path, lines: Iterable[str]) -> None:

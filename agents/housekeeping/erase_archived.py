@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
 from agents.housekeeping import archive_files
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Sequence
     from pathlib import Path
 
 
@@ -33,9 +33,9 @@ def erase_archived(
     """
     files = archive_files.files_of(directory, slug)
     archived = {path: [_head(line) for line in archive_files.read(path)] for path in files}
-    rows = [head for heads in archived.values() for head in heads if head["type"] == "run"]
+    rows = [head for heads in archived.values() for head in heads if head.type == "run"]
     roots, conversations = _reached(rows, user_id, agent, runs)
-    erased = {row["id"] for row in rows if row["root"] in roots}
+    erased = {str(row.id) for row in rows if row.root in roots}
     for path, heads in archived.items():
         gone = [_is_erased(head, erased, conversations) for head in heads]
         if any(gone):
@@ -44,44 +44,53 @@ def erase_archived(
     return [UUID(one) for one in erased]
 
 
-def _head(line: str) -> dict[str, Any]:
-    """Return what decides about a line, without its texts."""
+class _Head(NamedTuple):
+    """What decides about a line, without its texts; an artifact has the id of its run."""
+
+    type: str
+    id: str | None
+    root: str | None = None
+    conversation: str | None = None
+    source: str | None = None
+    agent: str | None = None
+    user: int | None = None
+
+
+def _head(line: str) -> _Head:
     entry = json.loads(line)
-    run = entry.get("run", {})
-    return {
-        "type": entry["type"],
-        "id": entry.get("conversation", run).get("id", entry.get("run_id")),
-        "root": run.get("root_id"),
-        "conversation": run.get("conversation_id"),
-        "source": run.get("forked_from_id"),
-        "agent": run.get("agent"),
-        "user": run.get("started_user_id"),
-    }
+    kind: str = entry["type"]
+    if kind != "run":
+        return _Head(kind, entry.get("conversation", {}).get("id", entry.get("run_id")))
+    run = entry["run"]
+    return _Head(
+        kind,
+        run["id"],
+        run["root_id"],
+        run.get("conversation_id"),
+        run.get("forked_from_id"),
+        run["agent"],
+        run.get("started_user_id"),
+    )
 
 
 def _reached(
-    rows: Iterable[dict[str, Any]], user_id: int, agent: str, runs: Collection[str]
-) -> tuple[set[str], set[str]]:
+    rows: Sequence[_Head], user_id: int, agent: str, runs: Collection[str]
+) -> tuple[set[str | None], set[str | None]]:
     """Return the roots and conversations that hold, continue or copy what the person said."""
-    rows = list(rows)
-    new = {row["root"] for row in rows if row["user"] == user_id and agent in ("", row["agent"])}
-    new |= {row["root"] for row in rows if row["source"] in runs}
-    roots: set[str] = set()
-    conversations: set[str] = set()
+    new = {row.root for row in rows if row.user == user_id and agent in ("", row.agent)}
+    new |= {row.root for row in rows if row.source in runs}
+    roots: set[str | None] = set()
+    conversations: set[str | None] = set()
     while new:
         roots |= new
-        mine = [row for row in rows if row["root"] in roots]
-        ids = {row["id"] for row in mine}
-        conversations = {row["conversation"] for row in mine} - {None}
-        reached = (
-            row["root"]
-            for row in rows
-            if row["conversation"] in conversations or row["source"] in ids
-        )
-        new = set(reached) - roots
+        mine = [row for row in rows if row.root in roots]
+        ids = {row.id for row in mine}
+        conversations = {row.conversation for row in mine} - {None}
+        new = {
+            row.root for row in rows if row.conversation in conversations or row.source in ids
+        } - roots
     return roots, conversations
 
 
-def _is_erased(head: dict[str, Any], runs: set[str], conversations: set[str]) -> bool:
-    # A line of an artifact has the id of its run.
-    return head["id"] in (conversations if head["type"] == "conversation" else runs)
+def _is_erased(head: _Head, runs: set[str], conversations: set[str | None]) -> bool:
+    return head.id in (conversations if head.type == "conversation" else runs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 import secrets
@@ -14,7 +15,7 @@ from redis import Redis
 from agents.actions.fork_run import Edits, fork_run
 from agents.actions.post_message import post_message, start_conversation
 from agents.actions.start_run import start_run
-from agents.choices import Placement
+from agents.choices import Placement, RunStatus
 from agents.housekeeping.archive_runs import archive_workspace, directory
 from agents.live.follow import wait_for_end
 from agents.live.valkey import stream_key
@@ -125,12 +126,18 @@ async def test_erasing_a_person_with_runs_leaves_no_word_anywhere(
             kind=MessageKind.NOTIFICATION, thread=str(first.pk), source_run_id=first.pk,
         )  # fmt: skip
         by = Actor(ann.username, "user", ann.pk)
-        waiting: UUID = start_run(here, canary, agent="solo", home=Placement.LOCAL, by=by)
+        task = f"{canary} [[text: {canary}]] [[latency: 1500]]"
+        more: dict[str, Any] = {"model": "openai:fake", "home": Placement.LOCAL}
+        waiting: UUID = start_run(here, task, agent="solo", by=by, **more)
         with Redis.from_url(settings.REDIS_URL) as valkey:
             valkey.xadd(stream_key(waiting), {"text": canary})
         return waiting
 
     waiting = await in_thread(live)
+    studio.host.execute(waiting)
+    running = Run.objects.filter(pk=waiting, status=RunStatus.RUNNING)
+    while not await in_thread(running.exists):
+        await asyncio.sleep(0.05)
     before = await in_thread(lambda: tables_with(canary))
     assert before >= {
         *("agents_run", "agents_runevent", "agents_toolcall", "agents_artifact"),
@@ -145,6 +152,7 @@ async def test_erasing_a_person_with_runs_leaves_no_word_anywhere(
         assert done.runs >= 8
 
     await in_thread(erased)
+    await asyncio.sleep(2)  # the live run's model has answered since
     left = await in_thread(lambda: tables_with(canary))
     record_property("note:places_with_canaries", len(before) + 2)
     record_property("figure:canaries_left", len(left) + len(keys_with(canary)))
