@@ -45,7 +45,7 @@ def erase_archived(
 
 
 class _Head(NamedTuple):
-    """What decides about a line, without its texts; an artifact has the id of its run."""
+    """Ids of a line that decide about it, without its texts; an artifact has those of its run."""
 
     type: str
     id: str | None
