@@ -23,8 +23,15 @@ _GIVEN_UP = "was begun 3 times"
 _ENDED = frozenset({"run.succeeded", "run.failed", "run.cancelled", "run.requeued"})
 
 
-def figures(load: Load, verdict: Verdict) -> dict[str, float]:
+def figures(load: Load, extractions: Sequence[Run], verdict: Verdict) -> dict[str, float]:
     """Count what was lost or is there twice; a sentence about each goes into the verdict."""
+    stopped = {run.name for run in extractions if run.status == "quarantined"}
+    verdict.invalid += [f"{name} was quarantined: its workers died 3 times" for name in stopped]
+    for run in extractions:
+        stored = sum(event.type == "memories.extracted" for event in run.events)
+        if stored != 1 and run.name not in stopped:
+            verdict.faults.append(f"{run.name} stored {stored} times")
+    wanted_texts = {text for name, text in load.texts.items() if f"{name}-memories" not in stopped}
     rows = Document.objects.filter(base=load.base)
     problems = dict(rows.values_list("name", "problem"))
     given_up = {name for name, problem in problems.items() if _GIVEN_UP in problem}
@@ -44,10 +51,10 @@ def figures(load: Load, verdict: Verdict) -> dict[str, float]:
         if less or more or found != wanted:
             verdict.faults.append(f"{name} has {len(found)} of {len(wanted)} passages, or others")
     items = MemoryItem.objects.filter(workspace=load.on.workspace)
-    forgotten, doubled = differences(load.texts, items.values_list("text", flat=True))
+    forgotten, doubled = differences(wanted_texts, items.values_list("text", flat=True))
     links = LearnedMemory.objects.filter(run__in=load.ids).count()
-    if links != len(load.texts):
-        verdict.faults.append(f"{links} links to runs for {len(load.texts)} memories")
+    if links != len(wanted_texts):
+        verdict.faults.append(f"{links} links to runs for {len(wanted_texts)} memories")
     return {
         "documents_lost": len(lost),
         "passages_lost": missing,
@@ -61,14 +68,6 @@ def differences(wanted: Iterable[str], found: Iterable[str]) -> tuple[int, int]:
     """Return how many are missing, and how many are too many."""
     expected, there = Counter(wanted), Counter(found)
     return (expected - there).total(), (there - expected).total()
-
-
-def check_extractions(runs: Sequence[Run], verdict: Verdict) -> None:
-    """Find extractions that stored never or more than once."""
-    for run in runs:
-        stored = sum(event.type == "memories.extracted" for event in run.events)
-        if stored != 1:
-            verdict.faults.append(f"{run.name} stored {stored} times")
 
 
 def held_by(runs: Iterable[Run], pid: int, at: float) -> tuple[str, ...]:

@@ -48,7 +48,7 @@ class Load:
     Attributes:
         name: Begins the names of runs; unique to a play.
         tokens: The words of each document in order, by its name; each stands in one passage.
-        texts: Memories that are known at the end.
+        texts: The memory that each run's extraction stores, by the run's name; some say the same.
         ids: The runs that were accepted.
     """
 
@@ -56,7 +56,7 @@ class Load:
     name: str
     base: KnowledgeBase
     tokens: dict[str, list[str]] = field(default_factory=dict)
-    texts: set[str] = field(default_factory=set)
+    texts: dict[str, str] = field(default_factory=dict)
     ids: list[UUID] = field(default_factory=list)
     _woken_at: float = 0.0
 
@@ -76,7 +76,7 @@ class Load:
             fact = number - 1 if number % SAME_EVERY == SAME_EVERY - 1 else number
             who = people[fact % 2]
             text = f"{who.username} keeps bee {fact}."
-            self.texts.add(text)
+            self.texts[f"{self.name}-{number}"] = text
             said = saying(
                 f"I keep bee {fact}. [[run: {self.name}-{number}]] [[extract_latency: 1500]]",
                 proposal(text, f"I keep bee {fact}"),
