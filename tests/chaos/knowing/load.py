@@ -17,7 +17,6 @@ from heartbit_site.base.audit import SYSTEM, Actor
 from heartbit_site.base.enqueue import TaskMessage, send
 from memory.actions.save_base import save_base
 from memory.actions.save_document import save_document
-from memory.choices import DocumentState
 from memory.knowledge.readers.pdf import MOST_OF_PART
 from memory.models import Document
 from tests.memory.knowledge import documents
@@ -37,7 +36,7 @@ SECTIONS = 40  # of a short one
 #: One run in so many says what the run before it said.
 SAME_EVERY = 4
 #: One document in so many is replaced while it is read.
-REPLACED_EVERY = 6
+REPLACED_EVERY = 3
 _WAKE_SECONDS = 1.0
 
 
@@ -86,8 +85,8 @@ class Load:
 
     def replace_documents(self, choice: random.Random) -> int:
         """Replace some that are being read by another edition; return their number."""
-        reading = Document.objects.filter(base=self.base, state=DocumentState.READING)
-        rows = reading.filter(pages_read__gt=0)
+        # A part is being read, which is not to be stored any more.
+        rows = Document.objects.claimed().filter(base=self.base, pages_read__gt=0)
         names = [name for name in rows.values_list("name", flat=True) if self._is_first(name)]
         replaced = choice.sample(names, k=min(len(names), 1))
         for name in replaced:
