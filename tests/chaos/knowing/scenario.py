@@ -63,7 +63,7 @@ class Size:
     quiet: float = 60.0
 
 
-SIZES = {"small": Size(5, runs=8, kills=2), "full": Size(45, runs=240, kills=8)}
+SIZES = {"small": Size(5, runs=8, kills=2), "full": Size(45, runs=240, kills=6)}
 
 
 def play(size: str, *, seed: int, directory: Path) -> dict[str, Any]:
