@@ -20,11 +20,13 @@ from agents.runtime import worker
 from heartbit_site.base import queues
 from heartbit_site.base.loop_task import on_loop
 from memory.actions.embed_memories import embed_memories as embed
+from memory.actions.follow_folders import follow_folders as follow
 from memory.actions.ingest_documents import ingest_documents as ingest
 
 ARCHIVE_SECONDS = 900.0  # of each hour; the rest waits for the next
 EMBED_SECONDS = 4.0  # of each five, for the same reason
 INGEST_SECONDS = 4.0
+FOLLOW_SECONDS = 50.0  # of each minute; the rest waits for the next
 
 
 @shared_task(name=queues.EXECUTE_RUN, bind=True)
@@ -92,6 +94,13 @@ def ingest_documents() -> int:
         goes_on=lambda: time.monotonic() < deadline and not _leaving(),
         after_part=lambda workspace_id: notify(workspace_id, "knowledge"),
     )
+
+
+@shared_task(name=queues.FOLLOW_FOLDERS)
+def follow_folders() -> int:
+    """Take up the drive's folders that knowledge bases follow; return the changed documents."""
+    deadline = time.monotonic() + FOLLOW_SECONDS
+    return follow(goes_on=lambda: time.monotonic() < deadline and not _leaving())
 
 
 @shared_task(name=queues.SEND_QUOTA_NOTICES)

@@ -7,11 +7,14 @@ deleted from the database.
 from __future__ import annotations
 
 import fcntl
+import glob
 import gzip
 import os
 import secrets
+import zlib
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from heartbit_site.base.errors import ConflictError, HeartbitError
@@ -81,6 +84,49 @@ def write(directory: Path, name: str, lines: Iterable[str]) -> Path:
             hidden.unlink(missing_ok=True)
             raise
     return path
+
+
+def files_of(directory: Path, name: str) -> list[Path]:
+    """Return the files that ``write`` wrote under this name, the oldest first."""
+    return sorted(directory.glob(f"{glob.escape(name)}.????-??-??.*.jsonl.gz"))
+
+
+def read(path: Path) -> Iterator[str]:
+    """Yield a file's lines, without line ends.
+
+    Raises:
+        ArchiveError: The file cannot be read.
+    """
+    try:
+        with gzip.open(path, "rt", encoding="utf-8", newline="\n") as lines:
+            for line in lines:
+                yield line.removesuffix("\n")
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise ArchiveError(
+            f"The archive {path} cannot be read ({error}): mend it, or move it elsewhere."
+        ) from error
+
+
+def replace(path: Path, lines: Iterable[str]) -> None:
+    """Replace a file's lines, durably; without any line the file is deleted.
+
+    Raises:
+        ArchiveError: The file cannot be written, and is as before.
+    """
+    rest = iter(lines)
+    first = next(rest, None)
+    hidden = path.with_name(f".{path.name}.part")
+    with _explained(path):
+        if first is None:
+            path.unlink()
+        else:
+            try:
+                _fill(hidden, chain((first,), rest))
+                hidden.rename(path)
+            except BaseException:
+                hidden.unlink(missing_ok=True)
+                raise
+        _settle(path.parent)
 
 
 def _fill(path: Path, lines: Iterable[str]) -> None:

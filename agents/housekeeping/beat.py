@@ -13,6 +13,7 @@ _SECONDS = {
     "poll-mailboxes": (queues.POLL_MAILBOXES, 30.0),
     "embed-memories": (queues.EMBED_MEMORIES, 5.0),
     "ingest-documents": (queues.INGEST_DOCUMENTS, 5.0),
+    "follow-folders": (queues.FOLLOW_FOLDERS, 60.0),
     "prune-firings": (queues.PRUNE_FIRINGS, 3600.0),
 }
 

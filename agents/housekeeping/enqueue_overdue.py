@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import timedelta
 
 from django.utils import timezone
 
@@ -11,6 +12,7 @@ from agents.inbound.mailboxes import mailboxes_are_overdue
 from heartbit_site.base import queues
 from heartbit_site.base.enqueue import TaskMessage, send
 from heartbit_site.base.query import fetch_one
+from memory.models import Document, KnowledgeBase
 
 #: Several of Beat's intervals: while Beat runs, nothing is that late.
 OVERDUE_SECONDS = 30.0
@@ -66,6 +68,8 @@ def enqueue_overdue(notices: PendingQuotaNotices) -> tuple[str, ...]:
         (queues.DELIVER_WEBHOOKS, webhooks_are_overdue(OVERDUE_SECONDS)),
         (queues.DELIVER_RESULTS, results_are_overdue(OVERDUE_SECONDS)),
         (queues.POLL_MAILBOXES, mailboxes_are_overdue(timezone.now(), UNREAD_SECONDS)),
+        (queues.INGEST_DOCUMENTS, documents_are_overdue(OVERDUE_SECONDS)),
+        (queues.FOLLOW_FOLDERS, folders_are_overdue(OVERDUE_SECONDS)),
         (queues.SEND_QUOTA_NOTICES, notices.are_overdue(OVERDUE_SECONDS, now=time.monotonic())),
     )
     overdue = tuple(task for task, is_overdue in found if is_overdue)
@@ -73,6 +77,18 @@ def enqueue_overdue(notices: PendingQuotaNotices) -> tuple[str, ...]:
         # Expires, so that messages do not pile up without a worker; a later call sends another.
         send(TaskMessage(task, "", queues.SYSTEM, seconds=OVERDUE_SECONDS))
     return overdue
+
+
+def documents_are_overdue(seconds: float) -> bool:
+    """Return True if a document has waited to be read for more than ``seconds``."""
+    late = timezone.now() - timedelta(seconds=seconds)
+    return bool(Document.objects.claimable().filter(touched_at__lt=late).exists())
+
+
+def folders_are_overdue(seconds: float) -> bool:
+    """Return True if a folder of the drive was asked for more than ``seconds`` ago."""
+    late = timezone.now() - timedelta(seconds=seconds)
+    return KnowledgeBase.objects.filter(drive_requested_at__lt=late).exists()
 
 
 def results_are_overdue(seconds: float) -> bool:

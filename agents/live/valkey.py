@@ -11,6 +11,8 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
+from redis import Redis as SyncRedis
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
@@ -24,9 +26,10 @@ from agents.runs.live_entries import (
     encode,
     encode_end,
 )
+from heartbit_site.base.errors import HeartbitError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from uuid import UUID
 
     from redis.asyncio.client import Pipeline
@@ -50,9 +53,34 @@ MAX_RENEWED = 10_000
 PATIENCE_SECONDS = 2.0
 
 
+class LiveOutputError(HeartbitError):
+    """Live output in Valkey cannot be erased."""
+
+
 def stream_key(run_id: UUID) -> str:
     """Return the key of a run's stream."""
     return f"heartbit:live:{run_id}"
+
+
+def erase_streams(run_ids: Iterable[UUID]) -> None:
+    """Erase the live output of runs, of which a worker may still publish some.
+
+    A value of another type takes the place of each stream for an hour: nothing can be appended.
+
+    Raises:
+        LiveOutputError: Valkey is down.
+    """
+    with SyncRedis.from_url(settings.REDIS_URL, socket_timeout=PATIENCE_SECONDS) as client:
+        pipeline = client.pipeline(transaction=False)
+        for run_id in run_ids:
+            pipeline.set(stream_key(run_id), "erased", ex=ENDED_SECONDS)
+        try:
+            pipeline.execute()
+        except (RedisError, OSError) as error:
+            raise LiveOutputError(
+                "The live output of runs cannot be erased, since Valkey does not answer: erase "
+                "again when it does."
+            ) from error
 
 
 def connect(url: str) -> Redis:

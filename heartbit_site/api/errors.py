@@ -32,6 +32,8 @@ from agents.errors import (
     QuotaExceededError,
     StoppedByOperatorError,
 )
+from agents.housekeeping.archive_files import ArchiveError
+from agents.live.valkey import LiveOutputError
 from heartbit_site.base.errors import ConflictError, ForbiddenError, HeartbitError, NotFoundError
 from heartbit_site.contract.operation import find_operation
 from heartbit_site.contract.validation import sentence
@@ -99,6 +101,8 @@ STATUSES: tuple[tuple[type[HeartbitError], int], ...] = (
     (ModelUnreachableError, 503),
     (NoSandboxError, 503),
     (MemoryProviderError, 503),
+    (LiveOutputError, 503),
+    (ArchiveError, 503),
     (TooManyRequestsError, 429),
     (QuotaExceededError, 429),
     (HeartbitError, 422),

@@ -14,6 +14,7 @@ PRUNE_FIRINGS = "scheduling.prune_firings"
 POLL_MAILBOXES = "agents.poll_mailboxes"
 EMBED_MEMORIES = "agents.embed_memories"
 INGEST_DOCUMENTS = "agents.ingest_documents"
+FOLLOW_FOLDERS = "agents.follow_folders"
 SEND_QUOTA_NOTICES = "agents.send_quota_notices"
 
 MEMORY = "memory"  # runs that extract memories, which no one waits for

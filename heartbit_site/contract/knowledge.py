@@ -25,6 +25,10 @@ class KnowledgeBaseOut(View):
     passage_count: int = Field(description="Passages that are stored so far.")
     unread_count: int = Field(description="Documents that are still to be read.")
     failed_count: int = Field(description="Documents that could not be read.")
+    drive_folder: str = Field(description="Folder of the drive that it follows; empty: none.")
+    drive_is_due: bool = Field(description="True while the folder's files are being taken up.")
+    drive_checked_at: Time | None = Field(description="Last time that they were; null: never.")
+    drive_problem: str = Field(description="Files that could not be; empty: all could.")
     created_at: Time
 
 
@@ -40,6 +44,11 @@ class KnowledgeBaseIn(Body):
     name: Name = Field(description="Small letters, digits, - and _, such as handbook.")
     description: Annotated[Text, Field(max_length=300)] = Field(
         "", description="Subject of its documents."
+    )
+    drive_folder: Annotated[Text, Field(max_length=500)] | None = Field(
+        None,
+        description="Folder of the workspace's drive whose files are documents here; empty: none; "
+        "null: as before.",
     )
 
 
@@ -145,6 +154,10 @@ SHOW_BASE = Operation(
 REMOVE_BASE: Operation[None] = Operation(
     "knowledge.remove_knowledge_base", "DELETE /knowledge-bases/{base}", None,
     "Delete a knowledge base", WRITE_AGENTS, status=204,
+)  # fmt: skip
+REFRESH_BASE = Operation(
+    "knowledge.refresh_knowledge_base", "POST /knowledge-bases/{base}/refresh", KnowledgeBaseOut,
+    "Take up the files of a knowledge base's folder", WRITE_AGENTS,
 )  # fmt: skip
 LIST_DOCUMENTS = Operation(
     "knowledge.list_documents", "GET /knowledge-bases/{base}/documents", DocumentsOut,

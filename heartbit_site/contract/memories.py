@@ -8,7 +8,7 @@ from pydantic import AliasPath, Field, JsonValue
 
 from heartbit_site.base.view import Id, Time, View
 from heartbit_site.contract.model import Body, Name, Page, Text, Word
-from heartbit_site.contract.operation import MANAGE_OR_OWN, READ_RUNS, Operation
+from heartbit_site.contract.operation import MANAGE, MANAGE_OR_OWN, READ_RUNS, Operation
 
 ScopeName = Literal["workspace", "agent", "person", "conversation"]
 #: A conversation's memories are stored by its runs.
@@ -139,6 +139,26 @@ class ErasedOut(View):
     person: str
     agent: str
     erased: int = Field(description="Their number.")
+    runs: int = Field(default=0, description="Number of runs that were erased with them.")
+
+
+class MemorySettingsOut(View):
+    """Settings of the workspace's memories."""
+
+    embedding_model: str = Field(description="Empty: memories are found by words alone.")
+    problem: str = Field(description="The model's last error; empty: it answered.")
+    kept_days: int | None = Field(description="Days without a use until erasure; null: for ever.")
+
+
+class MemorySettingsIn(Body):
+    """Settings to change; null: as before."""
+
+    embedding_model: Word | None = Field(
+        None, description="local, or provider:model, which is then sent all memories; empty: none."
+    )
+    kept_days: Literal[0, 7, 30, 90] | None = Field(
+        None, description="Days without a use until a memory is erased for good; 0: for ever."
+    )
 
 
 LIST_MEMORIES = Operation(
@@ -151,6 +171,14 @@ SEARCH_MEMORIES = Operation(
 CREATE_MEMORY = Operation(
     "memories.create_memory", "POST /memories", MemoryOut, "Store a memory", MANAGE_OR_OWN,
     body=MemoryIn, status=201,
+)  # fmt: skip
+SHOW_SETTINGS = Operation(
+    "memories.show_memory_settings", "GET /memories/settings", MemorySettingsOut,
+    "Get the settings of memories", READ_RUNS,
+)  # fmt: skip
+CHANGE_SETTINGS = Operation(
+    "memories.change_memory_settings", "PATCH /memories/settings", MemorySettingsOut,
+    "Change the settings of memories", MANAGE, body=MemorySettingsIn,
 )  # fmt: skip
 ERASE_MEMORIES = Operation(
     "memories.erase_memories", "DELETE /memories/persons/{username}", ErasedOut,

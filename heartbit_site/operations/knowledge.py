@@ -6,6 +6,7 @@ import base64
 import binascii
 from typing import Annotated
 
+from django.db import transaction
 from django.db.models import QuerySet
 from pydantic import Field
 
@@ -27,6 +28,7 @@ from heartbit_site.contract.knowledge import (
 )
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Name, Word
 from heartbit_site.operations.paging import find_row, list_page, row_id
+from memory.actions import follow_folder as following
 from memory.actions import remove_base as removing_base
 from memory.actions import remove_document as removing_document
 from memory.actions import save_base as saving_base
@@ -50,16 +52,29 @@ def list_knowledge_bases(
 
 
 def save_knowledge_base(access: Access, body: KnowledgeBaseIn) -> KnowledgeBaseOut:
-    """Create the knowledge base of this name, or change its description."""
-    saving_base.save_base(
-        access.workspace, body.name, description=body.description, by=actor_of(access)
-    )
+    """Create the knowledge base of this name, or change its description.
+
+    With a folder of the drive, a worker takes up its files as documents, and looks for new, changed
+    and deleted ones each hour.
+    """
+    with transaction.atomic():
+        row, _ = saving_base.save_base(
+            access.workspace, body.name, description=body.description, by=actor_of(access)
+        )
+        if body.drive_folder is not None:
+            following.follow_folder(row, body.drive_folder, by=actor_of(access))
     return show_knowledge_base(access, body.name)
 
 
 def show_knowledge_base(access: Access, base: Name) -> KnowledgeBaseOut:
     """Return a knowledge base."""
     return KnowledgeBaseOut.of(_find_base(access, base, with_counts(_bases(access))))
+
+
+def refresh_knowledge_base(access: Access, base: Name) -> KnowledgeBaseOut:
+    """Ask a worker to take up new, changed and deleted files of the base's folder now."""
+    following.request_folder(_find_base(access, base))
+    return show_knowledge_base(access, base)
 
 
 def remove_knowledge_base(access: Access, base: Name) -> None:

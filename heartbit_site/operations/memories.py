@@ -25,6 +25,8 @@ from heartbit_site.contract.memories import (
     MemoryHitsOut,
     MemoryIn,
     MemoryOut,
+    MemorySettingsIn,
+    MemorySettingsOut,
     MemorySourceOut,
     ScopeName,
 )
@@ -32,14 +34,16 @@ from heartbit_site.contract.model import USUAL, Cursor, Limit, Name, Word
 from heartbit_site.contract.operation import MANAGE
 from heartbit_site.operations.paging import find_row, list_page, row_id
 from memory.actions.erase import erase_memories as erase
+from memory.actions.erase import erase_person
 from memory.actions.forget import forget
 from memory.actions.remember import remember
+from memory.actions.save_policy import save_policy
 from memory.actions.supersede import supersede
 from memory.actions.undo import undo
 from memory.choices import Scope
 from memory.errors import MemoryNotFoundError
 from memory.history import Author
-from memory.models import MemoryItem
+from memory.models import MemoryItem, MemoryPolicy
 from memory.place import MemoryPlace
 from memory.querysets import MemoryQuerySet
 from memory.recall import recall
@@ -111,18 +115,50 @@ def create_memory(access: Access, body: MemoryIn) -> MemoryOut:
     return MemoryOut.of(remember(place, body.text, by=_author(access), **given))
 
 
+def show_memory_settings(access: Access) -> MemorySettingsOut:
+    """Return by what memories are found here, and how long they are kept."""
+    row = MemoryPolicy.objects.filter(workspace=access.workspace).first()
+    return MemorySettingsOut.of(row or MemoryPolicy(workspace=access.workspace))
+
+
+def change_memory_settings(access: Access, body: MemorySettingsIn) -> MemorySettingsOut:
+    """Change by what memories are found here, and how long they are kept.
+
+    A new embedding model has to answer first; then a worker embeds all memories and documents.
+    """
+    row = MemoryPolicy.objects.filter(workspace=access.workspace).first()
+    row = row or MemoryPolicy(workspace=access.workspace)
+    model, days = body.embedding_model, body.kept_days
+    saved = save_policy(
+        access.workspace,
+        by=actor_of(access),
+        embedding_model=row.embedding_model if model is None else model,
+        kept_days=row.kept_days if days is None else days or None,
+    )
+    return MemorySettingsOut.of(saved)
+
+
 def erase_memories(
     access: Access,
     username: Username,
     *,
     agent: Annotated[Name, Field(description="Erase this agent's alone; empty: all.")] = "",
+    runs: Annotated[bool, Field(description="Erase the runs of the person as well.")] = False,
 ) -> ErasedOut:
     """Delete a person's memories with their histories for good; there is no undo.
 
     The audit says that it happened, and not what was erased. Runs that extracted them go too;
-    journals of other runs keep their texts.
+    journals of other runs keep their texts, unless ``runs`` erases these: all that the person
+    started, with their conversations, forks, results and archives. That takes the right to manage
+    the workspace.
     """
     user = _person(access, username)
+    if runs:
+        _need_manager(access)
+        done = erase_person(access.workspace, user, by=actor_of(access), agent=agent)
+        return ErasedOut(
+            person=user.get_username(), agent=agent, erased=done.memories, runs=done.runs
+        )
     erased = erase(access.workspace, user, by=actor_of(access), agent=agent)
     return ErasedOut(person=user.get_username(), agent=agent, erased=erased)
 

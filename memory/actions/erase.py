@@ -1,7 +1,8 @@
-"""Erase the memories of one person."""
+"""Erase the memories of one person, or all that the person said."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from django.conf import settings
@@ -18,6 +19,35 @@ if TYPE_CHECKING:
 
     from heartbit_site.base.audit import Actor
     from heartbit_site.base.models import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """Numbers of the memories and runs that were erased."""
+
+    memories: int
+    runs: int
+
+
+def erase_person(workspace: Workspace, user: User, *, by: Actor, agent: str = "") -> Erased:
+    """Delete all that a person said to agents, and what agents remember of it, for good.
+
+    First the person's runs with their trees and conversations, in the database, the live output and
+    the archives: journals repeat what memory tools were given and returned. Then the memories, as
+    ``erase_memories`` does.
+
+    Args:
+        workspace: What is in other workspaces stays.
+        user: The person.
+        by: Author.
+        agent: Erase what was said to this agent alone; empty: to all agents.
+
+    Raises:
+        HeartbitError: An archive or another memory provider failed; to erase again does the rest.
+    """
+    erase = import_string(settings.HEARTBIT_ERASE_RUNS)
+    runs: int = erase(workspace, user, agent=agent, by=by)
+    return Erased(erase_memories(workspace, user, by=by, agent=agent), runs)
 
 
 def erase_memories(workspace: Workspace, user: User, *, by: Actor, agent: str = "") -> int:

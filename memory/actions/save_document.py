@@ -31,7 +31,14 @@ Outcome = Literal["added", "replaced", "unchanged"]
 
 
 def save_document(
-    base: KnowledgeBase, name: str, data: bytes, *, by: Actor, source: str = "", kind: str = ""
+    base: KnowledgeBase,
+    name: str,
+    data: bytes,
+    *,
+    by: Actor,
+    source: str = "",
+    kind: str = "",
+    drive_file: str = "",
 ) -> tuple[Document, Outcome]:
     """Store a document, which a worker then reads; return it, and what happened.
 
@@ -45,6 +52,7 @@ def save_document(
         by: Author.
         source: Origin, for people.
         kind: A value of ``DocumentKind``; empty: by its content and the end of its name.
+        drive_file: File of the drive that it is taken up from; empty: it is uploaded.
 
     Raises:
         InvalidKnowledgeError: The name, source or size cannot be used, or the base is full.
@@ -75,7 +83,7 @@ def save_document(
                 return row, outcome
         if row.pk is not None:
             delete_passages([row.pk])
-        row.source = source or row.source
+        row.source, row.drive_file = source or row.source, drive_file
         row.hash, row.size, row.kind = digest, len(data), found
         row.state, row.problem, row.language = DocumentState.QUEUED, "", ""
         row.pages, row.pages_read, row.passage_count = None, 0, 0

@@ -16,6 +16,7 @@ from heartbit_site.base.admin.columns import Column, clock, format_datetime, lin
 from heartbit_site.base.admin.saved_by_verb import VerbAdmin, VerbForm
 from heartbit_site.base.admin.themed import ReadOnlyInline
 from memory.actions.erase import erase_memories
+from memory.actions.erase import erase_person as erase_everything
 from memory.actions.forget import forget
 from memory.actions.remember import remember
 from memory.actions.supersede import supersede
@@ -90,7 +91,7 @@ class MemoryAdmin(VerbAdmin[MemoryItem]):
     show_full_result_count = False
     sortable_by = ()
     actions = ()
-    actions_detail = ("undo_change", "forget_now", "erase_person")
+    actions_detail = ("undo_change", "forget_now", "erase_person", "erase_runs")
     warn_unsaved_form = True
     fixed = _OWNERS
     readonly_fields = ("learned", "used", "state", "language", "from_outsiders")
@@ -188,6 +189,24 @@ class MemoryAdmin(VerbAdmin[MemoryItem]):
         if row.user is not None:
             count = erase_memories(row.workspace, row.user, by=actor_of(request))
             messages.success(request, f"Erased {count} memories of {row.user}.")
+        return "../"
+
+    @dialog(
+        "Erase this person with all runs",
+        "Deletes all memories of this person in this workspace, and all runs that the person "
+        "started, with their conversations, forks, results and archives, for good.",
+        icon="person_cancel",
+        permission="erase",
+        variant="DANGER",
+        offered=lambda row: row.user_id is not None,
+    )
+    def erase_runs(self, request: HttpRequest, row: MemoryItem, form: DialogForm) -> str:
+        """Erase the person's memories and runs."""
+        if row.user is not None:
+            done = erase_everything(row.workspace, row.user, by=actor_of(request))
+            messages.success(
+                request, f"Erased {done.memories} memories and {done.runs} runs of {row.user}."
+            )
         return "../"
 
 

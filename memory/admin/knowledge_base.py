@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.urls import reverse
 
+from heartbit_site.base.admin.actions import DialogForm, dialog
 from heartbit_site.base.admin.audit_mixin import actor_of
-from heartbit_site.base.admin.columns import Column, format_datetime, link, pill, two_lines
+from heartbit_site.base.admin.columns import Column, clock, format_datetime, link, pill, two_lines
 from heartbit_site.base.admin.saved_by_verb import VerbAdmin, VerbForm
+from memory.actions.follow_folder import follow_folder, request_folder
 from memory.actions.remove_base import remove_base
 from memory.actions.save_base import save_base
 from memory.knowledge.reads import with_counts
@@ -22,11 +24,11 @@ if TYPE_CHECKING:
 
 
 class KnowledgeBaseForm(VerbForm[KnowledgeBase]):
-    """Name and description."""
+    """Name, description and the folder of the drive."""
 
     class Meta:
         model = KnowledgeBase
-        fields = ("workspace", "name", "description")
+        fields = ("workspace", "name", "description", "drive_folder")
 
 
 @admin.register(KnowledgeBase)
@@ -47,7 +49,8 @@ class KnowledgeBaseAdmin(VerbAdmin[KnowledgeBase]):
     live = "knowledge"
     warn_unsaved_form = True
     fixed = ("workspace", "name")
-    readonly_fields = ("documents_of", "passages_of", "state", "created")
+    readonly_fields = ("documents_of", "passages_of", "state", "drive", "created")
+    actions_detail = ("refresh",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[KnowledgeBase]:
         """Return the bases with their counts."""
@@ -55,7 +58,7 @@ class KnowledgeBaseAdmin(VerbAdmin[KnowledgeBase]):
 
     def get_fieldsets(self, request: HttpRequest, obj: KnowledgeBase | None = None) -> Any:
         """Return the fields; a new base has no counts."""
-        fields = ("workspace", "name", "description")
+        fields = ("workspace", "name", "description", "drive_folder")
         return [(None, {"fields": fields + (self.readonly_fields if obj else ())})]
 
     def save_row(self, request: HttpRequest, row: KnowledgeBase, form: Any) -> None:
@@ -64,6 +67,19 @@ class KnowledgeBaseAdmin(VerbAdmin[KnowledgeBase]):
             row.workspace, row.name, description=row.description, by=actor_of(request)
         )
         row.pk = saved.pk
+        follow_folder(saved, row.drive_folder, by=actor_of(request))
+
+    @dialog(
+        "Take up the folder now",
+        "A worker looks for new, changed and deleted files of the folder.",
+        icon="sync",
+        permission="change",
+        offered=lambda row: bool(row.drive_folder),
+    )
+    def refresh(self, request: HttpRequest, row: KnowledgeBase, form: DialogForm) -> None:
+        """Ask a worker for it."""
+        request_folder(row)
+        messages.success(request, f"A worker takes up the files of {row.drive_folder}.")
 
     def remove_row(self, request: HttpRequest, row: KnowledgeBase) -> None:
         """Delete with ``remove_base``."""
@@ -79,6 +95,7 @@ class KnowledgeBaseAdmin(VerbAdmin[KnowledgeBase]):
 
     what = Column[KnowledgeBase]("knowledge base", lambda row: two_lines(row.name, row.description))
     passages_of = Column[KnowledgeBase]("passages", lambda row: f"{_counted(row).passage_count:,}")
+    drive = Column[KnowledgeBase]("folder of the drive", lambda row: _followed(row))
     created = Column[KnowledgeBase]("created", lambda row: format_datetime(row.created_at))
 
     @admin.display(description="documents")
@@ -96,6 +113,15 @@ class KnowledgeBaseAdmin(VerbAdmin[KnowledgeBase]):
         if counted.failed_count:
             return pill(f"{counted.failed_count:,} could not be read", tone="danger")
         return pill("Ready", tone="success") if counted.document_count else pill("Empty")
+
+
+def _followed(row: KnowledgeBase) -> str:
+    """Return how far the files of the folder are taken up, in words."""
+    if row.drive_is_due:
+        return "Its files are being taken up."
+    if row.drive_checked_at is None:
+        return "It follows none."
+    return row.drive_problem or f"Taken up {clock(row.drive_checked_at)}."
 
 
 def _counted(row: Any) -> Any:

@@ -16,7 +16,15 @@ from memory.querysets import DocumentQuerySet
 
 
 class KnowledgeBase(models.Model):
-    """A collection of documents that agents search."""
+    """A collection of documents that agents search.
+
+    Attributes:
+        drive_folder: Folder of the workspace's drive whose files are documents here; empty: none.
+        drive_requested_at: Time at which someone asked to take up its files; null: no one has.
+        drive_claimed_until: Time until which a worker takes them up; null: none does.
+        drive_checked_at: Time at which they were last taken up; null: never yet.
+        drive_problem: Sentence on files that could not be; empty: all could.
+    """
 
     workspace = models.ForeignKey(
         Workspace, on_delete=models.CASCADE, related_name="knowledge_bases"
@@ -26,6 +34,20 @@ class KnowledgeBase(models.Model):
     )
     description = models.CharField(
         max_length=300, blank=True, default="", help_text="Subject of its documents."
+    )
+    drive_folder = models.CharField(
+        max_length=500,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Folder of the workspace's drive whose files are taken up, such as handbook. "
+        "Empty: none.",
+    )
+    drive_requested_at = models.DateTimeField(null=True, editable=False)
+    drive_claimed_until = models.DateTimeField(null=True, editable=False)
+    drive_checked_at = models.DateTimeField(null=True, editable=False)
+    drive_problem = models.CharField(
+        max_length=500, blank=True, default="", db_default="", editable=False
     )
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 
@@ -37,6 +59,12 @@ class KnowledgeBase(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def drive_is_due(self) -> bool:
+        """True while the files of its folder are being taken up, or are about to be."""
+        waits = self.drive_requested_at or self.drive_claimed_until or not self.drive_checked_at
+        return bool(self.drive_folder and waits)
+
 
 class Document(models.Model):
     """A document of a knowledge base; a new content of the same name replaces the former one.
@@ -46,6 +74,7 @@ class Document(models.Model):
         hash: SHA-256 of the content: the same content is never read twice.
         size: Bytes of the content.
         source: Origin that a person or a program gave, such as a URL; empty: none.
+        drive_file: File of the drive that it was taken up from; empty: it was uploaded.
         language: Text search configuration of PostgreSQL, such as ``english``; empty: not known
             before its first part is read.
         pages: Number of its pages, or of its parts where the form has no pages; null: not known
@@ -66,6 +95,9 @@ class Document(models.Model):
     size = models.PositiveIntegerField(editable=False)
     source = models.CharField(
         max_length=500, blank=True, default="", help_text="Origin, such as a URL; for people."
+    )
+    drive_file = models.CharField(
+        max_length=500, blank=True, default="", db_default="", editable=False
     )
     state = models.CharField(
         max_length=16, choices=DocumentState, default=DocumentState.QUEUED, editable=False

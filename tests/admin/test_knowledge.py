@@ -75,6 +75,20 @@ def test_what_cannot_be_stored_is_said_at_its_field(browser: Client, base: Knowl
     assert not base.documents.exists()
 
 
+def test_a_base_follows_a_folder_and_is_refreshed(browser: Client, base: KnowledgeBase) -> None:
+    form = filled(browser.get(page(base))) | {"drive_folder": "rules/"}
+    browser.post(page(base), form)
+    base.refresh_from_db()
+    assert base.drive_folder == "rules"
+    assert "Its files are being taken up." in browser.get(page(base)).content.decode()
+    KnowledgeBase.objects.filter(pk=base.pk).update(drive_requested_at=None)
+    browser.post(page(base, "refresh"), {"_form_submitted": "True"})
+    base.refresh_from_db()
+    assert base.drive_requested_at is not None
+    refused = browser.post(page(base), form | {"drive_folder": "../x"})
+    assert "is no name of a file" in refused.content.decode()
+
+
 def test_a_base_is_deleted_with_all_that_is_in_it(browser: Client, base: KnowledgeBase) -> None:
     save_document(base, "a.md", b"One.", by=SYSTEM)
     ingest_documents(goes_on=lambda: True)

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from heartbit_site.base.audit import SYSTEM
-from heartbit_site.base.models import Workspace
+from heartbit_site.base.models import AuditEntry, Workspace
 from memory.actions.remember import remember
 from memory.choices import Scope
 from memory.history import Author
@@ -77,6 +77,13 @@ def test_one_is_added_and_an_incomplete_one_is_refused(browser: Client, item: Me
 def test_a_person_is_erased(browser: Client, item: MemoryItem) -> None:
     press(browser, item, "erase_person")
     assert not MemoryItem.objects.filter(user=item.user).exists()
+
+
+def test_a_person_is_erased_with_all_runs(browser: Client, item: MemoryItem) -> None:
+    press(browser, item, "erase_runs")
+    assert not MemoryItem.objects.filter(user=item.user).exists()
+    entries = AuditEntry.objects.filter(workspace=item.workspace, target=f"user:{item.user_id}")
+    assert set(entries.values_list("action", flat=True)) == {"person.erase", "memory.erase"}
 
 
 def test_forgetting_is_the_one_way_to_remove_a_memory(browser: Client, item: MemoryItem) -> None:

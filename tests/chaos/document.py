@@ -30,6 +30,7 @@ TITLES = {
     "R20": "any order of events, against a model",
     "R21": "ten thousand runs of one workspace beside another; a full disk; no files to open",
     "R22": "thirty minutes of mixed load, a kill a minute",
+    "R24": "workers die while they read documents and extract memories",
     "S12": "hostile input at every edge",
 }
 _HEAD = """\

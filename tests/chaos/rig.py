@@ -77,6 +77,7 @@ def rig(
     effect_ms: float = 250,
     settings: Mapping[str, str] | None = None,
     concurrency: int = 100,
+    shared: Sequence[str] = (),
 ) -> Iterator[Rig]:
     """Servers and registered workers, until the block's end.
 
@@ -87,6 +88,7 @@ def rig(
         effect_ms: How long the effects server takes between effect and answer.
         settings: Environment variables for the workers.
         concurrency: Runs that each worker holds.
+        shared: Queues of the product that they serve besides their own.
     """
     queue = f"chaos-{secrets.token_hex(4)}"
     with (
@@ -104,7 +106,11 @@ def rig(
         workspace = workspace_of_couriers(queue)
         log = directory / "workers.log"
         supervisor = Supervisor(
-            workers, queue=queue, log=log, environment=environment, concurrency=concurrency
+            workers,
+            queue=",".join((queue, *shared)),
+            log=log,
+            environment=environment,
+            concurrency=concurrency,
         )
         with supervisor:
             wait_until(lambda: supervisor.registered() == workers, seconds=60, what="workers")

@@ -21,6 +21,7 @@ from tests.chaos.cancel_race import scenario as cancel_race
 from tests.chaos.clocks import beats, jumps
 from tests.chaos.crash_points import scenario as crash_points
 from tests.chaos.exhaustion import scenario as exhaustion
+from tests.chaos.knowing import scenario as knowing
 from tests.chaos.machine import scenario as machine
 from tests.chaos.model_faults import scenario as model_faults
 from tests.chaos.parsers import scenario as parsers
@@ -52,6 +53,7 @@ SCENARIOS: dict[str, Play] = {
     "R20": machine.play,
     "R21": exhaustion.play,
     "R22": soak.play,
+    "R24": knowing.play,
     "S12": parsers.play,
 }
 

@@ -6,6 +6,7 @@ import subprocess
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 from agents.choices import RunStatus
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     import random
     import signal
     from collections.abc import Iterator
-    from pathlib import Path
 
     from django.db.models import QuerySet
 
@@ -72,13 +72,17 @@ class Supervisor(Worker):
                 slot.process.kill()
                 slot.process.wait()
 
-    def tend(self) -> None:
-        """Start again whoever has ended."""
+    def tend(self) -> list[int]:
+        """Start again whoever has ended; the process ids of those that nobody here had killed."""
+        ended = []
         for slot in self._slots:
             if slot.process.poll() is None:
                 continue
-            self.own_exits += not slot.killed
+            if not slot.killed:
+                ended.append(slot.process.pid)
             slot.process, slot.killed = self._spawn(), False
+        self.own_exits += len(ended)
+        return ended
 
     def signal(self, number: signal.Signals) -> None:
         """Send each of them a signal."""
@@ -111,9 +115,15 @@ class Supervisor(Worker):
         held_now = runs.filter(status=RunStatus.RUNNING, worker__in=rows.values())
         holding = set(held_now.values_list("worker", flat=True))
         victims = [index for index, worker_id in sorted(rows.items()) if worker_id in holding]
-        if not victims:
-            return None
-        index = choice.choice(victims)
+        return self._kill(choice.choice(victims), rows) if victims else None
+
+    def kill_parent(self, choice: random.Random, script: str) -> Kill | None:
+        """SIGKILL a random one of the workers with a child that runs a script; None: none has."""
+        rows, parents = self._rows(), _parents_of(script)
+        victims = [index for index in sorted(rows) if self._slots[index].process.pid in parents]
+        return self._kill(choice.choice(victims), rows) if victims else None
+
+    def _kill(self, index: int, rows: dict[int, int]) -> Kill:
         slot = self._slots[index]
         at = time.time()
         slot.killed = True
@@ -167,6 +177,20 @@ class Supervisor(Worker):
             for index, slot in enumerate(self._slots)
             if slot.process.poll() is None and slot.process.pid in rows
         }
+
+
+def _parents_of(script: str) -> set[int]:
+    """Return the process ids of the parents of all processes that run a script."""
+    parents = set()
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if script in (process / "cmdline").read_text():
+                # The program's name may hold spaces and ends with a bracket; then state and parent.
+                stat = (process / "stat").read_text()
+                parents.add(int(stat.rpartition(")")[2].split()[1]))
+        except OSError:  # it has ended a moment ago
+            continue
+    return parents
 
 
 def _taken_by(worker: str, *, since: float) -> Iterator[str]:

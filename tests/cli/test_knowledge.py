@@ -75,6 +75,20 @@ def test_documents_are_added_read_found_shown_and_deleted(
     assert not Document.objects.filter(base__workspace=workspace).exists()
 
 
+def test_a_base_follows_a_folder_of_the_drive(place: Place, workspace: Workspace) -> None:
+    assert place("create", "handbook", "--drive-folder", "/rules/").code == 0
+    [base] = json.loads(place("list", "--json").out)["knowledge_bases"]
+    assert (base["drive_folder"], base["drive_is_due"]) == ("rules", True)
+    assert place("refresh", "handbook").out == "A worker takes up the files of rules.\n"
+    place("create", "handbook", "--description", "Rules")
+    [base] = json.loads(place("list", "--json").out)["knowledge_bases"]
+    assert base["drive_folder"] == "rules", "what is not named stays"
+    assert "is no name of a file" in place("create", "handbook", "--drive-folder", "../x").err
+    place("create", "handbook", "--drive-folder", "")
+    assert "handbook follows no folder" in place("refresh", "handbook").err
+    place("delete", "handbook", "--yes")
+
+
 def test_what_is_not_there_or_cannot_be_read_is_said_in_one_sentence(
     place: Place, workspace: Workspace, tmp_path: Path
 ) -> None:

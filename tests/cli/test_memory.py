@@ -13,7 +13,7 @@ from agents.actions.start_run import start_run
 from agents.models import Agent, LearnedMemory
 from heartbit_site.base.models import AuditEntry, Membership
 from heartbit_site.cli.errors import USAGE
-from memory.models import MemoryItem
+from memory.models import MemoryItem, MemoryPolicy
 from tests.admin.rows import Held
 
 if TYPE_CHECKING:
@@ -76,6 +76,18 @@ def test_a_person_is_erased_and_the_audit_has_no_word_of_it(
     entries = AuditEntry.objects.filter(workspace=workspace, action__startswith="memory.")
     assert "canary-91" not in str(list(entries.values()))
     assert set(entries.values_list("action", flat=True)) == {"memory.remembered", "memory.erase"}
+    erased = place("clear", ann, "--runs", "--yes")
+    assert erased.out == f"Erased 0 memories and 0 runs of {ann}.\n"
+
+
+def test_settings_are_shown_and_changed(place: Place, workspace: Workspace) -> None:
+    assert "none: found by words alone" in place("settings").out
+    assert "30" in place("settings", "--kept-days", "30").out
+    said = json.loads(place("settings", "--embedding-model", "", "--json").out)
+    assert said == {"embedding_model": "", "problem": "", "kept_days": 30}, "not named: as before"
+    assert "for ever" in place("settings", "--kept-days", "0").out
+    assert place("settings", "--kept-days", "8").code == USAGE
+    MemoryPolicy.objects.filter(workspace=workspace).delete()
 
 
 def test_wrong_words_are_answered_with_what_is_missing(place: Place, workspace: Workspace) -> None:

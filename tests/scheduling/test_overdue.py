@@ -15,6 +15,7 @@ from agents.choices import DeliveryStatus
 from agents.delivery.webhooks import new_message_id
 from agents.housekeeping.enqueue_overdue import (
     PendingQuotaNotices,
+    documents_are_overdue,
     enqueue_overdue,
     results_are_overdue,
     webhooks_are_overdue,
@@ -23,6 +24,9 @@ from agents.inbound.mailboxes import mailboxes_are_overdue
 from agents.models import Agent, Budget, Channel, Delivery, Run, WebhookDelivery, WebhookEndpoint
 from heartbit_site.base import queues
 from heartbit_site.base.audit import SYSTEM
+from memory.actions.save_base import save_base
+from memory.actions.save_document import save_document
+from memory.models import Document
 from scheduling.querysets import database_now
 from tests.delivery.conftest import alone
 from tests.delivery.orders import ended, ordered, row_of
@@ -95,6 +99,16 @@ class TestOverdue:
         assert not results_are_overdue(90)
         Delivery.objects.filter(run_id=run.pk).update(status=DeliveryStatus.DELIVERED)
         assert not results_are_overdue(30)
+
+    def test_a_document_that_waits_and_that_nobody_reads_is_overdue(self, alone: Workspace) -> None:
+        base, _ = save_base(alone, "handbook", description="", by=SYSTEM)
+        save_document(base, "a.md", b"Text.", by=SYSTEM)
+        assert not documents_are_overdue(30), "a worker has just been sent a message"
+        row = Document.objects.filter(base=base)
+        row.update(touched_at=database_now() - MINUTE)
+        assert documents_are_overdue(30)
+        row.update(claimed_until=database_now() + MINUTE)
+        assert not documents_are_overdue(30), "a worker reads it"
 
     def test_what_is_with_a_webhook_waits_for_it(self, alone: Workspace) -> None:
         run = ended(alone, [KEPT])

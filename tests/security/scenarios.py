@@ -138,7 +138,7 @@ SCENARIOS = {
         "what outsiders wrote becomes no memory, and erasing a person leaves none",
         (
             *("tests/runtime/test_memory_poisoning.py", "tests/runtime/test_extraction.py"),
-            "tests/runtime/test_known_memories.py",
+            *("tests/runtime/test_known_memories.py", "tests/runtime/test_erasure.py"),
         ),
     ),
     "S15": Scenario(

@@ -241,6 +241,8 @@ ROUTES = (
         right=201,
         own="runs:write",
     ),
+    Route("GET", "/memories/settings", "runs:read", foreign=200),
+    Route("PATCH", "/memories/settings", "workspace:manage", {}, foreign=200),
     Route("DELETE", "/memories/persons/{username}", "workspace:manage", own="runs:write"),
     Route("GET", "/memories/{memory_id}", "runs:read"),
     Route("PATCH", "/memories/{memory_id}", "workspace:manage", {}, own="runs:write"),
@@ -250,6 +252,7 @@ ROUTES = (
     Route("POST", "/knowledge-bases", "agents:write", {"name": "{word}"}),
     Route("GET", "/knowledge-bases/{base}", "runs:read"),
     Route("DELETE", "/knowledge-bases/{base}", "agents:write", right=204),
+    Route("POST", "/knowledge-bases/{base}/refresh", "agents:write", right=422),
     Route("GET", "/knowledge-bases/{base}/documents", "runs:read"),
     Route(
         "POST",

@@ -42,6 +42,12 @@ NAME = typer.Argument(metavar="NAME", help="The document's name.")
 QUERY = typer.Argument(metavar="QUERY", help="A question, or words to look for.")
 PASSAGE = typer.Argument(metavar="ID", help="The passage's number, as search shows it.")
 ABOUT = typer.Option("", "--description", metavar="TEXT", help="Say what its documents are about.")
+FOLDER = typer.Option(
+    None,
+    "--drive-folder",
+    metavar="FOLDER",
+    help="Take up this drive folder's files; '': none.",
+)
 IN_BASE = typer.Option("", "--base", metavar="BASE", help="Search this knowledge base alone.")
 SOURCE = typer.Option("", "--source", metavar="TEXT", help="Name the origin, such as a URL.")
 NUMBER = typer.Option(10, "--limit", metavar="N", help="Number of passages at most.")
@@ -57,11 +63,19 @@ def list_bases() -> int:
 
 
 @app.command(cls=RemoteCommand)
-def create(base: str = BASE, *, description: str = ABOUT) -> int:
-    """Create a knowledge base, or change its description."""
-    body = checked(KnowledgeBaseIn, {"name": base, "description": description})
+def create(base: str = BASE, *, description: str = ABOUT, drive_folder: str | None = FOLDER) -> int:
+    """Create a knowledge base, or change its description and its folder of the drive."""
+    given = {"name": base, "description": description, "drive_folder": drive_folder}
+    body = checked(KnowledgeBaseIn, given)
     made = backend().call(contract.SAVE_BASE, body)
     return print_done(made, f"The knowledge base {made.name} is saved.")
+
+
+@app.command(cls=RemoteCommand)
+def refresh(base: str = BASE) -> int:
+    """Take up new, changed and deleted files of a base's folder of the drive now."""
+    asked = backend().call(contract.REFRESH_BASE, base=base)
+    return print_done(asked, f"A worker takes up the files of {one_line(asked.drive_folder)}.")
 
 
 @app.command(cls=RemoteCommand)
@@ -204,6 +218,7 @@ BASES: Final = Table[KnowledgeBaseOut](
         "UNREAD": lambda one: one.unread_count,
         "FAILED": lambda one: one.failed_count,
         "DESCRIPTION": lambda one: one_line(one.description, TEXT_WIDTH),
+        "FOLDER": lambda one: one_line(one.drive_folder, NAME_WIDTH),
     }
 )
 DOCUMENTS: Final = Table[DocumentOut](

@@ -22,6 +22,8 @@ from heartbit_site.contract.memories import (
     MemoryHitOut,
     MemoryIn,
     MemoryOut,
+    MemorySettingsIn,
+    MemorySettingsOut,
 )
 
 ID = typer.Argument(metavar="ID", help="The memory's number, as `heartbit memory list` shows it.")
@@ -37,6 +39,18 @@ CATEGORY = typer.Option(
 IMPORTANCE = typer.Option(None, "--importance", metavar="N", help="From 1, trivial, to 10, vital.")
 REASON = typer.Option("", "--reason", metavar="TEXT", help="Keep this reason in the history.")
 FORGOTTEN = typer.Option(options.OFF, "--forgotten", help="List the forgotten ones instead.")
+RUNS = typer.Option(
+    options.OFF, "--runs", help="Erase the person's runs and conversations as well, with archives."
+)
+MODEL = typer.Option(
+    None,
+    "--embedding-model",
+    metavar="MODEL",
+    help="Find by meaning: local, or provider:model.",
+)
+KEPT = typer.Option(
+    None, "--kept-days", metavar="N", help="Erase unused memories after 7, 30 or 90 days; 0: never."
+)
 NUMBER = typer.Option(10, "--limit", metavar="N", help="Number of memories at most.")
 
 app = group()
@@ -109,11 +123,42 @@ def undo(memory_id: int = ID) -> int:
 
 
 @app.command(cls=RemoteCommand)
-def clear(person: str = ERASED, *, agent: str = AGENT, yes: bool = options.YES) -> int:
+def clear(
+    person: str = ERASED,
+    *,
+    agent: str = AGENT,
+    runs: bool = RUNS,
+    yes: bool = options.YES,
+) -> int:
     """Erase a person's memories with their histories, for good; with --agent, that agent's."""
-    confirm_removal(f"all memories of {one_line(person, NAME_WIDTH)}", yes=yes)
-    done = backend().call(contract.ERASE_MEMORIES, username=person, agent=agent)
-    return print_done(done, f"Erased {done.erased} memories of {done.person}.")
+    what = "all memories and runs" if runs else "all memories"
+    confirm_removal(f"{what} of {one_line(person, NAME_WIDTH)}", yes=yes)
+    done = backend().call(contract.ERASE_MEMORIES, username=person, agent=agent, runs=runs)
+    more = f" and {done.runs} runs" if runs else ""
+    return print_done(done, f"Erased {done.erased} memories{more} of {done.person}.")
+
+
+@app.command(cls=RemoteCommand)
+def settings(*, embedding_model: str | None = MODEL, kept_days: int | None = KEPT) -> int:
+    """Show by what memories are found and how long they are kept, or change it."""
+    given = {"embedding_model": embedding_model, "kept_days": kept_days}
+    if any(value is not None for value in given.values()):
+        found = backend().call(contract.CHANGE_SETTINGS, checked(MemorySettingsIn, given))
+    else:
+        found = backend().call(contract.SHOW_SETTINGS)
+    return print_view(found, lambda: _print_settings(found))
+
+
+def _print_settings(found: MemorySettingsOut) -> None:
+    print_facts(
+        "Settings of memories",
+        [
+            ("embedding model", found.embedding_model or "none: found by words alone"),
+            ("kept days", str(found.kept_days or "for ever")),
+            ("problem", found.problem),
+        ],
+        width=16,
+    )
 
 
 def _whose(one: MemoryOut) -> str:

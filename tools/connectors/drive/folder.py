@@ -52,17 +52,18 @@ class FolderDrive:
 
     async def entries(self, folder: str) -> list[FileEntry]:
         """Return the files below a folder; see ``Drive``."""
-        return await asyncio.to_thread(self._entries, checked_folder(folder))
+        return await asyncio.to_thread(self.list_below, checked_folder(folder))
 
     async def read(self, name: str) -> bytes:
         """Return a file's content; see ``Drive``."""
-        return await asyncio.to_thread(self._read, checked_name(name))
+        return await asyncio.to_thread(self.read_whole, checked_name(name))
 
     async def write(self, name: str, data: bytes, *, replace: bool) -> None:
         """Write a file at once or not at all; see ``Drive``."""
         await asyncio.to_thread(self._write, checked_name(name), data, replace)
 
-    def _entries(self, folder: str) -> list[FileEntry]:
+    def list_below(self, folder: str) -> list[FileEntry]:
+        """Do as ``entries``, for threads; the folder's name is in normal form."""
         try:
             with self._opened(folder) as top:
                 return sorted(_walk(top, f"{folder}/" if folder else ""), key=lambda e: e.name)
@@ -71,7 +72,8 @@ class FolderDrive:
         except OSError as error:
             raise _unusable(folder or "the drive", error) from None
 
-    def _read(self, name: str) -> bytes:
+    def read_whole(self, name: str) -> bytes:
+        """Do as ``read``, for threads; the name is in normal form."""
         folder, _, last = name.rpartition("/")
         try:
             with self._opened(folder) as parent:
@@ -91,7 +93,7 @@ class FolderDrive:
     def _write(self, name: str, data: bytes, replace: bool) -> None:  # noqa: FBT001  private, by position through a thread
         if len(data) > MAX_FILE_BYTES:
             raise too_large(name)
-        present = self._entries("")
+        present = self.list_below("")
         if sum(entry.size for entry in present) + len(data) > MAX_BYTES or (
             len(present) >= MAX_FILES and all(entry.name != name for entry in present)
         ):
@@ -116,7 +118,7 @@ class FolderDrive:
                     with contextlib.suppress(FileNotFoundError):
                         os.unlink(part, dir_fd=parent)
         except FileExistsError:
-            if self._read(name) != data:
+            if self.read_whole(name) != data:
                 raise exists(name) from None
         except OSError as error:
             raise _unusable(name, error) from None

@@ -1,0 +1,123 @@
+"""Delete the runs that a person started, with everything that repeats what was said in them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from django.db import transaction
+from django.db.models import Q
+
+from agents.journal.events import RunForked
+from agents.live.changes import notify_on_commit
+from agents.live.valkey import erase_streams
+from agents.models import (
+    Conversation,
+    Delivery,
+    InboundMessage,
+    MemoryExtraction,
+    Message,
+    Run,
+    RunEvent,
+    WebhookDelivery,
+)
+from heartbit_site.base import audit
+from memory.models import MemoryItem
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from uuid import UUID
+
+    from django.contrib.auth.models import User
+
+    from heartbit_site.base.audit import Actor
+    from heartbit_site.base.models import Workspace
+
+_CHUNK: Final = 100  # trees that are deleted at once
+
+
+def erase_runs(
+    workspace: Workspace, user: User, *, agent: str, by: Actor, archived: Collection[UUID] = ()
+) -> int:
+    """Delete a person's runs for good, live ones too, and return their number.
+
+    With them go the whole trees and conversations that they are part of, since what was said is the
+    history of what was said next; forks of these runs, which copy their journals; what agents wrote
+    to each other in them, and the runs that this started. A worker that executes one of the runs
+    has lost its lease then. The usage ledger keeps their cost.
+
+    Args:
+        workspace: Runs of other workspaces stay.
+        user: The person.
+        agent: Start from runs of this agent alone; empty: of all agents.
+        by: Author.
+        archived: Ids of runs that were erased from archives: their forks go too.
+
+    Raises:
+        LiveOutputError: Valkey is down; nothing was deleted.
+    """
+    with transaction.atomic():
+        roots, conversations = reached_runs(workspace, user, agent, archived)
+        trees = Run.objects.filter(root_id__in=roots)
+        # Locked in the order of the SQL functions.
+        locked = trees.order_by("created_at", "pk").select_for_update(of=("self",))
+        runs = frozenset(locked.values_list("pk", flat=True))
+        of_runs = {"workspace": workspace, "run_id__in": runs}
+        sent = Message.objects.filter(workspace=workspace)
+        sent.filter(Q(source_run_id__in=runs) | Q(run_id__in=runs)).delete()
+        Delivery.objects.filter(**of_runs).delete()
+        WebhookDelivery.objects.filter(endpoint__workspace=workspace, run_id__in=runs).delete()
+        InboundMessage.objects.filter(channel__workspace=workspace, run_id__in=runs).update(
+            sender="", title=""
+        )
+        MemoryItem.objects.filter(workspace=workspace, conversation_id__in=conversations).delete()
+        ordered = sorted(roots)
+        for start in range(0, len(ordered), _CHUNK):
+            Run.objects.filter(root_id__in=ordered[start : start + _CHUNK]).delete()
+        Conversation.objects.filter(workspace=workspace, pk__in=conversations).delete()
+        # Before the commit: after it, nothing knows their ids.
+        erase_streams(runs)
+        audit.record(
+            by,
+            "person.erase",
+            workspace=workspace,
+            target=f"user:{user.pk}",
+            label=user.get_username(),
+            details={"agent": agent} if agent else {},
+        )
+        notify_on_commit(workspace.pk, "runs", "calls")
+    return len(runs)
+
+
+def reached_runs(
+    workspace: Workspace, user: User, agent: str, archived: Collection[UUID] = ()
+) -> tuple[set[UUID], set[UUID]]:
+    """Return the roots and conversations that hold, continue or copy what a person said.
+
+    The arguments are those of ``erase_runs``.
+    """
+    here = Run.objects.filter(workspace=workspace)
+    started = here.filter(started_user=user)
+    new = set((started.filter(agent=agent) if agent else started).values_list("root_id", flat=True))
+    if archived:  # the link of a fork goes with its source's row, and its journal keeps the id
+        sources = [str(one) for one in archived]
+        forks = RunEvent.objects.filter(type=RunForked.type, payload__source__in=sources)
+        orphans = here.filter(forked_seq__gt=0, forked_from=None, pk__in=forks.values("run_id"))
+        new |= set(orphans.values_list("root_id", flat=True))
+    roots: set[UUID] = set()
+    conversations: set[UUID] = set()
+    while new:
+        roots |= new
+        trees = here.filter(root_id__in=new)
+        ids = list(trees.values_list("pk", flat=True))
+        talks = set(trees.exclude(conversation=None).values_list("conversation", flat=True))
+        conversations |= talks
+        messages = Message.objects.filter(workspace=workspace, source_run_id__in=ids)
+        follow_ups = MemoryExtraction.objects.filter(source__in=ids)
+        reached = here.filter(
+            Q(conversation__in=talks)
+            | Q(forked_from__in=ids)
+            | Q(pk__in=messages.values("run_id"))
+            | Q(pk__in=follow_ups.values("run_id"))
+        )
+        new = set(reached.values_list("root_id", flat=True)) - roots
+    return roots, conversations

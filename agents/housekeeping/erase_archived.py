@@ -1,0 +1,96 @@
+"""Erasure of a person's runs from archive files."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, NamedTuple
+from uuid import UUID
+
+from agents.housekeeping import archive_files
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from pathlib import Path
+
+
+def erase_archived(
+    directory: Path, slug: str, user_id: int, *, agent: str, runs: Collection[str]
+) -> list[UUID]:
+    """Rewrite the archive files with runs of a person, without them; return the ids of the runs.
+
+    As in the database, whole trees and conversations go, and forks of their runs. The caller has
+    locked the directory.
+
+    Args:
+        directory: Directory of archives.
+        slug: The workspace's.
+        user_id: The person.
+        agent: Start from runs of this agent alone; empty: of all agents.
+        runs: Ids of runs that are erased elsewhere: their forks are erased here.
+
+    Raises:
+        ArchiveError: A file cannot be read or written; it is as before.
+    """
+    files = archive_files.files_of(directory, slug)
+    archived = {path: [_head(line) for line in archive_files.read(path)] for path in files}
+    rows = [head for heads in archived.values() for head in heads if head.type == "run"]
+    roots, conversations = _reached(rows, user_id, agent, runs)
+    erased = {str(row.id) for row in rows if row.root in roots}
+    for path, heads in archived.items():
+        gone = [_is_erased(head, erased, conversations) for head in heads]
+        if any(gone):
+            lines = zip(archive_files.read(path), gone, strict=True)
+            archive_files.replace(path, (line for line, is_erased in lines if not is_erased))
+    return [UUID(one) for one in erased]
+
+
+class _Head(NamedTuple):
+    """Ids of a line that decide about it, without its texts; an artifact has those of its run."""
+
+    type: str
+    id: str | None
+    root: str | None = None
+    conversation: str | None = None
+    source: str | None = None
+    agent: str | None = None
+    user: int | None = None
+
+
+def _head(line: str) -> _Head:
+    entry = json.loads(line)
+    kind: str = entry["type"]
+    if kind != "run":
+        return _Head(kind, entry.get("conversation", {}).get("id", entry.get("run_id")))
+    run = entry["run"]
+    return _Head(
+        kind,
+        run["id"],
+        run["root_id"],
+        run.get("conversation_id"),
+        run.get("forked_from_id"),
+        run["agent"],
+        run.get("started_user_id"),
+    )
+
+
+def _reached(
+    rows: Sequence[_Head], user_id: int, agent: str, runs: Collection[str]
+) -> tuple[set[str | None], set[str | None]]:
+    """Return the roots and conversations that hold, continue or copy what the person said."""
+    new = {row.root for row in rows if row.user == user_id and agent in ("", row.agent)}
+    new |= {row.root for row in rows if row.source in runs}
+    roots: set[str | None] = set()
+    conversations: set[str | None] = set()
+    while new:
+        roots |= new
+        mine = [row for row in rows if row.root in roots]
+        ids = {row.id for row in mine}
+        conversations = {row.conversation for row in mine} - {None}
+        new = {
+            row.root for row in rows if row.conversation in conversations or row.source in ids
+        } - roots
+    return roots, conversations
+
+
+def _is_erased(head: _Head, runs: set[str], conversations: set[str | None]) -> bool:
+    return head.id in (conversations if head.type == "conversation" else runs)

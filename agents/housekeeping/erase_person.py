@@ -1,0 +1,43 @@
+"""Erase a person's runs from the database, the live output and the archives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agents.actions.erase_runs import erase_runs, reached_runs
+from agents.housekeeping import archive_files
+from agents.housekeeping.archive_runs import directory
+from agents.housekeeping.erase_archived import erase_archived
+from agents.models import Run
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+    from heartbit_site.base.audit import Actor
+    from heartbit_site.base.models import Workspace
+
+
+def erase_runs_everywhere(workspace: Workspace, user: User, *, agent: str, by: Actor) -> int:
+    """Delete a person's runs for good, archived ones too; return their number.
+
+    ``HEARTBIT_ERASE_RUNS`` names this function for the memory app. Nothing is archived meanwhile.
+    After an error, to repeat it does the rest.
+
+    Args:
+        workspace: Runs of other workspaces stay.
+        user: The person.
+        agent: Start from runs of this agent alone; empty: of all agents.
+        by: Author.
+
+    Raises:
+        ArchiveError: An archive cannot be rewritten.
+        ArchivingError: Another process is archiving.
+        LiveOutputError: Valkey is down; nothing was deleted from the database.
+    """
+    with archive_files.locked(directory()):
+        roots, _ = reached_runs(workspace, user, agent)
+        runs = Run.objects.filter(root_id__in=roots).values_list("pk", flat=True)
+        archived = erase_archived(
+            directory(), workspace.slug, user.pk, agent=agent, runs=set(map(str, runs))
+        )
+        return len(archived) + erase_runs(workspace, user, agent=agent, by=by, archived=archived)

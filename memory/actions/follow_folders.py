@@ -1,0 +1,132 @@
+"""Take up the files of the folders that knowledge bases follow."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from django.db.models import F, Q
+from django.db.models.functions import Now
+
+from heartbit_site.base.amounts import counted
+from heartbit_site.base.audit import Actor
+from heartbit_site.base.errors import HeartbitError
+from memory.actions.remove_document import remove_document
+from memory.actions.save_document import save_document
+from memory.knowledge.folder_source import folder_source
+from memory.models import Document, KnowledgeBase
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from memory.knowledge.folder_source import FolderSource
+
+EVERY: Final = timedelta(hours=1)
+#: Time after which another worker takes a base whose worker was lost.
+_CLAIM: Final = timedelta(minutes=10)
+_BY: Final = Actor("drive", "system")
+_MOST_OF_PROBLEM: Final = 500
+
+
+def follow_folders(*, goes_on: Callable[[], bool]) -> int:
+    """Take up the folders that are due, until ``goes_on`` says no; return the changed documents.
+
+    A folder is due when it was asked for, an hour after the last time, and if its worker was lost.
+    Files are compared by their content's hash, so whatever was interrupted is repeated without
+    harm: what is there already changes nothing.
+    """
+    changed = 0
+    while goes_on() and (base := _claim_one()) is not None:
+        changed += _follow(base, goes_on)
+    return changed
+
+
+def _claim_one() -> KnowledgeBase | None:
+    due = Q(drive_requested_at__isnull=False) | Q(drive_checked_at=None)
+    due |= Q(drive_checked_at__lte=Now() - EVERY)
+    free = Q(drive_claimed_until=None) | Q(drive_claimed_until__lte=Now())
+    rows = KnowledgeBase.objects.exclude(drive_folder="").filter(due, free)
+    for row in rows.order_by(F("drive_checked_at").asc(nulls_first=True), "pk"):
+        # What is asked for from now on is another request.
+        claim: dict[str, Any] = {"drive_claimed_until": Now() + _CLAIM, "drive_requested_at": None}
+        if KnowledgeBase.objects.filter(due, free, pk=row.pk).update(**claim):
+            return KnowledgeBase.objects.select_related("workspace").get(pk=row.pk)
+    return None
+
+
+def _follow(base: KnowledgeBase, goes_on: Callable[[], bool]) -> int:
+    """Take up one folder, and store what could not be; return the number of changed documents."""
+    taken, is_whole = _Taken(base, folder_source()), False
+    try:
+        is_whole = taken.take(goes_on)
+    except HeartbitError as problem:
+        taken.problem = str(problem)
+    mine = KnowledgeBase.objects.filter(pk=base.pk, drive_folder=base.drive_folder)
+    # Not to its end: the next task does the rest.
+    is_done = is_whole or taken.problem
+    done = {"drive_checked_at": Now()} if is_done else {"drive_requested_at": Now()}
+    mine.update(drive_claimed_until=None, drive_problem=taken.problem[:_MOST_OF_PROBLEM], **done)
+    return taken.changed
+
+
+class _Taken:
+    """Changes of a base by the files of its folder.
+
+    Attributes:
+        problem: Sentence on what was not taken up; empty: all was.
+        changed: Documents that were added, replaced or removed.
+    """
+
+    def __init__(self, base: KnowledgeBase, source: FolderSource) -> None:
+        self.problem = ""
+        self.changed = 0
+        self._base, self._source = base, source
+        self._left_out: list[str] = []
+
+    def take(self, goes_on: Callable[[], bool]) -> bool:
+        """Take up all files; return False if it had to stop before.
+
+        Raises:
+            HeartbitError: The folder cannot be listed.
+        """
+        base = self._base
+        names, are_all = self._source.names(base.workspace_id, base.drive_folder)
+        rows = Document.objects.filter(base=base)
+        known = {row.name: row for row in rows.only("name", "hash", "drive_file")}
+        for name in names:
+            if not goes_on():
+                return False
+            self._take_one(name, known)
+        present = set(names)
+        gone = [row for row in known.values() if row.drive_file and row.drive_file not in present]
+        if gone and not present:
+            # An unmounted disk looks like this.
+            self.problem = (
+                f"The folder {base.drive_folder} is gone or empty. Its documents stay: remove "
+                "them, or follow no folder."
+            )
+        elif are_all:
+            for row in gone:
+                remove_document(rows.select_related("base__workspace").get(pk=row.pk), by=_BY)
+            self.changed += len(gone)
+        if self._left_out:
+            count = counted(len(self._left_out), "file")
+            self.problem = f"Left out: {count}. The first: {self._left_out[0]}"
+        return True
+
+    def _take_one(self, file: str, known: Mapping[str, Document]) -> None:
+        base, name = self._base, file.removeprefix(f"{self._base.drive_folder}/")
+        row = known.get(name)
+        if row is not None and not row.drive_file:
+            self._left_out.append(f"{name} has the name of a document that was uploaded.")
+            return
+        try:
+            data = self._source.read(base.workspace_id, file)
+            if row is not None and row.hash == hashlib.sha256(data).hexdigest():
+                return
+            save_document(base, name, data, by=_BY, source=f"drive: {file}", drive_file=file)
+        except HeartbitError as problem:
+            self._left_out.append(str(problem))
+        else:
+            self.changed += 1

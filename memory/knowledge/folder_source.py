@@ -1,0 +1,33 @@
+"""Access to the files of a workspace's drive, which an app above this one has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from django.conf import settings
+from django.utils.module_loading import import_string
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class FolderSource(Protocol):
+    """Files of a workspace's drive by name. Every method raises ``HeartbitError``."""
+
+    def folder(self, name: str) -> str:
+        """Return a folder's name in normal form; refuse one that no drive has."""
+        ...
+
+    def names(self, workspace_id: int, folder: str) -> tuple[Sequence[str], bool]:
+        """Return the files below a folder by name, and True if these are all of them."""
+        ...
+
+    def read(self, workspace_id: int, name: str) -> bytes:
+        """Return a file's content."""
+        ...
+
+
+def folder_source() -> FolderSource:
+    """Return the source that ``HEARTBIT_FOLDER_SOURCE`` names."""
+    source: FolderSource = import_string(settings.HEARTBIT_FOLDER_SOURCE)()
+    return source

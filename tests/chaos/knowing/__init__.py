@@ -1,0 +1,1 @@
+"""R24: workers are killed while they read documents and extract memories."""
