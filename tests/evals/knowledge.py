@@ -84,9 +84,7 @@ def find(
     bases = KnowledgeBase.objects.filter(workspace=workspace, name=question.source)
     with _only(ranking):
         known = 0 if ranking == "lexical" else workspace.pk  # without a workspace: by words alone
-        return search.search_passages(
-            bases, question.text, workspace_id=known, limit=limit
-        ).hits
+        return search.search_passages(bases, question.text, workspace_id=known, limit=limit).hits
 
 
 def answers(hit: PassageHit, question: ManualQuestion) -> bool:
