@@ -30,10 +30,14 @@ _MOST_CHARACTERS: Final = 500
 _WORD: Final = re.compile(r"\w{2,}")
 # English alone: a text in another language is found by its short words too.
 _COMMON: Final = frozenset(
-    "about an and any are as at be been but by can could did do does for from had has have he her "
-    "his how if in into is it its me my no not of on or our she should so that the their them then "
-    "there these they this to us was we were what when where which who why will with would you "
-    "your".split()
+    [
+        *("about", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can"),
+        *("could", "did", "do", "does", "for", "from", "had", "has", "have", "he", "her"),
+        *("his", "how", "if", "in", "into", "is", "it", "its", "me", "my", "no", "not", "of"),
+        *("on", "or", "our", "she", "should", "so", "that", "the", "their", "them", "then"),
+        *("there", "these", "they", "this", "to", "us", "was", "we", "were", "what", "when"),
+        *("where", "which", "who", "why", "will", "with", "would", "you", "your"),
+    ]
 )
 
 

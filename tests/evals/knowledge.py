@@ -127,7 +127,8 @@ def _rows(
             yield row
             best[metric] = max(value, best.get(metric, 0.0))
     for other in RANKINGS[:-1]:
-        pairs = [(_is_given(a), _is_given(b)) for a, b in zip(ranks["fused"], ranks[other])]
+        both = zip(ranks["fused"], ranks[other], strict=True)
+        pairs = [(_is_given(first), _is_given(second)) for first, second in both]
         yield {
             "name": f"knowledge, {source}, fused minus {other}, {part}",
             "metric": f"recall@{GIVEN}",

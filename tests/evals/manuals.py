@@ -102,11 +102,12 @@ def _load_aws() -> Manuals:
 
 def _read(version: Path, name: str) -> dict[str, Any]:
     plain, packed = version / f"{name}.json", version / f"{name}.json.gz"
-    if plain.exists():
-        read: dict[str, Any] = json.loads(plain.read_bytes())
-        return read
-    read = json.loads(gzip.decompress(packed.read_bytes())) if packed.exists() else {}
-    return read
+    found: dict[str, Any] = {}
+    if packed.exists():
+        found = json.loads(gzip.decompress(packed.read_bytes()))
+    elif plain.exists():
+        found = json.loads(plain.read_bytes())
+    return found
 
 
 def _page(title: str, service: dict[str, Any]) -> str:
