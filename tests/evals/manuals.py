@@ -26,7 +26,7 @@ import botocore
 from tests.evals.questions import is_held_out, load_questions
 
 SOURCES: Final = ("aws", "django")
-_LEAST_QUESTIONS, _MOST_OPERATIONS = 10, 100
+_LEAST_QUESTIONS, _MOST_OPERATIONS = 20, 100
 #: Manuals of a service that has another one with the same operations: no label could be exact.
 _COPIES: Final = frozenset({"elb", "waf-regional"})
 _TITLE: Final = re.compile(r"To (\w+(?: \S+){2,}?)\.?")
@@ -126,7 +126,7 @@ def _load_django() -> Manuals:
     names = Counter((one.module, one.name) for one in questions)
     for one in questions:
         name = f"{one.module}.md"
-        pages[name].append(f"## {one.name}\n\n{one.answer}\n")
+        pages[name].append(f"## `{one.name}`\n\n{one.answer}\n")
         if names[one.module, one.name] == 1:
             asked = ManualQuestion("django", one.text, name, one.name, held_out=one.held_out)
             found.questions.append(asked)
