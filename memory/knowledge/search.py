@@ -20,7 +20,6 @@ from memory.lexical import are_few, find_lexemes
 from memory.models import Passage
 
 if TYPE_CHECKING:
-
     from django.db.models import QuerySet
 
     from memory.models import KnowledgeBase

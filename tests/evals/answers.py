@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _SOURCE: Final = "aws"
 _MODEL: Final = "local:smollm2-135m"
 #: Questions that the local model is asked, and of them those to search for itself.
-_ASKED, _SEARCHED = 30, 10
+_ASKED, _SEARCHED = 20, 5
 #: Passages that it is given: with more, it takes longer, and its context is small.
 _GIVEN: Final = 3
 _PROMPT: Final = (
@@ -100,7 +100,7 @@ def _prepare(workspace: Workspace) -> None:
         ("searcher", _FROM_PASSAGES),
     ):
         row = Agent.objects.create(
-            workspace=workspace, name=name, system_prompt=prompt, max_tokens=100, max_turns=4
+            workspace=workspace, name=name, system_prompt=prompt, max_tokens=60, max_turns=4
         )
         if name == "searcher":
             ToolBinding.objects.create(
