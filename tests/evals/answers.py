@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _SOURCE: Final = "aws"
 _MODEL: Final = "local:smollm2-135m"
 #: Questions that the local model is asked, and of them those to search for itself.
-_ASKED, _SEARCHED = 20, 5
+_ASKED, _SEARCHED = 10, 3
 #: Passages that it is given: with more, it takes longer, and its context is small.
 _GIVEN: Final = 3
 _PROMPT: Final = (

@@ -23,9 +23,9 @@ from memory.knowledge import search
 from memory.lexical import NO_LEXEMES
 from memory.models import Document, KnowledgeBase, Passage
 from tests.bench.said import say
-from tests.evals.intervals import paired, share
+from tests.evals.intervals import share
 from tests.evals.manuals import SOURCES, digest, load_manuals
-from tests.evals.rankings import RANKINGS, rank_metrics
+from tests.evals.rankings import GIVEN, RANKINGS, compared, rank_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
 SLUG: Final = "evals-knowledge"
 DEPTH: Final = 10
-#: Passages that an agent is given unless it asks for another number.
-GIVEN: Final = 5
 #: The held-out part, frozen before anything was tuned; other versions of the packages have another.
 _FROZEN: Final = {"aws": "52328bb2847d", "django": "2d1d38d3f451"}
 
@@ -139,23 +137,9 @@ def _rows(
                 row["interval"] = share(round(value * len(asked)), len(asked))
             yield row
             best[metric] = max(value, best.get(metric, 0.0))
-    for other in RANKINGS[:-1]:
-        both = zip(ranks["fused"], ranks[other], strict=True)
-        pairs = [(_is_given(first), _is_given(second)) for first, second in both]
-        yield {
-            "name": f"knowledge, {source}, fused minus {other}, {part}",
-            "metric": f"recall@{GIVEN}",
-            "value": round(sum(a - b for a, b in pairs) / len(pairs), 4),
-            "baseline": 0.0,
-            "n": len(pairs),
-            "interval": paired(pairs),
-        }
+    yield from compared(f"knowledge, {source}", ranks, part)
 
 
 def _rank(hits: Sequence[PassageHit], question: ManualQuestion) -> int | None:
     """Return the rank of the first passage that answers, from 1; None: none does."""
     return next((place for place, hit in enumerate(hits, 1) if answers(hit, question)), None)
-
-
-def _is_given(rank: int | None) -> bool:
-    return rank is not None and rank <= GIVEN

@@ -14,14 +14,13 @@ from __future__ import annotations
 import gzip
 import hashlib
 import html
+import importlib.util
 import json
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
-
-import botocore
 
 from tests.evals.questions import is_held_out, load_questions
 
@@ -72,7 +71,7 @@ def digest(questions: list[ManualQuestion]) -> str:
 
 def _load_aws() -> Manuals:
     found = Manuals({}, [])
-    for folder in sorted((Path(botocore.__file__).parent / "data").iterdir()):
+    for folder in sorted(_botocore().iterdir()):
         if not folder.is_dir() or folder.name in _COPIES:
             continue
         version = max(path for path in folder.iterdir() if path.is_dir())
@@ -98,6 +97,13 @@ def _load_aws() -> Manuals:
             for title, operation in sorted(exact.items())
         )
     return found
+
+
+def _botocore() -> Path:
+    spec = importlib.util.find_spec("botocore")  # moto brings it
+    if spec is None or spec.origin is None:
+        raise RuntimeError("botocore is not installed: `make setup` does that")
+    return Path(spec.origin).parent / "data"
 
 
 def _read(version: Path, name: str) -> dict[str, Any]:

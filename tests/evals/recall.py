@@ -20,7 +20,7 @@ from memory.models import MemoryItem
 from memory.place import MemoryPlace
 from tests.bench.said import say
 from tests.evals.questions import load_questions
-from tests.evals.rankings import RANKINGS, rank_metrics
+from tests.evals.rankings import RANKINGS, compared, rank_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,9 +46,11 @@ def measure() -> Iterator[dict[str, Any]]:
     for held_out in (False, True):
         asked = [one for one in questions if one.held_out is held_out]
         best: dict[str, float] = {}
+        ranks: dict[str, list[int | None]] = {}
         for ranking in RANKINGS:
             began = time.perf_counter()
             places = [_place(workspace.pk, one, ids, ranking) for one in asked]
+            ranks[ranking] = places
             say(f"{ranking}: {(time.perf_counter() - began) / len(asked) * 1000:.0f} ms each")
             for metric, value in rank_metrics(places).items():
                 chance = _chance(metric, len(ids))
@@ -60,6 +62,8 @@ def measure() -> Iterator[dict[str, Any]]:
                     "n": len(asked),
                 }
                 best[metric] = max(value, best.get(metric, 0.0))
+        part = "held out" if held_out else "for tuning"
+        yield from compared("recall", ranks, part)
 
 
 def _place(workspace_id: int, question: Question, ids: dict[str, int], ranking: str) -> int | None:
