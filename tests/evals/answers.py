@@ -25,6 +25,7 @@ from tests.bench.said import say
 from tests.evals import knowledge
 from tests.evals.intervals import share
 from tests.evals.manuals import load_manuals
+from tests.evals.rankings import GIVEN, RANKINGS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -62,14 +63,12 @@ def _in_context(
     workspace: Workspace, questions: Sequence[ManualQuestion]
 ) -> Iterator[dict[str, Any]]:
     baseline = 0.0
-    for ranking in knowledge.RANKINGS:
-        found = [
-            knowledge.find(workspace, one, ranking, limit=knowledge.GIVEN) for one in questions
-        ]
+    for ranking in RANKINGS:
+        found = [knowledge.find(workspace, one, ranking, limit=GIVEN) for one in questions]
         stands = sum(_stands(*pair) for pair in zip(questions, found, strict=True))
         value = stands / len(questions)
         name = f"answer in context, {_SOURCE}, {ranking}, held out"
-        row = _row(name, f"share@{knowledge.GIVEN}", stands, len(questions), baseline)
+        row = _row(name, f"share@{GIVEN}", stands, len(questions), baseline)
         yield row
         baseline = max(baseline, value)
 
