@@ -105,7 +105,7 @@ class Neighbour:
 
     @property
     def row(self) -> dict[str, object]:
-        """What the model reads, as JSON."""
+        """Content of the line that the model reads."""
         return {"memory": self.number, "learned": self.learned, "text": self.text}
 
 

@@ -146,18 +146,16 @@ async def _measure_model(
             ToolCall.objects.filter(run=run, tool="search_knowledge").exists() for run in searched
         ]
     )
-    prefix, size = "local model, aws, passages given", len(given)
+    prefix, own = (f"local model, {_SOURCE}, {how}" for how in ("passages given", "searching"))
+    size = len(given)
     alone = count(right, closed) / size
     return [
-        _row(f"{prefix}", "names the operation", count(right, opened), size, alone),
-        _row(f"{prefix}", "writes a link", count(links, opened), size, 0.0),
-        _row(f"{prefix}", "cites a passage", count(cites, opened), size, 0.0),
-        _row(f"{prefix}", "cites the right passage", count(cites_right, opened), size, 0.0),
-        _row("local model, aws, searching", "calls the tool", sum(searches), len(searched), 0.0),
-        _row(
-            *("local model, aws, searching", "names the operation"),
-            *(count(right, searched), len(searched), alone),
-        ),
+        _row(prefix, "names the operation", count(right, opened), size, alone),
+        _row(prefix, "writes a link", count(links, opened), size, 0.0),
+        _row(prefix, "cites a passage", count(cites, opened), size, 0.0),
+        _row(prefix, "cites the right passage", count(cites_right, opened), size, 0.0),
+        _row(own, "calls the tool", sum(searches), len(searched), 0.0),
+        _row(own, "names the operation", count(right, searched), len(searched), alone),
     ]
 
 
