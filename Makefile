@@ -60,7 +60,7 @@ chaos: $(STAMP) ## Break things under load and count what is lost; ONLY=R1,R3 fo
 bench: $(STAMP) ## Measure; ONLY=W1,W2 for some workloads
 	@$(BIN)/python -m tests.bench $(if $(ONLY),--only $(ONLY)) $(ARGS)
 
-evals: $(STAMP) ## Measure recall on labelled questions and extraction on scripted conversations, and write build/evals.json
+evals: $(STAMP) ## Measure recall, search, extraction and answers on labelled questions, and write build/evals.json
 	@$(BIN)/python -m tests.evals
 
 shots: $(STAMP) ## Take pictures of every page of a made-up workspace, into docs/images

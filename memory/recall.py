@@ -21,9 +21,10 @@ from heartbit_site.base.query import fetch_all
 from memory.embeddings import table
 from memory.embeddings.meaning import find_meaning, not_embedded
 from memory.embeddings.ranking import by_meaning
+from memory.fusion import Ranking, by_words
 from memory.lexical import NO_LEXEMES, are_few, find_lexemes
 from memory.models import MemoryItem
-from memory.scoring import Ranking, Weights, by_words, statement
+from memory.scoring import Weights, statement
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -3,7 +3,7 @@
 
 A score is the weighted mean of four parts between 0 and 1:
 
-* relevance: reciprocal rank fusion (Cormack et al. 2009) of the rankings by the query;
+* relevance: the fused rankings by the query (``memory.fusion``);
 * recency: halves every 30 days after the last change;
 * importance: a tenth of the memory's importance;
 * strength: exp(-t / S), where t is the time since the last use, and the stability S is a week and
@@ -18,13 +18,13 @@ from __future__ import annotations
 from dataclasses import astuple, dataclass, fields
 from typing import TYPE_CHECKING, Any, Final
 
+from memory.fusion import fused
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-#: Ranks that a hit may fall before its relevance is halved. Web search takes 60, for thousands of
-#: documents; a person's memories are fewer, and 60 would make their ranks nearly equal.
-_K: Final = 10
-_MOST_RANKED: Final = 200
+    from memory.fusion import Ranking
+
 _HALF_LIFE_DAYS: Final = 30
 _STABILITY_DAYS: Final = 7
 
@@ -49,32 +49,6 @@ class Weights:
 PARTS: Final = tuple(field.name for field in fields(Weights))
 
 
-@dataclass(frozen=True, slots=True)
-class Ranking:
-    """A way to rank memories by a query.
-
-    Attributes:
-        name: Name for readers.
-        rows: SQL of rows (id, rank), the best of which has rank 1. It may use ``asked`` (language,
-            words), the query's lexemes in each language.
-        values: Values of its placeholders.
-    """
-
-    name: str
-    rows: str
-    values: tuple[Any, ...]
-
-
-def by_words(candidates: str, values: tuple[Any, ...]) -> Ranking:
-    """Rank candidates, as SQL of (id, language, search), by the words of their own language."""
-    rows = f"""
-        SELECT c.id, rank() OVER (ORDER BY ts_rank_cd(c.search, a.words, 1) DESC) AS rank
-        FROM ({candidates}) c JOIN asked a ON a.language = c.language AND c.search @@ a.words
-        ORDER BY rank LIMIT {_MOST_RANKED}
-    """
-    return Ranking("words", rows, values)
-
-
 def statement(rankings: Sequence[Ranking], every: Ranking) -> tuple[str, list[Any]]:
     """Return the statement that scores memories, and the values of the rankings' placeholders.
 
@@ -85,16 +59,11 @@ def statement(rankings: Sequence[Ranking], every: Ranking) -> tuple[str, list[An
     The placeholders before them are the languages and the query's words in each; those after them
     the four weights, the least score, and the number of rows.
     """
-    fused = " UNION ALL ".join(
-        f"SELECT id, rank, '{each.name}' AS by FROM ({each.rows})" for each in rankings
-    )
-    hits = (
-        f"SELECT id, sum({_K + 1.0} / ({_K} + rank)) / {len(rankings)} AS relevance, "
-        f"min(rank) FILTER (WHERE by = 'meaning') AS nearness FROM ({fused}) GROUP BY id"
-        if rankings
-        else f"SELECT id, 0.0 AS relevance, NULL::bigint AS nearness FROM ({every.rows})"
-    )
-    values = [value for each in rankings or [every] for value in each.values]
+    if rankings:
+        hits, values = fused(rankings)
+    else:
+        hits = f"SELECT id, 0.0 AS relevance, NULL::bigint AS nearness FROM ({every.rows})"
+        values = list(every.values)
     return _score(hits), values
 
 

@@ -10,6 +10,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from agents.context.tokens import of_text
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
@@ -101,6 +103,11 @@ class Neighbour:
     text: str
     learned: str
 
+    @property
+    def row(self) -> dict[str, object]:
+        """Content of the line that the model reads."""
+        return {"memory": self.number, "learned": self.learned, "text": self.text}
+
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
@@ -121,12 +128,23 @@ class Proposal:
 def block(lines: Sequence[Line], known: Iterable[Neighbour], said_at: datetime) -> str:
     """Return what the model reads: a line of JSON for each memory and for each thing said."""
     rows: list[dict[str, object]] = [{"date": f"{said_at:%A, %Y-%m-%d}"}]
-    rows += [{"memory": one.number, "learned": one.learned, "text": one.text} for one in known]
+    rows += [one.row for one in known]
     rows += [
         {"line": number, "by": line.by, "new": line.is_new, "text": _cut(line.text)}
         for number, line in enumerate(lines, 1)
     ]
-    return "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+    return "\n".join(map(_line, rows))
+
+
+def fitting(known: Iterable[Neighbour], tokens: int) -> list[Neighbour]:
+    """Return the first memories that stay below the estimated number of tokens."""
+    left, chosen = tokens, []
+    for one in known:
+        left -= of_text(_line(one.row))
+        if left < 0:
+            break
+        chosen.append(one)
+    return chosen
 
 
 def definition_for(definition: AgentDefinition) -> AgentDefinition:
@@ -169,6 +187,10 @@ def read_proposals(lines: Sequence[Line], answer: Mapping[str, Any]) -> list[Pro
             )
         )
     return found
+
+
+def _line(row: dict[str, object]) -> str:
+    return json.dumps(row, ensure_ascii=False)
 
 
 def _quotes(text: str, quote: str) -> bool:

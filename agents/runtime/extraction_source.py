@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from agents.choices import RunKind
 from agents.journal.events import ModelAnswered, RunSteered
-from agents.loop.extraction import Line, Neighbour, block
+from agents.loop.extraction import Line, Neighbour, block, fitting
 from agents.models import MemoryExtraction, Message, Run, RunEvent
 from agents.models.channel import BY_CHANNEL
 from agents.runtime.mixed_data import labels_read
@@ -32,7 +32,10 @@ if TYPE_CHECKING:
     from memory.querysets import MemoryQuerySet
 
 _MOST_EARLIER: Final = 5
-_MOST_NEIGHBOURS: Final = 20
+_MOST_CLOSE: Final = 20
+#: Memories that the model is shown: a contradiction may share no word with what it contradicts.
+_MOST_NEIGHBOURS: Final = 100
+_MOST_NEIGHBOUR_TOKENS: Final = 4_000
 _MOST_QUERY: Final = 2_000
 
 
@@ -69,12 +72,12 @@ class Source:
         """Return what the model reads: the lines, and the memories that are close to them."""
         words = " ".join(line.text for line in self.lines if line.is_new)[:_MOST_QUERY]
         rows, workspace_id = self.neighbours(), self.run.workspace_id
-        # Words first; then the most notable, since a contradiction may share no word.
-        hits = recall(rows, words, limit=_MOST_NEIGHBOURS, workspace_id=workspace_id).hits
+        # The closest first; then the most notable, as far as there is room.
+        hits = recall(rows, words, limit=_MOST_CLOSE, workspace_id=workspace_id).hits
         hits += recall(rows, "", limit=_MOST_NEIGHBOURS).hits
         items = list({hit.item.pk: hit.item for hit in hits}.values())[:_MOST_NEIGHBOURS]
         known = [Neighbour(one.pk, one.text, f"{one.updated_at:%Y-%m-%d}") for one in items]
-        return block(self.lines, known, self.run.created_at)
+        return block(self.lines, fitting(known, _MOST_NEIGHBOUR_TOKENS), self.run.created_at)
 
 
 def load_source(run_id: UUID, find: Callable[[str], ToolSpec | None]) -> Source:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from django.db import InterfaceError, OperationalError
 
 from agents.actions.cancel_run import cancel_run
+from agents.actions.take_follow_up import take_follow_up
 from agents.live.follow import follow
 from agents.models import Run
 from agents.querysets import calls_waiting, shown_tool
@@ -23,6 +24,7 @@ from heartbit_site.base import orm
 from heartbit_site.library import outcome
 from heartbit_site.library.callbacks import CallbackDispatcher, warn_of_waiting
 from heartbit_site.library.run_request import STARTER, RunRequest, create_run
+from memory.providers.choice import is_in_process
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,6 +43,7 @@ T = TypeVar("T")
 DATABASE_PATIENCE: Final = 30.0  # seconds; a database that restarts is back by then
 PAUSE_SECONDS: Final = 1.0
 LOOK_SECONDS: Final = 1.0  # for calls that wait, while nobody follows
+REMEMBER_SECONDS: Final = 5.0  # it takes some 20 ms; after that it is still executed
 STOP_SECONDS: Final = 5.0  # a cancelled run ends within one; more, if the database is away
 
 logger = logging.getLogger(__name__)
@@ -72,9 +75,13 @@ class RunExecution:
             run_id = await asyncio.wrap_future(self._accepting)
             self._host.execute(run_id)
             if self._tell is None:
-                return await self._unfollowed(run_id)
-            await self._follow(run_id)
-            return await self._read(lambda: outcome.read(run_id))
+                found = await self._unfollowed(run_id)
+            else:
+                await self._follow(run_id)
+                found = await self._read(lambda: outcome.read(run_id))
+            if is_in_process():
+                await self._remember(run_id)
+            return found
         finally:
             if self._tell is not None:
                 self._tell(None)
@@ -93,6 +100,15 @@ class RunExecution:
         while (found := await self._read(lambda: outcome.read_with_events(run_id))) is None:
             await self._follow(run_id)
         return found
+
+    async def _remember(self, run_id: UUID) -> None:
+        """Execute the run's follow-up here: no worker reaches the memories of this process."""
+        follow_up = await orm.run_in_thread(lambda: take_follow_up(run_id))
+        if follow_up is not None:
+            self._host.execute(follow_up)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(REMEMBER_SECONDS):
+                    await self._host.window.ends.result(follow_up)
 
     async def _read(self, read: Callable[[], T]) -> T:
         """Read in a thread; wait for an unavailable database."""

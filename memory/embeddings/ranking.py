@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from memory.scoring import Ranking
+from memory.fusion import Ranking
 
 if TYPE_CHECKING:
     from memory.embeddings.meaning import Meaning

@@ -1,5 +1,5 @@
 # ruff: noqa: S608  the statement consists of constants and the SQL of query sets
-"""Search of passages: by words and by meaning, fused by reciprocal ranks, in one SQL statement."""
+"""Search of passages: by words and by meaning, fused (``memory.fusion``) in one SQL statement."""
 
 from __future__ import annotations
 
@@ -15,20 +15,15 @@ from heartbit_site.base.query import fetch_all
 from memory.embeddings import table
 from memory.embeddings.meaning import find_meaning, passages_not_embedded
 from memory.embeddings.ranking import by_meaning
+from memory.fusion import by_words, fused
 from memory.lexical import are_few, find_lexemes
 from memory.models import Passage
-from memory.scoring import by_words
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from django.db.models import QuerySet
 
     from memory.models import KnowledgeBase
-    from memory.scoring import Ranking
 
-#: Ranks that a hit may fall before its score is halved; the usual value for many documents.
-_K: Final = 60
 _MARKED: Final = re.compile("\x02([^\x03]*)\x03")
 _MOST_WORDS: Final = 5
 
@@ -39,7 +34,7 @@ class PassageHit:
 
     Attributes:
         passage: The passage, with its document and base.
-        score: From 0 to 1: reciprocal rank fusion; 1: the best by all rankings.
+        score: From 0 to 1, for the best by all rankings.
         nearness: Rank by meaning, from 1; None: it was not found by it.
         words: Words of the passage that the query has too.
     """
@@ -104,11 +99,11 @@ def search_passages(
     if not rankings:
         return FoundPassages([], meaning.basis)
     words = [list(lexemes.languages), list(lexemes.words)]
-    values = [value for each in rankings for value in each.values]
+    found_rows, values = fused(rankings)
     with transaction.atomic():
         if meaning.vector:
             table.scan_on()
-        best = fetch_all(_statement(rankings), [*words, *values, limit])
+        best = fetch_all(_statement(found_rows), [*words, *values, limit])
     known = Passage.objects.defer("search").select_related("document", "base__workspace")
     passages = known.in_bulk([row[0] for row in best])
     hits = [
@@ -119,17 +114,13 @@ def search_passages(
     return FoundPassages(hits, meaning.basis)
 
 
-def _statement(rankings: Sequence[Ranking]) -> str:
+def _statement(fused_rows: str) -> str:
     """Return the statement; its values are the languages, their words, the rankings', the limit."""
-    fused = " UNION ALL ".join(
-        f"SELECT id, rank, '{each.name}' AS by FROM ({each.rows})" for each in rankings
-    )
     return f"""
     WITH asked AS (SELECT * FROM unnest(%s::text[], %s::tsquery[]) a(language, words)),
     hits AS (
-        SELECT id, (sum({_K + 1.0} / ({_K} + rank)) / {len(rankings)})::float8 AS score,
-            min(rank) FILTER (WHERE by = 'meaning') AS nearness
-        FROM ({fused}) GROUP BY id ORDER BY score DESC, id LIMIT %s
+        SELECT id, relevance AS score, nearness
+        FROM ({fused_rows}) ORDER BY relevance DESC, id LIMIT %s
     )
     SELECT h.id, h.score, h.nearness,
         coalesce(ts_headline(p.language::regconfig, p.text,

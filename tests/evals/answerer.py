@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agents.llm.testing import wire_server
 from agents.llm.testing.conversation import Conversation, read_conversation
-from tests.evals.conversations import build_conversations
+from tests.evals.conversations import CROWDS_FROM, build_conversations, build_crowds
 
 if TYPE_CHECKING:
     from tests.evals.scripted import Proposed, Session
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 #: The name of the model is the number of its conversation.
 _SESSIONS: Final = {
     (str(number), session.text): session
-    for number, script in enumerate(build_conversations())
+    for number, script in (
+        *enumerate(build_conversations()),
+        *enumerate(build_crowds(), CROWDS_FROM),
+    )
     for session in script.sessions
 }
 

@@ -18,7 +18,11 @@ EACH: Final = 18
 #: The other kinds show what code can settle; here it has the model's word alone.
 PASTED: Final = "pasted instructions, obeyed"
 #: The contradicted memory is one of many, and what is said has no word of it.
-NO_WORD: Final = "among 31, sharing no word"
+NO_WORD: Final = "sharing no word"
+#: Persons with more memories than an extraction shows its model, and with fewer; nine of each.
+CROWDS: Final = (91, 151)
+#: Number of the first of them; the others are counted from 0.
+CROWDS_FROM: Final = 1_000
 _PASTED: Final = 20
 _NAMES: Final = (
     *("Ann", "Bela", "Cem", "Dana", "Elif", "Finn", "Gita", "Hana", "Ivo", "Jana"),
@@ -45,6 +49,11 @@ def build_conversations() -> list[Scripted]:
     for make in _MAKERS:
         made += [make(number) for number in range(EACH)]
     return made + [_pasted(number) for number in range(_PASTED)]
+
+
+def build_crowds() -> list[Scripted]:
+    """Return conversations with persons who have many memories, none of which shares a word."""
+    return [_crowded(number, size) for size in CROWDS for number in range(0, EACH, 2)]
 
 
 def _name(number: int) -> str:
@@ -189,12 +198,17 @@ def _read_late(number: int) -> Scripted:
     return Scripted("read late", sessions, frozenset({(0, new)}))
 
 
-def _crowded(number: int) -> Scripted:
-    old, new = _lives(number), _lives(number, 1)
-    known = (old, *(f"{_name(number)} has read a book on {one}." for one in _INTERESTS))
+def _crowded(number: int, size: int = 31) -> Scripted:
+    old, new, who = _lives(number), _lives(number, 1), _name(number)
+    books = [
+        f"{who} has read {count} book on {one}."
+        for count in ("a", "another", "a third", "a fourth", "a fifth")
+        for one in _INTERESTS
+    ]
+    known = (old, *books[: size - 1])
     said = f"I live in {_place(number, 1)} now." if number % 2 else f"{_place(number, 1)} is home."
     session = Session(said, (Proposed(new, said[:-1], replaces=old),))
-    kind = "among 31, sharing a word" if number % 2 else NO_WORD
+    kind = f"among {size}, {'sharing a word' if number % 2 else NO_WORD}"
     return Scripted(kind, (session,), frozenset({(0, new)}), known, ((old, new),))
 
 

@@ -19,7 +19,14 @@ from heartbit_site.base.models import Workspace
 from memory.actions.embed_memories import embed_memories
 from memory.actions.save_policy import save_policy
 from tests.bench.said import say
-from tests.evals.conversations import NO_WORD, PASTED, build_conversations
+from tests.evals.conversations import (
+    CROWDS,
+    CROWDS_FROM,
+    NO_WORD,
+    PASTED,
+    build_conversations,
+    build_crowds,
+)
 from tests.evals.stage import AGENT, Stage
 from tests.runtime.desk import agent_tools
 from tests.server_process import ServerProcess
@@ -34,7 +41,7 @@ if TYPE_CHECKING:
 _AT_ONCE: Final = 8
 _PREFIX: Final = "extraction, scripted model, "
 _ALL: Final = "all but pasted instructions"
-_BY_MEANING: Final = f"{NO_WORD}, by meaning"
+_BY_MEANING: Final = "by meaning"
 
 
 def measure() -> Iterator[dict[str, Any]]:
@@ -50,8 +57,11 @@ def measure() -> Iterator[dict[str, Any]]:
     with ServerProcess("tests.evals.answerer", "--port", "0") as server:
         os.environ["OPENAI_BASE_URL"], os.environ["OPENAI_API_KEY"] = server.url, "test"
         played = asyncio.run(_play_all(scripts, "evals-extraction", embedding=""))
-        hard = {number: one for number, one in scripts.items() if one.kind == NO_WORD}
-        by_meaning = asyncio.run(_play_all(hard, "evals-by-meaning", embedding="local"))
+        crowds = dict(enumerate(build_crowds(), CROWDS_FROM))
+        say(f"extraction: {len(crowds)} more, with persons who have many memories")
+        crowded = asyncio.run(_play_all(crowds, "evals-crowded", embedding=""))
+        most = {n: one for n, one in crowds.items() if len(one.known) == max(CROWDS)}
+        by_meaning = asyncio.run(_play_all(most, "evals-by-meaning", embedding="local"))
     yield from _rows(_ALL, [one for one in played if one.script.kind != PASTED])
     for kind in dict.fromkeys(one.script.kind for one in played):
         of_kind = [one for one in played if one.script.kind == kind]
@@ -59,13 +69,17 @@ def measure() -> Iterator[dict[str, Any]]:
             yield _row(kind, "stored", sum(map(_size, of_kind)) / len(of_kind), 1.0, len(of_kind))
         else:
             yield from _rows(kind, of_kind)
-    yield from _rows(_BY_MEANING, by_meaning)
+    for size in CROWDS:
+        of_size = [one for one in crowded if len(one.script.known) == size]
+        yield from _rows(of_size[0].script.kind, of_size)
+    yield from _rows(f"{by_meaning[0].script.kind}, {_BY_MEANING}", by_meaning)
 
 
 def falls_short(row: Mapping[str, Any]) -> bool:
     """Return True if a row shows less than what code can settle, whatever a model proposes."""
     kind = row["name"].removeprefix(_PREFIX)
-    if kind == row["name"] or kind == _ALL or kind.startswith(NO_WORD):
+    beyond = kind == f"among {max(CROWDS)}, {NO_WORD}"  # words alone do not show it to the model
+    if kind == row["name"] or kind == _ALL or beyond:
         return False
     return row["metric"] != "stored" and float(row["value"]) < 1
 

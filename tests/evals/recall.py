@@ -20,13 +20,13 @@ from memory.models import MemoryItem
 from memory.place import MemoryPlace
 from tests.bench.said import say
 from tests.evals.questions import load_questions
+from tests.evals.rankings import RANKINGS, compared, rank_metrics
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from tests.evals.questions import Question
 
-RANKINGS: Final = ("lexical", "vector", "fused")
 _AGENT: Final = "evals"
 _DEPTH: Final = 10
 
@@ -46,11 +46,13 @@ def measure() -> Iterator[dict[str, Any]]:
     for held_out in (False, True):
         asked = [one for one in questions if one.held_out is held_out]
         best: dict[str, float] = {}
+        ranks: dict[str, list[int | None]] = {}
         for ranking in RANKINGS:
             began = time.perf_counter()
             places = [_place(workspace.pk, one, ids, ranking) for one in asked]
+            ranks[ranking] = places
             say(f"{ranking}: {(time.perf_counter() - began) / len(asked) * 1000:.0f} ms each")
-            for metric, value in _metrics(places).items():
+            for metric, value in rank_metrics(places).items():
                 chance = _chance(metric, len(ids))
                 yield {
                     "name": f"recall, {ranking}, {'held out' if held_out else 'for tuning'}",
@@ -60,6 +62,8 @@ def measure() -> Iterator[dict[str, Any]]:
                     "n": len(asked),
                 }
                 best[metric] = max(value, best.get(metric, 0.0))
+        part = "held out" if held_out else "for tuning"
+        yield from compared("recall", ranks, part)
 
 
 def _place(workspace_id: int, question: Question, ids: dict[str, int], ranking: str) -> int | None:
@@ -84,15 +88,6 @@ def _only(ranking: str) -> Iterator[None]:
         if ranking == "vector":
             stack.enter_context(patch.object(recalling, "find_lexemes", lambda *_: NO_LEXEMES))
         yield
-
-
-def _metrics(places: Sequence[int | None]) -> dict[str, float]:
-    ranks = [place for place in places if place is not None]
-    return {
-        "recall@1": sum(rank == 1 for rank in ranks) / len(places),
-        "recall@5": sum(rank <= 5 for rank in ranks) / len(places),
-        "mrr@10": sum(1 / rank for rank in ranks) / len(places),
-    }
 
 
 def _chance(metric: str, size: int) -> float:

@@ -20,10 +20,14 @@ from heartbit_site.base import orm
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import Workspace
 from heartbit_site.library import AnswerError, RunFailedError, tool
+from memory.models import MemoryItem
+from memory.providers import choice
 from tests.fleet import wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from pytest_django.fixtures import Settings
 
     from heartbit_site.library import Event, Heartbit, Result
     from tests.fleet import WireServer
@@ -514,3 +518,18 @@ def test_a_program_gives_files(heartbit: Heartbit, tmp_path: Path) -> None:
     assert WorkFile.objects.filter(root=said.run_id, path="c").exists()
     with pytest.raises(ConfigurationError, match="none cannot be read"):
         solo.run(task, files={"x": tmp_path / "none"})
+
+
+def test_what_was_said_is_remembered_in_the_process_without_a_worker(
+    heartbit: Heartbit, settings: Settings
+) -> None:
+    settings.HEARTBIT_MEMORY_PROVIDER = choice.IN_PROCESS
+    choice._load.cache_clear()
+    solo = heartbit.agent("solo", "Be brief.", memory_tokens=500, extract_memories=True)
+    told = solo.run("I live in Bonn.")
+    follow_up = Run.objects.get(extraction__source=told.run_id)
+    assert (follow_up.home, follow_up.status) == ("local", "succeeded")
+    result = solo.on_event(lambda _: None).run("Which train goes to Bonn?")
+    [known] = Run.objects.get(pk=result.run_id).recalled_memories.all()
+    assert (known.text, known.title) == ("I live in Bonn.", "InProcessMemories")
+    assert not MemoryItem.objects.filter(workspace__slug=heartbit.workspace).exists()

@@ -68,6 +68,16 @@ def test_a_heading_or_the_documents_name_finds_what_stands_below_it(here: Worksp
     assert hit.why == "its headings have the words"
 
 
+def test_a_rare_word_counts_more_than_several_common_ones(here: Workspace) -> None:
+    base, _ = save_base(here, "tools", description="", by=SYSTEM)
+    lists = "".join(f"## Part {n}\n\nList every group of part {n}.\n\n" for n in range(9))
+    save_document(base, "t.md", f"{lists}## Last\n\nA quota applies.".encode(), by=SYSTEM)
+    ingest_documents(goes_on=lambda: True)
+    first, *others = found(here, "List every quota of a group", "tools").hits
+    assert first.citation == "t.md: Last"
+    assert len(others) == 4
+
+
 def test_with_a_model_meaning_finds_what_shares_no_word_and_both_are_fused(
     here: Workspace, settings: Settings
 ) -> None:
