@@ -177,7 +177,7 @@ class MemoryAdmin(VerbAdmin[MemoryItem]):
         messages.success(request, f"The last change of {row} is undone.")
 
     @dialog(
-        "Erase all of this person",
+        "Erase this person's memories",
         "Deletes all memories of this person in this workspace, with their histories, for good.",
         icon="person_remove",
         permission="erase",
@@ -192,7 +192,7 @@ class MemoryAdmin(VerbAdmin[MemoryItem]):
         return "../"
 
     @dialog(
-        "Erase this person with all runs",
+        "Erase this person's memories and runs",
         "Deletes all memories of this person in this workspace, and all runs that the person "
         "started, with their conversations, forks, results and archives, for good.",
         icon="person_cancel",

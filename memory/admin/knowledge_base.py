@@ -95,7 +95,7 @@ class KnowledgeBaseAdmin(VerbAdmin[KnowledgeBase]):
 
     what = Column[KnowledgeBase]("knowledge base", lambda row: two_lines(row.name, row.description))
     passages_of = Column[KnowledgeBase]("passages", lambda row: f"{_counted(row).passage_count:,}")
-    drive = Column[KnowledgeBase]("folder of the drive", lambda row: _followed(row))
+    drive = Column[KnowledgeBase]("last taken up", lambda row: _followed(row))
     created = Column[KnowledgeBase]("created", lambda row: format_datetime(row.created_at))
 
     @admin.display(description="documents")
