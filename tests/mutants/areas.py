@@ -104,8 +104,10 @@ AREAS: Final = {
     "sandbox": Area(
         ("tools/sandbox/*.py",),
         (
-            *("tests/tools/sandbox", "tests/runtime/test_code.py"),
-            *("tests/runtime/test_sandbox_watch.py", "tests/runtime/test_folder.py"),
+            *("tests/tools/sandbox/test_docker.py", "tests/tools/sandbox/test_bubblewrap.py"),
+            *("tests/runtime/test_sandbox_watch.py", "tests/runtime/test_code.py"),
+            *("tests/tools/sandbox/test_remote.py", "tests/runtime/test_folder.py"),
+            "tests/tools/sandbox/test_battery.py",
         ),
     ),
     "memory": Area(

@@ -109,7 +109,9 @@ class Pytest:
         order = {"arguments": [*OPTIONS, *tests], "output": str(output), "seconds": seconds}
         self._process.stdin.write(json.dumps(order) + "\n")
         self._process.stdin.flush()
-        code = json.loads(self._process.stdout.readline())
+        answer = self._process.stdout.readline()
+        assert answer, "the process that forks pytest has ended: its reason is on stderr"
+        code = json.loads(answer)
         return code, output.read_text(errors="replace")
 
     def play(self, mutant: Mutant, tests: Sequence[str], *, seconds: float) -> Verdict:

@@ -130,6 +130,12 @@ for _ in range(4):
         ({"type": ["boolean", "null"]}, "bool | None", ""),
         ({"type": "object", "additionalProperties": {"type": "number"}}, "dict[str, float]", ""),
         ({"$ref": "#/$defs/at"}, "dict[str, Any]", "{'x': int}"),
+        (
+            {**nested(1), "additionalProperties": {"type": "string"}},
+            "dict[str, Any]",
+            "{'n'?: int}",
+        ),
+        ({"type": "object", "additionalProperties": True}, "dict[str, Any]", ""),
         ({"$ref": "#/$defs/none"}, "Any", ""),
         (
             {"type": "array", "items": {"$ref": "#/$defs/at"}},
