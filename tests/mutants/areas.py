@@ -69,7 +69,8 @@ AREAS: Final = {
             *("tests/runtime/test_lost_right.py", "tests/api/test_decisions.py"),
             *("tests/web/test_questions.py", "tests/web/test_question_links.py"),
             *("tests/web/test_approvals.py", "tests/web/test_approval_integrity.py"),
-            "tests/web/test_decided_elsewhere.py",
+            *("tests/web/test_decided_elsewhere.py", "tests/runtime/test_call_credentials.py"),
+            "tests/runtime/test_mixed_data.py",
         ),
     ),
     "auth": Area(

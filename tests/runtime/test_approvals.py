@@ -25,6 +25,7 @@ from agents.runtime.offer import OfferedTools
 from heartbit_site.base import orm
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.jsonschema import fits
+from heartbit_site.base.models import AuditEntry
 from heartbit_site.base.toolspec import Effect, spec_of
 from tests.runtime.deciding import ANNA, waiting
 from tools.approval import digest
@@ -299,6 +300,16 @@ class TestAlwaysAllow:
             lambda: list(run.decisions.order_by("call_id").values_list("decided_by", "via"))
         )
         assert decided == [("anna", "terminal"), ("anna", "grant")]
+
+        def grants() -> tuple[set[int | None], set[int | None]]:
+            entries = AuditEntry.objects.filter(target=f"run:{run.pk}", action="approval.approve")
+            return (
+                set(run.decisions.values_list("grant", flat=True)),
+                {entry.details.get("grant") for entry in entries},
+            )
+
+        stored, audited = await orm.run_in_thread(grants)
+        assert stored == audited != {None}, "by what permission"
         again = await studio.start(SUM)
         if scope == "agent":
             run = await wait_for_end(again, studio.host.window)
