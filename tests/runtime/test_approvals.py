@@ -320,6 +320,25 @@ class TestAlwaysAllow:
             assert await waiting(studio, again), "it was for that run alone"
             await orm.run_in_thread(lambda: cancel_run(studio.workspace, again, reason="over"))
 
+    async def test_another_tools_call_waits_all_the_same(
+        self, studio: Studio, agent: Create
+    ) -> None:
+        tools = ("calculate", "blackboard_write")
+        await orm.run_in_thread(lambda: agent(tools=tools, approval="always"))
+        run_id = await studio.start(
+            '[[calls: calculate {"expression": "1"}, blackboard_write {"key": "a", "value": "b"}]]'
+        )
+        calls = {call.tool: call for call in await waiting(studio, run_id, 2)}
+        sum_ = calls["calculate"]
+        await orm.run_in_thread(
+            lambda: approve_call(sum_, digest=sum_.digest, by=ANNA, always=Always("agent"))
+        )
+        decided = await orm.run_in_thread(
+            lambda: [*Decision.objects.filter(run=run_id).values_list("call_id", flat=True)]
+        )
+        assert decided == [sum_.call_id]
+        await orm.run_in_thread(lambda: cancel_run(studio.workspace, run_id, reason="over"))
+
     @pytest.mark.parametrize("end", ["expired", "revoked", "changed"])
     async def test_a_permission_ends(
         self, studio: Studio, careful: Callable[[], Agent], end: str
