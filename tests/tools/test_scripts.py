@@ -263,6 +263,17 @@ async def test_a_script_makes_so_many_calls_and_no_more(
         assert (ended.status, len(rounds)) == (status, 2), ended.text
 
 
+@pytest.mark.parametrize(
+    ("script", "status"),
+    [("f = print_\nlen(await f('a'))", "ok"), ("f = memoryview\n1", "error")],
+)
+async def test_a_name_is_a_tools_function_or_not_defined(
+    interpreter: ScriptInterpreter, script: str, status: str
+) -> None:
+    ended, _, _ = await Play(interpreter).play(script)
+    assert ended.status == status, ended.text
+
+
 async def test_a_value_is_shown_as_json_with_its_letters(interpreter: ScriptInterpreter) -> None:
     shown = {"None": "", "'ü'": "ü", "['ü', None]": '["ü", null]'}
     for script, text in shown.items():
