@@ -35,10 +35,13 @@ def answer(order: dict[str, Any]) -> None:
         sys.argv = ["pytest", *order["arguments"]]
         sys.exit(pytest.main(order["arguments"]))
     handle = os.pidfd_open(child)
-    in_time = bool(select.select([handle], [], [], order["seconds"])[0])
-    os.close(handle)
-    if not in_time:
-        os.killpg(child, signal.SIGKILL)
+    in_time = False
+    try:
+        in_time = bool(select.select([handle], [], [], order["seconds"])[0])
+    finally:
+        os.close(handle)
+        if not in_time:  # or interrupted by Ctrl-C
+            os.killpg(child, signal.SIGKILL)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     sys.stdout.write(json.dumps(code if in_time else None) + "\n")
     sys.stdout.flush()
