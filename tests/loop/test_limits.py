@@ -54,6 +54,14 @@ def test_a_limit_holds_from_its_figure_on(
     assert (ended and ended.limit) == reached
 
 
+@pytest.mark.parametrize(("most", "turns"), [(1, "1 turn"), (2, "2 turns")])
+def test_one_turn_is_not_several(most: int, turns: str) -> None:
+    strict = DEFINITION.model_copy(update={"max_turns": most})
+    ended = Limits(strict, run_state(turn=most)).reached()
+    assert ended is not None
+    assert f" {turns} (" in ended.message
+
+
 @pytest.mark.parametrize(("answers", "ends"), [(MAX_ANSWERS - 1, False), (MAX_ANSWERS, True)])
 def test_answers_that_fit_no_schema_are_counted(answers: int, *, ends: bool) -> None:
     strict = DEFINITION.model_copy(update={"response_schema": {"type": "object"}})

@@ -240,3 +240,10 @@ def test_answers_count_from_the_first_on_and_anew_after_what_a_person_says() -> 
     assert fold(recorded(events)).answers == 0, "what was asked has changed"
     events.append(replace(answer(3, 0, "C."), seen=5))
     assert fold(recorded(events)).answers == 1
+
+
+def test_a_run_that_is_stopped_reports_what_the_model_said_last() -> None:
+    state = fold(recorded([RunCreated("Do it.", "a"), STARTED, answer(1, 0, "A."), answer(2, 1)]))
+    assert state.partial == "A.", "the second answer has no text"
+    state.streamed = "B"
+    assert state.partial == "B"

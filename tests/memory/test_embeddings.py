@@ -115,6 +115,7 @@ def test_a_changed_text_is_embedded_again_and_a_deleted_one_leaves_no_vector(
     item = MemoryItem.objects.get(workspace=here, text__contains="tea")
     supersede(item, by=BY, text="Ann has moved.")
     assert "Ann has moved." not in [hit.item.text for hit in found(here, "beverage").hits]
+    assert embed_memories(goes_on=lambda: False) == 0, "it has to stop"
     assert embed_all() == 1
     MemoryItem.objects.filter(workspace=here).delete()
     assert not MemoryEmbedding.objects.filter(item__workspace=here).exists()

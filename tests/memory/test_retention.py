@@ -39,6 +39,7 @@ def test_memories_that_were_not_used_for_the_days_are_erased(db: None) -> None:
     aged(here, "New.", changed=29)
     aged(kept, "Old.", changed=900)
     assert expire_memories() == 0
+    save_policy(kept, by=SYSTEM, embedding_model="", kept_days=None)
     save_policy(here, by=SYSTEM, embedding_model="", kept_days=30)
     assert expire_memories() == 2
     assert expire_memories() == 0

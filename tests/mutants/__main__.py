@@ -17,11 +17,9 @@ import time
 from typing import TYPE_CHECKING
 
 from tests.mutants.areas import AREAS
-from tests.mutants.play import GREEN, ROOT, Verdict, play, repository, run_tests, seconds_for
+from tests.mutants.play import GREEN, ROOT, Pytest, Verdict, repository, seconds_for
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.mutants.areas import Area
     from tests.mutants.mutant import Mutant
 
@@ -32,19 +30,19 @@ def main() -> int:
     """Play the mutants that were asked for."""
     options = _options()
     counts = dict.fromkeys(Verdict, 0)
-    with repository() as copy:
+    with repository() as copy, Pytest(copy) as pytest:
         for name in options.only:
             area = AREAS[name]
             chosen = _chosen(area, options)
             if not chosen:
                 continue
             began = time.monotonic()
-            code, output = run_tests(copy, area.tests)
+            code, output = pytest.run(area.tests)
             seconds = seconds_for(time.monotonic() - began)
             if code != GREEN:
                 sys.stdout.write(f"{output}\n{name}: the tests fail without a mutant already.\n")
                 return 2
-            found = _play_sample(copy, area, chosen, most=options.sample, seconds=seconds)
+            found = _play_sample(pytest, area, chosen, most=options.sample, seconds=seconds)
             counts = {verdict: counts[verdict] + found[verdict] for verdict in Verdict}
     dead, valid = counts[Verdict.DEAD], counts[Verdict.DEAD] + counts[Verdict.ALIVE]
     share = dead / valid if valid else 1.0
@@ -56,7 +54,7 @@ def main() -> int:
 
 
 def _play_sample(
-    copy: Path, area: Area, chosen: list[Mutant], *, most: int, seconds: float
+    pytest: Pytest, area: Area, chosen: list[Mutant], *, most: int, seconds: float
 ) -> dict[Verdict, int]:
     """Play mutants until ``most`` were not stillborn, and count the verdicts."""
     counts = dict.fromkeys(Verdict, 0)
@@ -64,8 +62,8 @@ def _play_sample(
         if sum(counts.values()) - counts[Verdict.STILLBORN] == most:
             break
         began = time.monotonic()
-        described = mutant.described((copy / mutant.path).read_bytes())
-        verdict = play(copy, mutant, area.tests, seconds=seconds)
+        described = mutant.described((pytest.copy / mutant.path).read_bytes())
+        verdict = pytest.play(mutant, area.tests, seconds=seconds)
         counts[verdict] += 1
         took = time.monotonic() - began
         sys.stdout.write(f"{verdict.value:9} {took:5.0f} s  {described}\n")

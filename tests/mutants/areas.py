@@ -69,7 +69,8 @@ AREAS: Final = {
             *("tests/runtime/test_lost_right.py", "tests/api/test_decisions.py"),
             *("tests/web/test_questions.py", "tests/web/test_question_links.py"),
             *("tests/web/test_approvals.py", "tests/web/test_approval_integrity.py"),
-            "tests/web/test_decided_elsewhere.py",
+            *("tests/web/test_decided_elsewhere.py", "tests/runtime/test_call_credentials.py"),
+            "tests/runtime/test_mixed_data.py",
         ),
     ),
     "auth": Area(
@@ -104,8 +105,10 @@ AREAS: Final = {
     "sandbox": Area(
         ("tools/sandbox/*.py",),
         (
-            *("tests/tools/sandbox", "tests/runtime/test_code.py"),
-            *("tests/runtime/test_sandbox_watch.py", "tests/runtime/test_folder.py"),
+            *("tests/tools/sandbox/test_docker.py", "tests/tools/sandbox/test_bubblewrap.py"),
+            *("tests/runtime/test_sandbox_watch.py", "tests/runtime/test_code.py"),
+            *("tests/tools/sandbox/test_remote.py", "tests/runtime/test_folder.py"),
+            "tests/tools/sandbox/test_battery.py",
         ),
     ),
     "memory": Area(

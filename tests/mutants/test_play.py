@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.mutants.mutant import Mutant
-from tests.mutants.play import Verdict, play, seconds_for
+from tests.mutants.play import Pytest, Verdict, seconds_for
 
 SOURCE = "def one():\n    return 1\n"
 TEST = "from m import one\n\n\ndef test_one():\n    assert one() == 1\n"
@@ -49,7 +49,8 @@ def test_only_a_test_that_fails_is_a_kill(
     start = SOURCE.index("return")
     mutant = Mutant(Path("m.py"), 2, start, len(SOURCE), replacement)
     seconds = 3 if verdict is Verdict.TIMED_OUT else 120
-    assert play(tmp_path, mutant, ["test_m.py"], seconds=seconds) is verdict
+    with Pytest(tmp_path, libraries=[]) as player:
+        assert player.play(mutant, ["test_m.py"], seconds=seconds) is verdict
     assert (tmp_path / "m.py").read_text() == SOURCE
 
 

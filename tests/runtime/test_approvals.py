@@ -25,6 +25,7 @@ from agents.runtime.offer import OfferedTools
 from heartbit_site.base import orm
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.jsonschema import fits
+from heartbit_site.base.models import AuditEntry
 from heartbit_site.base.toolspec import Effect, spec_of
 from tests.runtime.deciding import ANNA, waiting
 from tools.approval import digest
@@ -299,6 +300,16 @@ class TestAlwaysAllow:
             lambda: list(run.decisions.order_by("call_id").values_list("decided_by", "via"))
         )
         assert decided == [("anna", "terminal"), ("anna", "grant")]
+
+        def grants() -> tuple[set[int | None], set[int | None]]:
+            entries = AuditEntry.objects.filter(target=f"run:{run.pk}", action="approval.approve")
+            return (
+                set(run.decisions.values_list("grant", flat=True)),
+                {entry.details.get("grant") for entry in entries},
+            )
+
+        stored, audited = await orm.run_in_thread(grants)
+        assert stored == audited != {None}, "by what permission"
         again = await studio.start(SUM)
         if scope == "agent":
             run = await wait_for_end(again, studio.host.window)
@@ -308,6 +319,25 @@ class TestAlwaysAllow:
         else:
             assert await waiting(studio, again), "it was for that run alone"
             await orm.run_in_thread(lambda: cancel_run(studio.workspace, again, reason="over"))
+
+    async def test_another_tools_call_waits_all_the_same(
+        self, studio: Studio, agent: Create
+    ) -> None:
+        tools = ("calculate", "blackboard_write")
+        await orm.run_in_thread(lambda: agent(tools=tools, approval="always"))
+        run_id = await studio.start(
+            '[[calls: calculate {"expression": "1"}, blackboard_write {"key": "a", "value": "b"}]]'
+        )
+        calls = {call.tool: call for call in await waiting(studio, run_id, 2)}
+        sum_ = calls["calculate"]
+        await orm.run_in_thread(
+            lambda: approve_call(sum_, digest=sum_.digest, by=ANNA, always=Always("agent"))
+        )
+        decided = await orm.run_in_thread(
+            lambda: [*Decision.objects.filter(run=run_id).values_list("call_id", flat=True)]
+        )
+        assert decided == [sum_.call_id]
+        await orm.run_in_thread(lambda: cancel_run(studio.workspace, run_id, reason="over"))
 
     @pytest.mark.parametrize("end", ["expired", "revoked", "changed"])
     async def test_a_permission_ends(

@@ -162,6 +162,8 @@ async def test_words_of_others_in_a_persons_run_are_not_that_persons(
     assert await said(run) == [
         *(("person", "Hi."), ("person", f"I am {ann.username}."), ("agent", "x")),
     ]
+    source = await orm.run_in_thread(lambda: source_of(run))
+    assert {line.turn for line in source.lines} == {1}, "the model read all of it there"
 
 
 async def test_a_model_that_obeys_cannot_reach_memories_of_others_or_what_was_said_nowhere(
@@ -214,6 +216,7 @@ def test_the_model_is_sent_data_that_cannot_end_its_line_and_is_told_so() -> Non
             proposal("b", "Earlier.", line=1),
             proposal("c", "Tea."),
             proposal("d", "i AM  root", line=2),
+            proposal("e", "I am root", line=0),
         ]
     }
     assert [one.text for one in read_proposals(lines, answer)] == ["d"]

@@ -130,6 +130,12 @@ for _ in range(4):
         ({"type": ["boolean", "null"]}, "bool | None", ""),
         ({"type": "object", "additionalProperties": {"type": "number"}}, "dict[str, float]", ""),
         ({"$ref": "#/$defs/at"}, "dict[str, Any]", "{'x': int}"),
+        (
+            {**nested(1), "additionalProperties": {"type": "string"}},
+            "dict[str, Any]",
+            "{'n'?: int}",
+        ),
+        ({"type": "object", "additionalProperties": True}, "dict[str, Any]", ""),
         ({"$ref": "#/$defs/none"}, "Any", ""),
         (
             {"type": "array", "items": {"$ref": "#/$defs/at"}},
@@ -247,6 +253,34 @@ async def test_no_more_calls_wait_at_once_than_are_served(interpreter: ScriptInt
     assert (ended.status, [len(one.calls) for one in rounds]) == ("ok", [MAX_TOGETHER])
 
 
+async def test_a_script_makes_so_many_calls_and_no_more(
+    interpreter: ScriptInterpreter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tools.scripts.interpreter.MAX_CALLS", 2)
+    for calls, status in ((2, "ok"), (3, "error")):
+        text = f"for n in range({calls}):\n    await print_('x')"
+        ended, rounds, _ = await Play(interpreter).play(text)
+        assert (ended.status, len(rounds)) == (status, 2), ended.text
+
+
+@pytest.mark.parametrize(
+    ("script", "status"),
+    [("f = print_\nlen(await f('a'))", "ok"), ("f = memoryview\n1", "error")],
+)
+async def test_a_name_is_a_tools_function_or_not_defined(
+    interpreter: ScriptInterpreter, script: str, status: str
+) -> None:
+    ended, _, _ = await Play(interpreter).play(script)
+    assert ended.status == status, ended.text
+
+
+async def test_a_value_is_shown_as_json_with_its_letters(interpreter: ScriptInterpreter) -> None:
+    shown = {"None": "", "'ü'": "ü", "['ü', None]": '["ü", null]'}
+    for script, text in shown.items():
+        ended, _, _ = await Play(interpreter).play(script)
+        assert (ended.status, ended.text) == ("ok", text)
+
+
 async def test_a_script_without_end_is_ended(
     interpreter: ScriptInterpreter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -281,6 +315,7 @@ async def test_what_the_checker_is_not_certain_of_is_no_fault(
         ("a = '\u2028'\nx = {'lines': []}\nawait order(\n    customer=5,\n    **x)", "4:5"),
         ("a = 2 ** 3\nawait print_(5)", "2:14"),
         ("n: int = print_('a')\nn", "1:10"),
+        ("n: int = print_('a' * 2**0)\nn", "1:10"),
     ],
 )
 async def test_what_it_is_certain_of_is_a_fault_with_its_place(

@@ -199,6 +199,13 @@ class TestSeveralPeople:
         approve("bob", member(workspace, "operator"), "web")
         assert Decision.objects.get(run=call.run).verdict == "approved"
 
+        call = unserved(workspace)
+        call.approval_view = {**(call.approval_view or {}), "needed": 3}
+        call.save(update_fields=["approval_view"])
+        approve("root", via="terminal")
+        with pytest.raises(CallClosedError, match="counts already"):
+            approve("API key three")
+
     def test_given_no_keys_then_each_name_at_a_terminal_is_a_vote(
         self, workspace: Workspace
     ) -> None:

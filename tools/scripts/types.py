@@ -40,9 +40,8 @@ def python_type(schema: Any, root: Mapping[str, Any], depth: int = 0) -> str:
     if kind == "array":
         return f"list[{python_type(schema.get('items'), root, depth + 1)}]"
     if kind == "object":
-        values = schema.get("additionalProperties")
-        named = "properties" in schema or not isinstance(values, dict)
-        return f"dict[str, {'Any' if named else python_type(values, root, depth + 1)}]"
+        values = None if "properties" in schema else schema.get("additionalProperties")
+        return f"dict[str, {python_type(values, root, depth + 1)}]"
     return _PLAIN.get(str(kind), "Any")
 
 

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import anyio
 import pytest
 
 from tests.tools.sandbox.processes import wait_for
+from tools.sandbox import binary, control_groups, launcher
 from tools.sandbox import bubblewrap as module
-from tools.sandbox import control_groups, launcher
 from tools.sandbox.bubblewrap import Bubblewrap
 from tools.sandbox.languages import Interpreter
-from tools.sandbox.probe import probe
-from tools.sandbox.program import Language, Limits, Program, SandboxError
-
-if TYPE_CHECKING:
-    from tools.sandbox.program import Ended
-
+from tools.sandbox.probe import has_held, probe
+from tools.sandbox.program import Ended, Language, Limits, Program, SandboxError
 
 TYPED = """
 import { readFileSync } from "node:fs"
@@ -142,6 +138,11 @@ async def test_a_sandbox_that_lets_things_through_does_not_hold(
     assert "sockets of the host" in problem
 
 
+def test_a_sandbox_in_which_the_probe_did_not_run_does_not_hold() -> None:
+    ended = Ended(0, "exited", "", "", {}, (), "bubblewrap", 0.0)
+    assert [has_held(replace(ended, stdout=text)) for text in ("held\n", "")] == [True, False]
+
+
 async def test_a_missing_bubblewrap_runs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "bubblewrap", lambda: "/nowhere/bwrap")
     with pytest.raises(SandboxError):
@@ -183,6 +184,35 @@ async def test_groups_of_killed_workers_are_removed(tmp_path: Path) -> None:
     control_groups.ControlGroup(tmp_path)
     left = {place.name for place in (tmp_path / "memory").iterdir()}
     assert left == {f"heartbit-{os.getpid()}-x"}
+
+
+@pytest.mark.parametrize(
+    ("version", "files"),
+    [
+        (1, {"memory.limit_in_bytes": "4096", "memory.memsw.limit_in_bytes": "4096"}),
+        (2, {"memory.max": "4096", "memory.swap.max": "0"}),
+    ],
+)
+def test_a_group_limits_memory_and_swap(
+    tmp_path: Path, version: int, files: dict[str, str]
+) -> None:
+    (tmp_path / ("memory" if version == 1 else "cgroup.controllers")).mkdir()
+    group = control_groups.ControlGroup(tmp_path)
+    group.directory = tmp_path  # the kernel would have made the files in the group's own
+    for name in files:
+        (tmp_path / name).touch()
+    group.limit(4096)
+    assert {name: (tmp_path / name).read_text() for name in files} == files
+    group.directory = None
+
+
+def test_the_copy_of_bubblewrap_is_removed_by_the_process_that_made_it(tmp_path: Path) -> None:
+    place = tmp_path / "copy"
+    place.mkdir()
+    binary._remove(place, os.getpid() + 1)
+    assert place.exists(), "a fork has ended"
+    binary._remove(place, os.getpid())
+    assert not place.exists()
 
 
 async def test_many_programs_at_once_have_a_processor_each_and_their_own_output() -> None:
