@@ -28,7 +28,7 @@ from tests.evals.manuals import SOURCES, digest, load_manuals
 from tests.evals.rankings import GIVEN, RANKINGS, compared, rank_metrics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from memory.embeddings.meaning import Meaning
     from memory.knowledge.search import PassageHit
@@ -41,7 +41,7 @@ _FROZEN: Final = {"aws": "52328bb2847d", "django": "2d1d38d3f451"}
 
 
 def measure(*, held_out: bool = True) -> Iterator[dict[str, Any]]:
-    """Return a row for each source, ranking and metric.
+    """Return a row for each source, for all of them together, ranking and metric.
 
     The baseline of ``fused`` is the better one of the others, theirs is chance.
 
@@ -49,13 +49,21 @@ def measure(*, held_out: bool = True) -> Iterator[dict[str, Any]]:
         held_out: False: the questions that are there to tune a search.
     """
     workspace = prepare()
+    part = "held out" if held_out else "for tuning"
+    together: dict[str, list[int | None]] = {ranking: [] for ranking in RANKINGS}
+    sizes: list[int] = []
     for source in SOURCES:
         questions = load_manuals(source).questions
         if digest(questions) != _FROZEN[source]:
             say(f"{source}: not the held-out part that was frozen, but {digest(questions)}")
         passages = Passage.objects.filter(base__workspace=workspace, base__name=source).count()
         asked = [one for one in questions if one.held_out is held_out]
-        yield from _rows(workspace, source, asked, passages)
+        ranks = {ranking: _ranks(workspace, asked, ranking) for ranking in RANKINGS}
+        yield from _rows(f"knowledge, {source}", ranks, part, passages)
+        for ranking, found in ranks.items():
+            together[ranking] += found
+        sizes.append(passages)
+    yield from _rows("knowledge, all", together, part, min(sizes))
 
 
 def prepare() -> Workspace:
@@ -112,32 +120,35 @@ def _only(ranking: str) -> Iterator[None]:
         yield
 
 
+def _ranks(workspace: Workspace, asked: Sequence[ManualQuestion], ranking: str) -> list[int | None]:
+    """Return the rank of each question's answer; None: it is not among the first."""
+    began = time.perf_counter()
+    found = [_rank(find(workspace, one, ranking), one) for one in asked]
+    took = (time.perf_counter() - began) / len(asked) * 1000
+    say(f"{asked[0].source}, {ranking}: {took:.0f} ms each")
+    return found
+
+
 def _rows(
-    workspace: Workspace, source: str, asked: Sequence[ManualQuestion], passages: int
+    name: str, ranks: Mapping[str, Sequence[int | None]], part: str, passages: int
 ) -> Iterator[dict[str, Any]]:
-    part = "held out" if asked[0].held_out else "for tuning"
-    ranks: dict[str, list[int | None]] = {}
+    """Return the rows of rankings of the same questions, over a number of passages."""
     best: dict[str, float] = {}
-    for ranking in RANKINGS:
-        began = time.perf_counter()
-        found = [_rank(find(workspace, one, ranking), one) for one in asked]
-        took = (time.perf_counter() - began) / len(asked) * 1000
-        say(f"{source}, {part}, {ranking}: {took:.0f} ms each")
-        ranks[ranking] = found
+    for ranking, found in ranks.items():
         for metric, value in rank_metrics(found).items():
             chance = min(1.0, float(metric.partition("@")[2]) / passages)
             row = {
-                "name": f"knowledge, {source}, {ranking}, {part}",
+                "name": f"{name}, {ranking}, {part}",
                 "metric": metric,
                 "value": round(value, 4),
                 "baseline": round(best[metric] if ranking == "fused" else chance, 4),
-                "n": len(asked),
+                "n": len(found),
             }
             if metric == f"recall@{GIVEN}":
-                row["interval"] = share(round(value * len(asked)), len(asked))
+                row["interval"] = share(round(value * len(found)), len(found))
             yield row
             best[metric] = max(value, best.get(metric, 0.0))
-    yield from compared(f"knowledge, {source}", ranks, part)
+    yield from compared(name, ranks, part)
 
 
 def _rank(hits: Sequence[PassageHit], question: ManualQuestion) -> int | None:
