@@ -63,7 +63,7 @@ def test_the_page_delegates_decides_and_is_tested_as_it_says(
         f'[[delegate: {{"agent": "researcher", "task": "{inner}"}},'
         ' {"agent": "writer", "task": "[[text: Prose.]]"}]] [[text: Bonn.]]'
     )
-    example, ask, test = blocks(PAGE)[:3]
+    example, ask, _memory, test = blocks(PAGE)[:4]
     names = executed(example.replace(QUESTION, repr(task)) + EXTRA_NAMES + ask + test)
     assert capsys.readouterr().out.startswith("Bonn.\nsucceeded ")
     result = names["result"]
