@@ -8,6 +8,7 @@ import json
 import secrets
 import sys
 
+from tests.bench.endings import ended_with_children
 from tests.bench.report import merge
 from tests.chaos.report import table
 from tests.installation import BUILD, installed
@@ -50,4 +51,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    with ended_with_children():
+        sys.exit(main())
