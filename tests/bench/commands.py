@@ -1,4 +1,4 @@
-"""COMMANDS: how long a command takes from its start to its exit, with all services at work.
+"""COMMANDS: time from a command's start to its exit, with all services running.
 
 Most of it is the start of Python and imports; the time of ``python -c pass`` stands beside it.
 """

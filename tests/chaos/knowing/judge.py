@@ -1,4 +1,4 @@
-"""What is left of documents and memories, compared with what was given."""
+"""Comparison of the stored documents and memories with those that the workers were given."""
 
 from __future__ import annotations
 

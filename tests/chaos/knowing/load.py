@@ -42,7 +42,7 @@ _WAKE_SECONDS = 1.0
 
 @dataclass(slots=True)
 class Load:
-    """What the workers are given.
+    """Documents to be read and runs to be remembered, of one play.
 
     Attributes:
         name: Begins the names of runs; unique to a play.

@@ -48,7 +48,7 @@ _MOMENTS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much of it.
+    """Size of a play.
 
     Attributes:
         documents: Documents; each third has several parts.
@@ -167,7 +167,7 @@ class _Killer:
     _next_at: float = 0.0
 
     def tend(self) -> None:
-        """Start again whoever has ended, and note who died as planned."""
+        """Replace workers that have ended, and note the planned deaths."""
         self.deaths += [(pid, time.time()) for pid in self.supervisor.tend()]
 
     def look(self) -> None:
