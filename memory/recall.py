@@ -6,23 +6,21 @@ embedding model.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from heartbit_site.base import amounts
-from heartbit_site.base.query import fetch_all
 from memory.embeddings import table
 from memory.embeddings.meaning import find_meaning, not_embedded
 from memory.embeddings.ranking import by_meaning
 from memory.fusion import Ranking, by_words
 from memory.lexical import NO_LEXEMES, are_few, find_lexemes
+from memory.marked import marked_words
 from memory.models import MemoryItem
 from memory.scoring import Weights, statement
 
@@ -30,9 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from memory.querysets import MemoryQuerySet
-
-_MARKED: Final = re.compile("\x02([^\x03]*)\x03")
-_MOST_WORDS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +122,11 @@ def recall(
     scored, values = statement(rankings, every)
     words = (list(lexemes.languages), list(lexemes.words))
     shares = (weights or Weights()).values()
-    with transaction.atomic():
-        if meaning.vector:
-            table.scan_on()
-        best = fetch_all(scored, [*words, *values, *shares, least_score, limit])
-    items = MemoryItem.objects.select_related("user").in_bulk([row[0] for row in best])
+    every_value = [*words, *values, *shares, least_score, limit]
+    best = table.fetch_ranked(scored, every_value, by_meaning=bool(meaning.vector))
+    # Few have a person, whose table a join would read for all.
+    known = MemoryItem.objects.defer("search").prefetch_related("user")
+    items = known.in_bulk([row[0] for row in best])
     # One may have been erased in between.
     hits = [_hit(items[pk], parts) for pk, *parts in best if pk in items]
     return Recalled(hits, meaning.basis)
@@ -150,9 +145,5 @@ def _sql(rows: Any) -> tuple[str, tuple[Any, ...]]:
 
 def _hit(item: MemoryItem, parts: Sequence[Any]) -> Hit:
     score, relevance, recency, importance, strength, nearness, marked = parts
-    words = _words(marked)
+    words = marked_words(marked)
     return Hit(item, score, relevance, recency, importance, strength, nearness, words)
-
-
-def _words(marked: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(_MARKED.findall(marked)))[:_MOST_WORDS]

@@ -19,6 +19,7 @@ from dataclasses import astuple, dataclass, fields
 from typing import TYPE_CHECKING, Any, Final
 
 from memory.fusion import fused
+from memory.marked import marked_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,9 +87,7 @@ def _score(hits: str) -> str:
         FROM parts p, (SELECT %s::float8 AS r, %s::float8 AS c, %s::float8 AS i, %s::float8 AS s) w
     )
     SELECT s.id, s.score, s.relevance, s.recency, s.importance, s.strength, s.nearness,
-        coalesce(ts_headline(s.language::regconfig, s.text,
-            (SELECT words FROM asked a WHERE a.language = s.language),
-            'HighlightAll=true, StartSel=' || chr(2) || ', StopSel=' || chr(3)), '') AS marked
+        {marked_text("s")} AS marked
     FROM scored s
     WHERE s.score >= %s ORDER BY s.score DESC, s.id DESC LIMIT %s
     """

@@ -111,8 +111,7 @@ def post_message(
     """
     policy = BusyPolicy(busy_policy or conversation.busy_policy)
     key = stored_key(idempotency_key)
-    reached = _under_way(conversation, policy, key)
-    steers = policy is BusyPolicy.STEER and reached
+    reached, steers = _reached(conversation, policy, key)
     if not steers and has_obstacle(conversation.workspace_id, home):
         agent = find_agent(conversation.workspace, conversation.agent, origin=conversation.origin)
         raise_if_not_ready(agent, model, home, key=key)
@@ -163,16 +162,20 @@ def post_message(
             return Posted(accepted, "started")
 
 
-def _under_way(conversation: Conversation, policy: BusyPolicy, key: str | None) -> list[Run]:
-    """Return the active runs that the message may interrupt or steer; none for a repeated message.
+def _reached(
+    conversation: Conversation, policy: BusyPolicy, key: str | None
+) -> tuple[list[Run], bool]:
+    """Return the active runs that the message interrupts or steers, and whether it steers.
 
+    A repeated message steers as it did, whatever has become of its run, and reaches none.
     The conversation is locked first, as the SQL function does.
     """
     if policy not in (BusyPolicy.INTERRUPT, BusyPolicy.STEER):
-        return []
+        return [], False
     Conversation.objects.select_for_update(no_key=True).filter(pk=conversation.pk).first()
     runs = Run.objects.filter(conversation=conversation)
     steered = RunEvent.objects.filter(run__in=runs, type=RunSteered.type, payload__key=key)
     if key is not None and steered.exists():
-        return []
-    return list(runs.filter(finished_at__isnull=True, cancel_requested=False).order_by("pk"))
+        return [], True
+    reached = list(runs.filter(finished_at__isnull=True, cancel_requested=False).order_by("pk"))
+    return reached, policy is BusyPolicy.STEER and bool(reached)

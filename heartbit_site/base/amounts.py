@@ -15,7 +15,9 @@ def counted(count: int, noun: str) -> str:
 
 
 def duration(span: timedelta | float) -> str:
-    """Return a time span, less exact the longer it is: ``250 ms``, ``3.2 s``, ``2 h 5 min``.
+    """Return a time span, less exact the longer it is.
+
+    Such as ``250 ms``, ``3.2 s``, ``36 s``, ``2 h 5 min``.
 
     Args:
         span: A difference of times, or seconds.
@@ -23,8 +25,10 @@ def duration(span: timedelta | float) -> str:
     seconds = max(0.0, span if isinstance(span, int | float) else span.total_seconds())
     if seconds < 1:
         return f"{seconds * 1000:.0f} ms"
-    if seconds < 59.95:
+    if seconds < 9.95:
         return f"{seconds:.1f} s"
+    if seconds < 59.5:
+        return f"{seconds:.0f} s"
     minutes, rest = divmod(round(seconds), 60)
     if minutes < 60:
         return f"{minutes} min {rest} s"

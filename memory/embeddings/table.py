@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from django.db import ProgrammingError, transaction
 
@@ -129,9 +129,20 @@ def to_sql(vector: Vector) -> str:
     return f"[{','.join(f'{each:.6g}' for each in vector)}]"
 
 
-def scan_on() -> None:
-    """Let index scans of this transaction continue until enough rows pass the other conditions."""
-    fetch_all(
-        "SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true), "
-        "set_config('hnsw.ef_search', '100', true)"
-    )
+def fetch_ranked(statement: str, values: Sequence[object], *, by_meaning: bool) -> list[Any]:
+    """Return the rows of a statement that ranks.
+
+    Args:
+        statement: The statement.
+        values: Values of its placeholders.
+        by_meaning: True if it reads an index of vectors: the scan of the index then continues
+            until enough rows pass the other conditions.
+    """
+    if not by_meaning:
+        return fetch_all(statement, values)
+    with transaction.atomic():
+        fetch_all(
+            "SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true), "
+            "set_config('hnsw.ef_search', '100', true)"
+        )
+        return fetch_all(statement, values)

@@ -3,29 +3,24 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from django.db import transaction
 from django.db.models import F
 
-from heartbit_site.base.query import fetch_all
 from memory.embeddings import table
 from memory.embeddings.meaning import find_meaning, passages_not_embedded
 from memory.embeddings.ranking import by_meaning
 from memory.fusion import by_words, fused
 from memory.lexical import are_few, find_lexemes
+from memory.marked import marked_text, marked_words
 from memory.models import Passage
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
 
     from memory.models import KnowledgeBase
-
-_MARKED: Final = re.compile("\x02([^\x03]*)\x03")
-_MOST_WORDS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +95,13 @@ def search_passages(
         return FoundPassages([], meaning.basis)
     words = [list(lexemes.languages), list(lexemes.words)]
     found_rows, values = fused(rankings)
-    with transaction.atomic():
-        if meaning.vector:
-            table.scan_on()
-        best = fetch_all(_statement(found_rows), [*words, *values, limit])
+    every_value = [*words, *values, limit]
+    by_vectors = bool(meaning.vector)
+    best = table.fetch_ranked(_statement(found_rows), every_value, by_meaning=by_vectors)
     known = Passage.objects.defer("search").select_related("document", "base__workspace")
     passages = known.in_bulk([row[0] for row in best])
     hits = [
-        PassageHit(passages[pk], score, nearness, _words(marked))
+        PassageHit(passages[pk], score, nearness, marked_words(marked))
         for pk, score, nearness, marked in best
         if pk in passages  # one may have been deleted in between
     ]
@@ -122,10 +116,7 @@ def _statement(fused_rows: str) -> str:
         SELECT id, relevance AS score, nearness
         FROM ({fused_rows}) ORDER BY relevance DESC, id LIMIT %s
     )
-    SELECT h.id, h.score, h.nearness,
-        coalesce(ts_headline(p.language::regconfig, p.text,
-            (SELECT words FROM asked a WHERE a.language = p.language),
-            'HighlightAll=true, StartSel=' || chr(2) || ', StopSel=' || chr(3)), '') AS marked
+    SELECT h.id, h.score, h.nearness, {marked_text("p")} AS marked
     FROM hits h JOIN memory_passage p USING (id)
     ORDER BY h.score DESC, h.id
     """
@@ -134,7 +125,3 @@ def _statement(fused_rows: str) -> str:
 def _sql(rows: Any) -> tuple[str, tuple[Any, ...]]:
     sql, values = rows.query.sql_with_params()
     return sql, tuple(values)
-
-
-def _words(marked: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(_MARKED.findall(marked)))[:_MOST_WORDS]

@@ -25,7 +25,7 @@ def test_the_tree_shows_activity_calls_figures_and_ends() -> None:
     build.tree.runs[ROOT].model = "openai:test"
     shown = [line.plain.rstrip() for line in render(build.tree, Canvas(80, NOW))]
     assert shown == [
-        "◌ orchestrator  openai:test  waits for researcher     10 in      5 out   10.0 s",
+        "◌ orchestrator  openai:test  waits for researcher     10 in      5 out     10 s",
         "│ delegate_task researcher, writer",
         "├ ⠋ researcher  runs calculate  Find the facts        10 in      5 out    8.0 s",
         '│   calculate {"expression": "6*7"}',

@@ -116,8 +116,10 @@ def test_a_message_is_refused_unless_it_steers_a_run(
     run_id = post_message(talk, "Begin.").run_id
     outage()
     monkeypatch.setattr(preflight, "_known", preflight.KnownObstacles())
-    assert post_message(talk, "Hurry.").outcome == "steered"
+    steering = post_message(talk, "Hurry.", idempotency_key="once")
+    assert steering.outcome == "steered"
     cancel_run(workspace, run_id, reason="over")
+    assert post_message(talk, "Hurry.", idempotency_key="once") == steering
     for policy in BusyPolicy:
         with pytest.raises(ModelUnreachableError):
             post_message(talk, "Again.", busy_policy=policy)

@@ -88,6 +88,9 @@ class Door(ABC):
 
 def doors() -> list[type[Door]]:
     """Return all of them, in the order of their columns."""
-    for module in pkgutil.iter_modules(__path__):
-        importlib.import_module(f"{__name__}.{module.name}")
-    return sorted(Door.__subclasses__(), key=lambda door: door.place)
+    found: list[type[Door]] = []
+    for name in (f"{__name__}.{module.name}" for module in pkgutil.iter_modules(__path__)):
+        values = vars(importlib.import_module(name)).values()
+        classes = (one for one in values if isinstance(one, type) and one.__module__ == name)
+        found.extend(one for one in classes if issubclass(one, Door))
+    return sorted(found, key=lambda door: door.place)

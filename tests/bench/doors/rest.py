@@ -37,11 +37,15 @@ class Rest(Door):
         body = self._client.body(workload)
         began = time.perf_counter()
         for _ in range(workload.messages):
-            run = self._client.ask("POST", "/runs", body)["id"]
-            result = self._client.ask("GET", f"/runs/{run}/result?wait=30")["result"]
+            run_id, result = self.answered(self._client, body)
             check(result and result["text"])
-            self.ids.append(UUID(run))
+            self.ids.append(run_id)
         return time.perf_counter() - began
+
+    def answered(self, client: RestClient, body: dict[str, Any]) -> tuple[UUID, Any]:
+        """Start a run, wait for its end, and return its id and its result."""
+        run = client.ask("POST", "/runs", body)["id"]
+        return UUID(run), client.ask("GET", f"/runs/{run}/result?wait=30")["result"]
 
     @property
     def processes(self) -> list[psutil.Process]:
