@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 from django.shortcuts import render
 from ninja import NinjaAPI, Swagger
-from ninja.openapi.schema import OpenAPISchema
+from ninja.openapi.schema import REF_TEMPLATE, OpenAPISchema
+from ninja.schema import NinjaGenerateJsonSchema
 
 from heartbit_site.api.auth import SCHEME, WORKSPACE_HEADER, NeedsAuth
 from heartbit_site.api.errors import PROBLEM
+from heartbit_site.contract.problem import ProblemOut
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
@@ -95,8 +97,8 @@ class _Description(OpenAPISchema):
         for status, answer in found.items():
             if status == 429:
                 answer["headers"] = {"Retry-After": RETRY_AFTER}
-            if status >= 400 and "content" in answer:
-                answer["content"] = {PROBLEM: next(iter(answer["content"].values()))}
+            if status >= 400:
+                answer["content"] = {PROBLEM: {"schema": self._problem()}}
             elif operation.openapi_extra and "responses" in operation.openapi_extra:
                 answer.pop("content", None)  # the route says it itself
         return found
@@ -107,3 +109,14 @@ class _Description(OpenAPISchema):
             return None
         self.securitySchemes = schemes()
         return [{KEY: []}, {SESSION: []}]
+
+    def _problem(self) -> dict[str, str]:
+        """Return a reference to the schema of problem details, which is described once."""
+        if ProblemOut.__name__ not in self.schemas:
+            schema = ProblemOut.model_json_schema(
+                mode="serialization",
+                ref_template=REF_TEMPLATE,
+                schema_generator=NinjaGenerateJsonSchema,
+            )
+            self.add_schema_definitions({**schema.pop("$defs", {}), ProblemOut.__name__: schema})
+        return {"$ref": REF_TEMPLATE.format(model=ProblemOut.__name__)}

@@ -12,7 +12,6 @@ from ninja import Router
 from heartbit_site.api.errors import answer
 from heartbit_site.base import orm
 from heartbit_site.contract.health import HealthOut
-from heartbit_site.contract.problem import ProblemOut
 
 router = Router(tags=["health"])
 
@@ -22,7 +21,7 @@ PATIENCE_SECONDS = 3.0
 @router.get(
     "/health",
     auth=None,
-    response={200: HealthOut, 503: ProblemOut},
+    response={200: HealthOut, 503: None},
     operation_id="check_health",
     summary="Check the server's health",
 )
