@@ -82,3 +82,8 @@ def fused(rankings: Sequence[Ranking]) -> tuple[str, list[Any]]:
         f"min(rank) FILTER (WHERE by = 'meaning') AS nearness FROM ({ranks}) GROUP BY id"
     )
     return rows, [value for each in rankings for value in each.values]
+
+
+def unranked(rows: str, values: Sequence[Any]) -> tuple[str, list[Any]]:
+    """Return SQL as that of ``fused`` of rows (id) that were asked for without a query."""
+    return f"SELECT id, 0.0 AS relevance, NULL::bigint AS nearness FROM ({rows})", list(values)

@@ -80,7 +80,8 @@ def find_lexemes(rows: QuerySet[Any], query: str) -> Lexemes:
         query: The query.
     """
     table = rows.model._meta.db_table
-    found = fetch_all(_LEXEMES.format(table=table, most=MOST_MATCHED), [query])
+    statement = _LEXEMES.format(table=table, most=MOST_MATCHED)
+    found = fetch_all(statement, [query], prepare=True)
     by_language = {name: list(zip(*columns, strict=True)) for name, *columns in found}
     any_common = any(common for words in by_language.values() for _, common in words)
     few = not any_common or are_few(rows)

@@ -18,7 +18,7 @@ from heartbit_site.base import amounts
 from memory.embeddings import table
 from memory.embeddings.meaning import find_meaning, not_embedded
 from memory.embeddings.ranking import by_meaning
-from memory.fusion import Ranking, by_words
+from memory.fusion import by_words, fused, unranked
 from memory.lexical import NO_LEXEMES, are_few, find_lexemes
 from memory.marked import marked_words
 from memory.models import MemoryItem
@@ -110,20 +110,19 @@ def recall(
     meaning = find_meaning(workspace_id, query, waiting=waiting)
     rankings = []
     if lexemes.match:
-        found = lexemes.candidates(rows, "-updated_at").values("id", "language", "search")
-        rankings.append(by_words(*_sql(found)))
+        matching = lexemes.candidates(rows, "-updated_at").values("id", "language", "search")
+        rankings.append(by_words(*_sql(matching)))
     if meaning.vector:
         embedded = rows.order_by().filter(embedded_with=meaning.model).values("id")
         few = are_few(rows)
         rankings.append(by_meaning(table.MEMORIES, *_sql(embedded), meaning, few=few))
     if query and not rankings:
         return Recalled([], meaning.basis)
-    every = Ranking("all", *_sql(rows.order_by().values("id")))
-    scored, values = statement(rankings, every)
+    found, values = fused(rankings) if rankings else unranked(*_sql(rows.order_by().values("id")))
     words = (list(lexemes.languages), list(lexemes.words))
     shares = (weights or Weights()).values()
-    every_value = [*words, *values, *shares, least_score, limit]
-    best = table.fetch_ranked(scored, every_value, by_meaning=bool(meaning.vector))
+    given = [*words, *values, *shares, least_score, limit]
+    best = table.fetch_ranked(statement(found), given, by_meaning=bool(meaning.vector))
     # Few have a person, whose table a join would read for all.
     known = MemoryItem.objects.defer("search").prefetch_related("user")
     items = known.in_bulk([row[0] for row in best])

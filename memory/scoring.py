@@ -1,4 +1,4 @@
-# ruff: noqa: S608  the statement consists of constants and the SQL of a query set
+# ruff: noqa: S608  the statement consists of constants and the SQL of hits
 """Scores of memories: one SQL statement, and the parts of each score in plain words.
 
 A score is the weighted mean of four parts between 0 and 1:
@@ -16,15 +16,9 @@ that only hits leave it.
 from __future__ import annotations
 
 from dataclasses import astuple, dataclass, fields
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
-from memory.fusion import fused
 from memory.marked import marked_text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memory.fusion import Ranking
 
 _HALF_LIFE_DAYS: Final = 30
 _STABILITY_DAYS: Final = 7
@@ -50,25 +44,15 @@ class Weights:
 PARTS: Final = tuple(field.name for field in fields(Weights))
 
 
-def statement(rankings: Sequence[Ranking], every: Ranking) -> tuple[str, list[Any]]:
-    """Return the statement that scores memories, and the values of the rankings' placeholders.
+def statement(hits: str) -> str:
+    """Return the statement that scores hits.
 
     Args:
-        rankings: The rankings by the query; none: every memory is a hit without relevance.
-        every: SQL of the ids (with any rank) that are hits then.
+        hits: SQL of rows (id, relevance, nearness), as from ``memory.fusion``.
 
-    The placeholders before them are the languages and the query's words in each; those after them
-    the four weights, the least score, and the number of rows.
+    The placeholders before theirs are the languages and the query's words in each; those after
+    them the four weights, the least score, and the number of rows.
     """
-    if rankings:
-        hits, values = fused(rankings)
-    else:
-        hits = f"SELECT id, 0.0 AS relevance, NULL::bigint AS nearness FROM ({every.rows})"
-        values = list(every.values)
-    return _score(hits), values
-
-
-def _score(hits: str) -> str:
     return f"""
     WITH asked AS (SELECT * FROM unnest(%s::text[], %s::tsquery[]) a(language, words)),
     hits AS ({hits}),

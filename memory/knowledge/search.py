@@ -95,9 +95,8 @@ def search_passages(
         return FoundPassages([], meaning.basis)
     words = [list(lexemes.languages), list(lexemes.words)]
     found_rows, values = fused(rankings)
-    every_value = [*words, *values, limit]
-    by_vectors = bool(meaning.vector)
-    best = table.fetch_ranked(_statement(found_rows), every_value, by_meaning=by_vectors)
+    given = [*words, *values, limit]
+    best = table.fetch_ranked(_statement(found_rows), given, by_meaning=bool(meaning.vector))
     known = Passage.objects.defer("search").select_related("document", "base__workspace")
     passages = known.in_bulk([row[0] for row in best])
     hits = [

@@ -12,8 +12,10 @@ from django.urls import reverse
 
 from agents.models import Conversation, Run, RunEvent, ToolCall, Wait
 from heartbit_site.base.models import UsageEntry
+from memory.models import Passage
 from tests.admin import rows
 from tests.clients import Client
+from tests.web.matrix_world import MAKERS
 from tests.web.people import member, person
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ FEW, MANY = 10, 10_000
 _LISTS = ("chat", "chat/researcher", "usage", "approvals", "runs", "credentials")
 _ID = "md5(%(count)s::text || 'of' || n)::uuid"
 _AT = "clock_timestamp() - n * interval '1 second'"
+_POSITION = f"n + %(count)s - {FEW}"  # from 1 on, and again after those
 #: Tables, the column that names the template, and what differs in its copies.
 _COPIED: tuple[tuple[type[Model], str, dict[str, str]], ...] = (
     (Run, "id", {"id": _ID, "root_id": _ID, "created_at": _AT}),
@@ -39,19 +42,24 @@ _COPIED: tuple[tuple[type[Model], str, dict[str, str]], ...] = (
 def test_given_many_rows_then_no_page_asks_more_often(db: None, workspace: Workspace) -> None:
     call = rows.asking(workspace)
     thread = Conversation.objects.create(workspace=workspace, agent="researcher")
+    MAKERS["base"](workspace)
+    cited = MAKERS["passage_id"](workspace)
     pages = {
         member(workspace): [
             *(f"/w/{workspace.slug}/{path}/" for path in _LISTS),
             f"/w/{workspace.slug}/chat/researcher/{thread.pk}/",
             f"/w/{workspace.slug}/runs/{call.run_id}/",
+            f"/w/{workspace.slug}/connect/{MAKERS['server'](workspace)}/",
+            f"/w/{workspace.slug}/passages/{cited}/",
             *_admin_pages(),
         ],
         person(operator=True): [f"/w/{workspace.slug}/fleet/", *_admin_pages()],
     }
-    _copy(call.run_id, thread, FEW)
+    _copy(call.run_id, thread, cited, FEW)
     _queries(pages)  # what is asked once a process is known then
     few = _queries(pages)
-    _copy(call.run_id, thread, MANY)
+    assert all(count for (_, path), count in few.items() if path.startswith("/w/"))
+    _copy(call.run_id, thread, cited, MANY)
     many = _queries(pages)
     assert {page: (few[page], many[page]) for page in few if many[page] > few[page]} == {}
 
@@ -78,14 +86,15 @@ def _queries(pages: dict[User, list[str]]) -> dict[tuple[str, str], int]:
     return found
 
 
-def _copy(template: Any, thread: Conversation, count: int) -> None:
-    values = {"count": count, "template": template, "thread": thread.pk}
+def _copy(template: Any, thread: Conversation, cited: str, count: int) -> None:
+    values = {"count": count, "template": template, "thread": thread.pk, "cited": cited}
     with connection.cursor() as cursor:
         # The copies are right by construction: their triggers would write a journal of their own.
         cursor.execute("SET LOCAL session_replication_role = replica")
         for model, key, different in _COPIED:
             cursor.execute(_statement(model, f"t.{key} = %(template)s", different), values)
         cursor.execute(_statement(Conversation, "t.id = %(thread)s", {"id": _ID}), values)
+        cursor.execute(_statement(Passage, "t.id = %(cited)s", {"position": _POSITION}), values)
         cursor.execute("SET LOCAL session_replication_role = DEFAULT")
         cursor.execute("ANALYZE")  # autovacuum's work, which does not see this transaction's rows
 
