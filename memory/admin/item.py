@@ -8,15 +8,14 @@ from django import forms
 from django.contrib import admin, messages
 from django.db.models import Case, CharField, IntegerField, Value, When
 from django.urls import reverse
-from unfold.widgets import UnfoldAdminTextInputWidget
+from unfold.widgets import UnfoldAdminTextInputWidget, UnfoldBooleanSwitchWidget
 
 from heartbit_site.base.admin.actions import DialogForm, dialog
 from heartbit_site.base.admin.audit_mixin import actor_of
 from heartbit_site.base.admin.columns import Column, clock, format_datetime, link, pill, two_lines
 from heartbit_site.base.admin.saved_by_verb import VerbAdmin, VerbForm
 from heartbit_site.base.admin.themed import ReadOnlyInline
-from memory.actions.erase import erase_memories
-from memory.actions.erase import erase_person as erase_everything
+from memory.actions.erase import erase_memories, erase_person
 from memory.actions.forget import forget
 from memory.actions.remember import remember
 from memory.actions.supersede import supersede
@@ -57,6 +56,19 @@ class MemoryForm(VerbForm[MemoryItem]):
             self.fields["scope"].choices = offered  # type: ignore[attr-defined]  # a choice field
 
 
+class EraseForm(DialogForm):
+    """How much of a person is erased."""
+
+    runs = forms.BooleanField(
+        required=False,
+        label="The person's runs as well",
+        widget=UnfoldBooleanSwitchWidget(),
+        help_text=(
+            "All that the person started, with conversations, forks, results and archives, for good."
+        ),
+    )
+
+
 class ChangeInline(ReadOnlyInline[MemoryChange, MemoryItem]):
     """The history of a memory, the last change first."""
 
@@ -91,7 +103,7 @@ class MemoryAdmin(VerbAdmin[MemoryItem]):
     show_full_result_count = False
     sortable_by = ()
     actions = ()
-    actions_detail = ("undo_change", "forget_now", "erase_person", "erase_runs")
+    actions_detail = ("undo_change", "forget_now", "erase")
     warn_unsaved_form = True
     fixed = _OWNERS
     readonly_fields = ("learned", "used", "state", "language", "from_outsiders")
@@ -177,36 +189,25 @@ class MemoryAdmin(VerbAdmin[MemoryItem]):
         messages.success(request, f"The last change of {row} is undone.")
 
     @dialog(
-        "Erase this person's memories",
+        "Erase this person",
         "Deletes all memories of this person in this workspace, with their histories, for good.",
         icon="person_remove",
         permission="erase",
         variant="DANGER",
+        form=EraseForm,
         offered=lambda row: row.user_id is not None,
     )
-    def erase_person(self, request: HttpRequest, row: MemoryItem, form: DialogForm) -> str:
-        """Erase the person's memories."""
-        if row.user is not None:
-            count = erase_memories(row.workspace, row.user, by=actor_of(request))
-            messages.success(request, f"Erased {count} memories of {row.user}.")
-        return "../"
-
-    @dialog(
-        "Erase this person's memories and runs",
-        "Deletes all memories of this person in this workspace, and all runs that the person "
-        "started, with their conversations, forks, results and archives, for good.",
-        icon="person_cancel",
-        permission="erase",
-        variant="DANGER",
-        offered=lambda row: row.user_id is not None,
-    )
-    def erase_runs(self, request: HttpRequest, row: MemoryItem, form: DialogForm) -> str:
-        """Erase the person's memories and runs."""
-        if row.user is not None:
-            done = erase_everything(row.workspace, row.user, by=actor_of(request))
-            messages.success(
-                request, f"Erased {done.memories} memories and {done.runs} runs of {row.user}."
-            )
+    def erase(self, request: HttpRequest, row: MemoryItem, form: DialogForm) -> str:
+        """Erase the person's memories, and the person's runs if that was asked for."""
+        if row.user is None:
+            return "../"
+        by = actor_of(request)
+        if form.cleaned_data["runs"]:
+            done = erase_person(row.workspace, row.user, by=by)
+            said = f"{done.memories} memories and {done.runs} runs"
+        else:
+            said = f"{erase_memories(row.workspace, row.user, by=by)} memories"
+        messages.success(request, f"Erased {said} of {row.user}.")
         return "../"
 
 

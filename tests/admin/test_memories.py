@@ -37,9 +37,9 @@ def change_page(item: MemoryItem) -> str:
     return reverse("admin:memory_memoryitem_change", args=[item.pk])
 
 
-def press(browser: Client, item: MemoryItem, button: str) -> None:
+def press(browser: Client, item: MemoryItem, button: str, **given: str) -> None:
     url = reverse(f"admin:memory_memoryitem_{button}", args=[item.pk])
-    assert browser.post(url, {"_form_submitted": "True"}).status_code == 200
+    assert browser.post(url, {"_form_submitted": "True", **given}).status_code == 200
 
 
 def test_a_search_shows_the_reasons(browser: Client, item: MemoryItem) -> None:
@@ -75,12 +75,14 @@ def test_one_is_added_and_an_incomplete_one_is_refused(browser: Client, item: Me
 
 
 def test_a_person_is_erased(browser: Client, item: MemoryItem) -> None:
-    press(browser, item, "erase_person")
+    press(browser, item, "erase")
     assert not MemoryItem.objects.filter(user=item.user).exists()
+    entries = AuditEntry.objects.filter(workspace=item.workspace, target=f"user:{item.user_id}")
+    assert set(entries.values_list("action", flat=True)) == {"memory.erase"}
 
 
 def test_a_person_is_erased_with_all_runs(browser: Client, item: MemoryItem) -> None:
-    press(browser, item, "erase_runs")
+    press(browser, item, "erase", runs="on")
     assert not MemoryItem.objects.filter(user=item.user).exists()
     entries = AuditEntry.objects.filter(workspace=item.workspace, target=f"user:{item.user_id}")
     assert set(entries.values_list("action", flat=True)) == {"person.erase", "memory.erase"}
