@@ -63,9 +63,7 @@ class EraseForm(DialogForm):
         required=False,
         label="The person's runs as well",
         widget=UnfoldBooleanSwitchWidget(),
-        help_text=(
-            "All that the person started, with conversations, forks, results and archives, for good."
-        ),
+        help_text=("All that the person started, with conversations, forks, results and archives."),
     )
 
 
