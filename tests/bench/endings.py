@@ -19,11 +19,14 @@ SECONDS = 10.0  # for what is left to end by itself
 @contextmanager
 def ended_with_children() -> Iterator[None]:
     """Leave the block in order when a signal asks for it, and end what this process started."""
+    code = 0
 
     def leave(number: int, _: object) -> None:
+        nonlocal code
         for each in (*SIGNALS, signal.SIGINT):
             signal.signal(each, signal.SIG_IGN)  # one is enough: the end is under way
-        sys.exit(128 + number)
+        code = 128 + number
+        sys.exit(code)
 
     for each in SIGNALS:
         signal.signal(each, leave)
@@ -36,6 +39,8 @@ def ended_with_children() -> Iterator[None]:
         _, left = psutil.wait_procs(left, timeout=SECONDS)
         for process in left:
             _end(process, signal.SIGKILL)
+        if code:  # also where it was raised in code that made another exception of it
+            sys.exit(code)
 
 
 def _end(process: psutil.Process, number: signal.Signals) -> None:

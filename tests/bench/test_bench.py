@@ -173,6 +173,20 @@ def test_given_a_round_without_a_figure_then_it_is_a_miss() -> None:
     assert not combined([_row(ms=9), _row(ms=math.nan), _row(ms=9)]).passed
 
 
+def test_a_signal_that_becomes_another_exception_is_still_the_end() -> None:
+    code = """
+import os, signal
+from tests.bench.endings import ended_with_children
+with ended_with_children():
+    try:
+        os.kill(os.getpid(), signal.SIGTERM)
+    except SystemExit as error:
+        raise ValueError from error
+"""
+    ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False)
+    assert ended.returncode == 128 + signal.SIGTERM
+
+
 def test_given_a_signal_when_measuring_then_no_process_is_left() -> None:
     command = [sys.executable, "-m", "tests.bench", "--quick", "--only", "W1"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL) as bench:
