@@ -1,6 +1,7 @@
 // The lines of a message: what was said, files, tool calls, sub-agents.
 
 import { el, fill, icon, pill } from "../dom.js";
+import { sources } from "../run/sources.js";
 import { duration, moment, person } from "../words.js";
 import { size, split } from "./attachments.js";
 import { runAddress } from "./places.js";
@@ -62,8 +63,9 @@ function callView() {
   const took = el("span.quiet.number");
   const body = el("div.body");
   const helpers = el("ul.helpers");
+  const cited = el("div.cited");
   const box = el("details.fold.call", { ontoggle: show }, el("summary", {}, mark, name, state, took), body);
-  const node = el("li", {}, box, helpers);
+  const node = el("li", {}, box, cited, helpers);
   let now;
   function show() {
     if (box.open && now) fill(body, part("Arguments", readable(now.arguments)), now.result !== null && part("Result", readable(now.result)));
@@ -75,6 +77,7 @@ function callView() {
     fill(name, step.tool);
     fill(state, pill(step.status === "started" ? "running" : step.status));
     fill(took, step.duration_ms ? duration(step.duration_ms) : "");
+    if (!same) fill(cited, sources(step));
     fill(helpers, step.children.map(helperLine));
     helpers.hidden = step.children.length === 0;
     if (!same) show();
