@@ -57,7 +57,7 @@ class MemoryForm(VerbForm[MemoryItem]):
 
 
 class EraseForm(DialogForm):
-    """How much of a person is erased."""
+    """Extent of a person's erasure."""
 
     runs = forms.BooleanField(
         required=False,

@@ -137,7 +137,8 @@ def test_the_address_of_the_page_is_one_that_a_browser_here_can_open(
 
 
 def test_down_stops_what_nobody_uses(heartbit: Command, state: StateDirectory) -> None:
-    env = {"HEARTBIT_STATE_DIR": str(state.path)}
+    # They would end by themselves while a slow machine starts the next command.
+    env = {"HEARTBIT_STATE_DIR": str(state.path), "HEARTBIT_EMBEDDED_IDLE_SECONDS": "600"}
     assert heartbit("status", env=env).code == 0
     assert client.status(state).services["postgres"].ready
     stopped = heartbit("down", env=env)
