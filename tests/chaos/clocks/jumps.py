@@ -91,6 +91,8 @@ def play(size: str, *, seed: int, directory: Path) -> dict[str, Any]:
     workers = claims.values_list("payload__worker", flat=True).distinct().count()
     if workers < 2:
         verdict.invalid.append("the worker with the wrong clock took no run")
+    if not beats.rings:
+        verdict.invalid.append("the beat with the wrong clock never rang for a schedule")
     return report.row(
         "R10",
         runs=len(plans.slots),

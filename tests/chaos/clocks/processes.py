@@ -92,6 +92,7 @@ class WrongClock:
             # clock made the process so slow that its heartbeats timed out on a slow machine.
             "FAKETIME_CACHE_DURATION": "1",
             "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+            "PYTHONPATH": str(Path(__file__).with_name("sleeping")),
         }
 
     def jump(self, seconds: float) -> None:
