@@ -16,6 +16,7 @@ from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import AuditEntry, Workspace
 from heartbit_site.base.toolspec import Effect, Label
 from memory import agent_tools
+from memory.actions.consolidate import consolidate
 from memory.actions.erase import erase_memories
 from memory.actions.remember import remember
 from memory.actions.undo import undo
@@ -191,6 +192,17 @@ def test_memories_are_stored_once_and_consolidated_into_one(here: Workspace, ann
     assert hit["text"] == "Ann loves tea, green most."
     assert MemoryItem.objects.get(pk=hit["id"]).importance == 8
     assert f"Consolidated into memory {hit['id']}." in {one.reason for one in first.changes.all()}
+
+
+@pytest.mark.parametrize("outsiders", [(False, False), (True, False), (False, True)])
+def test_what_is_consolidated_is_from_outsiders_if_the_author_or_a_memory_is(
+    outsiders: tuple[bool, bool], here: Workspace
+) -> None:
+    of_item, of_author = (replace(BY, read_outsiders=one) for one in outsiders)
+    place = MemoryPlace(here.pk, Scope.WORKSPACE)
+    items = [remember(place, "Tea sells.", by=of_item), remember(place, "Rum sells.", by=BY)]
+    made = consolidate(items, "Drinks sell.", by=of_author)
+    assert made.from_outsiders is any(outsiders)
 
 
 def test_weights_decide_the_order_and_a_least_score_leaves_out(here: Workspace, ann: User) -> None:

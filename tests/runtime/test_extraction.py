@@ -135,12 +135,16 @@ async def test_what_was_said_earlier_does_not_replace_what_is_newer(
     assert (await follow(studio, lima)).output == "Found nothing new to remember."
     assert [one.text for one in await items(studio)] == [text], "a person said so since"
 
-    tea = saying("I like tea.", proposal("Ann likes tea.", "I like tea"))
-    await say(studio, ann, tea)
-    late = await tell(studio, ann, tea)
+    await say(studio, ann, saying("I like tea.", proposal("Ann likes tea.", "I like tea")))
+    both = [proposal("Ann likes tea.", "I like tea"), proposal("Ann likes rum.", "and rum")]
+    late = await tell(studio, ann, saying("I like tea and rum.", *both))
     newest = (await items(studio))[-1]
     await orm.run_in_thread(lambda: forget(newest, by=Author(SYSTEM)))
-    assert (await follow(studio, late)).output == "Found nothing new to remember."
+    assert (await follow(studio, late)).output == "Added 1 memory."
+    assert [one.text for one in await items(studio) if not one.forgotten_at] == [
+        text,
+        "Ann likes rum.",
+    ], "what was forgotten since stays so, and nothing else does"
 
 
 async def test_memories_belong_to_the_person_else_the_conversation_else_the_agent(
