@@ -69,6 +69,19 @@ def test_the_same_content_is_read_once_and_another_replaces_it(base: KnowledgeBa
     assert sorted(actions) == ["document.save", "document.save", "knowledge.add"]
 
 
+def test_the_same_content_changes_its_source_alone_which_is_audited_once(
+    base: KnowledgeBase,
+) -> None:
+    row, _ = save_document(base, "a.md", b"One.", by=SYSTEM, source="https://x/")
+    for source in ("https://x/", "https://y/", "https://y/", ""):
+        same = save_document(base, "a.md", b"One.", by=SYSTEM, source=source)
+        assert same == (row, "unchanged")
+    row.refresh_from_db()
+    assert row.source == "https://y/"
+    changes = AuditEntry.objects.filter(workspace=base.workspace, action="document.change")
+    assert changes.count() == 1
+
+
 def test_a_long_document_is_read_in_parts_with_progress(
     base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
