@@ -121,6 +121,9 @@ def test_a_part_of_a_worker_that_lost_its_claim_is_not_stored(base: KnowledgeBas
     assert slow is not None
     save_document(base, "a.md", b"Three.", by=SYSTEM)
     assert not storing.store_part(slow, DocumentPart(part.passages, None, 0))
+    ingesting._fail(slow, "The former content cannot be read.")
+    row.refresh_from_db()
+    assert (row.state, row.problem) == ("queued", "")
     slow = ingesting._claim_one()
     assert slow is not None
     remove_document(row, by=SYSTEM)
