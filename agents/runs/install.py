@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # one function may name a later file's
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "3cf00b571ea546dd299dd339224349e28bf3490e346554901e53b5b777afc0b9"
+FINGERPRINT = "786b17b27d261beee54c6ab093354f0a4628a3bb81ef7ed25b11f575334c9ee5"
 
 
 def statements() -> str:

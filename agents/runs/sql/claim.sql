@@ -40,7 +40,8 @@ RETURNS TABLE (run_id uuid, workspace_id bigint, version_id bigint, agent text, 
                last_seq int, events jsonb, approve boolean, history jsonb, suspect boolean,
                checkpoint_seq int, checkpoint jsonb, limited boolean, kind text, user_id bigint,
                conversation_id uuid) LANGUAGE plpgsql
-SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+SET enable_seqscan = off SET enable_bitmapscan = off
+SET random_page_cost = 0 SET seq_page_cost = 0 AS $$
 DECLARE
     r agents_run;
     v_other agents_run;

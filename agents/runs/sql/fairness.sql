@@ -6,9 +6,10 @@
 -- from another one no more than the slot that is free next. The run that was named is served by one of
 -- the others' nudges: there are as many nudges as runs.
 --
--- Whoever calls these sets enable_seqscan and enable_bitmapscan off: they are planned for the indexes
--- run_claimable, run_begun and run_at_work whatever the table looked like when a session first called
--- them, for ten thousand runs may come within seconds.
+-- Whoever calls these sets enable_seqscan and enable_bitmapscan off, and the costs of pages to 0: they are
+-- planned for the indexes run_claimable, run_begun and run_at_work whatever the tables looked like when a
+-- session first called them, for ten thousand runs may come within seconds. An index of few rows keeps the
+-- pages that it had when ten thousand waited; where these counted, all rows of a workspace would be read.
 
 -- How many more of a workspace's runs the fleet may work on at once. Null: as many as it can. What
 -- waits for something is not at work.
@@ -315,7 +316,8 @@ END $$;
 -- locks nothing: a claim would pass over what is locked here.
 CREATE OR REPLACE FUNCTION heartbit_ring_next(p_workspace bigint, p_queues text[])
 RETURNS TABLE (ring uuid, ring_queue text) LANGUAGE plpgsql
-SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+SET enable_seqscan = off SET enable_bitmapscan = off
+SET random_page_cost = 0 SET seq_page_cost = 0 AS $$
 DECLARE
     q text;
     v_now timestamptz := clock_timestamp();

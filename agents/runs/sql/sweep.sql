@@ -160,7 +160,8 @@ END $$;
 -- of each workspace, then a second one of each, and so on: whatever their priorities, no flood has all.
 CREATE OR REPLACE FUNCTION heartbit_unanswered(p_queues text[], p_limit int, p_older_seconds float)
 RETURNS TABLE (ring uuid) LANGUAGE plpgsql
-SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+SET enable_seqscan = off SET enable_bitmapscan = off
+SET random_page_cost = 0 SET seq_page_cost = 0 AS $$
 DECLARE
     w bigint := -1;
     v_more uuid[];
