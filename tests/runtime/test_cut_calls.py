@@ -103,5 +103,6 @@ def test_a_provider_that_does_not_say_what_it_used_is_not_free() -> None:
     counted = _counted(said, attempt).usage
     assert (counted.input_tokens, counted.output_tokens) == (25, 10)
     assert counted.raw == {"estimated": True}
-    told = Completion(AssistantMessage("y" * 40), Usage(3, 4), "stop", "openai:fake")
-    assert _counted(told, attempt) is told
+    for usage in (Usage(3, 4), Usage(3, 0), Usage(0, 4)):
+        told = Completion(AssistantMessage("y" * 40), usage, "stop", "openai:fake")
+        assert _counted(told, attempt) is told
