@@ -16,6 +16,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from tests.bench.endings import ended_with_children
 from tests.mutants.areas import AREAS
 from tests.mutants.play import GREEN, ROOT, Pytest, Verdict, repository, seconds_for
 
@@ -30,7 +31,7 @@ def main() -> int:
     """Play the mutants that were asked for."""
     options = _options()
     counts = dict.fromkeys(Verdict, 0)
-    with repository() as copy, Pytest(copy) as pytest:
+    with repository() as copy, Pytest(copy) as pytest, ended_with_children():
         for name in options.only:
             area = AREAS[name]
             chosen = _chosen(area, options)
