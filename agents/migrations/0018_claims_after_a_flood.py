@@ -1,4 +1,4 @@
-"""Claims are planned for their indexes whatever a flood has left of these."""
+"""Install functions whose plans use the index of queued runs even after a burst of runs."""
 
 from django.db import migrations
 

@@ -355,7 +355,7 @@ class TestFairness:
 
 
 def claim_cost(fleet: Claimant, run: UUID) -> int:
-    """How many rows of runs a claim fetches; it is not kept."""
+    """Return the number of rows of ``agents_run`` that a claim fetches; roll the claim back."""
 
     def fetched() -> int:
         with connection.cursor() as cursor:
@@ -382,7 +382,7 @@ def claim_cost(fleet: Claimant, run: UUID) -> int:
 def test_a_claim_reads_no_more_because_ten_thousand_wait(
     mine: Workspace, theirs: Workspace, fleet: Claimant
 ) -> None:
-    """Whether the indexes serve it: rows that a claim fetches do not grow with what waits."""
+    """The number of fetched rows does not grow with the number of queued runs."""
     few = start(mine, 20)
     start(theirs, 20)
     small = claim_cost(fleet, few[0])
@@ -397,7 +397,7 @@ def test_a_claim_reads_no_more_because_ten_thousand_wait(
 def test_nor_because_ten_thousand_waited_before(
     mine: Workspace, theirs: Workspace, fleet: Claimant, queue: str
 ) -> None:
-    """An index that a flood has left nearly empty is planned for all the same."""
+    """PostgreSQL still chooses the index of queued runs after a burst left it nearly empty."""
     for _ in range(50):
         small = new_workspace()
         park(small, queue)

@@ -1,7 +1,7 @@
-"""Read at the start of a Python whose clock is wrong: it sleeps by another call.
+"""Make ``time.sleep`` work under libfaketime; Python imports this module when it starts.
 
-libfaketime 0.9.10 lets each ``clock_nanosleep`` fail with EINVAL where it leaves the monotonic
-clock alone, and ``time.sleep`` is that call.
+``time.sleep`` calls ``clock_nanosleep``, which fails with EINVAL under libfaketime 0.9.10 with
+``FAKETIME_DONT_FAKE_MONOTONIC``.
 """
 
 from __future__ import annotations
