@@ -111,14 +111,16 @@ def recall(
     rankings = []
     if lexemes.match:
         matching = lexemes.candidates(rows, "-updated_at").values("id", "language", "search")
-        rankings.append(by_words(*_sql(matching)))
+        rankings.append(by_words(*matching.query.sql_with_params()))
     if meaning.vector:
         embedded = rows.order_by().filter(embedded_with=meaning.model).values("id")
         few = are_few(rows)
-        rankings.append(by_meaning(table.MEMORIES, *_sql(embedded), meaning, few=few))
+        sql = embedded.query.sql_with_params()
+        rankings.append(by_meaning(table.MEMORIES, *sql, meaning, few=few))
     if query and not rankings:
         return Recalled([], meaning.basis)
-    found, values = fused(rankings) if rankings else unranked(*_sql(rows.order_by().values("id")))
+    every = rows.order_by().values("id").query.sql_with_params()
+    found, values = fused(rankings) if rankings else unranked(*every)
     words = (list(lexemes.languages), list(lexemes.words))
     shares = (weights or Weights()).values()
     given = [*words, *values, *shares, least_score, limit]
@@ -135,11 +137,6 @@ def strengthen(items: Iterable[MemoryItem]) -> None:
     """Count one use of each memory."""
     ids: Sequence[int] = [item.pk for item in items]
     MemoryItem.objects.filter(pk__in=ids).update(use_count=F("use_count") + 1, used_at=Now())
-
-
-def _sql(rows: Any) -> tuple[str, tuple[Any, ...]]:
-    sql, values = rows.query.sql_with_params()
-    return sql, tuple(values)
 
 
 def _hit(item: MemoryItem, parts: Sequence[Any]) -> Hit:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.db.models import F
 
@@ -85,12 +85,13 @@ def search_passages(
     rankings = []
     if lexemes.match:
         # A sum is in no index: the order would lead the planner to read the whole table by it.
-        found = lexemes.candidates(rows, F("id") + 0)
-        rankings.append(by_words(*_sql(found.values("id", "language", "search"))))
+        matching = lexemes.candidates(rows, F("id") + 0).values("id", "language", "search")
+        rankings.append(by_words(*matching.query.sql_with_params()))
     if meaning.vector:
         embedded = rows.filter(embedded_with=meaning.model).values("id")
-        ranking = by_meaning(table.PASSAGES, *_sql(embedded), meaning, few=are_few(rows))
-        rankings.append(ranking)
+        few = are_few(rows)
+        sql = embedded.query.sql_with_params()
+        rankings.append(by_meaning(table.PASSAGES, *sql, meaning, few=few))
     if not rankings:
         return FoundPassages([], meaning.basis)
     words = [list(lexemes.languages), list(lexemes.words)]
@@ -119,8 +120,3 @@ def _statement(fused_rows: str) -> str:
     FROM hits h JOIN memory_passage p USING (id)
     ORDER BY h.score DESC, h.id
     """
-
-
-def _sql(rows: Any) -> tuple[str, tuple[Any, ...]]:
-    sql, values = rows.query.sql_with_params()
-    return sql, tuple(values)

@@ -53,6 +53,12 @@ def queued(workspace: Workspace) -> list[UUID]:
     return list(rows.order_by("available_at", "pk").values_list("pk", flat=True))
 
 
+def start(workspace: Workspace, runs: int = 1, **options: Any) -> list[UUID]:
+    """So many more runs; all of the workspace's that wait."""
+    flood(workspace, runs, **options)
+    return queued(workspace)
+
+
 def at_work(workspace: Workspace) -> int:
     """How many of its runs workers hold."""
     return Run.objects.filter(workspace=workspace, status="running").count()

@@ -6,75 +6,31 @@ import asyncio
 import secrets
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import psycopg
-import pytest
-from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from agents.choices import Placement, RunStatus
+from agents.choices import RunStatus
 from agents.journal.events import RunSucceeded
 from agents.limits.pauses import blocked_reason
 from agents.loop.ports import PendingSuspension
-from agents.models import Agent, Run, WorkerHeartbeat
+from agents.models import Agent, Run
 from agents.runs.claims import Claimant, ClaimedRun, claim
 from agents.runs.lease import Lease
-from agents.runtime.control_session import LOCK_CLASS
 from heartbit_site.base import orm
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.suspensions import ChildTask, Suspension
-from tests.quotas.limited import at_work, flood, give_tier, new_workspace, park, queued
+from tests.quotas.limited import at_work, flood, give_tier, new_workspace, park, start
 from tests.runs.holding import answer, pool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from uuid import UUID
 
     from agents.runs.pool import Pool
     from heartbit_site.base.models import Workspace
 
 __all__ = ["pool"]
-
-
-@pytest.fixture
-def queue() -> str:
-    """A queue that no worker serves."""
-    return f"q-{secrets.token_hex(6)}"
-
-
-@pytest.fixture
-def fleet(database: None, queue: str) -> Iterator[Claimant]:
-    """A worker of the fleet that serves the queue; its lock says that it lives."""
-    row = WorkerHeartbeat.objects.create(
-        name=f"test:{queue}", home=Placement.FLEET, queues=[queue], lease_seconds=3600
-    )
-    with psycopg.connect(settings.DATABASE_DIRECT_URL, autocommit=True) as alive:
-        alive.execute("SELECT pg_advisory_lock(%s, %s)", (LOCK_CLASS, row.pk))
-        yield Claimant(row.pk, row.name, Placement.FLEET, (queue,), "openai:fake")
-    Run.objects.filter(worker=row).update(status="queued", worker=None)
-    Run.objects.filter(queue=queue).update(queue="nobody-serves-this")
-    row.delete()
-
-
-@pytest.fixture
-def mine(workspace: Workspace, queue: str) -> Workspace:
-    park(workspace, queue)
-    return workspace
-
-
-@pytest.fixture
-def theirs(database: None, queue: str) -> Workspace:
-    found = new_workspace()
-    park(found, queue)
-    return found
-
-
-def start(workspace: Workspace, runs: int = 1, **options: Any) -> list[UUID]:
-    """So many more runs; all of the workspace's that wait."""
-    flood(workspace, runs, **options)
-    return queued(workspace)
 
 
 async def nudge(pool: Pool, fleet: Claimant, run_id: UUID) -> ClaimedRun | None:
@@ -352,69 +308,6 @@ class TestFairness:
         claimed = await nudge(pool, fleet, new_id())
         assert claimed is not None
         assert claimed.workspace_id == theirs.pk
-
-
-def claim_cost(fleet: Claimant, run: UUID) -> int:
-    """Return the number of rows of ``agents_run`` that a claim fetches; roll the claim back."""
-
-    def fetched() -> int:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_stat_force_next_flush()")
-            cursor.execute(
-                "SELECT sum(idx_tup_fetch) + sum(seq_tup_read) FROM pg_stat_xact_user_tables"
-                " WHERE relname = 'agents_run'"
-            )
-            return int(cursor.fetchone()[0] or 0)
-
-    with connection.cursor() as cursor:
-        cursor.execute("BEGIN")
-        before = fetched()
-        cursor.execute(
-            "SELECT count(*) FROM heartbit_claim(%s, 'fleet', %s, %s, 'x', 'x', 'm', '', 2, false)",
-            [run, [*fleet.queues], fleet.worker_id],
-        )
-        assert cursor.fetchone() == (1,)
-        after = fetched()
-        cursor.execute("ROLLBACK")
-    return after - before
-
-
-def test_a_claim_reads_no_more_because_ten_thousand_wait(
-    mine: Workspace, theirs: Workspace, fleet: Claimant
-) -> None:
-    """The number of fetched rows does not grow with the number of queued runs."""
-    few = start(mine, 20)
-    start(theirs, 20)
-    small = claim_cost(fleet, few[0])
-    start(mine, 3000)
-    large = claim_cost(fleet, few[0])
-    assert large <= small + 20, f"{small} rows with 40 waiting, {large} with 3040"
-    start(theirs, 3000, priority=1000)
-    larger = claim_cost(fleet, few[0])
-    assert larger <= small + 20, f"{small} rows with 40 waiting, {larger} with 6040"
-
-
-def test_nor_because_ten_thousand_waited_before(
-    mine: Workspace, theirs: Workspace, fleet: Claimant, queue: str
-) -> None:
-    """PostgreSQL still chooses the index of queued runs after a burst left it nearly empty."""
-    for _ in range(50):
-        small = new_workspace()
-        park(small, queue)
-        start(small)
-    start(mine, 3000)
-    waited = Run.objects.filter(queue=queue)
-    waited.update(status="running")
-    waited.update(status="cancelled", finished_at=timezone.now())
-    Run.objects.filter(workspace=mine).delete()
-    few = start(mine, 1)
-    start(theirs, 1)
-    with connection.cursor() as cursor:
-        cursor.execute("VACUUM (ANALYZE) agents_run")
-    before = claim_cost(fleet, few[0])
-    start(mine, 1000)
-    after = claim_cost(fleet, few[0])
-    assert after <= before + 20, f"{before} rows with 2 waiting, {after} with 1002"
 
 
 async def test_a_run_that_waits_for_nothing_is_still_queued(

@@ -83,7 +83,7 @@ def play(size: str, *, seed: int, directory: Path) -> dict[str, Any]:
         concurrency=CONCURRENCY,
     ) as on:
         load = prepare(on, f"r24-{seed}")
-        killer = _Killer(on.supervisor, how.kills, random.Random(seed))  # noqa: S311  repeatable
+        killer = _Killer(load, how.kills, random.Random(seed))  # noqa: S311  repeatable
         replaced = _perform(load, how, killer)
         left = _collected(load, killer)
         verdict = judge(left)
@@ -157,7 +157,7 @@ class _Killer:
         deaths: Planned deaths, with their process ids and times.
     """
 
-    supervisor: Supervisor
+    load: Load
     most: int
     choice: random.Random
     kills: list[Kill] = field(default_factory=list)
@@ -166,29 +166,35 @@ class _Killer:
     deaths: list[tuple[int, float]] = field(default_factory=list)
     _next_at: float = 0.0
 
+    @property
+    def _supervisor(self) -> Supervisor:
+        return self.load.on.supervisor
+
     def tend(self) -> None:
         """Replace workers that have ended, and note the planned deaths."""
-        self.deaths += [(pid, time.time()) for pid in self.supervisor.tend()]
+        self.deaths += [(pid, time.time()) for pid in self._supervisor.tend()]
 
     def look(self) -> None:
         """Kill if enough workers are up."""
         self.tend()
-        if time.monotonic() < self._next_at or self.supervisor.registered() < 2:
+        if time.monotonic() < self._next_at or self._supervisor.registered() < 2:
             return
-        again = Run.objects.filter(status=RunStatus.RUNNING, crashes__gt=0)
-        if again.exists() or Document.objects.claimed().filter(attempts__gt=MOST_ATTEMPTS).exists():
+        mine = Run.objects.filter(workspace=self.load.on.workspace)
+        again = mine.filter(status=RunStatus.RUNNING, crashes__gt=0)
+        tried = Document.objects.claimed().filter(base=self.load.base, attempts__gt=MOST_ATTEMPTS)
+        if again.exists() or tried.exists():
             return
         if self.readers < self.most and self.readers <= self.extractors and self._kill_reader():
             return
         if self.extractors < self.most:
-            rows = Run.objects.filter(kind=RunKind.EXTRACTION)
-            kill = self.supervisor.kill_one(self.choice, rows)
+            extractions = mine.filter(kind=RunKind.EXTRACTION)
+            kill = self._supervisor.kill_one(self.choice, extractions)
             if kill is not None:
                 self.extractors += 1
                 self._note(kill, "extracts")
 
     def _kill_reader(self) -> bool:
-        kill = self.supervisor.kill_parent(self.choice, _SCRIPT)
+        kill = self._supervisor.kill_parent(self.choice, _SCRIPT)
         if kill is not None:
             self.readers += 1
             self._note(kill, "reads")
