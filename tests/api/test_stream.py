@@ -9,15 +9,20 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from httpx_sse import EventSource, ServerSentEvent
 
+from agents.actions.pause_work import pause_work
+from agents.actions.resume_work import resume_work
 from agents.actions.start_run import start_run
+from agents.limits.pauses import queue
 from agents.models import Agent, Run, RunEvent
 from heartbit_site.api import stream
 from heartbit_site.base import orm
+from heartbit_site.base.audit import SYSTEM
 from tests.cli.test_run import TEAM
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
 
+    from agents.limits.pauses import PauseTarget
     from agents.live.follow import Update
     from heartbit_site.base.models import Workspace
     from tests.api.server import Caller
@@ -46,9 +51,24 @@ def recorded(found: list[ServerSentEvent]) -> list[tuple[str, str]]:
     return [(event.id, event.event) for event in found if event.event not in ("delta", "end")]
 
 
-def test_a_stream_has_the_text_the_journal_and_an_end(caller: Caller, worker: Worker) -> None:
+@pytest.fixture
+def paused() -> Iterator[PauseTarget]:
+    """The workers' queue, from which nothing is claimed until a test resumes it."""
+    held = queue("agents")
+    pause_work(held, by=SYSTEM)
+    yield held
+    resume_work(held, by=SYSTEM)
+
+
+def test_a_stream_has_the_text_the_journal_and_an_end(
+    caller: Caller, worker: Worker, paused: PauseTarget
+) -> None:
     run_id = caller.submit("Say. [[text: one two three]] [[stream: 400]]", agent="writer")["id"]
-    found = list(events(caller, run_id))
+    found = []
+    for event in events(caller, run_id):
+        found.append(event)
+        if event.event == "run.created":
+            resume_work(paused, by=SYSTEM)  # whoever follows it only later may miss the text
     assert recorded(found) == journal(run_id)
     text = "".join(json.loads(event.data)["text"] for event in found if event.event == "delta")
     assert text == "one two three"
