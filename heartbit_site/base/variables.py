@@ -341,7 +341,7 @@ ARCHIVE_DIR: Final = _text(
     "HEARTBIT_ARCHIVE_DIR",
     formats.directory,
     help="directory to archive runs in before they are deleted "
-    "([retention](docs/howto/operations.md)); shared by all worker machines",
+    "([retention](docs/howto/operations.md)); shared by all machines with workers or web",
     unset="`archive` in the state directory",
 )
 DRIVE: Final = _text(

@@ -14,7 +14,7 @@ import pytest
 from agents.actions.cancel_run import cancel_run
 from agents.actions.start_run import start_run
 from agents.llm.messages import ToolCall
-from agents.models import WorkerHeartbeat
+from agents.models import Agent, WorkerHeartbeat
 from heartbit_site import demo
 from heartbit_site.cli import check_demo
 from heartbit_site.cli.check_demo import LONGEST_ANSWER, Answers, Work, overlap, tasks, tokens
@@ -27,6 +27,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from heartbit_site.base.models import Workspace
+
+
+def test_a_sub_agent_on_a_slow_local_model_has_ten_minutes(workspace: Workspace) -> None:
+    leader = Agent.objects.get(workspace=workspace, name="orchestrator")
+    assert leader.delegation_timeout_seconds == 600
 
 
 def work(began: float, ended: float, *names: str) -> Work:

@@ -1,4 +1,4 @@
-"""A file of the Rust original: used as it is, but for what this Heartbit does not have yet."""
+"""A file of the Rust original: used as it is, but for what is written otherwise or not built."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from tests.command import Command
 
 SAMPLE = Path(__file__).with_name("original.toml").read_text()
-#: Path in the sample of everything that is not built yet.
-NOT_BUILT = ("agents.researcher.mcp_servers", "memory", "telemetry")
+#: Path in the sample of everything that is refused: written otherwise here, or not built yet.
+REFUSED = ("agents.researcher.mcp_servers", "memory", "telemetry")
 
 
-def without_what_is_not_built() -> str:
+def without_what_is_refused() -> str:
     """The sample with the refused lines and sections taken out."""
     parts = SAMPLE.split("\n\n")
     kept = [part for part in parts if not part.startswith(("[memory]", "[telemetry]"))]
@@ -35,18 +35,18 @@ def without_what_is_not_built() -> str:
     return "\n".join(line for line in lines if not line.startswith("mcp_servers"))
 
 
-def test_the_sample_is_refused_for_what_is_not_built_and_nothing_else() -> None:
+def test_the_sample_is_refused_for_these_and_nothing_else() -> None:
     with pytest.raises(ConfigFileError) as refused:
         parse(SAMPLE)
     messages = [problem.message for problem in refused.value.problems]
-    assert [message.split(" ")[0] for message in messages] == list(NOT_BUILT)
-    for message, path in zip(messages, NOT_BUILT, strict=True):
+    assert [message.split(" ")[0] for message in messages] == list(REFUSED)
+    for message, path in zip(messages, REFUSED, strict=True):
         assert message.count(path.split(".")[-1]) >= 2, "it names what it is about"
 
 
 def test_the_rest_of_it_imports(empty: Callable[[], Workspace]) -> None:
     workspace = empty()
-    changes = import_config(workspace, parse(without_what_is_not_built()))
+    changes = import_config(workspace, parse(without_what_is_refused()))
     assert changes.created == ("orchestrator", "researcher", "coder", "judge")
     assert changes.notes == (REPLACED["restate"],)
     assert workspace.default_model == "anthropic:claude-sonnet-4-20250514"

@@ -74,6 +74,13 @@ def test_data_outlives_containers() -> None:
     assert "--appendonly yes" in " ".join(SERVICES["valkey"]["command"])
 
 
+def test_whoever_erases_runs_reaches_their_archives() -> None:
+    """A person's erasure with runs rewrites the archives, in the web process as well."""
+    for name in ("web", "worker"):
+        places = [volume.split(":")[:2] for volume in SERVICES[name]["volumes"]]
+        assert ["archive", "/var/lib/heartbit/archive"] in places, name
+
+
 def test_secrets_are_required_and_have_no_default() -> None:
     used = VARIABLE.findall(TEXT)
     assert {name for name, rule in used if rule.startswith(":?")} == SECRETS

