@@ -19,9 +19,11 @@ RUNNER := pytest
 # (two of them: 525 s, with four processes 612 s). The order of the files is that of tests/order.py.
 WORKERS := 5
 PARALLEL = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+# Tests of what measures, breaks and tests Heartbit; they say nothing of Heartbit itself.
+RIGS := tests/bench tests/continuous tests/mutants tests/chaos/test_planted.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test readme durations check wheel format lock chaos bench evals shots security interop mutants
+.PHONY: help setup demo test rigs readme durations check wheel format lock chaos bench evals shots security interop mutants
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):[^#]*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -32,7 +34,10 @@ demo: $(STAMP) ## Three agents work at once on a real model; QUESTION="..." asks
 	@$(BIN)/python -m heartbit_site.demo
 
 test: $(STAMP) ## Run the tests; ARGS="-k name" for some, ARGS="-m local_model" for the real model's
-	$(BIN)/python -m $(RUNNER) $(PARALLEL) $(ARGS)
+	$(BIN)/python -m $(RUNNER) $(PARALLEL) $(RIGS:%=--ignore=%) $(ARGS)
+
+rigs: $(STAMP) ## Run the tests of make bench, make mutants and make chaos, and of what plays tests
+	$(BIN)/python -m $(RUNNER) $(PARALLEL) $(RIGS) $(ARGS)
 
 readme: $(STAMP) ## Write the README's table of environment variables from their list
 	@$(BIN)/python -m tests.readme
