@@ -20,13 +20,16 @@ STATISTICS_SECONDS = 10.5
 SERVERS = ("postgres", "valkey-server")
 
 
-def server_processes() -> list[psutil.Process]:
-    """The database's and the broker's top processes of this installation.
+def server_processes(installation: Path | None = None) -> list[psutil.Process]:
+    """Return the database's and the broker's top processes.
+
+    Args:
+        installation: Its state directory; None: of this process's installation.
 
     Raises:
         RuntimeError: One of them was not found.
     """
-    state = str(settings.ENVIRONMENT.state.path)
+    state = str(installation or settings.ENVIRONMENT.state.path)
     found = []
     for process in psutil.process_iter(["name", "cmdline"]):
         named = process.info["name"] in SERVERS

@@ -1,16 +1,19 @@
 """UP: the memory of `heartbit up` as a whole, PostgreSQL and Valkey included, before its first run.
 
 Proportional set size: a page that several processes share counts once, split among them. So the
-figure is what the machine would have back if all of them ended.
+figure is what the machine would have back if all of them ended. It is an installation of its own,
+for servers that have kept other measurements' rows have their pages in memory.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections import defaultdict
 from contextlib import contextmanager
@@ -19,8 +22,10 @@ from typing import TYPE_CHECKING
 
 import httpx
 import psutil
-from django.conf import settings
 
+from heartbit_site.embedded import client
+from heartbit_site.embedded.state import StateDirectory
+from tests import clusters
 from tests.bench import costs
 from tests.bench.figures import Figure, Row
 from tests.bench.said import say
@@ -42,12 +47,12 @@ SETTLED_SECONDS = 10
 def measure(plan: Plan) -> Row:
     """Its row; the size is the same whatever the plan."""
     say("UP: worker, beat, web and servers at rest")
-    with _up() as process:
+    with _installation() as state, _up(state) as process:
         time.sleep(SETTLED_SECONDS)
         sizes: defaultdict[str, float] = defaultdict(float, {"heartbit up": _pss_mb(process)})
         for child in process.children():
             sizes[child.cmdline()[1]] += _pss_mb(child)
-        servers = [*costs.server_processes(), _supervisor()]
+        servers = [*costs.server_processes(state.path), _supervisor(state)]
         # Those of the servers that are the supervisor's children are counted once.
         for part in {part for server in servers for part in _tree(server)}:
             sizes[part.name()] += _pss_mb(part)
@@ -60,12 +65,29 @@ def measure(plan: Plan) -> Row:
 
 
 @contextmanager
-def _up() -> Iterator[psutil.Process]:
+def _installation() -> Iterator[StateDirectory]:
+    place = Path(tempfile.mkdtemp(prefix="hbu", dir="/tmp"))  # short: sockets lie in it
+    place.chmod(0o755)  # root's servers are another user's
+    state = StateDirectory(place / "s")
+    clusters.provide(state, safe=True)
+    try:
+        yield state
+    finally:
+        client.stop(state)
+        shutil.rmtree(place)
+
+
+@contextmanager
+def _up(state: StateDirectory) -> Iterator[psutil.Process]:
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = int(probe.getsockname()[1])
     command = [sys.executable, "-m", "heartbit_site.cli.main", "up", "--port", str(port)]
     process = subprocess.Popen(
-        command, cwd=ROOT, env={**os.environ}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        command,
+        cwd=ROOT,
+        env={**os.environ, "HEARTBIT_STATE_DIR": str(state.path)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
     try:
         wait_until(lambda: _answers(port), seconds=START_SECONDS, what="the login page")
@@ -83,13 +105,12 @@ def _answers(port: int) -> bool:
     return page.status_code == httpx.codes.OK
 
 
-def _supervisor() -> psutil.Process:
-    """That of the embedded servers, which runs in this installation's state directory's name."""
-    state = str(settings.ENVIRONMENT.state.path)
+def _supervisor(state: StateDirectory) -> psutil.Process:
+    command = ["heartbit_site.embedded.supervisor", str(state.path)]
     for process in psutil.process_iter(["cmdline"]):
-        if process.info["cmdline"][-2:] == ["heartbit_site.embedded.supervisor", state]:
+        if process.info["cmdline"][-2:] == command:
             return process
-    raise RuntimeError("the supervisor of this installation's servers was not found")
+    raise RuntimeError("the supervisor of the installation's servers was not found")
 
 
 def _tree(process: psutil.Process) -> list[psutil.Process]:
