@@ -8,12 +8,10 @@ for servers that have kept other measurements' rows have their pages in memory.
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections import defaultdict
 from contextlib import contextmanager
@@ -29,6 +27,7 @@ from tests import clusters
 from tests.bench import costs
 from tests.bench.figures import Figure, Row
 from tests.bench.said import say
+from tests.embedded.conftest import passable_directory
 from tests.fleet import wait_until
 from tests.server_process import ROOT
 
@@ -66,15 +65,13 @@ def measure(plan: Plan) -> Row:
 
 @contextmanager
 def _installation() -> Iterator[StateDirectory]:
-    place = Path(tempfile.mkdtemp(prefix="hbu", dir="/tmp"))  # short: sockets lie in it
-    place.chmod(0o755)  # root's servers are another user's
-    state = StateDirectory(place / "s")
-    clusters.provide(state, safe=True)
-    try:
-        yield state
-    finally:
-        client.stop(state)
-        shutil.rmtree(place)
+    with passable_directory() as place:
+        state = StateDirectory(place / "s")
+        clusters.provide(state, safe=True)
+        try:
+            yield state
+        finally:
+            client.stop(state)
 
 
 @contextmanager
