@@ -67,28 +67,22 @@ _DURATIONS = f"""
     ) x
     WHERE x.slowness IS NOT NULL
 """  # noqa: S608  constants
-_IN_SPAN = """
-    u.workspace_id = ANY (%(mine)s::bigint[]) AND u.at >= %(since)s AND u.at < %(until)s
-"""
-# The ledger has no key to runs, which may be deleted by now: a join, in one pass over both.
+# The ledger has no key to runs, which may be deleted by now. Nearly all calls are of the same days'
+# runs, read in one go; what an older run used is looked up run by run.
 _USAGE = f"""
-    SELECT (u.at AT TIME ZONE %(zone)s)::date, r.agent, count(*), count(*) - count(u.cost_usd),
-           coalesce(sum(u.cost_usd), 0)
-    FROM base_usageentry u
-    LEFT JOIN agents_run r ON r.id = u.run_id AND r.workspace_id = ANY (%(mine)s::bigint[])
-    WHERE {_IN_SPAN}
-    GROUP BY 1, 2
-"""  # noqa: S608  constants
-# The same of one day, whose few runs are looked up one by one: the join reads all that there are.
-_USAGE_OF_DAY = f"""
-    SELECT x.day, x.agent, sum(x.calls)::bigint, sum(x.unpriced)::bigint, sum(x.cost) FROM (
-        SELECT (u.at AT TIME ZONE %(zone)s)::date AS day, count(*) AS calls,
-               (SELECT r.agent FROM agents_run r WHERE r.id = u.run_id) AS agent,
-               count(*) - count(u.cost_usd) AS unpriced, coalesce(sum(u.cost_usd), 0) AS cost
-        FROM base_usageentry u
-        WHERE {_IN_SPAN}
-        GROUP BY 1, u.run_id
-    ) x
+    SELECT d.day, coalesce(r.agent, (SELECT o.agent FROM agents_run o WHERE o.id = u.run_id)),
+           count(*), count(*) - count(u.cost_usd), coalesce(sum(u.cost_usd), 0)
+    FROM {_DAYS}
+    CROSS JOIN LATERAL (
+        SELECT u.run_id, u.cost_usd FROM base_usageentry u
+        WHERE u.workspace_id = ANY (%(mine)s::bigint[]) AND u.at >= d.begins AND u.at < d.ends
+        OFFSET 0
+    ) u
+    LEFT JOIN (
+        SELECT x.id, x.agent FROM {_DAYS} CROSS JOIN LATERAL (
+            SELECT r.id, r.agent FROM agents_run r WHERE {_OF_DAY} OFFSET 0
+        ) x
+    ) r ON r.id = u.run_id
     GROUP BY 1, 2
 """  # noqa: S608  constants
 # Of each workspace by its index: together they would all have to be sorted.
@@ -195,7 +189,7 @@ def read(user: Any) -> Figures:
     days = {day: Day(day) for day in (today - timedelta(days=n) for n in range(DAYS - 1, -1, -1))}
     mine = list(workspaces_of(user).values_list("pk", flat=True))
     *past, _ = days.values()
-    spans = [_past(past, mine), _span([days[today]], mine, usage=_USAGE_OF_DAY)]
+    spans = [_past(past, mine), _span([days[today]], mine)]
     runs, failed = _count_runs(spans, days)
     costs = _add_up(spans, days)
     _measure(spans, days)
@@ -224,22 +218,19 @@ def _past(days: list[Day], mine: list[int]) -> _Span:
     key = f"heartbit-dashboard-{days[-1].day}-{hashlib.sha256(whose).hexdigest()}"
     found: _Span | None = cache.get(key)
     if found is None:
-        found = _span(days, mine, usage=_USAGE)
+        found = _span(days, mine)
         cache.set(key, found, PAST_SECONDS)
     return found
 
 
-def _span(days: list[Day], mine: list[int], *, usage: str) -> _Span:
+def _span(days: list[Day], mine: list[int]) -> _Span:
     values = {
         "mine": mine,
         "days": [day.day for day in days],
         "begins": [day.begins for day in days],
         "ends": [day.ends for day in days],
-        "since": days[0].begins,
-        "until": days[-1].ends,
-        "zone": timezone.get_current_timezone_name(),
     }
-    return _Span(*(fetch_all(query, values) for query in (_COUNTS, _DURATIONS, usage)))
+    return _Span(*(fetch_all(query, values) for query in (_COUNTS, _DURATIONS, _USAGE)))
 
 
 def _count_runs(spans: list[_Span], days: dict[date, Day]) -> tuple[Counter[str], Counter[str]]:
