@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import logging
 import os
 import signal
@@ -13,9 +12,9 @@ from celery import bootsteps
 from celery.signals import worker_shutting_down
 
 from agents.housekeeping.scheduler_thread import SchedulerThread
-from agents.llm.pricing import load_price_book
 from agents.runtime import worker
 from heartbit_site.base.garbage import collect_seldom
+from heartbit_site.base.process_memory import settle
 from heartbit_site.base.queues import SYSTEM
 from scheduling.actions.fire_due import fire_due
 
@@ -37,8 +36,7 @@ class RunHost(bootsteps.StartStopStep):
             # deliveries are not recorded, which would cost two round trips each.
             queue.no_ack = queue.name != SYSTEM
         names = tuple(sorted(queues))
-        load_price_book()
-        gc.freeze()  # objects of the start-up stay
+        settle()
         collect_seldom()
         # Before anything is claimed: a stop a moment later has to requeue those runs as well.
         worker_shutting_down.connect(_drain, weak=False)

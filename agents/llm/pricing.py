@@ -32,9 +32,7 @@ def cost(model: str, usage: Usage) -> Decimal | None:
     if provider.pricing == "free":
         # Models with this suffix run on Ollama's own, paid machines.
         return None if model_name.endswith("-cloud") else Decimal(0)
-    # Imported when first needed: the price book costs a quarter of a second and most processes
-    # (the CLI's help, a web worker) need no price. importlib, because an import statement inside a
-    # function is banned.
+    # By importlib, because an import statement inside a function is banned.
     book = importlib.import_module("genai_prices")
     provider_id = _PRICE_BOOK_NAMES.get(name, name)
     if not _is_listed(provider_id, model_name):
@@ -53,13 +51,19 @@ def cost(model: str, usage: Usage) -> Decimal | None:
 
 
 def load_price_book() -> None:
-    """Import the price book, for processes that will need it.
+    """Import the price book, a quarter of a second and ten megabytes.
 
-    A worker does at its start: a file that cannot be opened later would fail the run of a call that
-    is already paid.
+    Before the first priced call: a file that cannot be opened later would fail the run of a call
+    that is already paid. A process that asks only models of its own machine needs none.
     """
     importlib.import_module("genai_prices")
     importlib.import_module("genai_prices.data_snapshot").get_snapshot()
+
+
+def is_priced(provider: str) -> bool:
+    """Return True if the price book has the provider's models."""
+    known = PROVIDERS.get(provider)
+    return known is not None and known.pricing == "table"
 
 
 @functools.lru_cache(maxsize=1024)

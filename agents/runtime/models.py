@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from agents.llm import factory
 from agents.llm.bridge.known import KNOWN
+from agents.llm.pricing import is_priced, load_price_book
 from agents.llm.providers import PROVIDERS
 from agents.llm.wrappers.breaker import BreakerModel
 from agents.llm.wrappers.fallback import FallbackModel
@@ -65,6 +66,7 @@ class Models:
         self._pace = Pace()
         self._adapters: OrderedDict[tuple[str, Account | None], ChatModel] = OrderedDict()
         self._own: dict[str, ChatModel] = {}
+        self._knows_prices = False
 
     @contextmanager
     def replaced_by(self, model: ChatModel) -> Iterator[None]:
@@ -117,6 +119,9 @@ class Models:
             url = await asyncio.to_thread(self._local_url)  # may start the server
             local = factory.create(name, client=self._client, environ=os.environ, local_url=url)
             return RetryingModel(PacedModel(local, self._pace), retry)
+        if is_priced(provider) and not self._knows_prices:
+            await asyncio.to_thread(load_price_book)
+            self._knows_prices = True
         account = await account_of(provider)
         model = self._adapter(name, account)
         if account is not None or _is_metered(provider):

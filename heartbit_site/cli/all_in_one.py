@@ -18,7 +18,7 @@ from django.db import connections
 from rich.console import Console
 from rich.text import Text
 
-from heartbit_site.cli import memory
+from heartbit_site.base.process_memory import settle
 from heartbit_site.cli.address import page_url, reachable_host
 from heartbit_site.cli.errors import OK
 from heartbit_site.cli.processes import Child, Part
@@ -40,7 +40,7 @@ def up(*, port: int, bind: str, concurrency: int, admin: Admin | None = None) ->
     hint = login_hint(admin)
     connections.close_all()
     console = Console(highlight=False)
-    memory.share()
+    settle()
     wanted = parts(port=port, bind=bind, concurrency=concurrency)
     try:
         asyncio.run(_run(wanted, console, bind, port, hint))

@@ -78,7 +78,8 @@ def _installation() -> Iterator[StateDirectory]:
 def _up(state: StateDirectory) -> Iterator[psutil.Process]:
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = int(probe.getsockname()[1])
-    command = [sys.executable, "-m", "heartbit_site.cli.main", "up", "--port", str(port)]
+    heartbit = str(Path(sys.executable).with_name("heartbit"))
+    command = [heartbit, "up", "--port", str(port)]
     process = subprocess.Popen(
         command,
         cwd=ROOT,

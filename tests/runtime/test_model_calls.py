@@ -343,6 +343,27 @@ async def test_an_address_that_no_guard_would_watch_is_refused(provider: str) ->
             await models.get((f"{provider}:x",), RetryPolicy(), account_of)
 
 
+@pytest.mark.parametrize(
+    ("model", "loads"), [("openai:x", 1), ("compatible:x", 0), ("ollama:x", 0)]
+)
+async def test_prices_are_there_before_a_priced_model_is_asked(
+    model: str, loads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded: list[str] = []
+    monkeypatch.setattr("agents.runtime.models.load_price_book", lambda: loaded.append("book"))
+    account = Account(1, model.partition(":")[0], "sk-of-the-workspace", "", None, None)
+
+    async def account_of(_provider: str) -> Account | None:
+        return account
+
+    async with httpx.AsyncClient() as client:
+        models = Models(client, client, local_url=lambda: "", limiter=LocalLimiter())
+        if model.startswith("compatible:"):
+            account = Account(1, "compatible", "", "http://127.0.0.1:9/v1", None, None)
+        await models.get((model, model), RetryPolicy(), account_of)
+    assert len(loaded) == loads
+
+
 async def test_a_run_says_which_address_was_refused(studio: Studio, agent: Create) -> None:
     def rows() -> None:
         agent(model="deepseek:chat", max_retries=0)

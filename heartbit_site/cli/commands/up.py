@@ -17,6 +17,7 @@ IMPORTED: Final = (
     "celery.apps.beat",
     "celery.apps.worker",
     "celery.backends.redis",
+    "channels_redis.pubsub",
     "django_celery_beat.schedulers",
     "heartbit_site.asgi",
     "heartbit_site.celery_pool",
