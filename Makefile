@@ -21,6 +21,8 @@ WORKERS := 5
 PARALLEL = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # Tests of what measures, breaks and tests Heartbit; they say nothing of Heartbit itself.
 RIGS := tests/bench tests/continuous tests/mutants tests/chaos/test_planted.py
+# Tests that read the sources and start nothing but a database.
+SOURCES := tests/architecture
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test rigs readme durations check wheel format lock chaos bench evals shots security interop mutants
@@ -34,7 +36,7 @@ demo: $(STAMP) ## Three agents work at once on a real model; QUESTION="..." asks
 	@$(BIN)/python -m heartbit_site.demo
 
 test: $(STAMP) ## Run the tests; ARGS="-k name" for some, ARGS="-m local_model" for the real model's
-	$(BIN)/python -m $(RUNNER) $(PARALLEL) $(RIGS:%=--ignore=%) $(ARGS)
+	$(BIN)/python -m $(RUNNER) $(PARALLEL) $(RIGS:%=--ignore=%) $(SOURCES:%=--ignore=%) $(ARGS)
 
 rigs: $(STAMP) ## Run the tests of make bench, make mutants and make chaos, and of what plays tests
 	$(BIN)/python -m $(RUNNER) $(PARALLEL) $(RIGS) $(ARGS)
@@ -45,12 +47,12 @@ readme: $(STAMP) ## Write the README's table of environment variables from their
 durations: $(STAMP) ## Run the tests and store how long each file takes, for the order of make test
 	$(BIN)/python -m pytest $(PARALLEL) --store-durations
 
-check: $(STAMP) ## Lint, format, types, layers, SQL functions
+check: $(STAMP) ## Lint, format, types, layers, and the tests of the sources: words, dependencies, SQL functions
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy .
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -q tests/architecture/test_plpgsql.py
+	$(BIN)/python -m pytest -q $(SOURCES)
 
 wheel: $(STAMP) ## Build the wheel, install it outside the checkout, and use it there
 	@$(BIN)/python -m tests.wheel
