@@ -25,7 +25,7 @@ RIGS := tests/bench tests/continuous tests/mutants tests/chaos/test_planted.py
 SOURCES := tests/architecture
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test rigs readme durations check wheel format lock chaos bench evals shots security interop mutants
+.PHONY: help setup demo test collect rigs readme durations check wheel format lock chaos bench evals shots security interop mutants
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):[^#]*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -37,6 +37,9 @@ demo: $(STAMP) ## Three agents work at once on a real model; QUESTION="..." asks
 
 test: $(STAMP) ## Run the tests; ARGS="-k name" for some, ARGS="-m local_model" for the real model's
 	$(BIN)/python -m $(RUNNER) $(PARALLEL) $(RIGS:%=--ignore=%) $(SOURCES:%=--ignore=%) $(ARGS)
+
+collect: $(STAMP) ## Compile all tests, which else each process of the first `make test` does for itself
+	@$(BIN)/python -m pytest -qqq --collect-only
 
 rigs: $(STAMP) ## Run the tests of make bench, make mutants and make chaos, and of what plays tests
 	$(BIN)/python -m $(RUNNER) $(PARALLEL) $(RIGS) $(ARGS)
