@@ -39,7 +39,8 @@ test: $(STAMP) ## Run the tests; ARGS="-k name" for some, ARGS="-m local_model" 
 	$(BIN)/python -m $(RUNNER) $(PARALLEL) $(RIGS:%=--ignore=%) $(SOURCES:%=--ignore=%) $(ARGS)
 
 collect: $(STAMP) ## Compile all tests, which else each process of the first `make test` does for itself
-	@$(BIN)/python -m pytest -qqq --collect-only
+	@found=$$($(BIN)/python -m pytest -q --collect-only) || { echo "$$found"; exit 1; }; \
+	echo "$$found" | tail -n 1
 
 rigs: $(STAMP) ## Run the tests of make bench, make mutants and make chaos, and of what plays tests
 	$(BIN)/python -m $(RUNNER) $(PARALLEL) $(RIGS) $(ARGS)
