@@ -14,10 +14,10 @@ from django.contrib.auth.models import Group
 
 from agents.actions.check_skills import skill_complaints
 from agents.definitions import consistency, validation_messages
-from agents.definitions.server_grants import grantable
 from agents.definitions.spec import GROUPS, AgentSpec
 from agents.definitions.validation_messages import InvalidSettingError
 from agents.reads.agent_settings import table_of
+from agents.reads.grantable_tools import grantable
 from tools.catalogue import catalogue
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def check_agent(agent: Agent) -> None:
     tools = catalogue(agent.workspace_id)
     found = chain(
         validation_messages.check(AgentSpec, table, ()),
-        consistency.check((), table, names, tools=grantable(tools)),
+        consistency.check((), table, names, tools=grantable(agent.workspace_id, tools)),
         skill_complaints(agent.workspace_id, table, tools),
     )
     for path, message in found:

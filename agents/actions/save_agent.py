@@ -20,11 +20,11 @@ from agents.actions.publish_agent import make_current
 from agents.actions.republish_orchestrators import publish_leaders
 from agents.actions.set_agent_state import set_agent_state
 from agents.actions.write_agents import Written, assemble, bind, update, write_agents
-from agents.definitions.server_grants import grantable
 from agents.definitions.spec import SETTINGS, AgentSpec
 from agents.definitions.validation_messages import InvalidSettingError
 from agents.models import Agent
 from agents.reads.agent_settings import spec_of
+from agents.reads.grantable_tools import grantable
 from agents.reads.versions import find_editable
 from heartbit_site.base import audit
 from heartbit_site.base.errors import ConflictError, Remedy
@@ -72,7 +72,7 @@ def create_agent(
         return Written(there)
     if there is not None:
         raise _exists(spec.name)
-    known = grantable(catalogue(locked.pk))
+    known = grantable(locked.pk, catalogue(locked.pk))
     check_agreement(_table(spec, AgentSpec.model_fields), _names(locked), tools=known)
     written = write_agents(locked, [spec], origin="")[spec.name]
     written.record(by, **({_KEY: key} if key is not None else {}))
@@ -118,7 +118,8 @@ def change_agent(
         )
     beside = {"name": row.name, "approval_timeout_seconds": row.approval_timeout_seconds}
     table = {**beside, **_table(changed, settings)}
-    check_agreement(table, _names(locked), tools=grantable(catalogue(locked.pk)))
+    known = grantable(locked.pk, catalogue(locked.pk))
+    check_agreement(table, _names(locked), tools=known)
     columns = {setting: getattr(changed, setting) for setting in SETTINGS if setting in settings}
     enabled = columns.pop("enabled", row.enabled)
     changes = update(row, columns)

@@ -17,7 +17,7 @@ from agents.admin.json_fields import (
     json_widget,
 )
 from agents.choices import BindingApproval
-from agents.definitions.server_grants import servers_of
+from agents.definitions.server_grants import ALL, servers_of
 from agents.definitions.spec import GRANT_SETTINGS, ToolGrant
 from agents.definitions.validation_messages import InvalidSettingError
 from agents.models import Agent, ToolBinding
@@ -202,7 +202,8 @@ def tool_choices(known: Mapping[str, ToolSpec], current: str = "") -> list[tuple
             1, ("MCP servers: all tools that one has when the agent is published", names)
         )
     if current and current not in known and current not in servers:
-        choices.append((current, f"{current} · no longer installed"))
+        fault = "the server has no tools now" if current.endswith(ALL) else "no longer installed"
+        choices.append((current, f"{current} · {fault}"))
     return choices
 
 

@@ -28,11 +28,6 @@ def servers_of(tools: Mapping[str, ToolSpec]) -> dict[str, list[str]]:
     return found
 
 
-def grantable(tools: Mapping[str, ToolSpec]) -> set[str]:
-    """Return the names that a grant may have."""
-    return {*tools, *servers_of(tools)}
-
-
 def names_in(names: Iterable[str], tools: Mapping[str, ToolSpec]) -> set[str]:
     """Return the names of the tools that some grants give."""
     servers = servers_of(tools)
@@ -40,13 +35,16 @@ def names_in(names: Iterable[str], tools: Mapping[str, ToolSpec]) -> set[str]:
 
 
 def expand(grants: Iterable[ToolGrant], tools: Mapping[str, ToolSpec]) -> list[ToolGrant]:
-    """Return one grant for each tool, those of a server like its own; a tool's own grant wins."""
+    """Return one grant for each tool, those of a server like its own; a tool's own grant wins.
+
+    A server without tools gives none.
+    """
     servers, given = servers_of(tools), list(grants)
     own = {grant.name for grant in given}
     expanded: list[ToolGrant] = []
     for grant in given:
-        names = [name for name in servers.get(grant.name, ()) if name not in own]
-        if grant.name in servers:
+        if grant.name.endswith(ALL):
+            names = [name for name in servers.get(grant.name, ()) if name not in own]
             expanded += [grant.model_copy(update={"name": name}) for name in names]
         else:
             expanded.append(grant)

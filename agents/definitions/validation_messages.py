@@ -25,14 +25,9 @@ Complaint: TypeAlias = tuple[Path, str]
 _LATER: Final = frozenset({"telemetry", "workflows"})
 #: Keys of the Rust original, or that people look for, with the end of the sentence on each.
 _ELSEWHERE: Final = {
-    "memory": (
-        "is not a section: memories are in Heartbit's own database, and agents have the settings "
-        "memory_tokens, memory_weights and extract_memories"
-    ),
     "sandbox": "is not a section: HEARTBIT_SANDBOX names the sandbox where the workers run",
-    "mcp_servers": (  # of an agent; at the top it is a section
-        "is not a setting of an agent: write [[mcp_servers]] with the server's name and url, "
-        "and name its tools in tools"
+    "mcp_servers": (  # of an agent; a file translates it
+        "is not a setting of an agent: name the server's tools in tools, or all of them as SERVER_*"
     ),
     "skills": (  # of an agent it is a setting
         "is not a section: `heartbit skills add` adds skills, and an agent names them in skills"

@@ -1,10 +1,11 @@
-"""Agents that have to be published again, because the definition of one of their tools changed."""
+"""Agents to publish again, because the tools of one of their MCP servers are others by now."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agents.models import Agent
+from agents.definitions.server_grants import ALL
+from agents.models import Agent, ToolBinding
 from tools.models import CatalogueTool
 
 if TYPE_CHECKING:
@@ -12,17 +13,25 @@ if TYPE_CHECKING:
 
 
 def outdated_agents(server: McpServer) -> list[str]:
-    """Return the agents whose version pins a tool of a server by another definition, by name.
+    """Return the agents whose version does not have the tools of a server as they are, by name.
 
-    Their runs are not offered that tool. Agents of a configuration file or a program are left out:
-    they are published whenever that is read.
+    Their runs are not offered a tool that the version pins by another definition, or does not pin
+    yet, if the agent has all tools of the server. Agents of a configuration file or a program are
+    left out: they are published whenever that is read.
     """
     tools = CatalogueTool.objects.filter(server=server)
     current = dict(tools.values_list("name", "definition_id"))
+    offered = set(tools.filter(enabled=True, server__enabled=True).values_list("name", flat=True))
     rows = Agent.objects.filter(workspace=server.workspace_id, origin="").order_by("name")
-    pinned = rows.values_list("name", "current_version__snapshot__tools")
-    return [
-        agent
-        for agent, found in pinned
-        if any(tool["hash"] != current.get(tool["name"], tool["hash"]) for tool in found or ())
-    ]
+    bindings = ToolBinding.objects.filter(agent__in=rows, tool__in=offered)
+    single = set(bindings.values_list("agent", "tool"))
+    grants = ToolBinding.objects.filter(agent__in=rows, tool=f"{server.name}{ALL}", enabled=True)
+    given_all = set(grants.values_list("agent", flat=True))
+    outdated = []
+    for key, name, found in rows.values_list("pk", "name", "current_version__snapshot__tools"):
+        pinned = {tool["name"]: tool["hash"] for tool in found or ()}
+        expected = {tool for tool in offered if (key, tool) not in single}
+        changed = any(hash_ != current.get(tool, hash_) for tool, hash_ in pinned.items())
+        if changed or (key in given_all and not expected <= pinned.keys()):
+            outdated.append(name)
+    return outdated

@@ -10,7 +10,6 @@ from agents.llm.providers import PROVIDERS
 from heartbit_site.config.definition import Configuration
 from heartbit_site.config.schedule_section import ScheduleSection
 from heartbit_site.config.sections import (
-    REPLACED,
     AgentSection,
     OrchestratorSection,
     ProviderSection,
@@ -20,18 +19,21 @@ from heartbit_site.config.sections import (
 from tools.mcp.server_spec import McpServerSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 #: Settings of `[orchestrator]` that are the defaults of all agents of the file.
 INHERITED: Final = ("max_turns", "max_tokens")
 
 
-def build(content: dict[str, Any], files: Mapping[str, str]) -> Configuration:
+def build(
+    content: dict[str, Any], files: Mapping[str, str], notes: Iterable[str] = ()
+) -> Configuration:
     """Return the configuration of valid tables.
 
     Args:
-        content: The file, as ``tomllib`` reads it.
+        content: The file, as ``translate`` gives it.
         files: The texts of the prompt files it names.
+        notes: Sentences about it.
     """
     provider = ProviderSection.model_validate(content.get("provider", {}))
     agents = [AgentSection.model_validate(table) for table in content.get("agents", ())]
@@ -48,7 +50,7 @@ def build(content: dict[str, Any], files: Mapping[str, str]) -> Configuration:
         default_model=model,
         base_urls=({model.partition(":")[0]: provider.base_url} if provider.base_url else {}),
         server_url=ServerSection.model_validate(content.get("server", {})).url,
-        notes=tuple(REPLACED[name] for name in REPLACED if name in content),
+        notes=tuple(notes),
     )
 
 

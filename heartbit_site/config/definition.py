@@ -27,7 +27,7 @@ class Configuration:
         default_model: The ``provider:model`` of agents that name none; may be empty.
         base_urls: Base URLs of providers, by name.
         server_url: The remote server; may be empty.
-        notes: Sentences about sections without effect.
+        notes: Sentences about what has no effect, or is written otherwise.
     """
 
     agents: tuple[AgentSpec, ...] = ()

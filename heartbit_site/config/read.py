@@ -17,11 +17,11 @@ from heartbit_site.config import consistency, malformed, prompts, toml_text
 from heartbit_site.config.build import build
 from heartbit_site.config.errors import ConfigFileError, Problem
 from heartbit_site.config.locate import MAX_DOTS, NAME, TooManyDotsError, parse_toml, read_text
+from heartbit_site.config.original import translate
 from heartbit_site.config.positions import positions
 from heartbit_site.config.schedule_section import ScheduleSection
 from heartbit_site.config.sections import (
     ARRAYS,
-    REPLACED,
     AgentSection,
     OrchestratorSection,
     ProviderSection,
@@ -90,7 +90,10 @@ def parse(text: str, *, name: str = NAME, folder: File | None = None) -> Configu
     except RecursionError:
         raise ConfigFileError(name, [Problem(0, 0, "Values are nested too deeply.")]) from None
     texts: dict[str, str] = {}
+    translated = translate(content)
+    content = translated.content
     every = chain(
+        translated.complaints,
         _table_complaints(content),
         consistency.check(content),
         consistency.check_schedules(content),
@@ -107,13 +110,11 @@ def parse(text: str, *, name: str = NAME, folder: File | None = None) -> Configu
             for path, message in found[:MOST_PROBLEMS]
         ]
         raise ConfigFileError(name, problems, cut=len(found) > MOST_PROBLEMS)
-    return build(content, texts)
+    return build(content, texts, translated.notes)
 
 
 def _table_complaints(content: dict[str, Any]) -> Iterator[Complaint]:
     for key, table in content.items():
-        if key in REPLACED:
-            continue
         if key not in SECTIONS:
             yield (key,), validation_messages.unknown(key, SECTIONS, kind="section")
         elif key not in ARRAYS:

@@ -15,15 +15,6 @@ from heartbit_site.base.spec import Spec
 
 Url = Annotated[str, AfterValidator(validators.storable), AfterValidator(validators.url)]
 
-#: Sections of the Rust original of Heartbit: accepted, so that a file of the original can be used
-#: as it is, without effect; each with the sentence that says so.
-REPLACED: Final = {
-    "restate": (
-        "[restate] changes nothing here: a journal in PostgreSQL and Celery workers "
-        "(`heartbit serve`) make runs durable, without a Restate server; the section can go."
-    )
-}
-
 
 class RetrySection(Spec):
     """`[provider.retry]`: retries of agents without settings of their own."""

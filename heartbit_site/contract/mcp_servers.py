@@ -84,7 +84,8 @@ class McpServerDetailOut(McpServerOut):
     tools: list[McpToolOut]
     outdated_agents: list[str] = Field(
         description="Agents whose published version has a tool of the server as it was before a "
-        "change was accepted: they are not offered it until they are published again."
+        "change was accepted, or lacks one though they are given all of its tools: they are not "
+        "offered it until they are published again."
     )
 
 

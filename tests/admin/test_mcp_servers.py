@@ -12,6 +12,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
+from agents.admin.bindings import tool_choices
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import AuditEntry, Workspace
 from tests.admin.forms import filled
@@ -190,3 +191,8 @@ def test_a_refresh_needs_the_permission(guest: Client, bare: Workspace) -> None:
     assert guest.get(url_of("progress", made)).status_code == 403
     assert guest.post(url_of("accept", made), SENT).status_code == 403
     assert guest.get(SERVERS).status_code == 403
+
+
+def test_a_grant_of_a_server_without_tools_is_offered_for_what_it_is() -> None:
+    assert tool_choices({}, "parts_*")[-1] == ("parts_*", "parts_* · the server has no tools now")
+    assert tool_choices({}, "parts_find")[-1] == ("parts_find", "parts_find · no longer installed")

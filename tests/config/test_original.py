@@ -2,53 +2,74 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from agents.actions.create_default_team import BLACKBOARD
+from agents.actions.publish_agent import publish_agent
 from agents.models import Agent
+from agents.reads.outdated_agents import outdated_agents
+from heartbit_site.base.audit import SYSTEM
 from heartbit_site.config.apply import import_config
 from heartbit_site.config.build import INHERITED
 from heartbit_site.config.errors import ConfigFileError
 from heartbit_site.config.export import export
+from heartbit_site.config.original import REPLACED
 from heartbit_site.config.read import parse
-from heartbit_site.config.sections import REPLACED
+from tests.mcp.servers import http_server
+from tools.actions.refresh_mcp_server import refresh_mcp_server
+from tools.models import McpServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from pytest_django.fixtures import Settings
 
     from heartbit_site.base.models import Workspace
     from tests.command import Command
 
 SAMPLE = Path(__file__).with_name("original.toml").read_text()
-#: Path in the sample of everything that is refused: written otherwise here, or not built yet.
-REFUSED = ("agents.researcher.mcp_servers", "memory", "telemetry")
+HERE = "http://localhost:8000/mcp"  # the MCP server of the sample
+AGENT = '[[agents]]\nname = "{}"\ndescription = "d"\nsystem_prompt = "p"\nmcp_servers = {}\n'
 
 
-def without_what_is_refused() -> str:
-    """The sample with the refused lines and sections taken out."""
-    parts = SAMPLE.split("\n\n")
-    kept = [part for part in parts if not part.startswith(("[memory]", "[telemetry]"))]
-    lines = "\n\n".join(kept).splitlines()
-    return "\n".join(line for line in lines if not line.startswith("mcp_servers"))
+def without_telemetry(sample: str = SAMPLE) -> str:
+    """The sample without the one section that is not built."""
+    parts = sample.split("\n\n")
+    return "\n\n".join(part for part in parts if not part.startswith("[telemetry]"))
 
 
-def test_the_sample_is_refused_for_these_and_nothing_else() -> None:
+def test_the_sample_is_refused_for_what_is_not_built_and_nothing_else() -> None:
     with pytest.raises(ConfigFileError) as refused:
         parse(SAMPLE)
-    messages = [problem.message for problem in refused.value.problems]
-    assert [message.split(" ")[0] for message in messages] == list(REFUSED)
-    for message, path in zip(messages, REFUSED, strict=True):
-        assert message.count(path.split(".")[-1]) >= 2, "it names what it is about"
+    [problem] = refused.value.problems
+    assert problem.message.startswith("telemetry is not available yet")
 
 
-def test_the_rest_of_it_imports(empty: Callable[[], Workspace]) -> None:
+@pytest.mark.parametrize("is_up", [False, True])
+def test_the_rest_of_it_imports(
+    empty: Callable[[], Workspace], settings: Settings, *, is_up: bool
+) -> None:
+    settings.HEARTBIT_HTTP_ALLOWLIST = "127.0.0.1:*"
     workspace = empty()
-    changes = import_config(workspace, parse(without_what_is_refused()))
+    with http_server() if is_up else nullcontext(HERE) as url:
+        sample = without_telemetry(SAMPLE.replace(HERE, url))
+        changes = import_config(workspace, parse(sample))
     assert changes.created == ("orchestrator", "researcher", "coder", "judge")
-    assert changes.notes == (REPLACED["restate"],)
+    assert {*REPLACED.values()} < {*changes.notes}
+    server = McpServer.objects.get(workspace=workspace)
+    name = "server_127_0_0_1_" if is_up else "localhost_8000"
+    assert server.name.startswith(name)
+    assert (server.url, server.refresh_ok) == (url, is_up)
+    assert any("has no tools yet" in note for note in changes.notes) != is_up
+    researcher = Agent.objects.get(workspace=workspace, name="researcher")
+    assert researcher.current_version is not None
+    pinned = [tool for tool in researcher.current_version.tool_names if tool not in BLACKBOARD]
+    assert (f"{server.name}_add" in pinned) == is_up
+    assert bool(pinned) == is_up
     assert workspace.default_model == "anthropic:claude-sonnet-4-20250514"
     limits = {
         row.name: (row.max_turns, row.max_tokens)
@@ -65,9 +86,104 @@ def test_the_rest_of_it_imports(empty: Callable[[], Workspace]) -> None:
     assert import_config(workspace, parse(export(workspace))).updated == ()
 
 
+def test_a_server_that_is_up_later_gives_its_tools_at_the_next_publication(
+    empty: Callable[[], Workspace], settings: Settings
+) -> None:
+    settings.HEARTBIT_HTTP_ALLOWLIST = "127.0.0.1:*"
+    workspace = empty()
+    import_config(workspace, parse(AGENT.format("a", f'["{HERE}"]')))
+    server = McpServer.objects.get(workspace=workspace)
+    assert outdated_agents(server) == []
+    with http_server() as url:
+        server.url = url
+        server.save()
+        assert refresh_mcp_server(server, by=SYSTEM).ok
+    assert outdated_agents(server) == ["a"]
+    agent = Agent.objects.get(workspace=workspace)
+    assert "localhost_8000_add" in publish_agent(agent).tool_names
+    assert outdated_agents(server) == []
+    server.enabled = False
+    server.save()
+    assert publish_agent(agent).tool_names == [], "an agent of a disabled server can be published"
+
+
+def test_addresses_of_agents_become_servers_named_after_them() -> None:
+    long = "https://a-very-long-name.example.com/mcp"
+    urls = [
+        "https://mcp.example.com/mcp",
+        "https://mcp.example.com/other",
+        "https://known.example.com/mcp",
+        "http://127.0.0.1:9/",
+        long,
+        f"{long}/2",
+    ]
+    known = '[[mcp_servers]]\nname = "tracker"\nurl = "https://known.example.com/mcp"\n'
+    found = parse(AGENT.format("a", [*urls, urls[0]]) + AGENT.format("b", [long]) + known)
+    expected = {
+        "tracker": urls[2],
+        "mcp_example_com": urls[0],
+        "mcp_example_com_2": urls[1],
+        "server_127_0_0_1_9": urls[3],
+        "a_very_long_name_example": long,
+        "a_very_long_name_examp_2": f"{long}/2",
+    }
+    assert {server.name: server.url for server in found.mcp_servers} == expected
+    _, a, b = found.agents
+    names = {tool.name for tool in a.tools} - {*BLACKBOARD}
+    assert names == {f"{name}_*" for name in expected}
+    assert "a_very_long_name_example_*" in {tool.name for tool in b.tools}
+    [first, second] = found.notes
+    assert first.startswith("a: mcp_servers is read as [[mcp_servers]] mcp_example_com, ")
+    assert second.startswith("b: ")
+
+
+def test_a_grant_that_the_agent_has_already_stays_as_it_is() -> None:
+    own = 'tools = [{ name = "localhost_8000_*", approval = "always" }]\n'
+    [agent] = parse(AGENT.format("a", f'["{HERE}"]') + own).agents
+    [tool] = agent.tools
+    assert (tool.name, tool.approval) == ("localhost_8000_*", "always")
+
+
+@pytest.mark.parametrize(
+    ("value", "line"),
+    [
+        ("5", "5:1: agents.a.mcp_servers must be an array of the URLs of MCP servers."),
+        ('["x"]', "5:16: agents.a.mcp_servers[1] is no http or https URL;"),
+        (
+            '[{ url = "https://x.test", auth_header = "Bearer geheim" }]',
+            "5:16: agents.a.mcp_servers[1] must be the URL of an MCP server in quotes:",
+        ),
+        ('["https://me:geheim@x.test"]', "5:16: agents.a.mcp_servers[1] holds a name, a password"),
+    ],
+)
+def test_an_address_that_cannot_be_used_is_refused_at_its_place(value: str, line: str) -> None:
+    with pytest.raises(ConfigFileError) as refused:
+        parse(AGENT.format("a", value))
+    [found] = refused.value.lines
+    assert line in found
+    assert "geheim" not in found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'tools = 5\nmcp_servers = ["{HERE}"]',
+        f'tools = [[1], {{ name = [] }}]\nmcp_servers = ["{HERE}"]',
+        f'mcp_servers = ["{HERE}"]\n[[mcp_servers]]\nname = [1]\nurl = {{}}',
+        f'mcp_servers = ["{HERE}"]\n[[agents]]\nname = 5\nmcp_servers = ["{HERE}"]',
+    ],
+)
+def test_wrong_types_beside_addresses_are_reported_as_ever(text: str) -> None:
+    with pytest.raises(ConfigFileError):
+        parse(AGENT.format("a", "[]").replace("mcp_servers = []\n", "") + text)
+    with pytest.raises(ConfigFileError):
+        parse(f"mcp_servers = 5\n{AGENT.format('a', [HERE])}")
+
+
 @pytest.mark.parametrize("value", ["{}", "5", '[{ endpoint = "x" }]'])
-def test_restate_is_answered_with_what_replaced_it(value: str) -> None:
-    assert parse(f"restate = {value}\n").notes == (REPLACED["restate"],)
+@pytest.mark.parametrize("section", REPLACED)
+def test_a_replaced_section_is_answered_with_what_replaced_it(section: str, value: str) -> None:
+    assert parse(f"{section} = {value}\n").notes == (REPLACED[section],)
     assert parse("").notes == ()
 
 

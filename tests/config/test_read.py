@@ -162,7 +162,6 @@ def test_the_provider_names_the_default_model(provider: str, model: str) -> None
         ("[agents]", "1:2: agents must be an array of tables: write [[agents]], with two brackets"),
         ("agents = [1]", "1:11: agents[1] must be a table, not 1."),
         ("provider = 1", "1:1: provider must be a table, not 1."),
-        ("[memory]\ntype = 1", "1:2: memory is not a section: memories are in Heartbit's own"),
         ("[workflows]", "1:2: workflows is not available yet: the section workflows comes with"),
         (
             "[mcp_servers]",
@@ -286,10 +285,6 @@ def test_the_provider_names_the_default_model(provider: str, model: str) -> None
         (
             A.replace('"a"', '"orchestrator"') + B,
             '2:1: agents[1].name is "orchestrator": write that agent as [orchestrator].',
-        ),
-        (
-            A + "mcp_servers = []",
-            "5:1: agents.a.mcp_servers is not a setting of an agent: write",
         ),
         (A + 'system_prompt_file = "x"', "5:1: agents.a.system_prompt_file is given beside syst"),
     ],

@@ -20,20 +20,21 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
 MOST_SECONDS: Final = 600
+MOST_CHARACTERS: Final = 24  # of a name: its tools' names, 64 at most, begin with it
 _PHRASES: Final = {
     "value_error": "{error}",
     "greater_than_equal": "must be at least {ge}",
     "less_than_equal": "must be at most {le}",
     "string_too_long": "must have at most {max_length} characters",
 }
-_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,23}")
+_NAME: Final = re.compile(rf"[a-z][a-z0-9_]{{0,{MOST_CHARACTERS - 1}}}")
 
 
 def _name(name: str) -> str:
     if not _NAME.fullmatch(name):
         raise ValueError(
-            f'is "{name[:64]}"; use lower-case letters, digits and underscores, at most 24, and '
-            "begin with a letter"
+            f'is "{name[:64]}"; use lower-case letters, digits and underscores, at most '
+            f"{MOST_CHARACTERS}, and begin with a letter"
         )
     return name
 

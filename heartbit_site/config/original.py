@@ -1,0 +1,153 @@
+"""A file of Heartbit's Rust original, in terms of the sections of today. Pure.
+
+Usage::
+
+    translated = translate(tables)      # .content is what the rest of the package reads
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from agents.definitions import validation_messages
+from agents.definitions.server_grants import ALL
+from heartbit_site.base.web_url import split_web_url
+from tools.mcp.server_spec import MOST_CHARACTERS, McpServerSpec
+
+if TYPE_CHECKING:
+    from agents.definitions.validation_messages import Complaint
+    from heartbit_site.config.positions import Path
+
+#: Sections without effect, each with the sentence that says so.
+REPLACED: Final = {
+    "restate": (
+        "[restate] changes nothing here: a journal in PostgreSQL and Celery workers "
+        "(`heartbit serve`) make runs durable, without a Restate server; the section can go."
+    ),
+    "memory": (
+        "[memory] changes nothing here: memories are in Heartbit's own database, and an agent "
+        "remembers with the tools remember and recall, or with memory_tokens and "
+        "extract_memories; the section can go."
+    ),
+}
+
+
+@dataclass(slots=True)
+class Translation:
+    """Result of translating a file.
+
+    Attributes:
+        content: The file's tables, in the sections of today.
+        notes: Sentences on what has no effect, and on what is written otherwise.
+        complaints: What cannot be translated.
+    """
+
+    content: dict[str, Any]
+    notes: list[str] = field(default_factory=list)
+    complaints: list[Complaint] = field(default_factory=list)
+
+
+def translate(content: dict[str, Any]) -> Translation:
+    """Leave out sections without effect, and make the addresses in `mcp_servers` of agents servers.
+
+    Such an agent gets all tools of these servers. A server that the file has already keeps its
+    name; another one is named after its host and port.
+
+    Args:
+        content: The file, as ``tomllib`` reads it; unchanged. Values of a wrong type stay.
+    """
+    found = Translation(
+        {key: value for key, value in content.items() if key not in REPLACED},
+        [sentence for key, sentence in REPLACED.items() if key in content],
+    )
+    servers = content.get("mcp_servers", [])
+    if not isinstance(servers, list):
+        return found
+    added = _Servers(servers)
+    if isinstance(orchestrator := content.get("orchestrator"), dict):
+        found.content["orchestrator"] = _agent(orchestrator, ("orchestrator",), added, found)
+    if isinstance(agents := content.get("agents"), list):
+        found.content["agents"] = [
+            _agent(table, ("agents", index), added, found) if isinstance(table, dict) else table
+            for index, table in enumerate(agents)
+        ]
+    if added.tables:
+        found.content["mcp_servers"] = [*servers, *added.tables]
+    return found
+
+
+class _Servers:
+    """The file's servers by address, and those that its agents add to them."""
+
+    def __init__(self, tables: list[Any]) -> None:
+        known = [table for table in tables if isinstance(table, dict)]
+        self._taken = {name for table in known if isinstance(name := table.get("name"), str)}
+        self._names: dict[str, str] = {
+            url: name
+            for table in known
+            if isinstance(url := table.get("url"), str)
+            and (name := table.get("name")) in self._taken
+        }
+        self.tables: list[dict[str, str]] = []
+
+    def name_of(self, url: str) -> str:
+        if url not in self._names:
+            name = self._names[url] = _name(url, self._taken)
+            self._taken.add(name)
+            self.tables.append({"name": name, "url": url})
+        return self._names[url]
+
+
+def _agent(
+    table: dict[str, Any], path: Path, servers: _Servers, found: Translation
+) -> dict[str, Any]:
+    """Return an agent's table with grants in place of addresses."""
+    if "mcp_servers" not in table:
+        return table
+    rest = {key: value for key, value in table.items() if key != "mcp_servers"}
+    urls, here = table["mcp_servers"], (*path, "mcp_servers")
+    if not isinstance(urls, list):
+        found.complaints.append((here, "must be an array of the URLs of MCP servers"))
+        return rest
+    faults = [(index, fault) for index, url in enumerate(urls) if (fault := _fault(url))]
+    found.complaints += [((*here, index), fault) for index, fault in faults]
+    tools = table.get("tools", [])
+    if faults or not urls or not isinstance(tools, list):
+        return rest
+    names = list(dict.fromkeys(servers.name_of(url) for url in urls))
+    given = [tool.get("name") if isinstance(tool, dict) else tool for tool in tools]
+    grants = [f"{name}{ALL}" for name in names]
+    found.notes.append(
+        f"{table.get('name', path[0])}: mcp_servers is read as [[mcp_servers]] "
+        f"{', '.join(names)} with tools = {json.dumps(grants)}; `heartbit config export` writes "
+        "it so."
+    )
+    return {**rest, "tools": [*tools, *(grant for grant in grants if grant not in given)]}
+
+
+def _fault(url: object) -> str:
+    """Return the end of a sentence about an address that cannot be used; empty: it can."""
+    if not isinstance(url, str) or not url:
+        return (
+            "must be the URL of an MCP server in quotes: write one that needs more as "
+            "[[mcp_servers]], with the name of a credential instead of a token"
+        )
+    complaints = validation_messages.check(McpServerSpec, {"name": "server", "url": url}, ())
+    return next((message for _, message in complaints), "")
+
+
+def _name(url: str, taken: set[str]) -> str:
+    """Return a name for the server at a valid address: its host and port, in words."""
+    parts = split_web_url(url)
+    host = parts.netloc if parts is not None else ""
+    words = re.sub(r"[^a-z0-9]+", "_", host.lower()).strip("_")
+    words = words if words[:1].isalpha() else f"server_{words}".strip("_")
+    name, number = words[:MOST_CHARACTERS].rstrip("_"), 1
+    while name in taken:
+        number += 1
+        end = f"_{number}"
+        name = f"{words[: MOST_CHARACTERS - len(end)].rstrip('_')}{end}"
+    return name
