@@ -17,6 +17,10 @@ class AgentNotFoundError(NotFoundError):
     """There is no agent of that name in the workspace."""
 
 
+class AgentsChangedError(ConflictError):
+    """Agents are no longer as the caller has read them."""
+
+
 class SubAgentUnavailableError(AgentNotFoundError):
     """A sub-agent was deleted or stopped after the model was offered it."""
 

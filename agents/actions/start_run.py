@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from contextlib import nullcontext
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 
 from agents.actions.create_default_team import ORCHESTRATOR
 from agents.actions.wake_run import wake_queue
 from agents.choices import Placement
-from agents.errors import AgentNotFoundError, EmptyTaskError
+from agents.errors import AgentNotFoundError, AgentsChangedError, EmptyTaskError
 from agents.limits.quotas import raise_if_exceeded
 from agents.live.changes import notify_on_commit
 from agents.output.payload import render
@@ -26,7 +26,7 @@ from heartbit_site.base.query import fetch_one
 from heartbit_site.base.untrusted import clean_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from uuid import UUID
 
     from agents.llm.messages import ToolCall
@@ -39,6 +39,12 @@ _SUBMIT = (
     "%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, p_by => %s, p_user => %s, p_hops => %s,"
     " p_call => %s)"
 )
+# PostgreSQL asks a condition that names no row before it calls the function.
+_IF_UNCHANGED = """
+    WHERE ARRAY(SELECT a.current_version_id FROM agents_agent a
+                JOIN base_workspace w ON w.id = a.workspace_id
+                WHERE w.id = %s AND w.slug = %s AND a.origin = %s ORDER BY a.id) = %s::bigint[]
+"""
 
 
 def start_run(
@@ -57,6 +63,7 @@ def start_run(
     hops: int = 0,
     call: ToolCall | None = None,
     files: Mapping[str, bytes] | None = None,
+    versions: Sequence[int] | None = None,
 ) -> UUID:
     """Start a run and, on the fleet, wake its queue after the commit.
 
@@ -77,6 +84,8 @@ def start_run(
         call: The tool call that the run consists of (see ``start_tool_call``); None: a run of the
             kind that the agent's version defines.
         files: Files of the run's folder, by path.
+        versions: Current versions of all agents of ``origin``, in the order of the agents' ids, as
+            the caller knows them; None: any.
 
     Returns:
         The run's id; from here on the run is durable.
@@ -84,6 +93,8 @@ def start_run(
     Raises:
         EmptyTaskError: ``task`` is blank.
         ReservedKeyError: The idempotency key begins with a prefix reserved for Heartbit.
+        AgentsChangedError: ``versions`` are others now, or none of these agents can be asked; start
+            it without them.
         AgentNotFoundError: No published agent has that name.
         HaltedError: The workspace or the installation is stopped.
         QuotaExceededError: The workspace or the agent has reached a run quota.
@@ -95,7 +106,7 @@ def start_run(
     if call is None and has_obstacle(workspace.pk, home):
         raise_if_not_ready(find_agent(workspace, agent, origin=origin), model, home, key=key)
     run_id = new_id()
-    parameters = (
+    parameters: tuple[Any, ...] = (
         run_id,
         workspace.pk,
         agent,
@@ -112,11 +123,17 @@ def start_run(
         hops,
         None if call is None else json.dumps(asdict(call), ensure_ascii=False),
     )
+    query = _SUBMIT
+    if versions is not None:
+        query += _IF_UNCHANGED
+        parameters += (workspace.pk, workspace.slug, origin, list(versions))
     # Without files one statement: atomic by itself, or in the caller's block.
     with transaction.atomic() if files else nullcontext():
-        row: tuple[UUID, str, bool] | None = fetch_one(_SUBMIT, parameters, prepare=True)
+        row: tuple[UUID, str, bool] | None = fetch_one(query, parameters, prepare=True)
         if row is not None and row[2]:
             Folder.give(row[0], files or {})
+    if row is None and versions is not None:
+        raise AgentsChangedError("The agents were changed meanwhile: look for them again.")
     if row is None:
         # Both raise: find_agent lists the known agents, raise_if_exceeded names the quota.
         raise_if_exceeded(find_agent(workspace, agent, origin=origin))

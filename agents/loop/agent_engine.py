@@ -115,10 +115,8 @@ class AgentEngine:
             return await self._end(self._limits.out_of_budget(error))
         except ModelError as error:
             return await self._failed(error)
-        try:
+        with self._model_calls.journaling():
             return await self._take(self._with_code_called(answered))
-        finally:
-            self._model_calls.settled()
 
     def _with_code_called(self, answered: ModelAnswered) -> ModelAnswered:
         """Return an answer with calls that run its code, if the agent's mode says so."""

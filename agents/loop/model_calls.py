@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ from agents.loop.attempt import Attempt
 from agents.loop.request import build_request
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterator
 
     from agents.definitions.definition import AgentDefinition
     from agents.llm.messages import StreamEvent, Usage
@@ -58,9 +59,14 @@ class ModelCaller:
         strong = self._ports.strong_model if self._state.escalated else None
         return self._ports.model if strong is None else strong
 
-    def settled(self) -> None:
-        """Report that the last call's usage is in the journal, or never will be."""
-        self._ports.settled()
+    @contextmanager
+    def journaling(self) -> Iterator[None]:
+        """Surround the writing of the last call's answer, in which its usage is settled."""
+        try:
+            with self._ports.journaling():
+                yield
+        finally:
+            self._ports.settled()
 
     async def call_model(self) -> ModelAnswered:
         """Shorten the conversation if it is due, and ask for the next turn.
@@ -189,8 +195,8 @@ class ModelCaller:
             duration_ms=round((time.monotonic() - began) * 1000),
             cost_usd=self._cost(whole.model, whole.usage),
         )
-        await self._journaled.record(summarized)
-        self.settled()
+        with self.journaling():
+            await self._journaled.record(summarized)
 
     def _cost(self, model: str, usage: Usage) -> str | None:
         cost = self._ports.cost(model, usage)

@@ -7,6 +7,7 @@ Usage::
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -14,6 +15,7 @@ from agents.journal.events import Opening
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from decimal import Decimal
 
     from agents.journal.events import (
@@ -240,6 +242,7 @@ class Ports:
         cost: Returns the price of usage in US dollars; None: unknown.
         strong_model: Stronger model, used after several unusable answers of the run's own.
         settled: Called when a model call's usage is in the journal, or never will be.
+        journaling: Surrounds the time from a model's answer to its place in the journal.
         known: Block of memories for the model; empty: none.
     """
 
@@ -249,4 +252,5 @@ class Ports:
     cost: Callable[[str, Usage], Decimal | None]
     strong_model: ChatModel | None = None
     settled: Callable[[], None] = _nothing
+    journaling: Callable[[], AbstractContextManager[None]] = nullcontext
     known: str = ""

@@ -160,6 +160,7 @@ async def build_agent(active: ActiveRun, sources: EngineDependencies) -> AgentEn
         cost,
         strong_model=None if strong is None else BudgetedModel(strong, allowance, cost),
         settled=allowance.release,
+        journaling=dependencies.models.pace.journaling,
         known=await known_at_start(active, definition),
     )
     return AgentEngine(active.journaled, definition, ports, active.gate)
@@ -212,6 +213,7 @@ async def build_extraction(
         _Unpublished(),
         cost,
         settled=allowance.release,
+        journaling=dependencies.models.pace.journaling,
         known=known,
     )
     return ExtractionEngine(

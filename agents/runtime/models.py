@@ -63,7 +63,7 @@ class Models:
         self._local_url = local_url
         self._limiter = limiter
         self._breaker = breaker
-        self._pace = Pace()
+        self.pace = Pace()
         self._adapters: OrderedDict[tuple[str, Account | None], ChatModel] = OrderedDict()
         self._own: dict[str, ChatModel] = {}
         self._knows_prices = False
@@ -118,7 +118,7 @@ class Models:
         if provider == LOCAL:
             url = await asyncio.to_thread(self._local_url)  # may start the server
             local = factory.create(name, client=self._client, environ=os.environ, local_url=url)
-            return RetryingModel(PacedModel(local, self._pace), retry)
+            return RetryingModel(PacedModel(local, self.pace), retry)
         if is_priced(provider) and not self._knows_prices:
             await asyncio.to_thread(load_price_book)
             self._knows_prices = True
@@ -131,7 +131,7 @@ class Models:
             model = LimitedModel(model, self._limiter, known, limits, hold_seconds=hold)
             if self._breaker is not None:
                 model = BreakerModel(model, self._breaker, known)
-        return RetryingModel(PacedModel(model, self._pace), retry)
+        return RetryingModel(PacedModel(model, self.pace), retry)
 
     def _adapter(self, name: str, account: Account | None) -> ChatModel:
         known = self._adapters.get((name, account))

@@ -3,32 +3,39 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from decimal import Decimal
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, cast
+from uuid import UUID
 
 from pydantic import BaseModel, ValidationError
 
 from agents.choices import TERMINAL, RunStatus
+from agents.live.ends import missing
 from agents.live.readable import readable
 from agents.reads.outcome import OUTCOME, outcome_in
-from heartbit_site.base.query import fetch_together
+from heartbit_site.base.query import fetch_one
 from heartbit_site.library.result import AnswerError, Event, Result, Usage
 
 if TYPE_CHECKING:
-    from datetime import datetime
-    from uuid import UUID
+    from collections.abc import Sequence
 
     from agents.reads.outcome import Outcome
     from heartbit_site.library.result import Status
 
-_BLACKBOARD: Final = """
-    SELECT key, value::text FROM agents_blackboardentry WHERE root_id = %s ORDER BY key
+# All in one statement: a further one takes longer than what it reads.
+_RESULT: Final = f"""
+    SELECT (SELECT json_object_agg(b.key, b.value ORDER BY b.key)::text
+            FROM agents_blackboardentry b WHERE b.root_id = %s), o.*
+    FROM ({OUTCOME}) o
 """
-_JOURNALS: Final = """
-    SELECT r.id, r.agent, r.status, e.seq, e.type, e.payload::text, e.at
-    FROM agents_run r JOIN agents_runevent e ON e.run_id = r.id
-    WHERE r.root_id = %s ORDER BY r.created_at, r.id, e.seq
+_WITH_EVENTS: Final = f"""
+    SELECT (SELECT json_agg(json_build_array(r.id, r.agent, r.status, e.seq, e.type, e.payload, e.at)
+                            ORDER BY r.created_at, r.id, e.seq)::text
+            FROM agents_run r JOIN agents_runevent e ON e.run_id = r.id
+            WHERE r.root_id = %s), o.*
+    FROM ({_RESULT}) o
 """
 
 
@@ -36,25 +43,35 @@ def read(run_id: UUID) -> Result:
     """Return the result of an ended run, without its events.
 
     Raises:
+        RunNotFoundError: It was deleted.
         ValueError: The run has not ended.
     """
-    return _result(run_id, *fetch_together((OUTCOME, [run_id]), (_BLACKBOARD, [run_id])))
+    return _result(run_id, _fetched(_RESULT, run_id))
 
 
 def read_with_events(run_id: UUID) -> Result | None:
-    """Return the result of an ended run; None if a sub-agent's run has not ended."""
-    journals, *ended = fetch_together(
-        (_JOURNALS, [run_id]), (OUTCOME, [run_id]), (_BLACKBOARD, [run_id])
-    )
+    """Return the result of an ended run; None if a sub-agent's run has not ended.
+
+    Raises:
+        RunNotFoundError: It was deleted.
+    """
+    found, *row = _fetched(_WITH_EVENTS, run_id)
+    journals = json.loads(found)
     if any(status not in TERMINAL for _, _, status, *_ in journals):
         return None
-    return _result(run_id, *ended, events=_events(journals))
+    return _result(run_id, row, events=_events(journals))
 
 
-def _result(
-    run_id: UUID, found: list[Any], entries: list[Any], *, events: tuple[Event, ...] = ()
-) -> Result:
-    outcome = outcome_in(found, run_id)
+def _fetched(query: str, run_id: UUID) -> Sequence[Any]:
+    found: Sequence[Any] | None = fetch_one(query, [run_id] * query.count("%s"), prepare=True)
+    if found is None:
+        raise missing(run_id)
+    return found
+
+
+def _result(run_id: UUID, row: Sequence[Any], *, events: tuple[Event, ...] = ()) -> Result:
+    blackboard, *ended = row
+    outcome = outcome_in([ended], run_id)
     result, metrics = outcome.result, outcome.metrics
     if result is None:
         raise ValueError(f"run {run_id} is {outcome.status}")
@@ -66,7 +83,7 @@ def _result(
         run_id=run_id,
         usage=Usage(metrics.input_tokens, metrics.output_tokens),
         cost=None if metrics.cost_usd is None else Decimal(metrics.cost_usd),
-        blackboard={key: json.loads(value) for key, value in entries},
+        blackboard=json.loads(blackboard or "{}"),
         events=events,
     )
 
@@ -75,8 +92,8 @@ def _events(journals: list[Any]) -> tuple[Event, ...]:
     """Return all events of a tree, in the order of their times; each journal keeps its own."""
     found: list[tuple[datetime, Event]] = []
     latest: dict[UUID, datetime] = {}
-    for run_id, agent, _, seq, kind, payload, at in journals:
-        fact = readable(kind, json.loads(payload))
+    for run, agent, _, seq, kind, payload, moment in journals:
+        fact, run_id, at = readable(kind, payload), UUID(run), datetime.fromisoformat(moment)
         latest[run_id] = max(at, latest.get(run_id, at))
         event = Event(run_id=run_id, agent=agent, seq=seq, type=fact.type, data=fact, at=at)
         found.append((latest[run_id], event))

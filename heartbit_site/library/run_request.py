@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,6 +13,7 @@ from agents.actions.post_message import post_message, start_conversation
 from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
 from agents.choices import Placement
+from agents.errors import AgentsChangedError
 from agents.models import Agent, BlackboardEntry
 from agents.models import Conversation as Thread
 from agents.runtime.folder import Folder
@@ -28,7 +30,7 @@ from heartbit_site.workspaces import find_workspace
 from tools.registry import definition_hash, registry
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from uuid import UUID
 
     from heartbit_site.base.models import Workspace
@@ -99,9 +101,13 @@ class ReadyTeam:
     versions: list[int]
     tools: Mapping[str, ToolSpec | None]
 
+    def has_its_tools(self) -> bool:
+        """Return True if the tools are as they were."""
+        return all(registry.get(name) is spec for name, spec in self.tools.items())
+
     def still_holds(self) -> bool:
         """Return True if the rows and the tools are as they were."""
-        if any(registry.get(name) is not spec for name, spec in self.tools.items()):
+        if not self.has_its_tools():
             return False
         workspace = self.agent.workspace
         values = [workspace.pk, workspace.slug, self.agent.origin]
@@ -117,6 +123,11 @@ def create_run(request: RunRequest) -> UUID:
         EmptyTaskError: The task is blank.
     """
     register(request.team.tools)
+    is_alone = request.thread is None and not request.entries and request.configuration is None
+    known = request.team.ready.get(_key(request)) if is_alone else None
+    if known is not None and known.has_its_tools():
+        with suppress(AgentsChangedError):  # in the same statement: one round trip less
+            return _start(request, known.agent, versions=known.versions)
     agent = _agent(request)
     if request.thread is not None:
         return _post(request, request.thread, agent)
@@ -128,7 +139,7 @@ def create_run(request: RunRequest) -> UUID:
     return run_id
 
 
-def _start(request: RunRequest, agent: Agent) -> UUID:
+def _start(request: RunRequest, agent: Agent, *, versions: Sequence[int] | None = None) -> UUID:
     return start_run(
         agent.workspace,
         request.task,
@@ -138,6 +149,7 @@ def _start(request: RunRequest, agent: Agent) -> UUID:
         home=Placement.LOCAL,
         by=request.by,
         files=request.files,
+        versions=versions,
     )
 
 
@@ -146,11 +158,15 @@ def _agent(request: RunRequest) -> Agent:
     if request.configuration is not None:
         with transaction.atomic():
             return ephemeral_agent(_workspace(request.workspace), request.configuration)
-    key = (request.workspace, variables.PROVIDER.read(), variables.MODEL.read())
-    ready = request.team.ready.get(key)
+    ready = request.team.ready.get(_key(request))
     if ready is None or not ready.still_holds():
-        ready = request.team.ready[key] = _ready(request.workspace, request.team)
+        ready = request.team.ready[_key(request)] = _ready(request.workspace, request.team)
     return ready.agent
+
+
+def _key(request: RunRequest) -> tuple[str, str, str]:
+    """Return what decides about a team's rows beside the team itself."""
+    return request.workspace, variables.PROVIDER.read(), variables.MODEL.read()
 
 
 def _workspace(slug: str) -> Workspace:

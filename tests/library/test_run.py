@@ -444,6 +444,7 @@ class TestTheTeamIsLookedUpOnce:
         version.save(force_insert=True)
         Agent.objects.filter(pk=agent.pk).update(current_version=version)
         result = solo.run('[[calls: people_of {"city": "Bonn"}]] [[text: Many.]]')
+        assert Run.objects.filter(version__agent=agent).count() == 3, "no run of the old version"
         [content] = [one.data.content for one in result.events if one.type == "tool.finished"]
         assert content == "330000"
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.llm.messages import ChatRequest, UserMessage
+from agents.llm.messages import ChatRequest, Restarted, UserMessage
 from agents.llm.wrappers import pace as module
 from agents.llm.wrappers.pace import Pace, PacedModel
 from tests.pace import within
@@ -96,3 +97,68 @@ async def test_a_call_that_is_given_up_leaves_the_others_their_turn() -> None:
     await second
     assert first.cancelled()
     assert model.begun == 1
+
+
+class Unending(Counting):
+    """A model whose calls stay under way until the test ends; it notes when each began."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.at: list[float] = []
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
+        self.at.append(asyncio.get_running_loop().time())
+        await asyncio.Event().wait()
+        yield Restarted("", 0)
+
+
+async def begun(model: Unending, pace: Pace, count: int) -> list[float]:
+    """When each of some calls began that were asked for together."""
+    calls = [asyncio.create_task(call(PacedModel(model, pace))) for _ in range(count)]
+    async with asyncio.timeout(30):
+        while len(model.at) < count:
+            await asyncio.sleep(0)
+    for one in calls:
+        one.cancel()
+    await asyncio.gather(*calls, return_exceptions=True)
+    return model.at
+
+
+async def test_calls_beyond_a_few_start_one_after_the_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "CALLS_AT_ONCE", 3)
+    monkeypatch.setattr(module, "USUAL_INTERVAL", 0.02)
+    *first, before, fourth, fifth = await begun(Unending(), Pace(), 5)
+    assert len(first) == 2
+    assert fourth - before > 0.015
+    assert fifth - fourth > 0.015
+
+
+async def test_answers_on_their_way_into_the_journal_count_as_calls(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "CALLS_AT_ONCE", 3)
+    monkeypatch.setattr(module, "USUAL_INTERVAL", 0.02)
+    pace = Pace()
+    with ExitStack() as answers:
+        for _ in range(3):
+            answers.enter_context(pace.journaling())
+        before, after = await begun(Unending(), pace, 2)
+    assert after - before > 0.015
+
+
+@pytest.mark.parametrize(("backlog", "is_longer"), [(True, True), (False, False)])
+def test_the_interval_follows_the_journal(*, backlog: bool, is_longer: bool) -> None:
+    now = [0.0]
+    pace = Pace(clock=lambda: now[0])
+    before = pace.interval
+    with ExitStack() as others:
+        for _ in range(module.BACKLOG if backlog else 0):
+            others.enter_context(pace.journaling())
+        for _ in range(50):
+            now[0] += 1.0  # as long as can be
+            with pace.journaling():
+                pass
+        assert (pace.interval > before) == is_longer
+        assert 0 < pace.interval <= module.LONGEST_INTERVAL

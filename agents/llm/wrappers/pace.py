@@ -1,45 +1,87 @@
-"""Pace of model calls: none starts while the process's loop is behind with its other work.
+"""Pace of model calls: a process asks for no more answers than it can take.
 
-An answer that waits in a socket is lost if the process dies, and has to be paid for again. A loop
-that is behind therefore starts no calls whose answers it could not take; those that have come in
-and wait to be journaled have precedence.
+An answer that waits in a socket, or for its place in the journal, is lost if the process dies, and
+has to be paid for again. So no call starts while the loop is behind with its other work. And since
+calls that start together are also answered together, those beyond a few start one after the other,
+hardly quicker than answers were lately journaled.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agents.llm.wrappers.closing import closing
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Iterator
 
     from agents.llm.messages import ChatRequest, StreamEvent
     from agents.llm.protocol import ChatModel
 
 BEHIND_SECONDS = 0.005  # of one pass over everything that is ready
-LONGEST_SECONDS = 0.1  # after the call before; a loop that is always behind has to go on, too
+LONGEST_SECONDS = 0.1  # after the call before; a process that is always behind has to go on, too
+CALLS_AT_ONCE = 32  # may start together: their answers are soon journaled
+BACKLOG = 8  # answers that wait for the journal; about as many are written at the same time
+USUAL_INTERVAL = 0.002  # seconds from one journaled answer to the next, until it was measured
+LONGEST_INTERVAL = 0.003  # most bursts are taken more slowly, but an idle process takes nothing
+NEWS = 0.1  # weight of an interval beside those before it
+RELIEF = 0.98  # factor for each answer that did not wait: the process is quicker than measured
 
 
 class Pace:
-    """The turns of one loop: a call at a time, each after a pass of the loop that was short."""
+    """The turns of one loop: a call at a time.
+
+    Attributes:
+        interval: Seconds between the starts of calls, while many are under way.
+    """
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         """Take a clock of seconds with any origin."""
         self._clock = clock
         self._order = asyncio.Lock()
+        self._begun_at = self._journaled_at = float("-inf")
+        self._calls = self._answers = 0  # under way, and received but not yet journaled
+        self.interval = USUAL_INTERVAL
+
+    @contextmanager
+    def calling(self) -> Iterator[None]:
+        """Surround a call, from its turn to the end of its answer."""
+        self._calls += 1
+        try:
+            yield
+        finally:
+            self._calls -= 1
+
+    @contextmanager
+    def journaling(self) -> Iterator[None]:
+        """Surround the time from a whole answer to its place in the journal."""
+        self._answers += 1
+        try:
+            yield
+        finally:
+            self._answers -= 1
+            before, self._journaled_at = self._journaled_at, self._clock()
+            if self._answers < BACKLOG:
+                self.interval *= RELIEF
+            else:
+                taken = min(self._journaled_at - before, LONGEST_INTERVAL)
+                self.interval += NEWS * (taken - self.interval)
 
     async def turn(self) -> None:
-        """Wait until the loop keeps up; at most for ``LONGEST_SECONDS`` after the call before."""
+        """Wait until the process keeps up; about ``LONGEST_SECONDS`` after the call before."""
         async with self._order:
+            if self._calls + self._answers >= CALLS_AT_ONCE:
+                await asyncio.sleep(self._begun_at + self.interval - self._clock())
             began = before = self._clock()
             while True:
                 await asyncio.sleep(0)
                 now = self._clock()
                 if now - before < BEHIND_SECONDS or now - began > LONGEST_SECONDS:
+                    self._begun_at = now
                     return
                 before = now
 
@@ -59,6 +101,7 @@ class PacedModel:
     async def stream(self, request: ChatRequest) -> AsyncIterator[StreamEvent]:
         """See ``ChatModel.stream``."""
         await self.pace.turn()
-        async with closing(self.model.stream(request)) as events:
-            async for event in events:
-                yield event
+        with self.pace.calling():
+            async with closing(self.model.stream(request)) as events:
+                async for event in events:
+                    yield event
