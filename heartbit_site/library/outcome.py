@@ -29,14 +29,15 @@ _RESULT: Final = f"""
     SELECT (SELECT json_object_agg(b.key, b.value ORDER BY b.key)::text
             FROM agents_blackboardentry b WHERE b.root_id = %s), o.*
     FROM ({OUTCOME}) o
-"""
+"""  # noqa: S608  constants
 _WITH_EVENTS: Final = f"""
-    SELECT (SELECT json_agg(json_build_array(r.id, r.agent, r.status, e.seq, e.type, e.payload, e.at)
-                            ORDER BY r.created_at, r.id, e.seq)::text
+    SELECT (SELECT json_agg(
+                json_build_array(r.id, r.agent, r.status, e.seq, e.type, e.payload, e.at)
+                ORDER BY r.created_at, r.id, e.seq)::text
             FROM agents_run r JOIN agents_runevent e ON e.run_id = r.id
             WHERE r.root_id = %s), o.*
     FROM ({_RESULT}) o
-"""
+"""  # noqa: S608  constants
 
 
 def read(run_id: UUID) -> Result:

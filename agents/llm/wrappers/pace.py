@@ -36,7 +36,7 @@ class Pace:
     """The turns of one loop: a call at a time.
 
     Attributes:
-        interval: Seconds between the starts of calls, while many are under way.
+        interval: Seconds between the starts of calls, while many are in flight.
     """
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -44,7 +44,7 @@ class Pace:
         self._clock = clock
         self._order = asyncio.Lock()
         self._begun_at = self._journaled_at = float("-inf")
-        self._calls = self._answers = 0  # under way, and received but not yet journaled
+        self._calls = self._answers = 0  # in flight, and received but not yet journaled
         self.interval = USUAL_INTERVAL
 
     @contextmanager
