@@ -36,9 +36,10 @@ def test_warm_shutdown_waits_and_hands_back_what_has_not_started(
     worker.wait_for("started", count=2)
     worker.stop(signal.SIGTERM)
     assert worker.process.returncode == 0
-    assert len(worker.events("finished")) == 2
+    started = len(worker.events("started"))  # 2, unless the signal came late
+    assert len(worker.events("finished")) == started
     assert not worker.events("cancelled")
-    assert (valkey.queued(), valkey.unacked()) == (1, 0)
+    assert (valkey.queued(), valkey.unacked()) == (3 - started, 0)
 
 
 @pytest.mark.paced
@@ -120,7 +121,11 @@ def test_a_saturated_worker_leaves_messages_to_others_and_notices_a_free_slot(
     for number in range(6):
         client.send_task(f"{kind}wait", (f"run {number}", 0.2), ignore_result=True)
     worker.wait_for("started", count=1)
-    wait_until(lambda: valkey.queued() == 5, what="the others stay in the queue")
+
+    def taken() -> int:
+        return 6 - valkey.queued()
+
+    wait_until(lambda: taken() - len(worker.events("finished")) <= 1, what="the others stay")
     finished = worker.wait_for("finished", count=6)
     started = worker.events("started")[1:]
     gaps = [s["at"] - f["at"] for f, s in zip(finished, started, strict=False)]
