@@ -15,6 +15,8 @@ import pytest
 from pydantic import BaseModel, field_validator
 
 from agents.actions.cancel_run import cancel_run
+from agents.actions.start_run import start_run
+from agents.errors import AgentsChangedError
 from agents.models import Agent, Run, WorkerHeartbeat, WorkFile
 from heartbit_site.base import orm
 from heartbit_site.base.errors import ConfigurationError
@@ -454,6 +456,14 @@ class TestTheTeamIsLookedUpOnce:
         agent = Agent.objects.get(pk=first.version.agent_id)
         Agent.objects.filter(pk=agent.pk).update(origin="somewhere-else")
         assert solo.run("[[text: Again.]]").text == "Again."
+
+    def test_and_other_versions_start_nothing_however_often(self, heartbit: Heartbit) -> None:
+        run_id = heartbit.agent("solo", "Be brief.").run("[[text: Yes.]]").run_id
+        agent = Run.objects.select_related("version__agent__workspace").get(pk=run_id).version.agent
+        for _ in range(12):  # PostgreSQL has a plan for all values by then
+            with pytest.raises(AgentsChangedError):
+                start_run(agent.workspace, "x", agent="solo", origin=agent.origin, versions=[0, 1])
+        assert Run.objects.filter(version__agent=agent).count() == 1
 
     def test_for_each_of_two_workspaces(self, heartbit: Heartbit) -> None:
         other = Workspace.objects.create(slug=f"t-{secrets.token_hex(4)}", name="other")
