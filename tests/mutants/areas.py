@@ -82,13 +82,14 @@ AREAS: Final = {
         (
             *("tests/accounts", "tests/api/test_auth.py", "tests/api/test_guesses.py"),
             *("tests/api/test_rate.py", "tests/web/test_matrix.py", "tests/web/test_sockets.py"),
+            "tests/web/test_admin_entry.py",
         ),
     ),
     "quotas": Area(
         ("agents/limits/quotas.py", "agents/limits/pauses.py", "agents/runtime/budgets.py"),
         (
             *("tests/quotas", "tests/runtime/test_budgets.py", "tests/operation/test_pauses.py"),
-            "tests/operation/test_own_pauses.py",
+            *("tests/operation/test_own_pauses.py", "tests/operation/test_tool_pause.py"),
         ),
     ),
     "schedules": Area(

@@ -133,8 +133,13 @@ def test_given_a_running_run_when_it_is_killed_then_it_rests_within_2_s_and_goes
     assert reason == ("everything stopped" if everything else "workspace stopped")
     assert claimable(agent.queue) == []
     assert "was stopped by an operator (a drill): the run continues when" in why(run)
-    with pytest.raises(HaltedError, match=r"stopped by an operator \(a drill\)"):
+    slug = agent.workspace.slug
+    stopped = "Everything" if everything else f"The workspace {slug}"
+    ends = "heartbit fleet resume" if everything else f"heartbit fleet resume {slug}"
+    with pytest.raises(HaltedError, match=r"stopped by an operator \(a drill\)") as halted:
         submit("[[text: Done.]]")
+    assert str(halted.value).startswith(f"{stopped} was stopped")
+    assert f"`{ends}`" in str(halted.value)
     assert held.kind.value in {pause.kind for pause in read_fleet().pauses}
 
     assert resume_work(held, by=BY)
