@@ -17,8 +17,8 @@ from heartbit_site.config import consistency, malformed, prompts, toml_text
 from heartbit_site.config.build import build
 from heartbit_site.config.errors import ConfigFileError, Problem
 from heartbit_site.config.locate import MAX_DOTS, NAME, TooManyDotsError, parse_toml, read_text
-from heartbit_site.config.original import translate
 from heartbit_site.config.positions import positions
+from heartbit_site.config.rust_original import translate
 from heartbit_site.config.schedule_section import ScheduleSection
 from heartbit_site.config.sections import (
     ARRAYS,

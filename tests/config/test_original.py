@@ -17,8 +17,8 @@ from heartbit_site.config.apply import import_config
 from heartbit_site.config.build import INHERITED
 from heartbit_site.config.errors import ConfigFileError
 from heartbit_site.config.export import export
-from heartbit_site.config.original import REPLACED
 from heartbit_site.config.read import parse
+from heartbit_site.config.rust_original import REPLACED
 from tests.mcp.servers import http_server
 from tools.actions.refresh_mcp_server import refresh_mcp_server
 from tools.models import McpServer

@@ -100,7 +100,7 @@ async def test_a_call_that_is_given_up_leaves_the_others_their_turn() -> None:
 
 
 class Unending(Counting):
-    """A model whose calls stay under way until the test ends; it notes when each began."""
+    """A model that never answers; ``at`` has the times at which its calls began."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -113,7 +113,7 @@ class Unending(Counting):
 
 
 async def begun(model: Unending, pace: Pace, count: int) -> list[float]:
-    """When each of some calls began that were asked for together."""
+    """Start calls together; return the times at which they began, and cancel them."""
     calls = [asyncio.create_task(call(PacedModel(model, pace))) for _ in range(count)]
     async with asyncio.timeout(30):
         while len(model.at) < count:

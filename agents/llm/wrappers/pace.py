@@ -27,7 +27,7 @@ LONGEST_SECONDS = 0.1  # after the call before; a process that is always behind 
 CALLS_AT_ONCE = 32  # may start together: their answers are soon journaled
 BACKLOG = 8  # answers that wait for the journal; about as many are written at the same time
 USUAL_INTERVAL = 0.002  # seconds from one journaled answer to the next, until it was measured
-LONGEST_INTERVAL = 0.003  # most bursts are taken more slowly, but an idle process takes nothing
+LONGEST_INTERVAL = 0.003  # longer ones leave the process idle, though an answer may take longer
 NEWS = 0.1  # weight of an interval beside those before it
 RELIEF = 0.98  # factor for each answer that did not wait: the process is quicker than measured
 
