@@ -56,7 +56,7 @@ def field_of(model: type[models.Model], name: str) -> ModelField:
         raise ConfigurationError(
             f"{model.__name__} has no field {name!r}; {hint(name, names)}."
         ) from None
-    if not isinstance(field, models.Field) or not field.concrete or _type_of(field) is None:
+    if not isinstance(field, models.Field) or _type_of(field) is None:
         raise ConfigurationError(
             f"{model.__name__}.{name} is a {type(field).__name__}, which a tool cannot take or "
             "show: leave it out."

@@ -15,7 +15,14 @@ from agents.actions.pause_work import pause_work
 from agents.actions.publish_agent import publish_agent
 from agents.actions.resume_work import resume_work
 from agents.errors import UnknownToolError
-from agents.limits.pauses import blocked_reason, of_tool, refuse_if_halted
+from agents.limits.pauses import (
+    blocked_reason,
+    find_pauses,
+    of_tool,
+    of_workspace,
+    refuse_if_halted,
+)
+from agents.limits.pauses import queue as of_queue
 from agents.models import Agent, Run, RunEvent, WorkerHeartbeat
 from agents.reads.agent_status import status_of
 from agents.reads.fleet import read_fleet
@@ -127,6 +134,20 @@ def test_given_a_tool_stopped_in_a_workspace_then_nothing_else_is_held_back(
     assert tools.stopped == []
     pause_work(of_tool("current_time", workspace), by=BY)
     assert status_of(workspace, "solo").tools.stopped == ["current_time"]
+
+
+def test_given_several_stops_when_one_ends_then_the_others_stay(
+    workspace: Workspace, held: None
+) -> None:
+    queue = of_queue(f"q{secrets.token_hex(4)}")
+    stops = [of_workspace(workspace), of_tool("calculate", workspace), of_tool("calculate"), queue]
+    for stop in stops:
+        assert pause_work(stop, by=BY), stop.label
+    while stops:
+        ended = stops.pop(0)
+        assert resume_work(ended, by=BY), ended.label
+        assert not resume_work(ended, by=BY), "it has ended already"
+        assert all(find_pauses(other).exists() for other in stops), ended.label
 
 
 def test_given_a_tool_stopped_everywhere_and_here_then_runs_start(

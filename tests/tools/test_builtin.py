@@ -84,6 +84,13 @@ async def test_http_get_shows_status_type_and_text(server: Server) -> None:
     assert (result.status, result.content[:18]) == ("ok", "HTTP 404 Not Found")
 
 
+@pytest.mark.parametrize("kind", ["application/json", "application/atom+xml", "Text/HTML"])
+async def test_text_is_shown_whatever_its_type_is_called(server: Server, kind: str) -> None:
+    server.answers["/"] = response(b"[1]", headers=(f"Content-Type: {kind}",))
+    shown = await done("http_get", server=server, url=f"http://127.0.0.1:{server.port}/")
+    assert shown.content.endswith("\n\n[1]")
+
+
 async def test_binary_content_is_described(server: Server) -> None:
     server.answers["/"] = response(b"\x89PNG\x00", headers=("Content-Type: image/png",))
     server.answers["/none"] = response(b"")
