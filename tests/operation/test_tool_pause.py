@@ -148,6 +148,8 @@ def test_given_several_stops_when_one_ends_then_the_others_stay(
         assert resume_work(ended, by=BY), ended.label
         assert not resume_work(ended, by=BY), "it has ended already"
         assert all(find_pauses(other).exists() for other in stops), ended.label
+    audit = AuditEntry.objects.filter(workspace=workspace, action="workspace.stop")
+    assert audit.get().label == workspace.name
 
 
 def test_given_a_tool_stopped_everywhere_and_here_then_runs_start(
