@@ -148,6 +148,8 @@ def test_given_a_running_run_when_it_is_killed_then_it_rests_within_2_s_and_goes
     )
     noun = "everything" if everything else "workspace"
     assert actions(held.target)[-2:] == [f"{noun}.stop", f"{noun}.start"]
+    label = AuditEntry.objects.filter(target=held.target).latest("id").label
+    assert label == ("everything" if everything else agent.workspace.name)
     in_time(took, 2)
 
 

@@ -23,7 +23,7 @@ from agents.limits.pauses import (
     refuse_if_halted,
 )
 from agents.limits.pauses import queue as of_queue
-from agents.models import Agent, Run, RunEvent, WorkerHeartbeat
+from agents.models import Agent, Pause, Run, RunEvent, WorkerHeartbeat
 from agents.reads.agent_status import status_of
 from agents.reads.fleet import read_fleet
 from agents.runs.claims import GENERATION
@@ -164,3 +164,14 @@ def test_given_a_tool_stopped_everywhere_and_here_then_runs_start(
 def test_given_a_misspelt_tool_then_the_stop_is_refused_with_what_is_like_it() -> None:
     with pytest.raises(UnknownToolError, match="did you mean current_time"):
         of_tool("curent_time")
+
+
+def test_given_a_stopped_tool_that_is_gone_then_its_stop_is_ended_only_where_it_is(
+    workspace: Workspace, held: None
+) -> None:
+    Pause.objects.create(kind="tool", tool="calculate_v1", workspace=workspace, by="a", reason="b")
+    with pytest.raises(UnknownToolError):
+        of_tool("calculate_v1")
+    assert resume_work(of_tool("calculate_v1", workspace), by=BY)
+    with pytest.raises(UnknownToolError):
+        of_tool("calculate_v1", workspace)

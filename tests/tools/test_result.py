@@ -66,6 +66,13 @@ async def test_results_errors_and_refusals_are_truncated() -> None:
         assert done.content.endswith("bytes shown]")
 
 
+@pytest.mark.parametrize(("text", "whole"), [("x" * 1_001, "x" * 1_001), ("x" * 1_000, "")])
+async def test_the_whole_text_is_kept_if_it_is_cut(text: str, whole: str) -> None:
+    done = await call(made(lambda: text, name="give"), max_output_bytes=1_000)
+    assert isinstance(done, ToolResult)
+    assert done.whole == whole
+
+
 def test_truncation_keeps_whole_characters_and_counts() -> None:
     text = "é€😀" * 1_000  # 2, 3 and 4 bytes
     content = truncate(text, 100)
