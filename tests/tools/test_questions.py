@@ -46,6 +46,22 @@ def test_given_a_model_that_answers_its_own_question_then_the_call_is_invalid() 
 
 
 @pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ({"form": CHOICE}, "\n- 'question' is required and missing"),
+        ({"question": ""}, "\n- question: '' is shorter than 1 characters"),
+    ],
+)
+def test_given_no_question_then_the_call_is_invalid_as_any_other(
+    arguments: dict[str, Any], problem: str
+) -> None:
+    found = read(arguments, answered=False)
+    assert isinstance(found, ToolResult)
+    assert found.status == "invalid"
+    assert found.content.endswith(problem)
+
+
+@pytest.mark.parametrize(
     "form", [{"type": "no such type"}, {"$ref": "https://example.org/x"}, {"pattern": "(?=x)"}]
 )
 def test_given_a_form_that_nobody_could_fill_in_then_the_call_is_invalid(form: Any) -> None:

@@ -296,7 +296,9 @@ class TestLinks:
         assert strict.post(link, {"verdict": "approve"}).status_code == 403
         assert not Decision.objects.filter(run=call.run).exists()
 
-    @pytest.mark.parametrize("why", ["left", "viewer", "inactive", "old", "forged", "other call"])
+    @pytest.mark.parametrize(
+        "why", ["left", "viewer", "inactive", "deleted", "old", "forged", "other call"]
+    )
     def test_given_a_link_that_is_not_good_when_posted_then_nothing_is_decided(
         self,
         workspace: Workspace,
@@ -315,6 +317,8 @@ class TestLinks:
             case "inactive":
                 person.is_active = False
                 person.save()
+            case "deleted":
+                type(person).objects.filter(pk=person.pk).delete()
             case "old":
                 settings.HEARTBIT_APPROVAL_LINK_HOURS = -1
             case "forged":
