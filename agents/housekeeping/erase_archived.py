@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
 from agents.housekeeping import archive_files
+from agents.journal.events import RunForked
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -51,7 +52,7 @@ class _Head(NamedTuple):
     id: str | None
     root: str | None = None
     conversation: str | None = None
-    source: str | None = None
+    sources: frozenset[str] = frozenset()
     agent: str | None = None
     user: int | None = None
 
@@ -62,12 +63,15 @@ def _head(line: str) -> _Head:
     if kind != "run":
         return _Head(kind, entry.get("conversation", {}).get("id", entry.get("run_id")))
     run = entry["run"]
+    # The row's own link is gone if the source was archived first; the journal keeps all of them.
+    forks = [event for event in entry["events"] if event["type"] == RunForked.type]
+    sources = {run.get("forked_from_id"), *(fork["payload"]["source"] for fork in forks)} - {None}
     return _Head(
         kind,
         run["id"],
         run["root_id"],
         run.get("conversation_id"),
-        run.get("forked_from_id"),
+        frozenset(sources),
         run["agent"],
         run.get("started_user_id"),
     )
@@ -78,7 +82,7 @@ def _reached(
 ) -> tuple[set[str | None], set[str | None]]:
     """Return the roots and conversations that hold, continue or copy what the person said."""
     new = {row.root for row in rows if row.user == user_id and agent in ("", row.agent)}
-    new |= {row.root for row in rows if row.source in runs}
+    new |= {row.root for row in rows if not row.sources.isdisjoint(runs)}
     roots: set[str | None] = set()
     conversations: set[str | None] = set()
     while new:
@@ -87,7 +91,9 @@ def _reached(
         ids = {row.id for row in mine}
         conversations = {row.conversation for row in mine} - {None}
         new = {
-            row.root for row in rows if row.conversation in conversations or row.source in ids
+            row.root
+            for row in rows
+            if row.conversation in conversations or not row.sources.isdisjoint(ids)
         } - roots
     return roots, conversations
 

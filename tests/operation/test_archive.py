@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import connection
 from django.utils import timezone
 
 from agents.actions.accept_message import accept_message
+from agents.actions.fork_run import Edits, fork_run
 from agents.actions.post_message import post_message, start_conversation
 from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
@@ -27,11 +29,12 @@ from agents.housekeeping.archive_runs import (
     count_archivable,
     limit_of,
 )
+from agents.housekeeping.erase_person import erase_runs_everywhere
 from agents.housekeeping.run_housekeeping import run_housekeeping
 from agents.inbound.message import Inbound
 from agents.models import Agent, Conversation, Run
 from agents.runs import archive as rows
-from heartbit_site.base.audit import Actor
+from heartbit_site.base.audit import NOBODY, Actor
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import UsageEntry, Workspace
 from tests.admin.rows import Held, answer, tree
@@ -70,12 +73,18 @@ def age(workspace: Workspace, days: int, *roots: UUID) -> None:
         )
 
 
-def finished(workspace: Workspace, task: str = "x", agent: str = "writer") -> UUID:
-    run_id = start_run(workspace, task, agent=agent, model="openai:fake")
+def finished(
+    workspace: Workspace, task: str = "x", agent: str = "writer", by: Actor = NOBODY
+) -> UUID:
+    run_id = start_run(workspace, task, agent=agent, model="openai:fake", by=by)
     held = Held(run_id)
     held.record(answer(1, "Done."))
     held.finish("Done.")
     return run_id
+
+
+def actor(person: User) -> Actor:
+    return Actor(person.username, "user", person.pk)
 
 
 def read(files: tuple[Path, ...]) -> list[dict[str, Any]]:
@@ -178,6 +187,31 @@ def test_a_run_with_a_live_fork_stays(workspace: Workspace, directory: Path) -> 
     Held(fork).finish("Done.")
     assert archive_workspace(workspace).runs == 1
     assert Run.objects.get(pk=fork).forked_from_id is None
+
+
+def test_a_person_s_archived_runs_are_erased_with_their_forks_and_conversations(
+    workspace: Workspace, directory: Path
+) -> None:
+    ann, bob = User.objects.create(username="ann"), User.objects.create(username="bob")
+    thread = start_conversation(workspace, agent="writer")
+    said = {post_message(thread, "Tea?", by=actor(who)).run_id for who in (ann, bob)}
+    for run in sorted(said):
+        Held(run).finish("Yes.")
+    Conversation.objects.filter(pk=thread.pk).update(
+        created_at=timezone.now() - timedelta(days=100)
+    )
+    source, kept = finished(workspace, by=actor(ann)), finished(workspace, by=actor(bob))
+    go_on = Edits(message="Go on.")
+    fork = fork_run(Run.objects.get(pk=source), 1, edits=go_on, by=actor(bob))
+    Held(fork).finish("Done.")
+    age(workspace, 100, source, *said)
+    assert archive_workspace(workspace).runs == 3
+    age(workspace, 100, fork, kept)
+    assert archive_workspace(workspace).runs == 2, "its source is in an earlier file"
+
+    assert erase_runs_everywhere(workspace, ann, agent="", by=ME) == 4
+    [line] = read(tuple(archive.files_of(directory, workspace.slug)))
+    assert line["run"]["id"] == str(kept)
 
 
 def test_without_an_archive_nothing_is_deleted(
