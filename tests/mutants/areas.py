@@ -51,7 +51,8 @@ AREAS: Final = {
         (
             *("tests/runs", "tests/quotas", "tests/operation/test_pauses.py", "tests/travel"),
             *("tests/operation/test_own_pauses.py", "tests/operation/test_quarantine.py"),
-            *("tests/operation/test_archive.py", "tests/operation/test_fleet.py", "tests/runtime"),
+            *("tests/operation/test_archive.py", "tests/messaging/test_patience.py"),
+            *("tests/operation/test_fleet.py", "tests/runtime"),
         ),
     ),
     "pipeline": Area(
@@ -93,8 +94,17 @@ AREAS: Final = {
         ),
     ),
     "schedules": Area(
-        ("scheduling/*.py", "scheduling/actions/*.py", "agents/housekeeping/*.py"),
-        ("tests/scheduling", "tests/api/test_schedules.py", "tests/operation/test_archive.py"),
+        ("scheduling/*.py", "scheduling/actions/*.py"),
+        ("tests/scheduling", "tests/api/test_schedules.py"),
+    ),
+    "housekeeping": Area(
+        ("agents/housekeeping/*.py",),
+        (
+            *("tests/operation/test_archive.py", "tests/operation/test_prune.py"),
+            *("tests/delivery/test_surfaces.py", "tests/messaging/test_guard.py"),
+            *("tests/inbound/test_webhooks_in.py", "tests/web/test_webhooks.py"),
+            *("tests/scheduling/test_overdue.py", "tests/runtime/test_erasure.py"),
+        ),
     ),
     "scripts": Area(
         ("tools/scripts/*.py",),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import threading
 from dataclasses import replace
 from datetime import timedelta
@@ -100,15 +101,16 @@ def careful(workspace: Workspace, **binding: Any) -> None:
 async def asking(
     workspace: Workspace, pool: Pool, claimant: Claimant, **how: Any
 ) -> tuple[ToolCall, Wait]:
-    """A call that waits, of a run that nobody works on."""
+    """A call that waits, the first of two, of a run that nobody works on."""
     run_id = await orm.run_in_thread(lambda: accept(workspace))
     _, lease = await hold(pool, claimant, run_id)
-    await lease.record(answer(1, Asked("c", "save", '{"key": "a"}')))
+    both = [Asked(key, "save", json.dumps({"key": key})) for key in "ab"]
+    await lease.record(answer(1, *both))
     asked = replace(ASKED, escalate_seconds=300, **how)
     assert isinstance(await lease.suspend(asked), Committed)
     calls = ToolCall.objects.select_related("run__workspace", "run__version__agent")
     return await orm.run_in_thread(
-        lambda: (calls.get(run_id=run_id), Wait.objects.get(run_id=run_id))
+        lambda: (calls.get(run_id=run_id, call_id="1.0"), Wait.objects.get(run_id=run_id))
     )
 
 

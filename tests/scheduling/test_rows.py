@@ -4,15 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
+from heartbit_site.base.models import Workspace
 from scheduling.actions.save_schedule import table_of
+from scheduling.errors import ScheduleError
+from scheduling.models import Schedule
 from scheduling.spec import ScheduleSpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from scheduling.models import Schedule
+    from agents.models import Agent
 
 
 def test_a_row_is_the_table_of_its_settings(planned: Callable[..., Schedule]) -> None:
     spec = ScheduleSpec.model_validate(table_of(planned(name="Hourly")))
     assert (spec.name, spec.agent, spec.every_seconds, spec.cron) == ("Hourly", "solo", 3600, None)
+
+
+def test_an_agent_of_another_workspace_gets_no_schedule(
+    planned: Callable[..., Schedule], agent: Callable[..., Agent]
+) -> None:
+    theirs = agent("theirs")
+    theirs.workspace = Workspace.objects.create(slug="elsewhere", name="Elsewhere")
+    theirs.save()
+    with pytest.raises(ScheduleError, match="no such agent"):
+        planned(agent=theirs)
+    assert not Schedule.objects.filter(agent=theirs).exists()

@@ -59,12 +59,16 @@ def plans(studio: Studio) -> list[Schedule]:
 async def say(
     studio: Studio, thread: Conversation, *asked: tuple[str, dict[str, object]], reply: str = ""
 ) -> Run:
-    """Post a message that has the agent call these; the answer is mailed as that to a channel's."""
+    """Post a message that has the agent call these; the answer is mailed as that to a channel's.
+
+    It is reported to the team too, which is no business of what is planned.
+    """
 
     def post() -> UUID:
         text = f"{calls(*asked)} [[text: Done.]]"
         run = post_message(thread, text, model="openai:fake", home=Placement.LOCAL).run_id
-        create_deliveries(run, studio.workspace, [answer_to(reply)] if reply else [])
+        targets = [answer_to(reply), EmailTarget(to=["team@example.org"])] if reply else []
+        create_deliveries(run, studio.workspace, targets)
         return run
 
     run_id = await orm.run_in_thread(post)
@@ -203,9 +207,15 @@ async def test_cron_expressions_leave_as_much_between_two_as_intervals(
 
 
 async def test_what_was_cancelled_counts_among_a_days(
-    studio: Studio, planner: Agent, monkeypatch: pytest.MonkeyPatch
+    studio: Studio,
+    planner: Agent,
+    agent: Callable[..., Agent],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(agent_tools, "MOST_A_DAY", 2)
+    await orm.run_in_thread(lambda: agent("other", tools=TOOLS))
+    aside = calls(("schedule", {"name": "aside", "task": "x", "in_seconds": 60}))
+    await studio.run(f"{aside} [[text: Done.]]", agent="other")  # counts for the other agent
     asked: list[tuple[str, dict[str, object]]] = []
     for number in range(3):
         asked += [
