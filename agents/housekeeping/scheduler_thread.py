@@ -1,6 +1,7 @@
 """Fallback for Celery Beat: a thread in each worker process.
 
-The thread fires due schedules, and enqueues overdue deliveries, mailbox polls and quota notices.
+The thread fires due schedules, and enqueues overdue deliveries, mailbox polls, quota notices and
+documents to be read.
 """
 
 from __future__ import annotations

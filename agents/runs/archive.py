@@ -7,7 +7,7 @@ Usage::
 
     units = finished_units(workspace, before, after=None, limit=500)
     for line in lines(units): ...          # write them down, durably
-    for unit in units: forget(unit, before)
+    for unit in units: delete_unit(unit, before)
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ def add(
 def recall(
     query: str = QUERY, *, agent: str = AGENT, person: str = PERSON, limit: int = NUMBER
 ) -> int:
-    """Search memories, the best first, with the reasons; it finds words, and no synonyms."""
+    """Search memories by words, and by meaning if it is on; the best first, with the reasons."""
     wanted: dict[str, Any] = {"query": query, "agent": agent, "person": person, "limit": limit}
     found = backend().call(contract.SEARCH_MEMORIES, **wanted)
     return print_list(found, HITS, found.hits, none="Nothing fits.")
