@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -33,7 +34,9 @@ async def test_a_run_whose_time_is_over_pays_for_half_an_answer(
     studio: Studio, agent: Create
 ) -> None:
     await orm.run_in_thread(lambda: agent(timeout_seconds=2))
+    began = time.monotonic()
     run = await studio.run(SLOW)
+    took = time.monotonic() - began
     assert run.status == RunStatus.FAILED
     [entry] = await ledger(run)
     assert entry.output_tokens == -(-len(run.output or "") // 4)
@@ -43,6 +46,7 @@ async def test_a_run_whose_time_is_over_pays_for_half_an_answer(
     [cut] = [event for event in await studio.events(run) if event.type == "model.interrupted"]
     assert cut.payload["reason"] == "The run's time was over."
     assert cut.payload["usage"]["raw"] == {"estimated": True}
+    assert 0 < cut.payload["duration_ms"] <= took * 1000
 
 
 async def test_a_cancelled_run_pays_for_half_an_answer(studio: Studio, agent: Create) -> None:

@@ -240,8 +240,9 @@ async def test_a_long_conversation_is_summarized_once_and_goes_on(
     run = await say("[[text: Short.]]")
     assert run.output == "Short."
     events = await studio.events(run)
-    assert kinds(events).count(ContextSummarized.type) == 1
+    [summarized] = [event for event in events if event.type == ContextSummarized.type]
     answered = next(event for event in events if event.type == ModelAnswered.type)
+    assert summarized.payload["turn"] == answered.payload["turn"] == 1
     assert answered.payload["usage"]["input_tokens"] < 450, "the model got the summary instead"
     spent = await orm.run_in_thread(lambda: UsageEntry.objects.filter(run_id=run.pk).count())
     assert spent == 2, "it is paid for too"
