@@ -19,7 +19,7 @@ class Area:
 
     Attributes:
         sources: Patterns of its files.
-        tests: What pytest is given, the quickest first.
+        tests: Arguments of pytest, the quickest tests first.
     """
 
     sources: tuple[str, ...]
@@ -57,7 +57,11 @@ AREAS: Final = {
     ),
     "pipeline": Area(
         ("tools/*.py",),
-        ("tests/tools", "tests/runtime/test_loop.py", "tests/runtime/test_stopped_tools.py"),
+        (
+            *("tests/tools", "--ignore=tests/tools/sandbox", "--ignore=tests/tools/connectors"),
+            *("tests/runtime/test_loop.py", "tests/runtime/test_stopped_tools.py"),
+            *("tests/runtime/test_big_results.py", "tests/runtime/test_orm_tools.py"),
+        ),
     ),
     "decisions": Area(
         (
@@ -95,7 +99,7 @@ AREAS: Final = {
     ),
     "schedules": Area(
         ("scheduling/*.py", "scheduling/actions/*.py"),
-        ("tests/scheduling", "tests/api/test_schedules.py"),
+        ("tests/scheduling", "tests/api/test_schedules.py", "tests/config/test_schedules.py"),
     ),
     "housekeeping": Area(
         ("agents/housekeeping/*.py",),
