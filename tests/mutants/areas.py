@@ -61,6 +61,7 @@ AREAS: Final = {
             *("tests/tools", "--ignore=tests/tools/sandbox", "--ignore=tests/tools/connectors"),
             *("tests/runtime/test_loop.py", "tests/runtime/test_stopped_tools.py"),
             *("tests/runtime/test_big_results.py", "tests/runtime/test_orm_tools.py"),
+            *("tests/cli/test_question.py", "tests/cli/test_questions.py"),
         ),
     ),
     "decisions": Area(
