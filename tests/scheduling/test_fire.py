@@ -220,9 +220,11 @@ def test_run_now_is_beside_its_slots(planned: Plan) -> None:
 
 @transacted
 def test_a_backfill_holds_what_has_no_run(planned: Plan) -> None:
-    plan = planned(kind=Kind.CRON, cron="0 * * * *", overlap=Overlap.SKIP)
-    now = database_now()
-    assert backfill_schedule(plan, now - 3 * HOUR, now, by=ANN) == 3
+    now, hourly = database_now(), {"kind": Kind.CRON, "cron": "0 * * * *"}
+    other = planned(name="Another", **hourly)
+    assert backfill_schedule(other, now - 3 * HOUR, now, by=ANN) == 3
+    plan = planned(overlap=Overlap.SKIP, **hourly)
+    assert backfill_schedule(plan, now - 3 * HOUR, now, by=ANN) == 3, "of its own"
     with pytest.raises(ScheduleConflictError, match="nothing to make up for"):
         backfill_schedule(plan, now - 3 * HOUR, now, by=ANN)
     assert fire_due(only=plan.pk) == 1, "one after the other, also where slots skip"

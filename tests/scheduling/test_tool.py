@@ -17,10 +17,10 @@ from agents.delivery.targets import EmailTarget
 from agents.live.follow import wait_for_end
 from agents.models import Agent, Delivery, ToolCall
 from heartbit_site.base import orm
-from heartbit_site.base.audit import SYSTEM
+from heartbit_site.base.audit import SYSTEM, Actor, record
 from scheduling import agent_tools
 from scheduling.actions.run_schedule_now import run_schedule_now
-from scheduling.actions.save_schedule import save_schedule
+from scheduling.actions.save_schedule import CREATED, save_schedule
 from scheduling.choices import TaskType
 from scheduling.models import Schedule
 from scheduling.querysets import database_now
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from agents.models import Conversation, Run
-    from heartbit_site.base.audit import Actor
     from tests.runtime.conftest import Studio
 
 TOOLS = ("schedule", "list_schedules", "cancel_schedule")
@@ -216,6 +215,10 @@ async def test_what_was_cancelled_counts_among_a_days(
     await orm.run_in_thread(lambda: agent("other", tools=TOOLS))
     aside = calls(("schedule", {"name": "aside", "task": "x", "in_seconds": 60}))
     await studio.run(f"{aside} [[text: Done.]]", agent="other")  # counts for the other agent
+    namesake = Actor("agent planner", "api")  # a key may have that name
+    await orm.run_in_thread(
+        lambda: record(namesake, CREATED, workspace=studio.workspace, target="schedule")
+    )
     asked: list[tuple[str, dict[str, object]]] = []
     for number in range(3):
         asked += [
