@@ -86,10 +86,9 @@ def writable(schema: dict[str, Any], field: ModelField) -> dict[str, Any]:
     if field.null and field.blank:  # Django accepts no empty value otherwise
         text = schema.pop("description", None)
         schema = {"anyOf": [schema, {"type": "null"}]} | ({"description": text} if text else {})
-    default = field.default if field.has_default() else None
-    for plain in (bool, int, str):  # an enumeration's member is one of them
-        if isinstance(default, plain):
-            return {**schema, "default": plain(default)}
+    for plain in (bool, int, str):  # an enumeration's member is one of them, no default is none
+        if isinstance(field.default, plain):
+            return {**schema, "default": plain(field.default)}
     return schema
 
 

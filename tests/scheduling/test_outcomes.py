@@ -127,6 +127,10 @@ def test_a_list_of_firings_takes_one_query_however_long_it_is(
 
 def test_each_firing_has_the_status_of_its_own_run(planned: Callable[..., Schedule]) -> None:
     plan = planned()
-    statuses = {fired(plan, status): status for status in ("failed", "succeeded", "queued")}
+    statuses = {
+        fired(plan, "failed"): ("failed", None),
+        fired(plan, "succeeded", "failed"): ("succeeded", "failed"),
+        fired(plan, "queued", "pending"): ("queued", "pending"),
+    }
     rows = with_outcomes(Firing.objects.filter(schedule=plan))
-    assert {row.run_id: row.run_status for row in rows} == statuses
+    assert {row.run_id: (row.run_status, row.delivery_status) for row in rows} == statuses

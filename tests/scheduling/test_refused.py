@@ -226,6 +226,8 @@ def test_what_is_made_up_for_waits_in_its_order(planned: Plan, spent: Tier) -> N
     assert {row.status for row in rows} == {"deferred"}
     assert [row.note[:5] for row in rows] == ["Tried", "Asked", "Asked"], "one was tried"
     assert len({row.retry_at for row in rows}) == 1
+    [since] = {row.first_deferred_at for row in rows}
+    assert since is not None, "the day of those behind has begun too"
     assert fire_due(only=plan.pk) == 0
     lift(spent)
     later(plan, SHORTEST)

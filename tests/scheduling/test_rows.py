@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import Workspace
-from scheduling.actions.save_schedule import table_of
+from scheduling.actions.save_schedule import save_schedule, table_of
 from scheduling.errors import ScheduleError
 from scheduling.models import Schedule
 from scheduling.spec import ScheduleSpec
@@ -32,3 +33,22 @@ def test_an_agent_of_another_workspace_gets_no_schedule(
     with pytest.raises(ScheduleError, match="no such agent"):
         planned(agent=theirs)
     assert not Schedule.objects.filter(agent=theirs).exists()
+
+
+def test_a_schedule_that_became_invalid_can_be_paused_and_nothing_else(
+    planned: Callable[..., Schedule],
+) -> None:
+    plan = planned()
+    Schedule.objects.filter(pk=plan.pk).update(task="")
+    plan.refresh_from_db()
+    plan.enabled = False
+    save_schedule(plan, by=SYSTEM)
+    plan.name = "Renamed"
+    with pytest.raises(ScheduleError):
+        save_schedule(plan, by=SYSTEM)
+    plan.refresh_from_db()
+    plan.enabled = True
+    with pytest.raises(ScheduleError):
+        save_schedule(plan, by=SYSTEM)
+    plan.refresh_from_db()
+    assert (plan.enabled, plan.name) == (False, "Report")
