@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import connection, models, transaction
 
 from heartbit_site.base.errors import ConfigurationError
@@ -16,6 +17,7 @@ from tests.tools.calls import context
 from tests.tools.shop.agent_tools import orders
 from tests.tools.shop.models import Order
 from tests.tools.shop.setting import ALL, Scene, person, scene, tables
+from tools.model_fields import schema_of
 from tools.orm_tools import orm_tool
 from tools.pipeline import PreparedCall, execute_here, prepare
 from tools.registry import Registry, marked
@@ -146,6 +148,13 @@ class TestDefinitions:
         with pytest.raises(ConfigurationError) as refused:
             orm_tool(Order, **options)(some)
         assert sentence in str(refused.value)
+
+    def test_bounds_that_json_can_hold_exactly_are_in_the_schema(self) -> None:
+        bounds = [MinValueValidator(3), MinValueValidator(7), MinValueValidator(lambda: 9)]
+        field = models.BigIntegerField(validators=bounds)  # its own are beyond 2**53
+        assert schema_of(field) == {"type": "integer", "minimum": 7}
+        few = models.SmallIntegerField(validators=[MaxValueValidator(5), MaxValueValidator(4)])
+        assert schema_of(few) == {"type": "integer", "minimum": -(2**15), "maximum": 4}
 
     def test_a_function_without_a_docstring_is_refused(self) -> None:
         def some(context: ToolContext) -> models.QuerySet[Order]:
