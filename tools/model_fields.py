@@ -72,7 +72,7 @@ def schema_of(field: ModelField) -> dict[str, Any]:
         schema["enum"] = list(choices)
     elif isinstance(field, models.CharField) and field.max_length is not None:
         schema["maxLength"] = field.max_length
-    elif schema.get("type") == "integer" and not field.is_relation:
+    elif schema.get("type") == "integer":
         schema |= _bounds(field)
     text = _description(field, choices)
     return {**schema, "description": text} if text else schema

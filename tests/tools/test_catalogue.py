@@ -106,6 +106,16 @@ def test_a_definition_never_changes(installed: ToolSpec) -> None:
     assert rows.get().description == "Do something, ünïcode too."
 
 
+def test_a_tool_that_a_new_release_changed_is_recorded_as_it_is_now(
+    installed: ToolSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    newer = replace(installed, description="Do something else.")
+    monkeypatch.setattr(registry, "_specs", {**dict(registry), "act": newer})
+    record_installed()
+    row = CatalogueTool.objects.get(workspace=None, name="act")
+    assert row.definition_id == definition_hash(newer) != definition_hash(installed)
+
+
 def test_a_definition_is_read_once_a_process(
     installed: ToolSpec,
     monkeypatch: pytest.MonkeyPatch,
