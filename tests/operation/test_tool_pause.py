@@ -139,8 +139,9 @@ def test_given_a_tool_stopped_in_a_workspace_then_nothing_else_is_held_back(
 def test_given_several_stops_when_one_ends_then_the_others_stay(
     workspace: Workspace, held: None
 ) -> None:
-    queue = of_queue(f"q{secrets.token_hex(4)}")
-    stops = [of_workspace(workspace), of_tool("calculate", workspace), of_tool("calculate"), queue]
+    queues = [of_queue(f"q{secrets.token_hex(4)}") for _ in range(2)]
+    tools = [of_tool("calculate", workspace), of_tool("calculate")]
+    stops = [of_workspace(workspace), *tools, *queues]
     for stop in stops:
         assert pause_work(stop, by=BY), stop.label
     while stops:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -224,6 +224,32 @@ async def test_given_others_have_reserved_the_rest_then_the_run_waits_instead_of
     granted = await purse.reserve(Amount(500), Amount(1800))
     assert granted == Amount(1000), "the killed worker's has lapsed; the answer is kept shorter"
     purse.release()
+    await client.aclose()
+    await pool.close()
+
+
+async def test_given_a_release_under_way_then_the_next_reservation_outlives_it(
+    workspace: Workspace,
+) -> None:
+    may_drop, dropped = asyncio.Event(), asyncio.Event()
+
+    class Late(ValkeyReservations):
+        async def drop(self, budgets: Sequence[int], holder: str) -> None:
+            await may_drop.wait()
+            await super().drop(budgets, holder)
+            dropped.set()
+
+    row = await budget(workspace, max_tokens=1000)
+    pool, client = open_pool(settings.DATABASE_URL), connect(settings.REDIS_URL)
+    await pool.open()
+    reservations, half = Late(client), Amount(500)
+    purse = Budgets(pool, reservations).allowance(workspace.pk, 0, secrets.token_hex(8))
+    await purse.reserve(half, half)
+    purse.release()
+    asyncio.get_running_loop().call_later(0.1, may_drop.set)
+    await purse.reserve(half, half)
+    await dropped.wait()
+    assert await reservations.put([row.pk], "other", half, seconds=5) == {row.pk: half}
     await client.aclose()
     await pool.close()
 

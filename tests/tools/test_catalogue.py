@@ -116,6 +116,20 @@ def test_a_tool_that_a_new_release_changed_is_recorded_as_it_is_now(
     assert row.definition_id == definition_hash(newer) != definition_hash(installed)
 
 
+def test_tools_of_a_workspace_stay_when_those_of_the_installation_are_recorded(
+    installed: ToolSpec, workspace: Workspace
+) -> None:
+    theirs = CatalogueTool.objects.create(
+        workspace=workspace, name="theirs", definition_id=definition_hash(installed), origin="mcp"
+    )
+    gone = CatalogueTool.objects.create(
+        workspace=None, name="gone", definition_id=definition_hash(installed), origin="code"
+    )
+    record_installed()
+    assert CatalogueTool.objects.filter(pk=theirs.pk).exists()
+    assert not CatalogueTool.objects.filter(pk=gone.pk).exists()
+
+
 def test_a_definition_is_read_once_a_process(
     installed: ToolSpec,
     monkeypatch: pytest.MonkeyPatch,
