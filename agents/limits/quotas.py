@@ -71,7 +71,7 @@ def _now(agent: Agent) -> dict[str, Any]:
 
 
 def _runs(count: int) -> str:
-    return "1 run" if count == 1 else f"{count:,} runs"
+    return "1 run"
 
 
 def quota_blocked_reason(run: Run) -> str:
@@ -82,8 +82,7 @@ def quota_blocked_reason(run: Run) -> str:
     if full is None:
         return ""
     tier, at_once = full
-    limit = "one run" if at_once == 1 else f"{at_once:,} runs"
     return (
-        f"The workspace is limited to {limit} at once (tier {tier}): this one starts when "
+        f"The workspace is limited to {_runs(at_once)} at once (tier {tier}): this one starts when "
         "another one ends or waits."
     )

@@ -326,17 +326,19 @@ async def test_a_run_that_waits_for_nothing_is_still_queued(
     assert after["status"] == RunStatus.QUEUED
 
 
+@pytest.mark.parametrize(("at_once", "said"), [(1, "1 run"), (2, "2 runs")])
 async def test_whoever_looks_at_a_run_that_waits_for_room_reads_why(
-    mine: Workspace, pool: Pool, fleet: Claimant
+    mine: Workspace, pool: Pool, fleet: Claimant, at_once: int, said: str
 ) -> None:
     def why(run_id: UUID) -> str:
         return blocked_reason(Run.objects.select_related("version__agent").get(pk=run_id))
 
-    tier = await orm.run_in_thread(lambda: give_tier(mine, runs_at_once=1))
-    first, second = await orm.run_in_thread(lambda: start(mine, 2))
-    assert await orm.run_in_thread(lambda: why(second)) == ""
-    assert await nudge(pool, fleet, first) is not None
-    assert await orm.run_in_thread(lambda: why(second)) == (
-        f"The workspace is limited to one run at once (tier {tier.name}): this one starts when "
+    tier = await orm.run_in_thread(lambda: give_tier(mine, runs_at_once=at_once))
+    *others, last = await orm.run_in_thread(lambda: start(mine, at_once + 1))
+    assert await orm.run_in_thread(lambda: why(last)) == ""
+    for run in others:
+        assert await nudge(pool, fleet, run) is not None
+    assert await orm.run_in_thread(lambda: why(last)) == (
+        f"The workspace is limited to {said} at once (tier {tier.name}): this one starts when "
         "another one ends or waits."
     )

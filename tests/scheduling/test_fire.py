@@ -174,6 +174,33 @@ def test_a_stopped_workspace_and_agent_fire_nothing_until_they_go_on(planned: Pl
 
 
 @transacted
+def test_a_schedule_that_cannot_be_read_is_paused(
+    planned: Plan, caplog: pytest.LogCaptureFixture
+) -> None:
+    plan = planned()
+    let_pass(plan, HOUR)
+    Schedule.objects.filter(pk=plan.pk).update(time_zone="Mars/Olympus")
+    assert fire_due(only=plan.pk) == 0
+    plan.refresh_from_db()
+    assert (plan.enabled, plan.next_occurrence, plan.next_at) == (False, None, None)
+    assert plan.pk not in due_schedules(100)
+    [line] = [one.getMessage() for one in caplog.records if one.levelname == "ERROR"]
+    assert "is paused: " in line
+
+
+@transacted
+def test_a_skipped_slot_that_is_made_up_for_is_a_backfill_s(planned: Plan) -> None:
+    plan = planned(overlap=Overlap.SKIP)
+    for _ in range(2):
+        an_hour_later(plan)
+    assert statuses(plan) == ["started", "skipped"]
+    [_, skipped] = firings(plan)
+    assert backfill_schedule(plan, skipped.scheduled_for, skipped.scheduled_for, by=ANN) == 1
+    skipped.refresh_from_db()
+    assert (skipped.status, skipped.cause) == (FiringStatus.DEFERRED, Trigger.BACKFILL)
+
+
+@transacted
 def test_messages_stay_on_one_conversation(planned: Plan) -> None:
     plan = planned(task_type=TaskType.MESSAGE, overlap=Overlap.PARALLEL)
     for _ in range(2):

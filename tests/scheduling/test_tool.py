@@ -126,6 +126,7 @@ async def test_it_lists_and_cancels_its_own(studio: Studio, planner: Agent) -> N
 async def test_a_reminder_goes_back_where_it_was_asked_for(studio: Studio, planner: Agent) -> None:
     asked: tuple[str, dict[str, object]]
     asked = ("schedule", {"name": "Call", "task": "x", "in_seconds": 600})
+    await say(studio, await begun(studio), ("list_schedules", {}), reply="bob@example.org")
     await say(studio, await begun(studio), asked, reply="ada@example.org")
 
     def fire() -> Any:
