@@ -71,7 +71,7 @@ def _now(agent: Agent) -> dict[str, Any]:
 
 
 def _runs(count: int) -> str:
-    return "1 run"
+    return "1 run" if count == 1 else f"{count:,} runs"
 
 
 def quota_blocked_reason(run: Run) -> str:
