@@ -116,6 +116,7 @@ async def test_it_lists_and_cancels_its_own(studio: Studio, planner: Agent) -> N
     run = await studio.run(f"{task} [[text: Done.]]", agent="planner")
     planned, _, listed, cancelled, again = await results(run)
     assert "Planned 'planner: Weekly'" in planned
+    assert all("Next: " in one for one in (planned, listed))
     assert "09:00" in listed
     assert cancelled == "Cancelled 'planner: Weekly'."
     assert "You have planned no 'Weekly'" in again
