@@ -202,6 +202,12 @@ def test_time_spent_waiting_or_queued_is_not_working_time() -> None:
     assert fold(rows).worked_seconds == 4
 
 
+def test_the_model_of_the_first_slice_is_that_of_the_run() -> None:
+    other = replace(STARTED, model="openai:other")
+    started = [RunCreated("Do it.", "agent"), STARTED, RunRequeued("drain"), other]
+    assert fold(recorded(started)).model == "openai:fake"
+
+
 def test_a_cancel_request_is_seen() -> None:
     rows = recorded([RunCreated("Do it.", "agent"), STARTED, CancelRequested("enough")])
     assert fold(rows).cancel_reason == "enough"

@@ -297,7 +297,7 @@ class TestLinks:
         assert not Decision.objects.filter(run=call.run).exists()
 
     @pytest.mark.parametrize(
-        "why", ["left", "viewer", "inactive", "deleted", "old", "forged", "other call"]
+        "why", ["left", "viewer", "inactive", "deleted", "old", "forged", "gone", "other call"]
     )
     def test_given_a_link_that_is_not_good_when_posted_then_nothing_is_decided(
         self,
@@ -323,6 +323,8 @@ class TestLinks:
                 settings.HEARTBIT_APPROVAL_LINK_HOURS = -1
             case "forged":
                 token = token[:-1] + ("A" if token[-1] != "A" else "B")
+            case "gone":
+                ToolCall.objects.filter(pk=call.pk).delete()
             case "other call":
                 ToolCall.objects.filter(pk=call.pk).update(digest="e" * 64)
         answer = browser_of_nobody.post(f"/approve/{token}/", {"verdict": "approve"})
