@@ -88,7 +88,7 @@ AREAS: Final = {
         (
             *("tests/accounts", "tests/api/test_auth.py", "tests/api/test_guesses.py"),
             *("tests/api/test_rate.py", "tests/web/test_matrix.py", "tests/web/test_sockets.py"),
-            "tests/web/test_admin_entry.py",
+            *("tests/web/test_admin_entry.py", "tests/api/test_openapi.py"),
         ),
     ),
     "quotas": Area(
