@@ -204,7 +204,7 @@ def test_time_spent_waiting_or_queued_is_not_working_time() -> None:
 
 def test_the_model_of_the_first_slice_is_that_of_the_run() -> None:
     other = replace(STARTED, model="openai:other")
-    started = [RunCreated("Do it.", "agent"), STARTED, RunRequeued("drain"), other]
+    started: list[Event] = [RunCreated("Do it.", "agent"), STARTED, RunRequeued("drain"), other]
     assert fold(recorded(started)).model == "openai:fake"
 
 
