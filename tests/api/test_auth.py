@@ -12,6 +12,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 
 from agents.models import Run
+from heartbit_site.api.auth import key_in
 from heartbit_site.base.actions.create_api_key import create_api_key
 from heartbit_site.base.models import ApiKey, Membership, Role
 from heartbit_site.base.scopes import SCOPES
@@ -62,6 +63,14 @@ def test_an_expired_key_opens_nothing(web: WebServer, workspace: Workspace) -> N
     made, key = create_api_key(workspace, "old", scopes=SCOPES)
     ApiKey.objects.filter(pk=made.pk).update(expires_at=past)
     assert status(web, key) == 401
+
+
+@pytest.mark.parametrize(
+    ("header", "key"),
+    [("Bearer hb_x", "hb_x"), ("bEARER hb_x", "hb_x"), ("Basic hb_x", None), ("Bearer  ", None)],
+)
+def test_a_header_with_a_key_of_ours(header: str, key: str | None) -> None:
+    assert key_in(header) == key
 
 
 @pytest.mark.parametrize(
