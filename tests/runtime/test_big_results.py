@@ -112,6 +112,8 @@ async def test_a_fork_keeps_the_artifacts_of_the_results_it_copied(
         fork = fork_run(run, 2)
         names = Artifact.objects.filter(run=fork).values_list("name", flat=True)
         assert list(names) == list(Artifact.objects.filter(run=run).values_list("name", flat=True))
+        early = fork_run(run, 1)
+        assert not Artifact.objects.filter(run=early).exists(), "its result was not copied"
 
     await orm.run_in_thread(check)
 
