@@ -125,6 +125,8 @@ async def test_a_denied_call_is_answered_with_the_reason(
     assert status == "refused"
     assert "Too risky" in result
     assert run.output == "Done.", "the model goes on without it"
+    [event] = [one for one in await studio.events(run) if one.type == "tool.finished"]
+    assert event.payload["effect"] == "pure", "as the person was shown"
 
 
 async def test_each_call_of_a_turn_is_decided_by_itself(
