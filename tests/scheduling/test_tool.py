@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import secrets
 import time
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from agents.live.follow import wait_for_end
 from agents.models import Agent, Delivery, ToolCall
 from heartbit_site.base import orm
 from heartbit_site.base.audit import SYSTEM, Actor, record
+from heartbit_site.base.models import Workspace
 from scheduling import agent_tools
 from scheduling.actions.run_schedule_now import run_schedule_now
 from scheduling.actions.save_schedule import CREATED, save_schedule
@@ -122,6 +124,32 @@ async def test_it_lists_and_cancels_its_own(studio: Studio, planner: Agent) -> N
     assert "You have planned no 'Weekly'" in again
     [left] = await orm.run_in_thread(lambda: plans(studio))
     assert left.name == "planner: Soon"
+
+
+@pytest.mark.parametrize("changed", ["agent", "workspace", "created_by_run_id", "next_occurrence"])
+async def test_only_what_the_agent_planned_there_and_is_to_come_is_its_own(
+    studio: Studio, planner: Agent, agent: Callable[..., Agent], changed: str
+) -> None:
+    soon = ("schedule", {"name": "Soon", "task": "x", "in_seconds": 9000})
+    await studio.run(f"{calls(soon)} [[text: Done.]]", agent="planner")
+
+    def change() -> None:
+        values: dict[str, Any] = {changed: None}
+        if changed == "agent":
+            values["agent"] = agent("other", tools=TOOLS)
+        elif changed == "workspace":
+            elsewhere = Workspace.objects.create(slug=f"t-{secrets.token_hex(4)}", name="Elsewhere")
+            values["workspace"] = elsewhere
+        elif changed == "next_occurrence":
+            values["next_at"] = None
+        Schedule.objects.filter(workspace=studio.workspace).update(**values)
+
+    await orm.run_in_thread(change)
+    asked = calls(("list_schedules", {}), ("cancel_schedule", {"name": "Soon"}))
+    run = await studio.run(f"{asked} [[text: Done.]]", agent="planner")
+    listed, refused = await results(run)
+    assert listed == "[]"
+    assert "you have planned nothing" in refused
 
 
 async def test_a_reminder_goes_back_where_it_was_asked_for(studio: Studio, planner: Agent) -> None:
