@@ -119,7 +119,9 @@ def test_given_a_changed_role_when_renewed_then_the_new_one_counts(
 def test_given_a_key_when_revoked_then_it_opens_nothing_any_more(
     here: Workspace, ada: User
 ) -> None:
+    create_api_key(here, "an earlier one", scopes=["runs:read"])
     key, _ = create_api_key(here, "nightly", scopes=["runs:read", "fleet:manage"], user=ada)
+    create_api_key(here, "a later one", scopes=["runs:read"])
     access = access_of_key(key)
     assert access.name == "API key nightly of ada"
     assert not is_operator(access)
