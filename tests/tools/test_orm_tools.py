@@ -245,7 +245,10 @@ class TestWriting:
             ("orders_update", {"due": "2026-02-30"}, "due"),
             ("orders_update", {"total": "much"}, "total: “much” value must be a decimal number."),
             ("orders_update", {"total": "1.234"}, "total: Ensure that there are no more than 2"),
-            ("orders_update", {"status": "sent", "note": "stop"}, "A stopped order is not sent."),
+            (
+                *("orders_update", {"status": "sent", "note": "stop"}),
+                "RowRefusedError: A stopped order is not sent.",
+            ),
             ("orders_update", {"number": "B1"}, "number: Order with this Number already exists."),
             ("orders_update", {"shop": 10**9}, "shop: shop instance with id 1000000000"),
             ("orders_update", {}, "Nothing was changed: give at least one of number, status"),
