@@ -86,7 +86,7 @@ def writable(schema: dict[str, Any], field: ModelField) -> dict[str, Any]:
     if field.null and field.blank:  # Django accepts no empty value otherwise
         text = schema.pop("description", None)
         schema = {"anyOf": [schema, {"type": "null"}]} | ({"description": text} if text else {})
-    for plain in (bool, int, str):  # an enumeration's member is one of them, no default is none
+    for plain in (bool, int, str):  # an enumeration's member is one; NOT_PROVIDED is not
         if isinstance(field.default, plain):
             return {**schema, "default": plain(field.default)}
     return schema

@@ -318,7 +318,7 @@ class AgentSettings(Spec):
     max_tool_output_bytes: Annotated[int, Field(ge=256, le=2_147_483_647), Pinned("limits")] = (
         Field(
             32_768,
-            description="Bytes of a tool result that a model reads; a longer one is stored whole.",
+            description="Longest tool result in bytes; a longer one is cut, with a note in it.",
         )
     )
     max_parallel: Annotated[int, Field(ge=1, le=1000), Pinned("limits")] = Field(

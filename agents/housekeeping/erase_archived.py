@@ -63,7 +63,8 @@ def _head(line: str) -> _Head:
     if kind != "run":
         return _Head(kind, entry.get("conversation", {}).get("id", entry.get("run_id")))
     run = entry["run"]
-    # The row's own link is gone if the source was archived first; the journal keeps all of them.
+    # The row's link is gone if the source was archived first. The journal names the direct source,
+    # and the ancestors whose fork event was copied.
     forks = [event for event in entry["events"] if event["type"] == RunForked.type]
     sources = {run.get("forked_from_id"), *(fork["payload"]["source"] for fork in forks)} - {None}
     return _Head(

@@ -21,7 +21,8 @@ def erase_runs_everywhere(workspace: Workspace, user: User, *, agent: str, by: A
     """Delete a person's runs for good, archived ones too; return their number.
 
     ``HEARTBIT_ERASE_RUNS`` names this function for the memory app. Nothing is archived meanwhile.
-    After an error, to repeat it does the rest.
+    After an error, to repeat it does the rest, but no longer finds forks in the database of runs
+    that were erased from an archive before the error.
 
     Args:
         workspace: Runs of other workspaces stay.

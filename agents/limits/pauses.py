@@ -62,7 +62,10 @@ STOPPED = "The agent {} is stopped: the run continues when an editor starts it i
 
 
 def queue(name: str) -> PauseTarget:
-    """Return the target for the runs of a queue: they are not claimed; running ones continue."""
+    """Return the target for the runs of a queue: they are not claimed.
+
+    Running ones continue until they wait, or their slice ends.
+    """
     return PauseTarget(PauseKind.QUEUE, queue=name)
 
 

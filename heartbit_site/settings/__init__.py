@@ -232,9 +232,9 @@ HEARTBIT_ACCOUNT_EMBEDDER = "agents.runtime.account_embedder.AccountEmbedder"
 HEARTBIT_MEMORY_WEIGHTS = "agents.reads.memory_weights.weights_of_run"
 #: Dotted path of the class of another memory provider; empty: Heartbit's own memory.
 HEARTBIT_MEMORY_PROVIDER = variables.MEMORY_PROVIDER.read()
-#: The source of a knowledge base's folder, for the memory app, which is below the connectors.
+#: Dotted path of the class that reads a knowledge base's folder; the memory app may not import it.
 HEARTBIT_FOLDER_SOURCE = "tools.connectors.drive.knowledge_source.DriveSource"
-#: Callables that delete a person's runs, and the runs that extracted a person's memories, likewise.
+#: Dotted paths of functions that delete a person's runs, and the runs that extracted memories.
 HEARTBIT_ERASE_RUNS = "agents.housekeeping.erase_person.erase_runs_everywhere"
 HEARTBIT_ERASE_EXTRACTIONS = "agents.actions.erase_extractions.erase_extractions"
 #: A callable that returns the keys of stored secrets, newest first; the same on all machines.

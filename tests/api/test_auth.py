@@ -69,7 +69,7 @@ def test_an_expired_key_opens_nothing(web: WebServer, workspace: Workspace) -> N
     ("header", "key"),
     [("Bearer hb_x", "hb_x"), ("bEARER hb_x", "hb_x"), ("Basic hb_x", None), ("Bearer  ", None)],
 )
-def test_a_header_with_a_key_of_ours(header: str, key: str | None) -> None:
+def test_which_key_a_header_holds(header: str, key: str | None) -> None:
     assert key_in(header) == key
 
 

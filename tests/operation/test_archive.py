@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.db import connection
 from django.utils import timezone
 
@@ -39,9 +38,12 @@ from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import UsageEntry, Workspace
 from tests.admin.rows import Held, answer, tree
 from tests.inbound.posts import channel_of
+from tests.runtime.extraction import person
 
 if TYPE_CHECKING:
     from uuid import UUID
+
+    from django.contrib.auth.models import User
 
     from tests.command import Command
 
@@ -192,7 +194,7 @@ def test_a_run_with_a_live_fork_stays(workspace: Workspace, directory: Path) -> 
 def test_a_person_s_archived_runs_are_erased_with_their_forks_and_conversations(
     workspace: Workspace, directory: Path
 ) -> None:
-    ann, bob = User.objects.create(username="ann"), User.objects.create(username="bob")
+    ann, bob = person(), person("bob")
     thread = start_conversation(workspace, agent="writer")
     said = {post_message(thread, "Tea?", by=actor(who)).run_id for who in (ann, bob)}
     for run in sorted(said):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 import pytest
 from django.conf import settings
+from django.core.management import call_command
 from django.db import connection
 from psycopg.sql import SQL, Identifier
 
@@ -73,3 +74,7 @@ def test_it_locks_what_it_changes_until_its_end(upgrade: Any) -> None:
     with upgrade.cursor() as cursor:
         cursor.execute("SHOW lock_timeout")
         assert cursor.fetchone() == ("0",), "the migration's own limit is back"
+
+
+def test_no_migration_is_missing(database: None) -> None:
+    call_command("makemigrations", check=True, dry_run=True, verbosity=0)

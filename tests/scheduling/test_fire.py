@@ -184,8 +184,7 @@ def test_a_schedule_that_cannot_be_read_is_paused(
     plan.refresh_from_db()
     assert (plan.enabled, plan.next_occurrence, plan.next_at) == (False, None, None)
     assert plan.pk not in due_schedules(100)
-    [line] = [one.getMessage() for one in caplog.records if one.levelname == "ERROR"]
-    assert "is paused: " in line
+    assert f"the schedule {plan} cannot be read, and is paused: " in caplog.text
 
 
 @transacted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from typing import TYPE_CHECKING
 
 import pytest
@@ -28,7 +29,7 @@ def test_an_agent_of_another_workspace_gets_no_schedule(
     planned: Callable[..., Schedule], agent: Callable[..., Agent]
 ) -> None:
     theirs = agent("theirs")
-    theirs.workspace = Workspace.objects.create(slug="elsewhere", name="Elsewhere")
+    theirs.workspace = Workspace.objects.create(slug=f"t-{secrets.token_hex(4)}", name="Elsewhere")
     theirs.save()
     with pytest.raises(ScheduleError, match="no such agent"):
         planned(agent=theirs)

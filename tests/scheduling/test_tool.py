@@ -62,7 +62,7 @@ async def say(
 ) -> Run:
     """Post a message that has the agent call these; the answer is mailed as that to a channel's.
 
-    It is reported to the team too, which is no business of what is planned.
+    It is mailed to the team too, and a plan must not take over that target.
     """
 
     def post() -> UUID:

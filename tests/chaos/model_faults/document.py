@@ -25,10 +25,10 @@ Five rules explain nearly all of it:
 
 1. **An answer is whole or it is nothing.** It counts when its final event has come. What streamed
    of a broken one is void, its tool calls are not run, and the journal never sees it.
-2. **What may pass is tried again**, `max_retries` times, after a pause of at most
-   `retry_base_delay_ms`, twice as long each time, up to `retry_max_delay_ms` and 10 s, or after
-   the one that the provider names. What another try cannot change, and an answer that is too
-   large, is not.
+2. **What may pass is tried again**, `max_retries` times, after a random pause whose upper
+   bound starts at `retry_base_delay_ms`, doubles with each retry, and exceeds neither
+   `retry_max_delay_ms` nor 10 s; or after the pause that the provider names. What another try
+   cannot change, and an answer that is too large, is not.
 3. **A long pause holds no worker.** Up to 10 s are waited in place. For longer ones the run is
    `waiting` on a timer, for at most an hour at a time; the attempts before it count after it.
 4. **A tool call that makes no sense is the model's to mend.** It gets the reason as the call's

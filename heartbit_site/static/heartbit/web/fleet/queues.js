@@ -52,7 +52,7 @@ function button(row, act) {
 async function pause(row, path, act) {
   const reason = await ask({
     title: `Pause the queue ${row.name}?`,
-    text: "Nothing more is started from it. What is at work goes on until it waits, or for a minute; new runs wait in the queue until it is resumed.",
+    text: "Nothing more is started from it. Running ones continue until they wait, or until the turn that they are in after a minute ends; new runs wait in the queue until it is resumed.",
     button: "Pause", reason: true,
   });
   if (reason !== null) await act(`${path}/pause`, { reason }, `The queue ${row.name} is paused.`);
