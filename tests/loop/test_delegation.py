@@ -1,4 +1,4 @@
-"""What an orchestrator's model reads of its sub-agents' ends."""
+"""Text for an orchestrator's model about the end of each sub-agent's run."""
 
 from __future__ import annotations
 

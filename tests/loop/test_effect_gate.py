@@ -31,7 +31,7 @@ async def test_all_effects_under_way_end_first_and_none_begins() -> None:
             effects.drain()
             late = asyncio.ensure_future(effects.effect().__aenter__())
             assert stops == []
-        assert stops == [], "one is still under way"
+        assert stops == [], "the outer effect is still running"
     assert stops == ["stopped"]
     await asyncio.wait([late], timeout=0.05)
     assert not late.done()

@@ -1,4 +1,4 @@
-"""What an extraction's model reads of a run."""
+"""The text of a run that an extraction's model is given."""
 
 from __future__ import annotations
 

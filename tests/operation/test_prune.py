@@ -1,4 +1,4 @@
-"""What housekeeping deletes when it is old: rows of workers that are gone."""
+"""Housekeeping deletes the rows of workers a day after they left."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def test_workers_are_forgotten_a_day_after_they_left() -> None:
             name=f"{name}:{what}", home="fleet", queues=[], lease_seconds=60, left_at=left_at
         )
 
-    worker("at work", None)
+    worker("alive", None)
     worker("left today", now - WORKERS_KEPT + MOMENT)
     worker("left yesterday", now - WORKERS_KEPT - MOMENT)
     assert prune_workers() >= 1
     kept = WorkerHeartbeat.objects.filter(name__startswith=name).order_by("name")
-    assert [row.name for row in kept] == [f"{name}:at work", f"{name}:left today"]
+    assert [row.name for row in kept] == [f"{name}:alive", f"{name}:left today"]

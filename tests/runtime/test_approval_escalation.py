@@ -101,7 +101,7 @@ def careful(workspace: Workspace, **binding: Any) -> None:
 async def asking(
     workspace: Workspace, pool: Pool, claimant: Claimant, **how: Any
 ) -> tuple[ToolCall, Wait]:
-    """A call that waits, the first of two, of a run that nobody works on."""
+    """Return a waiting call, the first of two of a run that no worker holds, and its wait."""
     run_id = await orm.run_in_thread(lambda: accept(workspace))
     _, lease = await hold(pool, claimant, run_id)
     both = [Asked(key, "save", json.dumps({"key": key})) for key in "ab"]

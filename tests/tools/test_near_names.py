@@ -1,4 +1,4 @@
-"""What a sentence about a wrong name suggests."""
+"""Suggestions in a sentence about a wrong name."""
 
 from __future__ import annotations
 
