@@ -23,7 +23,7 @@ Tool = Annotated[Name, Field(min_length=1, description="As `GET /tools` lists it
 def pause_queue(access: Access, queue: Queue, body: PauseIn) -> PauseStateOut:
     """Pause a queue: no run is claimed from it until it is resumed.
 
-    Running ones continue until they wait, or until the turn that they are in after a minute ends.
+    Running ones continue for about a minute, to the end of a turn; then they wait in the queue.
     """
     return _hold(access, pauses.queue(queue), body, by_operator=True)
 

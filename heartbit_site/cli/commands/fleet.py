@@ -122,7 +122,7 @@ def _act(wanted: Literal["stop", "restart"], worker: str | None, patience: float
 
 @app.command(cls=RemoteCommand)
 def pause_queue(queue: str = QUEUE, *, reason: str = REASON) -> int:
-    """Pause a queue: no run is claimed from it; running ones continue for a while."""
+    """Pause a queue: no run is claimed from it; running ones continue for a minute."""
     return _hold((pauses.QUEUE, {"queue": queue}), reason)
 
 

@@ -52,7 +52,7 @@ function button(row, act) {
 async function pause(row, path, act) {
   const reason = await ask({
     title: `Pause the queue ${row.name}?`,
-    text: "Nothing more is started from it. Running ones continue until they wait, or until the turn that they are in after a minute ends; new runs wait in the queue until it is resumed.",
+    text: "No run starts from it until it is resumed. Those that are running continue for about a minute, to the end of a turn; then they wait in the queue, as new ones do.",
     button: "Pause", reason: true,
   });
   if (reason !== null) await act(`${path}/pause`, { reason }, `The queue ${row.name} is paused.`);
