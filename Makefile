@@ -24,6 +24,10 @@ RIGS := tests/bench tests/continuous tests/mutants tests/chaos/test_planted.py
 # Tests that read the sources and start nothing but a database.
 SOURCES := tests/architecture
 
+# Installs what is missing; `make test` goes on where somebody else has to, and skips what needs it.
+SYSTEM := sh tests/system_packages.sh
+OR_ELSEWHERE := || test $$? = 3
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test collect rigs readme durations check wheel format lock chaos bench evals shots security interop mutants
 
@@ -36,6 +40,7 @@ demo: $(STAMP) ## Three agents work at once on a real model; QUESTION="..." asks
 	@$(BIN)/python -m heartbit_site.demo
 
 test: $(STAMP) ## Run the tests; ARGS="-k name" for some, ARGS="-m local_model" for the real model's
+	@$(SYSTEM) "tests of web pages" chromium-headless-shell $(OR_ELSEWHERE)
 	$(BIN)/python -m $(RUNNER) $(PARALLEL) $(RIGS:%=--ignore=%) $(SOURCES:%=--ignore=%) $(ARGS)
 
 collect: $(STAMP) ## Compile all tests, which else each process of the first `make test` does for itself
@@ -66,15 +71,18 @@ format: $(STAMP) ## Format the code
 	$(BIN)/ruff format .
 
 chaos: $(STAMP) ## Break things under load and count what is lost; ONLY=R1,R3 for some, SIZE=small
+	@$(SYSTEM) "clocks that jump (R10)" libfaketime
 	@$(BIN)/python -m tests.chaos $(if $(ONLY),--only $(ONLY)) $(if $(SIZE),--size $(SIZE)) $(ARGS)
 
 bench: $(STAMP) ## Measure; ONLY=W1,W2 for some workloads
+	@$(SYSTEM) "pages that are measured" chromium-headless-shell
 	@$(BIN)/python -m tests.bench $(if $(ONLY),--only $(ONLY)) $(ARGS)
 
 evals: $(STAMP) ## Measure recall, search, extraction and answers on labelled questions, and write build/evals.json
 	@$(BIN)/python -m tests.evals
 
 shots: $(STAMP) ## Take pictures of every page of a made-up workspace, into docs/images
+	@$(SYSTEM) "pictures of pages" chromium-headless-shell
 	@HEARTBIT_EXTRA_APPS=tests.web.shots $(BIN)/python -m pytest -q --timeout 300 tests/web/shots/take.py $(ARGS)
 
 security: $(STAMP) ## Attack the parts that guard, and write build/security.json; ONLY=S4,S6 for some, FUZZ=600 for seconds of random system calls
@@ -95,25 +103,8 @@ $(STAMP): pyproject.toml requirements.lock
 	@test -n "$(PYTHON)" || { \
 		echo "Heartbit needs Python 3.11 or newer: install it, or make PYTHON=/path/to/python3." >&2; \
 		exit 1; }
-	@"$(PYTHON)" -c 'import ensurepip' 2>/dev/null || \
-	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-		echo "Installing python3-venv ..."; \
-		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y python3-venv \
-			>/dev/null; \
-	else \
-		echo "Python cannot make virtual environments here: run" >&2; \
-		echo "    sudo apt-get update && sudo apt-get install -y python3-venv" >&2; \
-		echo "and then make again." >&2; \
-		exit 1; \
-	fi
-	@ldconfig -p 2>/dev/null | grep -q libgomp.so.1 || \
-	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-		echo "Installing libgomp1 (the local model needs it) ..."; \
-		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y libgomp1 \
-			>/dev/null; \
-	else \
-		echo "The local model needs libgomp1: sudo apt-get install -y libgomp1" >&2; \
-	fi
+	@PYTHON="$(PYTHON)" $(SYSTEM) "Python's virtual environments" python3-venv
+	@$(SYSTEM) "the local model" libgomp1 $(OR_ELSEWHERE)
 	@echo "Creating .venv with $(PYTHON) ..."
 	@"$(PYTHON)" -m venv .venv
 	@echo "Installing $$(grep -c '==' requirements.lock) packages (some minutes the first time) ..."
