@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from django.urls import path
+from channels.security.websocket import WebsocketDenier
+from django.urls import path, re_path
 
 from agents.consumers import AdminConsumer, RunConsumer, WorkspaceConsumer
 
 if TYPE_CHECKING:
-    from agents.live.member_consumer import MemberConsumer
+    from channels.consumer import AsyncConsumer
 
 
-def _socket(route: str, consumer: type[MemberConsumer]) -> Any:
+def _socket(route: str, consumer: type[AsyncConsumer], pattern: Any = path) -> Any:
     application: Any = consumer.as_asgi()  # Django's types allow only views
-    return path(route, application)
+    return pattern(route, application)
 
 
 websocket_urlpatterns: list[Any] = [
     _socket("ws/", AdminConsumer),
     _socket("ws/<slug:workspace>/", WorkspaceConsumer),
     _socket("ws/<slug:workspace>/runs/<uuid:run>/", RunConsumer),
+    # Channels would raise an error for any other path, which anybody may ask for.
+    _socket("", WebsocketDenier, re_path),
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+import httpx
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.models import User
@@ -57,7 +58,7 @@ def connect(request: HttpRequest, access: Access, server: str) -> HttpResponse:
     except HeartbitError as error:
         return _page(request, access, row, problem=str(error), status=409)
     # A link and no redirect: forms of these pages lead nowhere else (Content-Security-Policy).
-    return _page(request, access, row, link=link, host=urlsplit(link).netloc)
+    return _page(request, access, row, link=link, host=httpx.URL(link).netloc.decode())
 
 
 @never_cache

@@ -65,6 +65,9 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.django_db
 
+SCRIPT = re.compile(rb"<script\b[^>]*>")
+#: A file of ours, or data.
+ALLOWED = re.compile(rb"""\bsrc=["']?/|\btype=["']?application/json""")
 ELSEWHERE = re.compile(rb"""(?:src|href|action)\s*=\s*["']?\s*(?:https?:)?//""")
 
 
@@ -166,6 +169,8 @@ def test_every_list_add_and_change_page_renders(browser: Client, full: None) -> 
             assert response.status_code == 200, url
             assert not ELSEWHERE.search(response.content), f"{url} asks for something elsewhere"
             assert rows.HOSTILE.encode() not in response.content, f"{url} does not escape"
+            forbidden = [tag for tag in SCRIPT.findall(response.content) if not ALLOWED.search(tag)]
+            assert not forbidden, f"{url} has scripts that its policy forbids"
             seen += 1
     assert seen > 35
 

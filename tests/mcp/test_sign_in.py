@@ -116,6 +116,11 @@ LIES: dict[str, tuple[dict[str, Any], str]] = {
     "another issuer": ({"issuer": "https://good.example"}, "describes the authorization server"),
     "an issuer below": ({"issuer": "{root}/tenant"}, "describes the authorization server"),
     "no code": ({"response_types_supported": ["token"]}, "gives no authorization codes"),
+    "a host before its host": (
+        {"authorization_endpoint": "http://bank.example@127.0.0.1/authorize"},
+        "127.0.0.1 is where it leads",
+    ),
+    "a host as a password": ({"token_endpoint": "http://:bank.example@127.0.0.1/t"}, "leads"),
     "a script": ({"authorization_endpoint": "javascript:alert(1)"}, "publishes no metadata"),
     "a file": ({"token_endpoint": "file:///etc/passwd"}, "publishes no metadata"),
     "no client": ({"registration_endpoint": None}, "accepts only clients that it knows"),

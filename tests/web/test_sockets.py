@@ -67,6 +67,14 @@ class TestWhoIsLetIn:
         talk = Talk(f"/ws/{workspace.slug}/", cookie, origin="https://evil.example")
         assert await talk.open() == "websocket.close"
 
+    @pytest.mark.parametrize("authorization", ["", "Bearer hb_nobody"])
+    @pytest.mark.parametrize("path", ["/", "/nowhere/", "/ws/a/b/c/", "/ws/%2e%2e/\n"])
+    async def test_given_an_unknown_path_then_the_handshake_is_refused(
+        self, path: str, authorization: str
+    ) -> None:
+        talk = Talk(path, authorization=authorization)
+        assert await talk.open() == "websocket.close"
+
     async def test_given_frames_of_somebody_refused_then_they_are_nothing(
         self, workspace: Workspace
     ) -> None:

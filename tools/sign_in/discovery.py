@@ -164,8 +164,14 @@ def _check(url: str, metadata: OAuthMetadata) -> None:
         )
     if "code" not in metadata.response_types_supported:
         raise SignInError(f"{issuer} gives no authorization codes.")
-    if urlsplit(url).scheme == "https":
-        ends = (metadata.authorization_endpoint, metadata.token_endpoint)
-        for end in (*ends, metadata.registration_endpoint, metadata.revocation_endpoint):
-            if end is not None and end.scheme != "https":
-                raise SignInError(f"{issuer} would be sent secrets without encryption, to {end}.")
+    ends = (metadata.authorization_endpoint, metadata.token_endpoint)
+    for end in (*ends, metadata.registration_endpoint, metadata.revocation_endpoint):
+        if end is None:
+            continue
+        if end.username is not None or end.password is not None:
+            raise SignInError(
+                f"{issuer} names an address with a user name, which people read as its host: "
+                f"{end.host} is where it leads. Nobody is sent there."
+            )
+        if urlsplit(url).scheme == "https" and end.scheme != "https":
+            raise SignInError(f"{issuer} would be sent secrets without encryption, to {end}.")
