@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
+from django.utils.module_loading import import_string
 
 from agents.journal.events import RunForked
 from agents.live.changes import notify_on_commit
@@ -22,6 +24,7 @@ from agents.models import (
 )
 from heartbit_site.base import audit
 from memory.models import MemoryItem
+from tools.models import Credential
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -42,15 +45,17 @@ def erase_runs(
 
     With them go the whole trees and conversations that they are part of, since what was said is the
     history of what was said next; forks of these runs, which copy their journals; what agents wrote
-    to each other in them, and the runs that this started. A worker that executes one of the runs
-    has lost its lease then. The usage ledger keeps their cost.
+    to each other and planned in them, and the runs that this started; and each memory of no one
+    person that one of these runs stored or changed. A worker that executes one of the runs has lost
+    its lease then. The usage ledger keeps their cost. With the runs of all agents the person's own
+    credentials go.
 
     Args:
         workspace: Runs of other workspaces stay.
         user: The person.
         agent: Start from runs of this agent alone; empty: of all agents.
         by: Author.
-        archived: Ids of runs that were erased from archives: their forks go too.
+        archived: Ids of runs that are erased from archives: what came of them goes too.
 
     Raises:
         LiveOutputError: Valkey is down; nothing was deleted.
@@ -61,15 +66,16 @@ def erase_runs(
         # Locked in the order of the SQL functions.
         locked = trees.order_by("created_at", "pk").select_for_update(of=("self",))
         runs = frozenset(locked.values_list("pk", flat=True))
-        of_runs = {"workspace": workspace, "run_id__in": runs}
-        sent = Message.objects.filter(workspace=workspace)
-        sent.filter(Q(source_run_id__in=runs) | Q(run_id__in=runs)).delete()
-        Delivery.objects.filter(**of_runs).delete()
-        WebhookDelivery.objects.filter(endpoint__workspace=workspace, run_id__in=runs).delete()
-        InboundMessage.objects.filter(channel__workspace=workspace, run_id__in=runs).update(
-            sender="", title=""
-        )
-        MemoryItem.objects.filter(workspace=workspace, conversation_id__in=conversations).delete()
+        gone = runs.union(archived)
+        import_string(settings.HEARTBIT_ERASE_PLANS)(workspace, gone)
+        _erase_traces(workspace, gone)
+        memories = MemoryItem.objects.filter(workspace=workspace)
+        told = Q(
+            user=None, changes__run_id__in=gone
+        )  # a person's go as ``memory.actions.erase`` says
+        memories.filter(Q(conversation_id__in=conversations) | told).delete()
+        if not agent:  # without an audit entry each, which would keep the name
+            Credential.objects.filter(workspace=workspace, user=user).delete()
         ordered = sorted(roots)
         for start in range(0, len(ordered), _CHUNK):
             Run.objects.filter(root_id__in=ordered[start : start + _CHUNK]).delete()
@@ -88,6 +94,16 @@ def erase_runs(
     return len(runs)
 
 
+def _erase_traces(workspace: Workspace, runs: Collection[UUID]) -> None:
+    """Delete what messages, deliveries and channels keep of runs, by ids that outlast the rows."""
+    sent = Message.objects.filter(workspace=workspace)
+    sent.filter(Q(source_run_id__in=runs) | Q(run_id__in=runs)).delete()
+    Delivery.objects.filter(workspace=workspace, run_id__in=runs).delete()
+    WebhookDelivery.objects.filter(endpoint__workspace=workspace, run_id__in=runs).delete()
+    came_in = InboundMessage.objects.filter(channel__workspace=workspace, run_id__in=runs)
+    came_in.update(sender="", title="")
+
+
 def reached_runs(
     workspace: Workspace, user: User, agent: str, archived: Collection[UUID] = ()
 ) -> tuple[set[UUID], set[UUID]]:
@@ -102,7 +118,11 @@ def reached_runs(
         sources = [str(one) for one in archived]
         forks = RunEvent.objects.filter(type=RunForked.type, payload__source__in=sources)
         orphans = here.filter(forked_seq__gt=0, forked_from=None, pk__in=forks.values("run_id"))
-        new |= set(orphans.values_list("root_id", flat=True))
+        begun = here.filter(pk__in=_begun_by(workspace, archived))
+        new |= {
+            *orphans.values_list("root_id", flat=True),
+            *begun.values_list("root_id", flat=True),
+        }
     roots: set[UUID] = set()
     conversations: set[UUID] = set()
     while new:
@@ -111,13 +131,20 @@ def reached_runs(
         ids = list(trees.values_list("pk", flat=True))
         talks = set(trees.exclude(conversation=None).values_list("conversation", flat=True))
         conversations |= talks
-        messages = Message.objects.filter(workspace=workspace, source_run_id__in=ids)
         follow_ups = MemoryExtraction.objects.filter(source__in=ids)
         reached = here.filter(
             Q(conversation__in=talks)
             | Q(forked_from__in=ids)
-            | Q(pk__in=messages.values("run_id"))
+            | Q(pk__in=_begun_by(workspace, ids))
             | Q(pk__in=follow_ups.values("run_id"))
         )
         new = set(reached.values_list("root_id", flat=True)) - roots
     return roots, conversations
+
+
+def _begun_by(workspace: Workspace, runs: Collection[UUID]) -> set[UUID]:
+    """Return the ids of the runs that messages and plans of these runs started."""
+    messages = Message.objects.filter(workspace=workspace, source_run_id__in=runs)
+    begun = {one for one in messages.values_list("run_id", flat=True) if one is not None}
+    planned: set[UUID] = import_string(settings.HEARTBIT_PLANNED_RUNS)(workspace, runs)
+    return begun | planned

@@ -14,35 +14,46 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def erase_archived(
-    directory: Path, slug: str, user_id: int, *, agent: str, runs: Collection[str]
-) -> list[UUID]:
-    """Rewrite the archive files with runs of a person, without them; return the ids of the runs.
+class ArchivedRuns:
+    """The archive files of a workspace, of which a person's runs are found and then erased.
 
-    As in the database, whole trees and conversations go, and forks of their runs. The caller has
-    locked the directory.
+    As in the database, whole trees and conversations go, and forks of their runs. The caller
+    has locked the directory.
 
     Args:
         directory: Directory of archives.
         slug: The workspace's.
-        user_id: The person.
-        agent: Start from runs of this agent alone; empty: of all agents.
-        runs: Ids of runs that are erased elsewhere: their forks are erased here.
 
     Raises:
         ArchiveError: A file cannot be read or written; it is as before.
     """
-    files = archive_files.files_of(directory, slug)
-    archived = {path: [_head(line) for line in archive_files.read(path)] for path in files}
-    rows = [head for heads in archived.values() for head in heads if head.type == "run"]
-    roots, conversations = _reached(rows, user_id, agent, runs)
-    erased = {str(row.id) for row in rows if row.root in roots}
-    for path, heads in archived.items():
-        gone = [_is_erased(head, erased, conversations) for head in heads]
-        if any(gone):
-            lines = zip(archive_files.read(path), gone, strict=True)
-            archive_files.replace(path, (line for line, is_erased in lines if not is_erased))
-    return [UUID(one) for one in erased]
+
+    def __init__(self, directory: Path, slug: str) -> None:
+        files = archive_files.files_of(directory, slug)
+        self._heads = {path: [_head(line) for line in archive_files.read(path)] for path in files}
+        self._runs: set[str] = set()
+        self._conversations: set[str | None] = set()
+
+    def reach(self, user_id: int, *, agent: str, runs: Collection[UUID]) -> set[UUID]:
+        """Return the ids of the runs to erase.
+
+        Args:
+            user_id: The person.
+            agent: Start from runs of this agent alone; empty: of all agents.
+            runs: Ids of runs that are erased elsewhere: their forks are erased here.
+        """
+        rows = [head for heads in self._heads.values() for head in heads if head.type == "run"]
+        roots, self._conversations = _reached(rows, user_id, agent, set(map(str, runs)))
+        self._runs = {str(row.id) for row in rows if row.root in roots}
+        return {UUID(one) for one in self._runs}
+
+    def erase(self) -> None:
+        """Rewrite the files without what was reached last."""
+        for path, heads in self._heads.items():
+            gone = [_is_erased(head, self._runs, self._conversations) for head in heads]
+            if any(gone):
+                lines = zip(archive_files.read(path), gone, strict=True)
+                archive_files.replace(path, (line for line, is_erased in lines if not is_erased))
 
 
 class _Head(NamedTuple):

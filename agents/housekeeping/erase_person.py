@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 from agents.actions.erase_runs import erase_runs, reached_runs
 from agents.housekeeping import archive_files
 from agents.housekeeping.archive_runs import directory
-from agents.housekeeping.erase_archived import erase_archived
+from agents.housekeeping.erase_archived import ArchivedRuns
 from agents.models import Run
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from django.contrib.auth.models import User
 
     from heartbit_site.base.audit import Actor
@@ -21,8 +23,8 @@ def erase_runs_everywhere(workspace: Workspace, user: User, *, agent: str, by: A
     """Delete a person's runs for good, archived ones too; return their number.
 
     ``HEARTBIT_ERASE_RUNS`` names this function for the memory app. Nothing is archived meanwhile.
-    After an error, to repeat it does the rest, but no longer finds forks in the database of runs
-    that were erased from an archive before the error.
+    After an error, to repeat it does the rest, but no longer finds what came of runs that were
+    erased from an archive before the error: forks, messages and plans in the database.
 
     Args:
         workspace: Runs of other workspaces stay.
@@ -36,9 +38,14 @@ def erase_runs_everywhere(workspace: Workspace, user: User, *, agent: str, by: A
         LiveOutputError: Valkey is down; nothing was deleted from the database.
     """
     with archive_files.locked(directory()):
-        roots, _ = reached_runs(workspace, user, agent)
-        runs = Run.objects.filter(root_id__in=roots).values_list("pk", flat=True)
-        archived = erase_archived(
-            directory(), workspace.slug, user.pk, agent=agent, runs=set(map(str, runs))
-        )
+        archives = ArchivedRuns(directory(), workspace.slug)
+        archived: set[UUID] = set()
+        while True:  # a fork in an archive may be one of a run here, whose source is in an archive
+            roots, _ = reached_runs(workspace, user, agent, archived)
+            here = Run.objects.filter(root_id__in=roots).values_list("pk", flat=True)
+            found = archives.reach(user.pk, agent=agent, runs={*here, *archived})
+            if found <= archived:
+                break
+            archived |= found
+        archives.erase()
         return len(archived) + erase_runs(workspace, user, agent=agent, by=by, archived=archived)

@@ -237,5 +237,8 @@ HEARTBIT_FOLDER_SOURCE = "tools.connectors.drive.knowledge_source.DriveSource"
 #: Dotted paths of functions that delete a person's runs, and the runs that extracted memories.
 HEARTBIT_ERASE_RUNS = "agents.housekeeping.erase_person.erase_runs_everywhere"
 HEARTBIT_ERASE_EXTRACTIONS = "agents.actions.erase_extractions.erase_extractions"
+#: Dotted paths of functions that find the runs of schedules which runs planned, and delete these.
+HEARTBIT_PLANNED_RUNS = "scheduling.actions.erase_plans.find_planned_runs"
+HEARTBIT_ERASE_PLANS = "scheduling.actions.erase_plans.erase_plans"
 #: A callable that returns the keys of stored secrets, newest first; the same on all machines.
 HEARTBIT_ENCRYPTION_KEYS = encryption_keys(ENVIRONMENT.state)

@@ -1,0 +1,40 @@
+"""Schedules that agents planned in runs which are erased, and the runs that these started."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scheduling.beat_sync import remove_from_beat
+from scheduling.models import Firing, Schedule
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from uuid import UUID
+
+    from django.db.models import QuerySet
+
+    from heartbit_site.base.models import Workspace
+
+
+def find_planned_runs(workspace: Workspace, runs: Collection[UUID]) -> set[UUID]:
+    """Return the ids of the runs that schedules planned in these runs started.
+
+    ``HEARTBIT_PLANNED_RUNS`` names this function for the agents app.
+    """
+    firings = Firing.objects.filter(schedule__in=_planned(workspace, runs), run_id__isnull=False)
+    return {one for one in firings.values_list("run_id", flat=True) if one is not None}
+
+
+def erase_plans(workspace: Workspace, runs: Collection[UUID]) -> None:
+    """Delete the schedules planned in these runs, with their rows in Celery Beat.
+
+    ``HEARTBIT_ERASE_PLANS`` names this function for the agents app. The caller's transaction and
+    audit entry are those of the erasure: an entry for each schedule would repeat its name.
+    """
+    for schedule in _planned(workspace, runs):
+        remove_from_beat(schedule)
+        schedule.delete()
+
+
+def _planned(workspace: Workspace, runs: Collection[UUID]) -> QuerySet[Schedule]:
+    return Schedule.objects.filter(workspace=workspace, created_by_run_id__in=runs)
