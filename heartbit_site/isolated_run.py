@@ -1,4 +1,4 @@
-"""One run in a process of its own: ``python -m heartbit_site.isolated_run RUN``."""
+"""Suspect runs in a process of their own: ``python -m heartbit_site.isolated_run RUN...``."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import faulthandler
 import logging
 import signal
 import sys
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from django.conf import settings
@@ -15,29 +16,40 @@ from heartbit_site.base import aio
 from heartbit_site.base.log_output import log_to_stderr
 from heartbit_site.bootstrap import attach
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-def main(run_id: UUID) -> None:
-    """Execute one slice of the run, then exit; SIGTERM requeues the run."""
-    log_to_stderr(logging.INFO, "%(asctime)s %(levelname)-7s alone: %(message)s", force=True)
+    from agents.runtime.run_executor import RunExecutor
+
+
+def main(run_ids: Sequence[UUID]) -> None:
+    """Execute one slice of each run, then exit; SIGTERM requeues the runs."""
+    log_to_stderr(logging.INFO, "%(asctime)s %(levelname)-7s apart: %(message)s", force=True)
     attach()  # the worker that starts this one has prepared the installation
     from agents.runtime import worker  # noqa: PLC0415  needs Django set up
 
-    worker.start(queues=(), slots=1)
+    worker.start(queues=(), slots=len(run_ids))
     aio.submit(_watched(3 * settings.HEARTBIT_LEASE_SECONDS))
     signal.signal(signal.SIGTERM, lambda *_: worker.drain())
     try:
-        aio.run(worker.host().process.execute(run_id, f"alone-{run_id}", alone=True))
+        aio.run(_execute(worker.host().process, run_ids))
     finally:
         faulthandler.cancel_dump_traceback_later()
         worker.stop()
 
 
+async def _execute(process: RunExecutor, run_ids: Sequence[UUID]) -> None:
+    await asyncio.gather(
+        *(process.execute(run_id, f"alone-{run_id}", alone=True) for run_id in run_ids)
+    )
+
+
 async def _watched(seconds: float) -> None:
-    """End the process when its loop is stuck: by then another worker has claimed its run."""
+    """End the process when its loop is stuck: by then another worker has claimed its runs."""
     while True:
         faulthandler.dump_traceback_later(seconds, exit=True)
         await asyncio.sleep(1)
 
 
 if __name__ == "__main__":
-    main(UUID(sys.argv[1]))
+    main([UUID(run_id) for run_id in sys.argv[1:]])

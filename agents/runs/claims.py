@@ -74,7 +74,7 @@ class ClaimedRun:
 
 @dataclass(frozen=True, slots=True)
 class SuspectRun:
-    """The named run is queued, but its workers died too often: it may only be tried alone."""
+    """The named run is queued, but its workers died too often: it may only be tried apart."""
 
     id: UUID
 
@@ -84,7 +84,7 @@ class Claimant:
     """A claiming process: its heartbeat row and the queues it serves.
 
     Attributes:
-        alone: True if it executes the named run only, and may therefore claim a suspect.
+        alone: True if it executes only runs that it was started for, so it may claim suspects.
         default_model: Model of runs that name none, if their workspace names none either.
         explicit_model: Model of such runs that overrides the workspace's; empty: none.
     """

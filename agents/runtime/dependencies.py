@@ -28,7 +28,7 @@ class RuntimeDependencies:
         guarded_http: HTTP client for requests that a model, a tool or a user can steer.
         mcp: Connections to the workspaces' MCP servers.
         interpreter: Runs the scripts of agents in code mode.
-        run_isolated: Runs a slice of a suspect run in a process of its own, to its end.
+        run_isolated: Tries suspect runs in processes of their own.
     """
 
     registry: Registry

@@ -1,8 +1,10 @@
-"""Isolated execution of a suspect run in a process of its own, where it harms no other run.
+"""Isolated execution of suspect runs in processes of their own, where they harm no other run.
 
-A run is suspect once its workers crashed often without progress. The child is an ordinary worker
-with one slot, its own heartbeat row and lock: if the run kills the child, a sweeper finds that the
-child was lost while it held only this run.
+A run is suspect once its workers crashed often without progress. Most suspects are innocent: they
+shared a worker with one that is not. So a few are tried in one process, and fewer after each crash,
+until the guilty one crashes alone: group testing by halves (Dorfman 1943; Hwang 1972). The process
+is an ordinary worker with its own heartbeat row and lock: if it crashes, a sweeper finds which runs
+it held.
 """
 
 from __future__ import annotations
@@ -12,67 +14,114 @@ import contextlib
 import logging
 import signal
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Collection, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+from uuid import UUID
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from uuid import UUID
 
 MODULE = "heartbit_site.isolated_run"
+#: Processes at once: each needs the memory of a worker.
+MOST_CHILDREN: Final = 2
+#: Suspects in one process after the two crashes that make a suspect; each further crash halves it.
+MOST_TOGETHER: Final = 8
+_FIRST_CRASHES: Final = 2
 
 logger = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """A run to try, and how often its workers crashed since its last progress."""
+
+    id: UUID
+    crashes: int
+
+    @property
+    def most_together(self) -> int:
+        """Largest number of runs that its process may hold, itself included."""
+        return max(1, MOST_TOGETHER >> max(0, self.crashes - _FIRST_CRASHES))
+
+
+#: Returns those of the runs that may still be tried.
+FindSuspects = Callable[[Collection[UUID]], Awaitable[Iterable[Suspect]]]
+
+
 class IsolatedRunner:
-    """Runner of suspect runs, one at a time because each child needs the memory of a worker."""
+    """Runner of suspect runs, in the order in which they were found."""
 
     def __init__(self) -> None:
-        self._busy = self._leaving = False
-        self._child: asyncio.subprocess.Process | None = None
-        self._turned_away: set[UUID] = set()
+        self._waiting: dict[UUID, None] = {}
+        self._children: set[asyncio.subprocess.Process] = set()
+        self._trials = 0
+        self._is_leaving = False
 
-    async def __call__(self, run_id: UUID) -> Sequence[UUID]:
-        """Run one slice in a child process and return once it has ended.
+    async def __call__(self, run_id: UUID, find: FindSuspects) -> None:
+        """Try a suspect, and then those that were found meanwhile; return when none is left.
 
-        If another child is running, return at once: a slot that waited here would be idle.
-
-        Returns:
-            Runs that were refused meanwhile; wake them, else a sweep does after some seconds.
+        If enough processes are at work, return at once: one of them, when it ends, is followed by
+        another that tries this one, and a slot that waited here would be idle.
         """
-        if self._busy or self._leaving:
-            self._turned_away.add(run_id)
-            return ()
-        self._busy = True
+        self._waiting[run_id] = None
+        if self._trials >= MOST_CHILDREN:
+            return
+        self._trials += 1
         try:
-            await self._run(run_id)
+            while self._waiting and not self._is_leaving:
+                asked = tuple(self._waiting)
+                await self._try(self._take_group(asked, await find(asked)))
         finally:
-            self._busy, self._child = False, None
-        waiting, self._turned_away = tuple(self._turned_away), set()
-        return waiting
+            self._trials -= 1
 
     def leave(self) -> None:
-        """Start no more children, and ask the running one to release its run."""
-        self._leaving = True
-        self._tell()
+        """Start no more processes, and ask those at work to release their runs."""
+        self._is_leaving = True
+        for child in self._children:
+            _ask_to_leave(child)
 
-    async def _run(self, run_id: UUID) -> None:
-        logger.warning("run %s is a suspect: it is tried alone", run_id)
-        self._child = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", MODULE, str(run_id), stdin=asyncio.subprocess.DEVNULL
+    def _take_group(self, asked: Sequence[UUID], found: Iterable[Suspect]) -> Sequence[UUID]:
+        """Take the first suspects that may share a process; forget those not found any more."""
+        suspects = {suspect.id: suspect for suspect in found}
+        group: list[Suspect] = []
+        for run_id in asked:
+            if run_id not in self._waiting:
+                continue  # another trial has taken it meanwhile
+            suspect = suspects.get(run_id)
+            if suspect is not None:
+                most = min(one.most_together for one in (*group, suspect))
+                if len(group) >= most:
+                    break
+                group.append(suspect)
+            del self._waiting[run_id]
+        return [suspect.id for suspect in group]
+
+    async def _try(self, group: Sequence[UUID]) -> None:
+        """Run one slice of each in a process, and return once it has ended."""
+        if not group:
+            return
+        names = [str(run_id) for run_id in group]
+        logger.warning("suspect runs are tried in a process of their own: %s", ", ".join(names))
+        child = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", MODULE, *names, stdin=asyncio.subprocess.DEVNULL
         )
-        if self._leaving:
-            self._tell()
+        self._children.add(child)
         try:
-            code = await self._child.wait()
+            if self._is_leaving:
+                _ask_to_leave(child)
+            code = await child.wait()
         except asyncio.CancelledError:
-            # Not killed: that would count as the suspect's crash, and the child drains by itself.
-            self._tell()
-            await self._child.wait()
+            # Not killed: that would count as the suspects' crash, and the child drains by itself.
+            _ask_to_leave(child)
+            await child.wait()
             raise
+        finally:
+            self._children.discard(child)
         if code:
-            logger.warning("the process of run %s ended with code %d", run_id, code)
+            logger.warning("the process of the runs %s ended with code %d", ", ".join(names), code)
 
-    def _tell(self) -> None:
-        if self._child is not None:
-            with contextlib.suppress(ProcessLookupError):
-                self._child.send_signal(signal.SIGTERM)
+
+def _ask_to_leave(child: asyncio.subprocess.Process) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        child.send_signal(signal.SIGTERM)

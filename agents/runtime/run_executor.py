@@ -29,12 +29,13 @@ from agents.runs.pool import Pool, open_pool
 from agents.runtime.active_run import ActiveRun
 from agents.runtime.control_session import ControlSession
 from agents.runtime.conversation_history import to_messages
+from agents.runtime.isolated_runs import Suspect
 from agents.runtime.slice_runner import SliceRunner
 from agents.runtime.stopped_tools import QUERY as STOPPED_TOOLS
 from agents.runtime.stopped_tools import StoppedTools
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection
     from uuid import UUID
 
     from psycopg.rows import DictRow
@@ -50,9 +51,9 @@ _HELD = """
     SELECT id, lease_token, cancel_requested, queue FROM agents_run
     WHERE worker_id = %s AND status = 'running'
 """
+_SUSPECTS = "SELECT id, crashes FROM agents_run WHERE id = ANY (%s) AND status = 'queued'"
 _UNWANTED = "SELECT * FROM heartbit_unwanted(%s)"
 _FORGET = "DELETE FROM agents_checkpoint WHERE run_id = %s RETURNING run_id"
-_WAITING = "SELECT id, queue FROM agents_run WHERE id = ANY (%s) AND status = 'queued'"
 _NEXT = "SELECT ring, ring_queue FROM heartbit_ring_next(%s, %s)"
 _QUEUED = """
     SELECT id FROM agents_run
@@ -177,7 +178,8 @@ class RunExecutor:
         Args:
             run_id: Run that the wake-up names.
             task_id: Id of the Celery task, for the journal.
-            alone: True if this process executes no other run, so the run may be a suspect.
+            alone: True if this process executes only runs that it was started for, which may be
+                suspects.
 
         Returns:
             Outcome of the last slice, for the task's log.
@@ -201,8 +203,7 @@ class RunExecutor:
         if claimed is None:
             return "nothing to do"
         if isinstance(claimed, SuspectRun):
-            await self._wake(await self._dependencies.run_isolated(claimed.id))
-            return "tried alone"
+            return await self._try_apart(claimed.id)
         outcome, lease = await self._work_on(claimed, task_id, alone=alone)
         if lease is None:
             return outcome
@@ -333,15 +334,17 @@ class RunExecutor:
     async def _look_for_stopped_tools(self) -> None:
         self._stopped_tools.update(await self._rows(STOPPED_TOOLS, ()))
 
-    async def _wake(self, runs: Sequence[UUID]) -> None:
-        """Wake those of the runs that are still queued."""
-        if not runs:
-            return
+    async def _try_apart(self, run_id: UUID) -> str:
         try:
-            for row in await self._rows(_WAITING, (list(runs),)):
-                self._dependencies.waker.wake(Child(row["id"], row["queue"]))
+            await self._dependencies.run_isolated(run_id, self._find_suspects)
         except psycopg.Error as error:
             logger.warning("the database is away (%s): a sweep rings", error)
+            return "database away"
+        return "tried apart"
+
+    async def _find_suspects(self, run_ids: Collection[UUID]) -> list[Suspect]:
+        rows = await self._rows(_SUSPECTS, (list(run_ids),))
+        return [Suspect(row["id"], row["crashes"]) for row in rows]
 
     async def _ring_next(self, workspace_id: int) -> None:
         """Wake a run of a limited workspace, whose own wake-up may have come while it was full."""

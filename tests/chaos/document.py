@@ -31,6 +31,7 @@ TITLES = {
     "R21": "ten thousand runs of one workspace beside another; a full disk; no files to open",
     "R22": "thirty minutes of mixed load, a kill a minute",
     "R24": "workers die while they read documents and extract memories",
+    "R25": "all workers die over open calls, once and twice",
     "S12": "hostile input at every edge",
 }
 _HEAD = """\

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 POISONER = "poisoner"
 TASK = "[[run: poison]] [[calls: abort_process {}]] [[text: never]]"
-MAX_DEATHS = 3
+MAX_DEATHS = 6  # two that make a suspect, and one each among eight, four, two, and alone
 ALERT = "is quarantined"
 
 

@@ -14,6 +14,7 @@ from tests.chaos import (
     poison,
     postgres_restart,
     rolling_restart,
+    suspects,
     worker_kill,
     zombies,
 )
@@ -54,6 +55,7 @@ SCENARIOS: dict[str, Play] = {
     "R21": exhaustion.play,
     "R22": soak.play,
     "R24": knowing.play,
+    "R25": suspects.play,
     "S12": parsers.play,
 }
 

@@ -117,6 +117,11 @@ class Supervisor(Worker):
         victims = [index for index, worker_id in sorted(rows.items()) if worker_id in holding]
         return self._kill(choice.choice(victims), rows) if victims else None
 
+    def kill_all(self) -> list[Kill]:
+        """SIGKILL every worker."""
+        rows = self._rows()
+        return [self._kill(index, rows) for index in sorted(rows)]
+
     def kill_parent(self, choice: random.Random, script: str) -> Kill | None:
         """SIGKILL a random one of the workers with a child that runs a script; None: none has."""
         rows, parents = self._rows(), _parents_of(script)
