@@ -21,6 +21,13 @@ WORKERS := 5
 PARALLEL = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # Tests of what measures, breaks and tests Heartbit; they say nothing of Heartbit itself.
 RIGS := tests/bench tests/continuous tests/mutants tests/chaos/test_planted.py
+# Tests that try everything of a kind: each page with axe and with many rows, each route as each kind of
+# person, each way out of the sandbox, each hostile edge. Beside the others they would take a minute.
+AUDITS := tests/web/test_admin_pages.py tests/web/test_pages.py tests/web/test_viewer_pages.py \
+	tests/web/test_query_counts.py tests/web/test_matrix.py tests/web/test_matrix_admin.py \
+	tests/web/test_schemathesis.py tests/tools/sandbox/test_battery.py tests/security \
+	tests/chaos/test_parsers.py tests/chaos/test_replay.py tests/chaos/test_frozen_valkey.py \
+	tests/config/test_positions.py tests/cli/test_environment.py
 # Tests that read the sources and start nothing but a database.
 SOURCES := tests/architecture
 
@@ -29,7 +36,7 @@ SYSTEM := sh tests/system_packages.sh
 OR_ELSEWHERE := || test $$? = 3
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test collect rigs readme durations check wheel format lock chaos bench evals shots security interop mutants
+.PHONY: help setup demo test collect rigs audits readme durations check wheel format lock chaos bench evals shots security interop mutants
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):[^#]*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -41,7 +48,7 @@ demo: $(STAMP) ## Three agents work at once on a real model; QUESTION="..." asks
 
 test: $(STAMP) ## Run the tests; ARGS="-k name" for some, ARGS="-m local_model" for the real model's
 	@$(SYSTEM) "tests of web pages" chromium-headless-shell $(OR_ELSEWHERE)
-	$(BIN)/python -m $(RUNNER) $(PARALLEL) $(RIGS:%=--ignore=%) $(SOURCES:%=--ignore=%) $(ARGS)
+	$(BIN)/python -m $(RUNNER) $(PARALLEL) $(RIGS:%=--ignore=%) $(AUDITS:%=--ignore=%) $(SOURCES:%=--ignore=%) $(ARGS)
 
 collect: $(STAMP) ## Compile all tests, which else each process of the first `make test` does for itself
 	@found=$$($(BIN)/python -m pytest -q --collect-only) || { echo "$$found"; exit 1; }; \
@@ -49,6 +56,10 @@ collect: $(STAMP) ## Compile all tests, which else each process of the first `ma
 
 rigs: $(STAMP) ## Run the tests of make bench, make mutants and make chaos, and of what plays tests
 	$(BIN)/python -m $(RUNNER) $(PARALLEL) $(RIGS) $(ARGS)
+
+audits: $(STAMP) ## Run the tests that try everything of a kind: pages, routes, people, ways out of the sandbox
+	@$(SYSTEM) "tests of web pages" chromium-headless-shell $(OR_ELSEWHERE)
+	$(BIN)/python -m $(RUNNER) $(PARALLEL) $(AUDITS) $(ARGS)
 
 readme: $(STAMP) ## Write the README's table of environment variables from their list
 	@$(BIN)/python -m tests.readme

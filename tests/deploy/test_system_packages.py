@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -81,6 +82,19 @@ def test_tests_of_pages_are_skipped_and_counted_without_chromium(place: Path) ->
 def test_ci_installs_only_what_make_cannot() -> None:
     text = (ROOT / ".ci/run").read_text()
     assert set(_between(text, "missing+=(", ")")) == {"make", "python3", "python3-venv"}
+
+
+def test_ci_plays_what_make_test_leaves_out() -> None:
+    makefile, text = (ROOT / "Makefile").read_text(), (ROOT / ".ci/run").read_text()
+    [command] = [line for line in makefile.splitlines() if "$(RUNNER)" in line and "RIGS:%" in line]
+    targets = {"RIGS": "rigs", "AUDITS": "audits", "SOURCES": "check"}
+    assert set(_between(command, "$(", ":%")) >= set(targets)
+    assert all(
+        re.search(rf"^make .*\b{target}\b", text, re.MULTILINE) for target in targets.values()
+    )
+    for name in targets:
+        rest = makefile.partition(f"\n{name} := ")[2].replace("\\\n", " ")
+        assert all((ROOT / path).exists() for path in rest.partition("\n")[0].split()), name
 
 
 def _between(text: str, start: str, end: str) -> list[str]:
