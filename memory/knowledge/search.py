@@ -78,9 +78,12 @@ def search_passages(
         limit: Number of hits at most.
     """
     query = query.strip()
-    rows = Passage.objects.order_by().filter(base__in=list(bases.values_list("pk", flat=True)))
+    searched = list(bases.values_list("pk", flat=True))
+    rows = Passage.objects.order_by().filter(base__in=searched)
     waiting = partial(passages_not_embedded, bases)
     meaning = find_meaning(workspace_id, query, waiting=waiting)
+    if not searched:  # Django has no SQL for rows of which none can be
+        return FoundPassages([], meaning.basis)
     lexemes = find_lexemes(rows, query)
     rankings = []
     if lexemes.match:

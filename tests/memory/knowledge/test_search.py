@@ -46,6 +46,11 @@ def found(here: Workspace, query: str, *names: str) -> FoundPassages:
     return search_passages(bases, query, workspace_id=here.pk, limit=5)
 
 
+def test_a_workspace_without_a_base_finds_nothing_of_others(here: Workspace) -> None:
+    empty = Workspace.objects.create(slug="search-empty", name="Empty")
+    assert found(empty, "How do I book a train?").hits == []
+
+
 def test_without_a_model_words_find_in_each_language_and_the_answer_says_so(
     here: Workspace,
 ) -> None:
