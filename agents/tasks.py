@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from celery import shared_task
@@ -18,14 +20,20 @@ from agents.housekeeping.run_housekeeping import run_housekeeping
 from agents.live.changes import notify
 from agents.runtime import worker
 from heartbit_site.base import queues
+from heartbit_site.base.database_faults import is_away
 from heartbit_site.base.loop_task import on_loop
 from memory.actions.embed_memories import embed_memories as embed
 from memory.actions.follow_folders import follow_folders as follow
 from memory.actions.ingest_documents import ingest_documents as ingest
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 ARCHIVE_SECONDS = 900.0  # of each hour; the rest waits for the next
 EMBED_SECONDS = 4.0  # of each five, for the same reason
 INGEST_SECONDS = 4.0
+AGAIN_SECONDS = 5.0  # until a mail that the database kept from being written is tried again
+MOST_RETRIES = 720  # an hour
 FOLLOW_SECONDS = 50.0  # of each minute; the rest waits for the next
 
 
@@ -36,16 +44,18 @@ async def execute_run(task_id: str, run_id: str) -> str:
     return await worker.host().process.execute(UUID(run_id), task_id)
 
 
-@shared_task(name=queues.ANNOUNCE_CALLS)
-def announce_calls(run_id: str) -> int:
+@shared_task(name=queues.ANNOUNCE_CALLS, bind=True)
+def announce_calls(task: Any, run_id: str) -> int:
     """Send mail to the people who may decide a run's waiting calls."""
-    return announcing.notify_approvers(UUID(run_id))
+    with _again_if_away(task):
+        return announcing.notify_approvers(UUID(run_id))
 
 
-@shared_task(name=queues.ANNOUNCE_ESCALATION)
-def announce_escalation(wait_id: str) -> int:
+@shared_task(name=queues.ANNOUNCE_ESCALATION, bind=True)
+def announce_escalation(task: Any, wait_id: str) -> int:
     """Send mail to the people who may decide an escalated wait."""
-    return announcing.notify_escalation(int(wait_id))
+    with _again_if_away(task):
+        return announcing.notify_escalation(int(wait_id))
 
 
 @shared_task(name=queues.HOUSEKEEPING)
@@ -107,6 +117,17 @@ def follow_folders() -> int:
 def send_quota_notices() -> int:
     """Send due quota warnings; return the number of audit entries."""
     return tell()
+
+
+@contextmanager
+def _again_if_away(task: Any) -> Iterator[None]:
+    """Run a task later if the database is away; the others are due again by themselves."""
+    try:
+        yield
+    except Exception as error:
+        if not is_away(error):
+            raise
+        raise task.retry(exc=error, countdown=AGAIN_SECONDS, max_retries=MOST_RETRIES) from error
 
 
 def _leaving() -> bool:

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from django.apps import apps
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
-from django.db import DEFAULT_DB_ALIAS, OperationalError, connection, transaction
+from django.db import DEFAULT_DB_ALIAS, Error, connection, transaction
 from django.db.migrations.recorder import MigrationRecorder
 
 from heartbit_site.base import variables
+from heartbit_site.base.database_faults import database_fault
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.query import execute
@@ -48,11 +49,13 @@ def migrate_and_seed() -> Admin | None:
     """
     try:
         applied = MigrationRecorder(connection).applied_migrations()
-    except OperationalError as error:
-        reason = str(error).strip().splitlines()[0]
+    except Error as error:
+        fault = database_fault(error)
+        if fault is None:
+            raise
         raise ConfigurationError(
-            f"The database cannot be reached ({reason}): check DATABASE_URL, or unset it to use "
-            "the embedded one."
+            f"The database cannot be reached ({fault.reason}): check DATABASE_URL, or unset it to "
+            "use the embedded one."
         ) from error
     if not EARLY.isdisjoint(applied):
         raise ConfigurationError(

@@ -7,13 +7,14 @@ from django.contrib.auth.views import LogoutView
 from django.urls import include, path
 
 from heartbit_site.api import mount
-from heartbit_site.web import closed, connect, login
+from heartbit_site.web import closed, connect, login, server_error
 from heartbit_site.web.approve_link import approve_link
 from tools.actions.start_sign_in import CALLBACK, DOCUMENT
 
 admin.autodiscover()
 
 handler403 = closed.forbidden
+handler500 = server_error.server_error
 
 urlpatterns = [
     path("", login.home, name="home"),

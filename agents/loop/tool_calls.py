@@ -20,6 +20,7 @@ from agents.loop.ports import ApprovedCall, PendingSuspension, ReadyCall
 from agents.loop.script_calls import advance
 from agents.loop.state import CallState
 from heartbit_site.base import aio
+from heartbit_site.base.database_faults import is_away
 from heartbit_site.base.suspensions import QuestionReply
 from heartbit_site.base.toolspec import Effect
 from tools.pipeline import SuspendedCall
@@ -146,7 +147,9 @@ class ToolCallRunner:
                 )
             )
         except BaseExceptionGroup as errors:
-            raise _one_of(errors) from errors
+            error = _one_of(errors)
+            # Its own cause says more than the group that it comes from.
+            raise error from error.__cause__ or errors
         done = [event for event in served if isinstance(event, (ToolFinished, ScriptCalled))]
         pending = [
             event
@@ -369,7 +372,7 @@ def _one_of(errors: BaseExceptionGroup[BaseException]) -> BaseException:
         found = errors.subgroup(kind)
         if found is not None:
             return kind(str(found))
-    return errors.exceptions[0]
+    return next(filter(is_away, errors.exceptions), errors.exceptions[0])
 
 
 def _is_served(call: CallState) -> bool:

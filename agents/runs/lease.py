@@ -46,7 +46,8 @@ if TYPE_CHECKING:
     from agents.runs.claims import ClaimedRun, NextClaim, SuspectRun
     from heartbit_site.base.suspensions import Suspension
 
-_ABOUT_THE_DATA = (
+#: Errors that come again with the same data, however often it is written.
+ABOUT_THE_DATA = (
     psycopg.DataError,
     psycopg.IntegrityError,
     psycopg.errors.ProgramLimitExceeded,
@@ -294,7 +295,7 @@ def _translated(error: BaseException) -> BaseException:
             return LeaseLostError(said)
         if error.sqlstate == _GONE:
             return SubAgentUnavailableError(said, str(error.diag.message_detail))
-        if not isinstance(error, _ABOUT_THE_DATA):
+        if not isinstance(error, ABOUT_THE_DATA):
             return JournalAwayError(f"the journal could not be written: {error}")
     return error
 

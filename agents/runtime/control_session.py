@@ -216,7 +216,8 @@ class ControlSession:
                         )
                         known = await self._beat(connection)
                 except (psycopg.Error, OSError, TimeoutError) as error:
-                    logger.warning("heartbeat failed (%s); trying again", str(error) or "timeout")
+                    reason = error if str(error) else "timeout"
+                    logger.warning("heartbeat failed (%s); trying again", reason)
                     self._hurry.set()
                     if connection is not None:
                         await connection.close()

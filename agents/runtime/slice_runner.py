@@ -12,11 +12,14 @@ from pydantic import ValidationError
 from agents.errors import JournalAwayError, LeaseLostError
 from agents.journal.events import RunFailed
 from agents.loop import checkpoint
-from agents.runs.lease import Child
+from agents.runs.lease import ABOUT_THE_DATA, Child
 from agents.runtime.engines import ENGINES, EngineDependencies
+from heartbit_site.base.database_faults import is_away
 from heartbit_site.base.errors import HeartbitError
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from agents.loop.protocol import Engine
     from agents.runs.pool import Pool
     from agents.runtime.active_run import ActiveRun
@@ -27,6 +30,8 @@ logger = logging.getLogger(__name__)
 
 DATABASE_RETRY_SECONDS = 0.5
 TOO_OLD_DELAY_SECONDS = 5.0
+MOST_DELAY_SECONDS = 30.0  # until a run is claimed again whose slices meet fault after fault
+MOST_FAULTS = 1_000
 CHECKPOINT_EVENTS = 200  # so many events since the last checkpoint are worth another one
 
 
@@ -39,6 +44,7 @@ class SliceRunner:
         self._pool = pool
         self._dependencies = dependencies
         self._sources = EngineDependencies(pool, dependencies, stopped)
+        self._faults: dict[UUID, int] = {}  # slices in a row that the database ended
 
     async def run(self, active: ActiveRun) -> str:
         """Run until the slice is over and return its outcome.
@@ -48,10 +54,16 @@ class SliceRunner:
             asyncio.CancelledError: Celery stopped the task; the run is queued again.
         """
         try:
-            return await self._work(active)
-        except (JournalAwayError, psycopg.Error) as error:
+            outcome = await self._work(active)
+        except LeaseLostError:
+            raise
+        except Exception as error:
+            if not _may_pass(error):
+                raise
             logger.warning("run %s: the database is away (%s)", active.claimed.id, error)
             return await self._outlast(active)
+        self._faults.pop(active.claimed.id, None)
+        return outcome
 
     async def _work(self, active: ActiveRun) -> str:
         unreadable = await self._fold(active)
@@ -66,12 +78,14 @@ class SliceRunner:
             outcome = await engine.run()
         except asyncio.CancelledError:
             return await self._stopped(active, engine)
-        except (LeaseLostError, JournalAwayError, psycopg.Error):
+        except LeaseLostError:
             raise
-        except HeartbitError as error:
-            # The definition cannot be executed as it is: no further attempt will mend that.
-            return await self._failed(active, "definition", str(error))
         except Exception as error:
+            if _may_pass(error):
+                raise
+            if isinstance(error, HeartbitError):
+                # The definition cannot be executed as it is: no further attempt will mend that.
+                return await self._failed(active, "definition", str(error))
             logger.exception("run %s failed inside Heartbit", active.claimed.id)
             message = f"An internal error ({type(error).__name__}) ended the run: see the log."
             return await self._failed(active, "internal", message)
@@ -135,11 +149,12 @@ class SliceRunner:
             await engine.record_interrupted()
         return await self._hand_over(active, reason)
 
-    async def _hand_over(self, active: ActiveRun, reason: str) -> str:
-        if not await active.lease.release(reason):
+    async def _hand_over(self, active: ActiveRun, reason: str, *, delay_seconds: float = 0) -> str:
+        if not await active.lease.release(reason, delay_seconds=delay_seconds):
             return "lease lost"
         await self._checkpoint(active)
-        self._dependencies.waker.wake(Child(active.claimed.id, active.claimed.queue))
+        if not delay_seconds:  # else a sweep wakes it
+            self._dependencies.waker.wake(Child(active.claimed.id, active.claimed.queue))
         return "handed over"
 
     async def _checkpoint(self, active: ActiveRun) -> None:
@@ -154,10 +169,31 @@ class SliceRunner:
             logger.warning("no checkpoint of run %s (%s)", active.claimed.id, error)
 
     async def _outlast(self, active: ActiveRun) -> str:
-        """Wait for the database, then release the run, whose last write is unknown."""
+        """Wait for the database, then release the run, whose last write is unknown.
+
+        The first time it may be claimed again at once, because most often one connection was cut.
+        A fault that comes back, such as a disk that is full for one table, is given more time.
+        """
+        run_id = active.claimed.id
+        if len(self._faults) >= MOST_FAULTS:
+            self._faults.clear()  # of runs that others finished
+        times = self._faults[run_id] = self._faults.get(run_id, 0) + 1
+        delay = min(MOST_DELAY_SECONDS, 2.0 ** (times - 2)) if times > 1 else 0.0
         while active.stop_reason not in ("lease lost", "drain") and not self._pool.closed:
             try:
-                return await self._hand_over(active, "database was away")
+                return await self._hand_over(
+                    active, "database was away", delay_seconds=delay
+                )
             except JournalAwayError:
                 await asyncio.sleep(DATABASE_RETRY_SECONDS)
         return "lease lost"  # a sweeper requeues it, once this process has left
+
+
+def _may_pass(error: Exception) -> bool:
+    """Return True if the error says nothing of the run, and another slice may go on.
+
+    Statements of the runtime itself are never wrong: what PostgreSQL refuses of them, but for data
+    that it cannot hold, comes of tables of another version, as in a rolling deploy.
+    """
+    own = isinstance(error, psycopg.Error) and not isinstance(error, ABOUT_THE_DATA)
+    return isinstance(error, JournalAwayError) or own or is_away(error)

@@ -17,9 +17,7 @@ import re
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-import psycopg
 from django.core.exceptions import RequestDataTooBig
-from django.db import InterfaceError, OperationalError
 from django.http import Http404, JsonResponse
 from ninja.errors import HttpError, ValidationError
 from pydantic import ValidationError as PydanticError
@@ -34,6 +32,7 @@ from agents.errors import (
 )
 from agents.housekeeping.archive_files import ArchiveError
 from agents.live.valkey import LiveOutputError
+from heartbit_site.base.database_faults import database_fault
 from heartbit_site.base.errors import ConflictError, ForbiddenError, HeartbitError, NotFoundError
 from heartbit_site.contract.operation import find_operation
 from heartbit_site.contract.validation import sentence
@@ -121,8 +120,6 @@ def install(api: NinjaAPI) -> None:
     api.add_exception_handler(ValidationError, _of_validation)
     api.add_exception_handler(RequestDataTooBig, _of_size)
     api.add_exception_handler(Http404, _of_absence)
-    for kind in (OperationalError, InterfaceError, psycopg.OperationalError):
-        api.add_exception_handler(kind, _of_database)
     api.add_exception_handler(Exception, _of_defect)
 
 
@@ -197,15 +194,29 @@ def _of_absence(request: HttpRequest, error: Any) -> HttpResponse:
     return answer(404, "not_found", "There is nothing here: /api/v1/docs shows what there is.")
 
 
-def _of_database(request: HttpRequest, error: Any) -> HttpResponse:
+def database_problem(error: BaseException) -> HttpResponse | None:
+    """Return the response to a fault of the database that passes; None: there is none."""
+    fault = database_fault(error)
+    if fault is None:
+        return None
     logger.error("the database is away: %s", error)
-    if isinstance(error.__cause__ or error, psycopg.errors.DiskFull):
+    code, seconds = "unavailable", 2
+    detail = "The database is away: try again in a moment."
+    if fault.is_disk_full:
+        code, seconds = "disk_full", 30
         detail = "The database's disk is full: nothing can be kept until an operator makes room."
-        return answer(503, "disk_full", detail)
-    return answer(503, "unavailable", "The database is away: try again in a moment.")
+    elif fault.is_conflict:
+        seconds = 1
+        detail = "Two requests wrote the same rows, and this one was undone: send it again."
+    response = answer(503, code, detail)
+    response["Retry-After"] = str(seconds)
+    return response
 
 
 def _of_defect(request: HttpRequest, error: Any) -> HttpResponse:
+    away = database_problem(error)
+    if away is not None:
+        return away
     logger.error("%s %s failed", request.method, request.path, exc_info=error)
     kind = "answer" if isinstance(error, PydanticError) else "internal"
     return answer(500, kind, "The server failed; its log says where.")

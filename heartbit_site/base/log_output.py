@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Final
 
+from heartbit_site.base.log_outages import OutageHandler
 from heartbit_site.base.terminal_text import clean
 
 #: Format for a process that does one thing, such as a worker.
@@ -27,6 +28,6 @@ def log_to_stderr(level: str | int, line: str = LINE, *, force: bool = False) ->
         line: Format of a record.
         force: Replace existing handlers; otherwise they stay and nothing is changed.
     """
-    handler = logging.StreamHandler()
+    handler = OutageHandler()
     handler.setFormatter(CleanFormatter(line))
     logging.basicConfig(level=level, handlers=[handler], force=force)

@@ -13,13 +13,9 @@ import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from django.db import (
-    DEFAULT_DB_ALIAS,
-    InterfaceError,
-    OperationalError,
-    close_old_connections,
-    connections,
-)
+from django.db import DEFAULT_DB_ALIAS, Error, close_old_connections, connections
+
+from heartbit_site.base.database_faults import is_away
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,9 +78,11 @@ def _checked(fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
 def _again_if_dead(fn: Callable[[], T]) -> T:
     try:
         return fn()
-    except (OperationalError, InterfaceError):
+    except Error as error:
         close_old_connections()
-        return fn()
+        if not is_away(error):
+            raise
+    return fn()
 
 
 @functools.cache

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from agents.journal.events import ApprovalRequested, CallWaiting, OutcomeRequested, WaitResolved
-from heartbit_site.cli.errors import CANNOT_START, CommandError, database_is_away
+from heartbit_site.base.database_faults import is_away
+from heartbit_site.cli.errors import CANNOT_START, CommandError
 from heartbit_site.cli.escape import visible
 from heartbit_site.cli.keyboard import is_interactive
 from heartbit_site.cli.kinds import APPROVAL, OUTCOME, kind_of, waiting_calls
@@ -111,7 +112,7 @@ class ApprovalWatcher:
                 # A database or a server that cannot be reached is back soon.
                 if not (
                     (isinstance(error, CommandError) and error.code == CANNOT_START)
-                    or database_is_away(error)
+                    or is_away(error)
                 ):
                     raise
                 await asyncio.sleep(1.0)

@@ -23,6 +23,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final
 
 from heartbit_site.base import variables
+from heartbit_site.base.database_faults import is_away
 from heartbit_site.base.errors import ConfigurationError, HeartbitError
 from heartbit_site.base.log_output import log_to_stderr
 from heartbit_site.base.terminal_text import clean
@@ -41,17 +42,6 @@ USAGE: Final = 2
 CANNOT_START: Final = 3
 WAITING: Final = 4
 CANCELLED: Final = 130
-
-# By name, because importing the drivers would make every `--help` slow.
-_DATABASE_IS_AWAY: Final = frozenset(
-    {
-        "django.db.utils.OperationalError",
-        "django.db.utils.InterfaceError",
-        "psycopg.OperationalError",
-        "psycopg_pool.PoolTimeout",
-    }
-)
-
 
 class CommandError(HeartbitError):
     """A command cannot do what it was asked; it knows its exit code."""
@@ -83,7 +73,7 @@ def explain(error: BaseException) -> tuple[int, str] | None:
             return USAGE, for_terminal(error)
         case KeyboardInterrupt():
             return CANCELLED, "Interrupted."
-    if database_is_away(error):
+    if is_away(error):
         return (
             CANNOT_START,
             f"The database went away ({one_line(str(error), 120)}): `heartbit doctor` says more.",
@@ -103,12 +93,6 @@ def for_terminal(error: HeartbitError) -> str:
     operation: Operation[Any] | None = find(error.remedy.operation)
     values = defaultdict(str, error.remedy.values)  # a server may have left one out
     return error.sentence(operation.command.format_map(values) if operation else "")
-
-
-def database_is_away(error: BaseException) -> bool:
-    """Return True if the connection to PostgreSQL was lost or refused."""
-    names = (f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__)
-    return not _DATABASE_IS_AWAY.isdisjoint(names)
 
 
 def report(error: BaseException, *, debug: bool) -> int:

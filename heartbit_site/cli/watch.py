@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Final
 
 from agents.live.updates import EventUpdate
 from heartbit_site.base import aio
-from heartbit_site.cli.errors import CANCELLED, LostError, database_is_away
+from heartbit_site.base.database_faults import is_away
+from heartbit_site.cli.errors import CANCELLED, LostError
 from heartbit_site.cli.output import survive_hangup
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ async def _follow(
         except Exception as error:
             now = asyncio.get_running_loop().time()
             lost_at = now if lost_at is None else lost_at
-            again = isinstance(error, LostError) or database_is_away(error)
+            again = isinstance(error, LostError) or is_away(error)
             if not again or now - lost_at > PATIENCE:
                 raise
             await asyncio.sleep(RETRY_SECONDS)

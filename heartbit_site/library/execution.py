@@ -13,7 +13,7 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from django.db import InterfaceError, OperationalError
+from django.db import Error
 
 from agents.actions.cancel_run import cancel_run
 from agents.actions.take_follow_up import take_follow_up
@@ -21,6 +21,7 @@ from agents.live.follow import follow
 from agents.models import Run
 from agents.querysets import calls_waiting, shown_tool
 from heartbit_site.base import orm
+from heartbit_site.base.database_faults import is_away
 from heartbit_site.library import outcome
 from heartbit_site.library.callbacks import CallbackDispatcher, warn_of_waiting
 from heartbit_site.library.run_request import STARTER, RunRequest, create_run
@@ -92,8 +93,11 @@ class RunExecution:
         ended = asyncio.ensure_future(self._host.window.ends.result(run_id))
         try:
             while not (await asyncio.wait({ended}, timeout=LOOK_SECONDS))[0]:
-                with contextlib.suppress(OperationalError, InterfaceError):
+                try:
                     await orm.read_in_thread(lambda: _say_what_waits(run_id, asked))
+                except Error as error:
+                    if not is_away(error):
+                        raise
             ended.result()
         finally:
             ended.cancel()
@@ -116,7 +120,7 @@ class RunExecution:
         while True:
             try:
                 return await orm.read_in_thread(read)
-            except (OperationalError, InterfaceError) as error:
+            except Error as error:
                 await patience.wait(error)
 
     async def cancel(self) -> None:
@@ -142,7 +146,7 @@ class RunExecution:
                     patience = _Patience()
                     if self._tell is not None:
                         self._tell(update)
-            except (OperationalError, InterfaceError) as error:
+            except Error as error:
                 await patience.wait(error)
             else:
                 return
@@ -155,7 +159,9 @@ class _Patience:
         self._lost_at: float | None = None
 
     async def wait(self, error: Exception) -> None:
-        """Wait a moment because of an error, which is raised if it is too much."""
+        """Wait a moment because of an error, which is raised if it does not pass in time."""
+        if not is_away(error):
+            raise error
         now = asyncio.get_running_loop().time()
         self._lost_at = now if self._lost_at is None else self._lost_at
         if now - self._lost_at > DATABASE_PATIENCE:

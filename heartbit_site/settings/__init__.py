@@ -172,7 +172,7 @@ LOGGING = {
             "fmt": "%(asctime)s %(levelname)s %(name)s: %(message)s",
         }
     },
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "handlers": {"stderr": {"class": "heartbit_site.base.log_outages.OutageHandler", "formatter": "line"}},
     "loggers": {
         # httpx logs whole URLs, and a query may hold a secret.
         "httpx": {"level": "WARNING"},

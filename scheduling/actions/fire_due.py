@@ -10,8 +10,9 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from django.db import InterfaceError, OperationalError, transaction
+from django.db import transaction
 
+from heartbit_site.base.database_faults import is_away
 from scheduling.backoff import FailureBackoff
 from scheduling.beat_sync import remove_from_beat, sync_to_beat
 from scheduling.choices import FiringStatus, Overlap, Trigger
@@ -52,9 +53,9 @@ def _fired(schedule_id: int) -> int:
     """Fire one schedule; its own defects do not keep others from firing."""
     try:
         return _fire(schedule_id)
-    except (OperationalError, InterfaceError):
-        raise  # the database is down, for all of them
     except Exception as error:
+        if is_away(error):
+            raise  # for all of them
         _aside.put(schedule_id)
         if _aside.is_news(schedule_id, f"{type(error).__name__}: {error}"):
             logger.exception(

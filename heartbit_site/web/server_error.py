@@ -1,0 +1,36 @@
+"""The page of a request that failed (``handler500``): the database may be away, or Heartbit wrong."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Final
+
+from django.http import HttpResponse
+from django.views.defaults import server_error as of_defect
+
+from heartbit_site.base.database_faults import database_fault
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest
+
+_PAGE: Final = (
+    "<!doctype html><html lang='en'><head><title>503</title></head><body><p>{sentence}</p></body>"
+    "</html>"
+)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Answer a request whose view, or whose middleware, raised an error.
+
+    It renders no template: the layout of the pages reads the database.
+    """
+    error = sys.exception()
+    fault = database_fault(error) if error is not None else None
+    if fault is None:
+        return of_defect(request)
+    sentence = "The database is away: try again in a moment."
+    if fault.is_disk_full:
+        sentence = "The database's disk is full: nothing can be kept until an operator makes room."
+    response = HttpResponse(_PAGE.format(sentence=sentence), status=503)
+    response["Retry-After"] = "30" if fault.is_disk_full else "2"
+    return response
