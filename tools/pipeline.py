@@ -22,6 +22,7 @@ import contextvars
 import json
 import logging
 import threading
+import time
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future as ThreadFuture
 from contextlib import AbstractContextManager, nullcontext
@@ -52,6 +53,8 @@ logger = logging.getLogger(__name__)
 _EXPECTED = (HeartbitError, ValueError, ArithmeticError, OSError, httpx.HTTPError)
 
 CANCEL_GRACE_SECONDS = 1.0
+LEAST_SECONDS = 0.05  # for a call that took nearly all of its time to connect
+_SELF_CANCELLED = ToolResult("CancelledError: the tool cancelled itself.", "error")
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +174,56 @@ class CallJournal(Protocol):
     def settle_here(self, done: ToolResult | SuspendedCall) -> None:
         """Write the result from the thread that has acted."""
         ...
+
+
+async def connect(
+    prepared: PreparedCall, *, stop: asyncio.Future[str] | None = None
+) -> PreparedCall | ToolResult:
+    """Open what a call with an effect outside needs, before its intent; return the call.
+
+    Its time counts: the returned call has what is left. An error, the end of the time and a crash
+    in here leave no doubt, because the function has not begun.
+
+    Args:
+        prepared: Prepared call.
+        stop: As for ``execute``.
+
+    Raises:
+        asyncio.CancelledError: The caller was cancelled, and so was the tool.
+    """
+    if prepared.spec.connect is None or not acts_outside(prepared):
+        return prepared
+    began = time.monotonic()
+    opening = asyncio.ensure_future(_connected(prepared))
+    ends: set[asyncio.Future[Any]] = {opening} if stop is None else {opening, stop}
+    try:
+        await asyncio.wait(
+            ends, timeout=prepared.timeout_seconds, return_when=asyncio.FIRST_COMPLETED
+        )
+    except asyncio.CancelledError:
+        await _stop(opening)
+        raise
+    if not opening.done():
+        await _stop(opening)
+        if stop is not None and stop.done():
+            return answer(stop.result(), "refused", prepared.max_output_bytes)
+        late = f"{prepared.spec.name} was not connected within {prepared.timeout_seconds:g} s"
+        return answer(f"{late}: it was not run.", "timeout", prepared.max_output_bytes)
+    failure = _SELF_CANCELLED if _is_cancelled(opening) else opening.result()
+    if failure is not None:
+        return failure
+    left = prepared.timeout_seconds - (time.monotonic() - began)
+    return replace(prepared, timeout_seconds=max(left, LEAST_SECONDS))
+
+
+async def _connected(prepared: PreparedCall) -> ToolResult | None:
+    """Call the tool's ``connect``; return its failure, if it fails."""
+    if prepared.spec.connect is None:
+        return None
+    with Isolation() as isolation:
+        await prepared.spec.connect(**prepared.keywords)
+        return None
+    return _failed(prepared.spec, prepared.max_output_bytes, isolation)
 
 
 async def execute(
@@ -330,11 +383,14 @@ async def _limited(
             await _stop(running)
             return _late(prepared, never_ran=never_ran)
         await asyncio.wait({running})  # it has acted in time, and writes its result
-    if running.cancelled() or isinstance(running.exception(), asyncio.CancelledError):
-        # The tool cancelled itself, which must not cancel the run.
-        text = "CancelledError: the tool cancelled itself."
-        return answer(text, "error", prepared.max_output_bytes)
+    if _is_cancelled(running):
+        return _SELF_CANCELLED
     return running.result()
+
+
+def _is_cancelled(ended: asyncio.Future[Any]) -> bool:
+    """Return True if a tool cancelled itself, which must not cancel the run."""
+    return ended.cancelled() or isinstance(ended.exception(), asyncio.CancelledError)
 
 
 async def _stop(running: asyncio.Future[Any]) -> None:

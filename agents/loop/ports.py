@@ -174,6 +174,10 @@ class Toolbox(Protocol):
         """Return True if the call is a plain function with an effect outside."""
         ...
 
+    async def connect(self, ready: ReadyCall) -> ReadyCall | ToolResult:
+        """Open what a call needs, before its intent; return the call, or the failure."""
+        ...
+
     async def execute(self, ready: ReadyCall, journal: CallJournal) -> ToolResult | SuspendedCall:
         """Run a call; ``journal`` records an external effect."""
         ...

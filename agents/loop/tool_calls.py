@@ -297,6 +297,13 @@ class ToolCallRunner:
             return await advance(self._state, self._definition, self._toolbox, act.call, act.ready)
         if act.effect == Effect.PURE:
             return await self._execute(act, None)
+        if act.effect != Effect.TRANSACTIONAL:
+            await self._gate.wait_until_alive()
+            connected = await self._toolbox.connect(act.ready)
+            if isinstance(connected, ToolResult):
+                failed = connected.status, connected.content
+                return ToolFinished(act.call.call_id, *failed, act.effect)
+            act = replace(act, ready=connected)
         async with self._gate.effect():
             if act.effect == Effect.TRANSACTIONAL:
                 return await self._transact(act.call, act.ready)

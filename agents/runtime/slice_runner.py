@@ -181,9 +181,7 @@ class SliceRunner:
         delay = min(MOST_DELAY_SECONDS, 2.0 ** (times - 2)) if times > 1 else 0.0
         while active.stop_reason not in ("lease lost", "drain") and not self._pool.closed:
             try:
-                return await self._hand_over(
-                    active, "database was away", delay_seconds=delay
-                )
+                return await self._hand_over(active, "database was away", delay_seconds=delay)
             except JournalAwayError:
                 await asyncio.sleep(DATABASE_RETRY_SECONDS)
         return "lease lost"  # a sweeper requeues it, once this process has left

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -133,6 +134,12 @@ class RunToolbox:
     def acts_in_thread(self, ready: ReadyCall) -> bool:
         """Return True if the call is a plain function with an effect outside."""
         return pipeline.acts_outside(ready.prepared) and not ready.prepared.spec.is_async
+
+    async def connect(self, ready: ReadyCall) -> ReadyCall | ToolResult:
+        """Open what a call needs, before its intent; see ``pipeline.connect``."""
+        with self._stopped.track_call(ready.prepared.spec.name) as stop:
+            found = await pipeline.connect(ready.prepared, stop=stop)
+        return found if isinstance(found, ToolResult) else replace(ready, prepared=found)
 
     async def execute(self, ready: ReadyCall, journal: CallJournal) -> ToolResult | SuspendedCall:
         """Run a call; ``journal`` records an external effect."""

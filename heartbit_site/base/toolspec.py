@@ -30,7 +30,7 @@ from __future__ import annotations
 import enum
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -49,6 +49,9 @@ if TYPE_CHECKING:
 
     from heartbit_site.base.credentials import CredentialNeed
     from heartbit_site.base.suspensions import QuestionReply, Resume
+
+    #: Coroutine function that takes what the tool's function takes.
+    Connect = Callable[..., Awaitable[None]]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -157,6 +160,9 @@ class ToolSpec:
         function: Sync functions run in a thread, async ones on the process's loop. It takes the
             validated arguments by keyword (and the context, under ``context_parameter``).
         resume: For tools that return a ``Suspension``: builds the result from the outcomes.
+        connect: Coroutine function that opens what the function needs, such as a connection, with
+            its arguments. It precedes the intent of a call with an effect outside, so a worker that
+            dies in it, or an error of it, leaves no doubt: the function has not begun.
         context_parameter: The parameter that receives the ``ToolContext``, if any.
         answer_parameter: The parameter that receives a person's ``Answer``, if any: then every call
             waits for a person to answer.
@@ -179,6 +185,7 @@ class ToolSpec:
     effect: Effect = Effect.AT_MOST_ONCE
     timeout_seconds: float = 60.0
     resume: Resume | None = None
+    connect: Connect | None = None
     context_parameter: str | None = None
     answer_parameter: str | None = None
     tags: tuple[str, ...] = field(default=())
@@ -211,6 +218,7 @@ def tool(
     labels: tuple[Label, ...] = (),
     requires: str = "",
     resume: Resume | None = None,
+    connect: Connect | None = None,
 ) -> Callable[[F], F]: ...
 
 
@@ -220,14 +228,15 @@ def tool(marked: F | None = None, /, **options: Any) -> F | Callable[[F], F]:
     Its schema comes from the annotations, its text from the docstring and its parameters' texts
     from ``Annotated[..., Field(description=...)]`` or the docstring's ``Args:``. A class needs a
     docstring, a constructor without arguments and a typed method ``run`` (or ``__call__``); one
-    instance is created at once, and its method ``resume``, if it has one, is the option of that
-    name. The function or class is returned unchanged, with its ``ToolSpec`` at ``__tool__``.
+    instance is created at once, and its methods ``resume`` and ``connect``, if it has them, are the
+    options of these names. The function or class is returned unchanged, with its ``ToolSpec`` at
+    ``__tool__``.
 
     Args:
         marked: The function or class, when the decorator is written without brackets.
         options: ``name`` (else the function's own, or the class's in snake case), ``description``,
-            ``effect``, ``timeout_seconds``, ``tags``, ``labels``, ``requires`` and ``resume``, as
-            in ``ToolSpec``.
+            ``effect``, ``timeout_seconds``, ``tags``, ``labels``, ``requires``, ``resume``
+            and ``connect``, as in ``ToolSpec``.
 
     Raises:
         ConfigurationError: A parameter has no annotation or cannot be given by name, there is no
@@ -259,6 +268,7 @@ def spec_of_class(kind: type, *, name: str | None = None, **options: Any) -> Too
             f"Tool {tool_name!r} does nothing: give {kind.__name__} a method run."
         )
     options.setdefault("resume", getattr(instance, "resume", None))
+    options.setdefault("connect", getattr(instance, "connect", None))
     return spec_of(method, name=tool_name, docstring=inspect.getdoc(kind), **options)
 
 
@@ -274,6 +284,7 @@ def spec_of(
     labels: tuple[Label, ...] = (),
     requires: str = "",
     resume: Resume | None = None,
+    connect: Connect | None = None,
 ) -> ToolSpec:
     """Build the ``ToolSpec`` of a typed function (see ``tool``).
 
@@ -288,6 +299,7 @@ def spec_of(
         labels: See ``Label``.
         requires: See ``ToolSpec``.
         resume: See ``ToolSpec``.
+        connect: See ``ToolSpec``.
     """
     tool_name = name or function.__name__
     text, told = docstrings.read(docstring or "")
@@ -316,6 +328,7 @@ def spec_of(
         effect=_effect(effect, tool_name),
         timeout_seconds=timeout_seconds,
         resume=resume,
+        connect=connect,
         context_parameter=parameters.given.get(ToolContext),
         answer_parameter=parameters.given.get(Answer),
         tags=tags,

@@ -43,6 +43,7 @@ CANNOT_START: Final = 3
 WAITING: Final = 4
 CANCELLED: Final = 130
 
+
 class CommandError(HeartbitError):
     """A command cannot do what it was asked; it knows its exit code."""
 

@@ -172,7 +172,12 @@ LOGGING = {
             "fmt": "%(asctime)s %(levelname)s %(name)s: %(message)s",
         }
     },
-    "handlers": {"stderr": {"class": "heartbit_site.base.log_outages.OutageHandler", "formatter": "line"}},
+    "handlers": {
+        "stderr": {
+            "class": "heartbit_site.base.log_outages.OutageHandler",
+            "formatter": "line",
+        }
+    },
     "loggers": {
         # httpx logs whole URLs, and a query may hold a secret.
         "httpx": {"level": "WARNING"},

@@ -1,4 +1,4 @@
-"""The page of a request that failed (``handler500``): the database may be away, or Heartbit wrong."""
+"""The page of a request that failed (``handler500``): perhaps the database is away."""
 
 from __future__ import annotations
 

@@ -30,7 +30,12 @@ LOGGING: Final[dict[str, Any]] = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"()": CleanFormatter, "fmt": LINE}},
-    "handlers": {"stderr": {"class": "heartbit_site.base.log_outages.OutageHandler", "formatter": "line"}},
+    "handlers": {
+        "stderr": {
+            "class": "heartbit_site.base.log_outages.OutageHandler",
+            "formatter": "line",
+        }
+    },
     "loggers": {"uvicorn": {"handlers": ["stderr"], "level": "INFO", "propagate": False}},
 }
 MOST_CONNECTIONS: Final = 10_000

@@ -87,6 +87,13 @@ def called(request: dict[str, Any]) -> dict[str, Any] | None:
     return {"content": [{"type": "text", "text": f"good: {request['params']['arguments']}"}]}
 
 
+def begin_late(folder: Path) -> None:
+    """Say that it was started, and wait for a file."""
+    (folder / "started").touch()
+    while not (folder / "go").exists():
+        time.sleep(0.02)
+
+
 def main() -> None:
     if WAY == "stderr":
         sys.stderr.write("noise\n" * 1_000_000)
@@ -110,4 +117,6 @@ def main() -> None:
             say({"id": request["id"], "result": result})
 
 
+if WAY == "late":
+    begin_late(Path(sys.argv[2]))
 main()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
-from uuid import UUID
 
 import mcp_types
 import psycopg
@@ -17,7 +16,7 @@ from agents.actions.publish_agent import publish_agent
 from agents.actions.start_run import start_run
 from agents.choices import Placement, RunStatus
 from agents.live.follow import wait_for_end
-from agents.models import Agent, Run
+from agents.models import Agent
 from heartbit_site.base import orm
 from heartbit_site.base.audit import SYSTEM, Actor
 from tests.runtime.cutting import locked
@@ -28,6 +27,8 @@ from tools.mcp.listing import Offer
 from tools.models import McpServer
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from heartbit_site.base.models import Workspace
     from tests.runtime.conftest import Studio
 
@@ -35,7 +36,7 @@ Create = Callable[..., Agent]
 
 
 def requeued(run_id: UUID) -> bool:
-    """Return True if the journal says that the database was away, or the run failed; asked on its own connection."""
+    """Return True if the journal says that the database was away, or that the run failed."""
     with psycopg.connect(settings.DATABASE_URL, autocommit=True) as connection:
         found = connection.execute(
             "SELECT 1 FROM agents_runevent WHERE run_id = %s AND (type = 'run.failed' "
@@ -84,7 +85,7 @@ async def test_a_run_whose_slice_loses_its_connection_goes_on(
         row = agent(memory_tokens=500, tools=("calculate", "shop_add"))
         row.bindings.filter(tool="calculate").update(requires="agents.view_agent")
         publish_agent(row)
-        return accepted(studio, '[[call: calculate {"expression": "6*7"}]] [[text: Done.]]')
+        return accepted(studio, '[[calls: calculate {"expression": "6*7"}]] [[text: Done.]]')
 
     run_id = await orm.run_in_thread(made)
     with locked(SITES[site]) as cut_until:

@@ -30,7 +30,7 @@ def test_a_page_says_that_the_database_is_away(
     client.force_login(User.objects.create(username=workspace.slug))
 
     def refuse(execute: Any, sql: str, params: Any, many: Any, context: Any) -> Any:
-        return execute(RAISE.format(state), None, False, context)
+        return execute(RAISE.format(state), None, many, context)
 
     with connection.execute_wrapper(refuse):
         response = client.get("/")

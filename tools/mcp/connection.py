@@ -144,6 +144,17 @@ class McpConnection:
         self._owner.cancel()
         await asyncio.wait({self._owner}, timeout=_CLOSE_SECONDS)
 
+    async def check(self, tool: PinnedTool, *, seconds: float) -> None:
+        """Check before a call that the server offers a tool as it was pinned.
+
+        Raises:
+            McpError: It does not, or cannot be used.
+            SessionEndedError: It would over a new connection.
+        """
+        async with self._translating(tool, seconds):
+            await self._relist()
+            self._check(tool)
+
     async def call(
         self,
         tool: PinnedTool,
@@ -169,21 +180,14 @@ class McpConnection:
             McpError: The server cannot be used for this call, or the tool failed.
             SessionEndedError: The server did not run it, and would over a new connection.
         """
-        try:
-            async with asyncio.timeout(seconds):
-                await self._relist()
-                self._check(tool)
-                use = _OURS.get(tool.remote_name)
-                if use is not None:
-                    return await use(self._opened.result(), tool.remote_name, arguments)
-                with self._noting_declined() as declined:
-                    result = await self._request(tool.remote_name, arguments, key, reply)
-        except TimeoutError:
-            raise self._cannot(f"{tool.remote_name} did not finish in {seconds:.3g} s") from None
-        except MCPError as error:
-            raise await self._translated(error) from error
-        except ValidationError as error:
-            raise self._cannot("its answer is not what the protocol says") from error
+        async with self._translating(tool, seconds):
+            await self._relist()
+            self._check(tool)
+            use = _OURS.get(tool.remote_name)
+            if use is not None:
+                return await use(self._opened.result(), tool.remote_name, arguments)
+            with self._noting_declined() as declined:
+                result = await self._request(tool.remote_name, arguments, key, reply)
         if isinstance(result, Question):
             return result
         self._check_result(tool.remote_name, result)
@@ -341,6 +345,19 @@ class McpConnection:
             raise self._refused(f"{name} answered other than it declares: {problems[0]}")
 
     # ----------------------------------------------------------------------------------- failures
+
+    @contextlib.asynccontextmanager
+    async def _translating(self, tool: PinnedTool, seconds: float) -> AsyncIterator[None]:
+        """Limit the time of a block, and raise errors of the SDK as ours."""
+        try:
+            async with asyncio.timeout(seconds):
+                yield
+        except TimeoutError:
+            raise self._cannot(f"{tool.remote_name} did not finish in {seconds:.3g} s") from None
+        except MCPError as error:
+            raise await self._translated(error) from error
+        except ValidationError as error:
+            raise self._cannot("its answer is not what the protocol says") from error
 
     async def _translated(self, error: MCPError) -> McpError:
         """Return an error of the SDK as one of ours; one that ends the connection ends it."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
@@ -20,7 +21,7 @@ from tools.mcp.guarded_client import guarded_mcp_client
 from tools.models import McpServer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import AsyncIterator, Callable, Iterable
 
     from heartbit_site.base.http.allow import AllowRule
     from heartbit_site.base.suspensions import Question, QuestionReply
@@ -94,6 +95,23 @@ class McpPool:
         self._breaker.succeeded(endpoint.id)
         return text
 
+    async def connect(self, endpoint: McpEndpoint, tool: PinnedTool, *, seconds: float) -> None:
+        """Open the connection for a call that follows, and check that the server offers its tool.
+
+        Raises:
+            McpError: The server cannot be used for the call.
+        """
+        self._breaker.admit(endpoint.id, endpoint.name)
+        until = time.monotonic() + seconds
+        try:
+            try:
+                await self._checked(endpoint, tool, until)
+            except SessionEndedError:
+                await self._checked(endpoint, tool, until)
+        except McpConnectionError:
+            self._breaker.failed(endpoint.id)
+            raise
+
     async def read(
         self, endpoint: McpEndpoint, say: Callable[[str], None]
     ) -> tuple[Offer, dict[str, str]]:
@@ -129,12 +147,21 @@ class McpPool:
         until: float,
         reply: QuestionReply | None,
     ) -> str | Question:
+        async with self._lent(endpoint) as connection:
+            left = until - time.monotonic()
+            return await connection.call(tool, arguments, key=key, seconds=left, reply=reply)
+
+    async def _checked(self, endpoint: McpEndpoint, tool: PinnedTool, until: float) -> None:
+        async with self._lent(endpoint) as connection:
+            await connection.check(tool, seconds=until - time.monotonic())
+
+    @asynccontextmanager
+    async def _lent(self, endpoint: McpEndpoint) -> AsyncIterator[McpConnection]:
+        """Open a server's connection, or take the kept one, and keep it open meanwhile."""
         kept = self._connection(endpoint)
         kept.calls += 1
         try:
-            connection = await asyncio.shield(kept.opening)
-            left = until - time.monotonic()
-            return await connection.call(tool, arguments, key=key, seconds=left, reply=reply)
+            yield await asyncio.shield(kept.opening)
         finally:
             kept.calls -= 1
             kept.used_at = time.monotonic()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from heartbit_site.base.credentials import SignInCredential
 from heartbit_site.base.suspensions import QUESTION, Question, Suspension
@@ -18,12 +18,15 @@ from tools.mcp.signed_in import signed_in
 from tools.models import CatalogueTool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Awaitable, Callable, Iterable
 
+    from heartbit_site.base.credentials import CredentialType
     from heartbit_site.base.toolspec import ToolContext, ToolSpec
     from tools.mcp.endpoint import McpEndpoint
     from tools.mcp.pool import McpPool
     from tools.models import McpServer
+
+T = TypeVar("T")
 
 _CONTEXT: Final = "heartbit:context"
 #: Time that people have to reply to a server's question; then it is called without an answer.
@@ -55,10 +58,28 @@ def _callable(row: CatalogueTool, defined: ToolSpec, pool: McpPool) -> ToolSpec:
         raise TypeError("a tool of a server has its server")
     tool = PinnedTool(row.name, row.remote_name, defined.effect, row.definition_id)
 
+    async def reach(
+        context: ToolContext,
+        credential: CredentialType | None,
+        ask: Callable[[McpEndpoint], Awaitable[T]],
+    ) -> T:
+        _check(server, row)
+        if isinstance(credential, SignInCredential):
+            return await signed_in(server, credential, context.http, ask)
+        return await ask(await endpoint_of(server, credential, context.http))
+
+    async def connect(**arguments: Any) -> None:
+        context: ToolContext = arguments.pop(_CONTEXT)
+
+        async def open_connection(endpoint: McpEndpoint) -> None:
+            seconds = _seconds_left(context, server.timeout_seconds)
+            await pool.connect(endpoint, tool, seconds=seconds)
+
+        await reach(context, arguments.pop(CREDENTIAL, None), open_connection)
+
     async def call(**arguments: Any) -> str | Suspension:
         context: ToolContext = arguments.pop(_CONTEXT)
         credential = arguments.pop(CREDENTIAL, None)
-        _check(server, row)
 
         async def ask(endpoint: McpEndpoint) -> str | Question:
             seconds = _seconds_left(context, server.timeout_seconds)
@@ -71,15 +92,13 @@ def _callable(row: CatalogueTool, defined: ToolSpec, pool: McpPool) -> ToolSpec:
                 reply=context.reply,
             )
 
-        if isinstance(credential, SignInCredential):
-            answer = await signed_in(server, credential, context.http, ask)
-        else:
-            answer = await ask(await endpoint_of(server, credential, context.http))
+        answer = await reach(context, credential, ask)
         return _asked(server, context, answer) if isinstance(answer, Question) else answer
 
     return replace(
         defined,
         function=call,
+        connect=connect,
         timeout_seconds=float(server.timeout_seconds),
         context_parameter=_CONTEXT,
         credentials=needs_of(server),
