@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from tools.pipeline import SuspendedCall
 
 ARRIVE_SECONDS: Final = 0.05  # until every call of a batch has its thread; they were free just now
+#: Age of the answer up to which a call begins on it; else a cancel may have come since.
+FRESH_SECONDS: Final = 0.02
+MOST_LOOKS: Final = 4  # a loop, or a thread, that is always later begins all the same
 LINGER_SECONDS: Final = 0.002  # of a result, for those of the calls that began with it
 
 
@@ -127,14 +130,28 @@ class CallRecord:
         Raises:
             CancelledFirstError: The run was cancelled, so the intent was not journaled.
         """
+        asked_at = time.monotonic()
         await self._journaled.record(ToolStarted(self._call_id, self._effect))
-        if self._journaled.state.cancel_reason is not None:  # it was in the journal's tail
-            raise CancelledFirstError
+        for _ in range(MOST_LOOKS):
+            if self._journaled.state.cancel_reason is not None:  # it was in the journal's tail
+                raise CancelledFirstError
+            if time.monotonic() - asked_at < FRESH_SECONDS:
+                return
+            # The answer is old, as on a busy loop: somebody may have cancelled the run since.
+            asked_at = time.monotonic()
+            await self._journaled.record()
 
     def intend_here(self) -> None:
         """Journal the intent from the tool's thread; raises as ``intend``."""
-        if not self._batch.intend(ToolStarted(self._call_id, self._effect)):
-            raise CancelledFirstError
+        asked_at = time.monotonic()
+        goes_on = self._batch.intend(ToolStarted(self._call_id, self._effect))
+        for _ in range(MOST_LOOKS):
+            if not goes_on:
+                raise CancelledFirstError
+            if time.monotonic() - asked_at < FRESH_SECONDS:
+                return
+            asked_at = time.monotonic()
+            goes_on = not self._journaled.is_cancelled_here()
 
     def settle_here(self, done: ToolResult | SuspendedCall) -> None:
         """Journal the result from the tool's thread; a suspension is the engine's to journal."""

@@ -6,7 +6,7 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from agents.journal.events import Ending, Event, RunCancelled, RunFailed
+from agents.journal.events import CancelRequested, Ending, Event, RunCancelled, RunFailed
 from agents.loop.ports import Committed, Conflict, Journal, Pending
 
 if TYPE_CHECKING:
@@ -43,6 +43,15 @@ class JournaledState:
         with suppress(RuntimeError):  # the process has closed its loop: nobody folds any more
             self._loop.call_soon_threadsafe(self._fold_here, recorded)
         return any(one.event is events[-1] for one in recorded)
+
+    def is_cancelled_here(self) -> bool:
+        """Return True if the run was cancelled by now; asks the journal, from a tool's thread."""
+        if self.state.cancel_reason is not None:
+            return True
+        recorded = self._journal.record_here(self.state.folded_seq)
+        with suppress(RuntimeError):  # as above
+            self._loop.call_soon_threadsafe(self._fold_here, recorded)
+        return any(isinstance(one.event, CancelRequested) for one in recorded)
 
     async def transact(self, body: Callable[[], Event], *, timeout_seconds: float) -> None:
         """Run a tool and journal its result in one transaction (see ``Journal.transact``)."""
