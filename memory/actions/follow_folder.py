@@ -30,7 +30,7 @@ def follow_folder(base: KnowledgeBase, folder: str, *, by: Actor) -> bool:
     with about("drive_folder"):
         folder = folder_source().folder(folder) if folder.strip("/ ") else ""
     with transaction.atomic():
-        row = KnowledgeBase.objects.select_for_update(of=("self",)).get(pk=base.pk)
+        row = KnowledgeBase.objects.select_for_update(no_key=True, of=("self",)).get(pk=base.pk)
         if row.drive_folder == folder:
             return False
         row.drive_folder, row.drive_problem, row.drive_checked_at = folder, "", None

@@ -20,7 +20,8 @@ def remove_base(base: KnowledgeBase, *, by: Actor) -> int:
     Agents that are given it find nothing there any longer; journals keep what runs have read.
     """
     with transaction.atomic():
-        KnowledgeBase.objects.select_for_update().filter(pk=base.pk).first()
+        # It keeps uploads out, and lets those who store passages finish, as in ``save_document``.
+        KnowledgeBase.objects.select_for_update(no_key=True).filter(pk=base.pk).first()
         rows = Document.objects.filter(base=base)
         documents = list(rows.select_for_update().values_list("pk", flat=True))
         delete_passages(documents)

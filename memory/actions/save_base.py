@@ -43,9 +43,9 @@ def save_base(
                 f"{_MOST_OF_DESCRIPTION}: shorten it."
             )
     with transaction.atomic():
-        row, is_new = KnowledgeBase.objects.select_for_update(of=("self",)).get_or_create(
-            workspace=workspace, name=name, defaults={"description": description}
-        )
+        row, is_new = KnowledgeBase.objects.select_for_update(
+            no_key=True, of=("self",)
+        ).get_or_create(workspace=workspace, name=name, defaults={"description": description})
         if not is_new and row.description == description:
             return row, False
         row.description = description

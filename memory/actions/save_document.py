@@ -62,8 +62,10 @@ def save_document(
     found = _checked_kind(name, data, kind)
     digest = hashlib.sha256(data).hexdigest()
     with transaction.atomic():
-        # The base's row orders two uploads of one name.
-        KnowledgeBase.objects.select_for_update().get(pk=base.pk)
+        # The base's row orders two uploads of one name. The lock lets a worker that holds the
+        # document, and refers to the base in its passages, finish: else each would wait for the
+        # other.
+        KnowledgeBase.objects.select_for_update(no_key=True).get(pk=base.pk)
         row = Document.objects.select_for_update(of=("self",)).filter(base=base, name=name).first()
         if row is None:
             if base.documents.count() >= MOST_DOCUMENTS:
