@@ -11,7 +11,6 @@ import contextlib
 import os
 import shutil
 import signal
-import tempfile
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -21,6 +20,7 @@ from django.conf import settings
 from mcp.shared.message import SessionMessage
 
 from heartbit_site.base.http.allow import parse_allow
+from heartbit_site.base.scratch import scratch_folder
 from tools.mcp.errors import McpConnectionError
 from tools.mcp.program_line import read_line
 from tools.mcp.walls import walled
@@ -68,9 +68,8 @@ async def stdio(words: Sequence[str], *, number: int) -> AsyncIterator[Transport
     Raises:
         McpConnectionError: The program cannot be started.
     """
-    home = tempfile.mkdtemp(prefix="heartbit-mcp-")
-    try:
-        async with _started(read_line(words), home, number) as process:
+    with scratch_folder("mcp") as home:
+        async with _started(read_line(words), str(home), number) as process:
             tail = bytearray()
             ending = anyio.Event()
             async with anyio.create_task_group() as tasks:
@@ -89,8 +88,6 @@ async def stdio(words: Sequence[str], *, number: int) -> AsyncIterator[Transport
                     tasks.cancel_scope.cancel()
                     for stream in (incoming, messages, outgoing, written):
                         stream.close()
-    finally:
-        shutil.rmtree(home, ignore_errors=True)
 
 
 @asynccontextmanager

@@ -6,10 +6,10 @@ import atexit
 import functools
 import os
 import shutil
-import tempfile
 from pathlib import Path
 
 from heartbit_site.base.installation import base_command
+from heartbit_site.base.scratch import ScratchFolder
 from tools.sandbox.program import SandboxError
 
 
@@ -36,15 +36,16 @@ def bubblewrap() -> str:
 @functools.cache
 def _copy(package: Path, process: int) -> Path:
     """Copy a package to where every user may enter, as its own directory may be private."""
-    place = Path(tempfile.mkdtemp(prefix="heartbit-bwrap-"))
+    folder = ScratchFolder("bwrap")
+    place = folder.path
     for part in (package, package.with_name(f"{package.name}.libs")):
         shutil.copytree(part, place / part.name)
     for path in (place, *place.rglob("*")):
         path.chmod(0o755)
-    atexit.register(_remove, place, process)
+    atexit.register(_remove, folder, process)
     return place / package.name
 
 
-def _remove(place: Path, process: int) -> None:
+def _remove(folder: ScratchFolder, process: int) -> None:
     if os.getpid() == process:  # and not one that was forked from it
-        shutil.rmtree(place, ignore_errors=True)
+        folder.remove()

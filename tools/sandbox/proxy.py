@@ -10,9 +10,6 @@ import asyncio
 import contextlib
 import re
 import secrets
-import shutil
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import httpcore
@@ -20,10 +17,12 @@ import httpcore
 from heartbit_site.base.http.backend import GuardedBackend, Resolver, system_resolver
 from heartbit_site.base.http.errors import BlockedAddressError
 from heartbit_site.base.http.policy import AddressPolicy
+from heartbit_site.base.scratch import scratch_folder
 from tools.sandbox.program import MEGABYTE, SandboxError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Collection, Sequence
+    from pathlib import Path
 
     from heartbit_site.base.http.allow import AllowRule
 
@@ -162,8 +161,7 @@ async def proxy(
         SandboxError: The socket cannot be made.
     """
     own = _Proxy(hosts, GuardedBackend(AddressPolicy(allow=tuple(allow)), resolver=resolver))
-    directory = Path(tempfile.mkdtemp(prefix="heartbit-proxy-"))
-    try:
+    with scratch_folder("proxy") as directory:
         # The sandbox's user enters by the socket's name, which no other user can read.
         path = directory / secrets.token_hex(12)
         try:
@@ -180,8 +178,6 @@ async def proxy(
                 task.cancel()
             if own.serving:
                 await asyncio.wait(tuple(own.serving))
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
 
 
 def _read(head: bytes) -> tuple[str, int, bytes]:
