@@ -29,7 +29,11 @@ _TITLES: Final = {"postgres": "PostgreSQL", "valkey": "Valkey", "model": "the lo
 
 
 def ensure_ready(
-    *modules: str, model: str | None = None, tools: bool = True, reads_only: bool = False
+    *modules: str,
+    model: str | None = None,
+    tools: bool = True,
+    reads_only: bool = False,
+    waits: bool = False,
 ) -> Admin | None:
     """Make the installation usable; services start while Python imports.
 
@@ -40,6 +44,7 @@ def ensure_ready(
         tools: False: the command calls no tool, so their code is not imported.
         reads_only: True: it only reads what is stored, so the admin, schedules, Celery and the
             tools are not imported.
+        waits: True: it is a service, which waits for a database that is away.
 
     Returns:
         The first admin, if this call created it.
@@ -63,6 +68,9 @@ def ensure_ready(
     gc.freeze()
     gc.enable()
     starting.wait()
+    if waits and "postgres" not in environment.embedded:
+        waiting = importlib.import_module("heartbit_site.cli.database_wait")
+        waiting.wait_for_database(environment.database_url)
     prepare = importlib.import_module("heartbit_site.bootstrap").prepare
     admin: Admin | None = prepare()
     if admin is not None:

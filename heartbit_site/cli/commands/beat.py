@@ -15,7 +15,7 @@ def beat(*, loglevel: options.LogLevel = options.LOG_LEVEL) -> int:
     They start people's schedules, deliver results and webhooks, read mailboxes and delete what is
     past its retention. One beat an installation is enough.
     """
-    ensure_ready()
+    ensure_ready(waits=True)
     from django.conf import settings
 
     from heartbit_site.celery import app as celery

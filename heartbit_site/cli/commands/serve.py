@@ -34,7 +34,7 @@ def serve(
     health = parse_address(bind) if bind else None
     if health is not None:
         check_port(*health, options="--bind")
-    ensure_ready("heartbit_site.cli.worker")
+    ensure_ready("heartbit_site.cli.worker", waits=True)
     from heartbit_site.cli import worker
 
     return worker.serve(concurrency=concurrency, queues=queues, loglevel=loglevel, health=health)

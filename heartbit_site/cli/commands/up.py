@@ -43,7 +43,7 @@ def up(*, port: int = PORT, bind: str = BIND, concurrency: int = CONCURRENCY) ->
     check_port(bind, port)
     if not os.environ.get(variables.PUBLIC_URL.name, "").strip():
         os.environ[variables.PUBLIC_URL.name] = page_url(bind, port)  # of all its children as well
-    admin = ensure_ready(*IMPORTED)
+    admin = ensure_ready(*IMPORTED, waits=True)
     from heartbit_site.cli import all_in_one
 
     return all_in_one.up(port=port, bind=bind, concurrency=concurrency, admin=admin)

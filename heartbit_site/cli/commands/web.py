@@ -31,7 +31,7 @@ def web(
     for everything at once.
     """
     check_port(bind, port)
-    ensure_ready()
+    ensure_ready(waits=True)
     from django.conf import settings
     from django.db import connections
 
