@@ -121,7 +121,7 @@ def send_quota_notices() -> int:
 
 @contextmanager
 def _again_if_away(task: Any) -> Iterator[None]:
-    """Run a task later if the database is away; the others are due again by themselves."""
+    """Run a task later if the database is unavailable; the others are due again by themselves."""
     try:
         yield
     except Exception as error:

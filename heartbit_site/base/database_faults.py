@@ -1,4 +1,4 @@
-"""The one answer to "is the database away?": a fault of PostgreSQL that passes, whoever raised it.
+"""Faults of PostgreSQL that pass, by which any caller knows that it is unavailable.
 
 Usage::
 

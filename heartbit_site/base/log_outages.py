@@ -1,7 +1,7 @@
 """Logs of an outage: one line for each cause and component, with a count, and no traceback.
 
-While PostgreSQL or Valkey is away every loop of a process says so, several times a second, and
-libraries add the traceback. The first line is written at once; its like are counted for ten
+While PostgreSQL or Valkey is unavailable every loop of a process says so, several times a second,
+and libraries add the traceback. The first line is written at once; its like are counted for ten
 seconds, and then written as one.
 """
 
@@ -98,7 +98,7 @@ class OutageHandler(logging.StreamHandler[Any]):
 
 
 def is_of_outage(record: logging.LogRecord) -> bool:
-    """Return True if a record tells that PostgreSQL or Valkey is away."""
+    """Return True if a record tells that PostgreSQL or Valkey is unavailable."""
     if record.name.startswith(_POOL) or getattr(record, "status_code", 0) == _UNAVAILABLE:
         return True
     error = _error_of(record)

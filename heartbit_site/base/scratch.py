@@ -2,7 +2,7 @@
 
 A folder is locked (flock) as long as the process that made it lives: the kernel frees the lock of a
 process that was killed, whatever killed it. The next process that makes such a folder removes those
-that nobody holds.
+that are not locked.
 """
 
 from __future__ import annotations

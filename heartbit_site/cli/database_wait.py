@@ -1,4 +1,4 @@
-"""Start of a service while its database is away: it waits, and says so."""
+"""Start of a service while its database is unavailable: it waits, and says so."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from heartbit_site.base.database_faults import database_fault
 from heartbit_site.cli.errors import OK
@@ -41,9 +41,9 @@ def wait_for_database(url: str) -> None:
 
 
 def _problem(url: str) -> str | None:
-    """Return why the database is away; None: it is not, or waiting does not help."""
+    """Return why the database is unavailable; None: it is not, or waiting does not help."""
     try:
-        psycopg.connect(url, **_limits(url)).close()
+        psycopg.connect(_with_limit(url)).close()
     except psycopg.Error as error:
         fault = database_fault(error)
         if fault is None or any(words in str(error) for words in _STAYING):
@@ -52,10 +52,11 @@ def _problem(url: str) -> str | None:
     return None
 
 
-def _limits(url: str) -> dict[str, int]:
-    return (
-        {} if "connect_timeout" in conninfo_to_dict(url) else {"connect_timeout": CONNECT_SECONDS}
-    )
+def _with_limit(url: str) -> str:
+    """Return the address with a limit on the time to connect, if it has none."""
+    if "connect_timeout" in conninfo_to_dict(url):
+        return url
+    return make_conninfo(url, connect_timeout=CONNECT_SECONDS)
 
 
 def _place(url: str) -> str:

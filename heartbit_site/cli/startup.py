@@ -44,7 +44,7 @@ def ensure_ready(
         tools: False: the command calls no tool, so their code is not imported.
         reads_only: True: it only reads what is stored, so the admin, schedules, Celery and the
             tools are not imported.
-        waits: True: it is a service, which waits for a database that is away.
+        waits: True: it is a service, which waits for an unavailable database.
 
     Returns:
         The first admin, if this call created it.

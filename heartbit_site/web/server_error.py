@@ -1,4 +1,4 @@
-"""The page of a request that failed (``handler500``): perhaps the database is away."""
+"""The page of a request that failed (``handler500``): perhaps the database is unavailable."""
 
 from __future__ import annotations
 

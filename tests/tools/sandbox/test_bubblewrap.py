@@ -9,6 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 
+from heartbit_site.base.scratch import ScratchFolder
 from tests.tools.sandbox.processes import wait_for
 from tools.sandbox import binary, control_groups, launcher
 from tools.sandbox import bubblewrap as module
@@ -206,13 +207,12 @@ def test_a_group_limits_memory_and_swap(
     group.directory = None
 
 
-def test_the_copy_of_bubblewrap_is_removed_by_the_process_that_made_it(tmp_path: Path) -> None:
-    place = tmp_path / "copy"
-    place.mkdir()
-    binary._remove(place, os.getpid() + 1)
-    assert place.exists(), "a fork has ended"
-    binary._remove(place, os.getpid())
-    assert not place.exists()
+def test_the_copy_of_bubblewrap_is_removed_by_the_process_that_made_it() -> None:
+    copy = ScratchFolder("test")
+    binary._remove(copy, os.getpid() + 1)
+    assert copy.path.exists(), "a fork has ended"
+    binary._remove(copy, os.getpid())
+    assert not copy.path.exists()
 
 
 async def test_many_programs_at_once_have_a_processor_each_and_their_own_output() -> None:
