@@ -32,10 +32,11 @@ SHORT_SCRIPT = ("SR", "R")
 def workspace_of_couriers(queue: str) -> Workspace:
     """A workspace with the agents, on a queue of its own.
 
-    The careful one asks a person before each effect.
+    The careful one asks a person before each effect. The courier recalls memories at the start of a
+    run, so its slices ask the database through the ORM too.
     """
     workspace = Workspace.objects.create(slug=queue, name=queue)
-    add_agent(workspace, COURIER, queue=queue)
+    add_agent(workspace, COURIER, queue=queue, memory_tokens=500)
     add_agent(workspace, SCRIPTED, queue=queue, code_mode=True)
     add_agent(workspace, CAREFUL, queue=queue, approval=AgentApproval.EFFECTS)
     return workspace
@@ -49,6 +50,7 @@ def add_agent(
     approval: AgentApproval = AgentApproval.NEVER,
     team: Iterable[str] = (),
     code_mode: bool = False,
+    memory_tokens: int = 0,
 ) -> None:
     """Publish a courier of that name; with a team it may delegate to those couriers.
 
@@ -63,6 +65,7 @@ def add_agent(
         queue=queue,
         approval=approval,
         code_mode=code_mode,
+        memory_tokens=memory_tokens,
     )
     ToolBinding.objects.bulk_create(ToolBinding(agent=agent, tool=tool) for tool in TOOLS)
     agent.team.set(Agent.objects.filter(workspace=workspace, name__in=team))
