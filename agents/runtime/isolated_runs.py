@@ -61,7 +61,7 @@ class IsolatedRunner:
     async def __call__(self, run_id: UUID, find: FindSuspects) -> None:
         """Try a suspect, and then those that were found meanwhile; return when none is left.
 
-        If enough processes are at work, return at once: one of them, when it ends, is followed by
+        If enough processes are running, return at once: one of them, when it ends, is followed by
         another that tries this one, and a slot that waited here would be idle.
         """
         self._waiting[run_id] = None
@@ -76,7 +76,7 @@ class IsolatedRunner:
             self._trials -= 1
 
     def leave(self) -> None:
-        """Start no more processes, and ask those at work to release their runs."""
+        """Start no more processes, and ask the running ones to release their runs."""
         self._is_leaving = True
         for child in self._children:
             _ask_to_leave(child)
